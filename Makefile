@@ -1,0 +1,91 @@
+# The same commands locally and in CI. Run `make` for the list; `make V=1 <target>` shows every command.
+#
+# requirements.lock pins every package of every extra and of the dev group by version and hash, and names no
+# index: the same file works with a mirror, a proxy or an offline folder, chosen in the usual pip or uv settings.
+# That is why it is an exported requirements file and not uv.lock, which writes an index address on each entry.
+
+UV_VERSION := 0.13.7
+UV         := .tools/uv-$(UV_VERSION)/bin/uv
+PYTHON     ?= python3
+BIN        := .venv/bin
+STAMP      := .venv/.setup-stamp
+FUZZ_STAMP := .venv/.fuzz-stamp
+FUZZ_TIME  ?= 60
+EXAMPLES   := examples
+
+# uv's own settings, quiet and from this machine only: never fetch another Python.
+export UV_NO_PROGRESS := 1
+export UV_PYTHON_DOWNLOADS := never
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+
+ifndef V
+.SILENT:
+endif
+.DEFAULT_GOAL := help
+.PHONY: help setup demo check test bench fuzz lock clean
+
+help: ## show this list
+	sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+# ---- setup ----------------------------------------------------------------------------------------------
+
+setup: $(STAMP) ## make .venv with every locked dependency and the CLI at .venv/bin/noetl
+
+# `pip install --target` needs neither the venv module nor rights outside this folder.
+$(UV):
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "setup: Python 3.11 or newer is needed; choose one with: make setup PYTHON=/path/to/python3" >&2; exit 1; }
+	$(PYTHON) -m pip --version >/dev/null 2>&1 \
+	  || { echo "setup: $(PYTHON) has no pip; install it with: apt-get install -y python3-pip" >&2; exit 1; }
+	echo "setup: installing uv $(UV_VERSION) into .tools"
+	$(PYTHON) -m pip install -q --upgrade --target .tools/uv-$(UV_VERSION) uv==$(UV_VERSION)
+	touch $@
+
+# uv is fast but has its own index and certificate settings; where only pip is configured, pip does the work.
+$(STAMP): requirements.lock pyproject.toml | $(UV)
+	echo "setup: installing locked dependencies into .venv"
+	test -x $(BIN)/python || $(UV) venv -q --clear --python "$$(command -v $(PYTHON))" .venv
+	$(UV) pip sync -q --python $(BIN)/python --require-hashes requirements.lock \
+	  || { echo "setup: uv could not install; trying pip" >&2; \
+	       $(PYTHON) -m pip --python $(BIN)/python install -q --require-hashes -r requirements.lock; }
+	$(UV) pip install -q --python $(BIN)/python --no-deps --no-build-isolation --offline --editable .
+	touch $@
+	echo "setup: done, the CLI is $(BIN)/noetl"
+
+lock: $(UV) ## resolve the dependencies again and rewrite the lock files
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	  --all-extras --group dev $(LOCK_FLAGS) --output-file requirements.lock pyproject.toml
+	$(UV) pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	  --group fuzz $(LOCK_FLAGS) --output-file requirements-fuzz.lock
+	echo "lock: wrote requirements.lock and requirements-fuzz.lock (upgrade with LOCK_FLAGS=--upgrade)"
+
+clean: ## remove everything that setup and the tools have made
+	rm -rf .venv .tools .noetl .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis bench/out
+
+# ---- use ------------------------------------------------------------------------------------------------
+
+demo: setup ## validate and draw the example playbooks
+	$(BIN)/noetl validate $(EXAMPLES)
+	for playbook in $(EXAMPLES)/*.yaml; do echo "== $$playbook"; $(BIN)/noetl graph "$$playbook" || exit 1; done
+
+check: setup ## lint, formatting, strict types, import contract, house rules
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --quiet --check . || { echo "check: format with: $(BIN)/ruff format ." >&2; exit 1; }
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-timing
+	$(BIN)/pytest -q tests/test_tidy.py
+
+test: check ## check, then every test
+	$(BIN)/pytest -q -rs
+
+bench: setup ## measure, print a table, write bench/out/latest.json
+	$(BIN)/python -m bench
+
+fuzz: $(FUZZ_STAMP) ## throw random bytes at the loader and the template checker for 60 s
+	$(BIN)/python tests/fuzz/target.py -max_total_time=$(FUZZ_TIME)
+
+$(FUZZ_STAMP): $(STAMP) requirements-fuzz.lock
+	$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements-fuzz.lock
+	touch $@

@@ -1,0 +1,4 @@
+"""The terminal face: one file per command.
+
+Commands parse arguments, call the rooms below and print. They decide nothing about playbooks.
+"""
