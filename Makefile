@@ -74,7 +74,7 @@ check: setup ## lint, formatting, strict types, import contract, house rules
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check . || { echo "check: format with: $(BIN)/ruff format ." >&2; exit 1; }
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo --no-timing
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -q tests/test_tidy.py
 
 test: check ## check, then every test

@@ -1,0 +1,39 @@
+"""Settings every test shares. Fixtures of one room live in that room's own conftest."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Local work wants an answer in seconds; CI wants the same thorough answer every time.
+_SLOW_MACHINE = (HealthCheck.too_slow,)
+settings.register_profile("default", max_examples=50, deadline=None, suppress_health_check=_SLOW_MACHINE)
+settings.register_profile(
+    "ci",
+    max_examples=5_000,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    print_blob=True,
+    suppress_health_check=_SLOW_MACHINE,
+)
+_CI = os.environ.get("CI") == "true"
+settings.load_profile("ci" if _CI else "default")
+
+PROPERTY_TIMEOUT_SECONDS = 900
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give property tests the time that the CI number of examples needs."""
+    for item in items:
+        if _CI and item.path.is_relative_to(ROOT / "tests" / "property"):
+            item.add_marker(pytest.mark.timeout(PROPERTY_TIMEOUT_SECONDS))
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository's folder."""
+    return ROOT
