@@ -16,6 +16,9 @@ EXAMPLES   := examples
 # uv's own settings, quiet and from this machine only: never fetch another Python.
 export UV_NO_PROGRESS := 1
 export UV_PYTHON_DOWNLOADS := never
+ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
+export UV_SYSTEM_CERTS := 1
+endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
@@ -33,23 +36,24 @@ help: ## show this list
 
 setup: $(STAMP) ## make .venv with every locked dependency and the CLI at .venv/bin/noetl
 
-# `pip install --target` needs neither the venv module nor rights outside this folder.
+# A machine has pip, or the venv module that brings it. `--target` needs no rights outside this folder.
+PIP = $$($(PYTHON) -m pip --version >/dev/null 2>&1 && echo $(PYTHON) || echo .tools/pip/bin/python) -m pip
+
 $(UV):
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "setup: Python 3.11 or newer is needed; choose one with: make setup PYTHON=/path/to/python3" >&2; exit 1; }
-	$(PYTHON) -m pip --version >/dev/null 2>&1 \
-	  || { echo "setup: $(PYTHON) has no pip; install it with: apt-get install -y python3-pip" >&2; exit 1; }
+	$(PYTHON) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv .tools/pip >/dev/null 2>&1 \
+	  || { echo "setup: $(PYTHON) has neither pip nor venv; on Debian: apt-get install -y python3-pip" >&2; exit 1; }
 	echo "setup: installing uv $(UV_VERSION) into .tools"
-	$(PYTHON) -m pip install -q --upgrade --target .tools/uv-$(UV_VERSION) uv==$(UV_VERSION)
-	touch $@
+	$(PIP) install -qq --upgrade --target .tools/uv-$(UV_VERSION) uv==$(UV_VERSION)
 
 # uv is fast but has its own index and certificate settings; where only pip is configured, pip does the work.
 $(STAMP): requirements.lock pyproject.toml | $(UV)
 	echo "setup: installing locked dependencies into .venv"
-	test -x $(BIN)/python || $(UV) venv -q --clear --python "$$(command -v $(PYTHON))" .venv
+	$(BIN)/python -c '' 2>/dev/null || $(UV) venv -q --clear --python "$$(command -v $(PYTHON))" .venv
 	$(UV) pip sync -q --python $(BIN)/python --require-hashes requirements.lock \
 	  || { echo "setup: uv could not install; trying pip" >&2; \
-	       $(PYTHON) -m pip --python $(BIN)/python install -q --require-hashes -r requirements.lock; }
+	       $(PIP) --python $(BIN)/python install -q --require-hashes -r requirements.lock; }
 	$(UV) pip install -q --python $(BIN)/python --no-deps --no-build-isolation --offline --editable .
 	touch $@
 	echo "setup: done, the CLI is $(BIN)/noetl"
@@ -78,7 +82,7 @@ check: setup ## lint, formatting, strict types, import contract, house rules
 	$(BIN)/pytest -q tests/test_tidy.py
 
 test: check ## check, then every test
-	$(BIN)/pytest -q -rs
+	$(BIN)/pytest -q -rs -n auto --ignore tests/test_tidy.py
 
 bench: setup ## measure, print a table, write bench/out/latest.json
 	$(BIN)/python -m bench
