@@ -329,17 +329,17 @@ def _module(path: str) -> str:
 
 
 def _modules_named(source: Source) -> set[str]:
-    """Modules this one imports, or names in a string for a lazy import."""
+    """Modules this one imports, or names in strings for a lazy import: `"noetl.x.y"`, or `f"noetl.x.{name}"`."""
     found: set[str] = set()
+    strings = {n.value for n in source.nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     for node in source.nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-        elif (
-            isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("noetl.")
-        ):
-            found.add(node.value.partition(":")[0])
+    for string in (string for string in strings if string.startswith("noetl.")):
+        lazy = {string + name for name in strings if name.isidentifier()} if string.endswith(".") else set()
+        found |= lazy or {string.partition(":")[0]}
     return found
 
 
@@ -428,6 +428,14 @@ def test_every_rule_has_an_example() -> None:
 def test_every_file_of_the_package_is_used(sources: list[Source]) -> None:
     findings = unused_files(sources)
     assert not findings, "\n" + "\n".join(findings)
+
+
+def test_a_module_named_by_parts_is_used() -> None:
+    main = Source("noetl/cli/main.py", "COMMANDS = {'run': 'help'}\nimport_module(f'noetl.cli.{name}')")
+    listed, forgotten = Source("noetl/cli/run.py", ""), Source("noetl/cli/stop.py", "")
+    assert [finding.partition(":")[0] for finding in unused_files([main, listed, forgotten])] == [
+        forgotten.path
+    ]
 
 
 def test_unused_files_are_found() -> None:
