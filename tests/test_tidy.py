@@ -380,7 +380,7 @@ EXAMPLES: tuple[tuple[Rule, str, str], ...] = (
     (names_say_something, "noetl/x.py", "def run_v2(): ..."),
     (module_has_a_docstring, "noetl/x.py", "x = 1"),
     (nothing_is_unfinished, "noetl/x.py", "# TO" + "DO later"),
-    (no_registry_is_named, "Makefile", "curl https://pypi" + ".org/simple"),
+    (no_registry_is_named, "Makefile", "curl https://pypi" + ".example/simple"),
     (text_is_about_the_product, "docs/x.md", "Asked for in iss" + "ue 7."),
     (change_fragment_is_well_named, "changes/new-thing.md", "A new thing."),
     (broad_except_is_rare, "noetl/x.py", "try: a\nexcept: b"),
