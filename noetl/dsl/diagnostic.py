@@ -1,0 +1,59 @@
+"""What a finding about a playbook is. The table of codes is codes.py; printing is the CLI's."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from noetl.dsl.tree import Mark
+
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: a stable code, one sentence, a place, and what to do about it where that is known."""
+
+    code: str
+    severity: Severity
+    message: str
+    mark: Mark
+    hint: str | None = None
+
+    @property
+    def line(self) -> int:
+        """The 1-based line."""
+        return self.mark.line
+
+    @property
+    def column(self) -> int:
+        """The 1-based column."""
+        return self.mark.column
+
+    @property
+    def path(self) -> str:
+        """The JSON pointer of the node."""
+        return self.mark.path
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A stable code of the catalogue: its name (also its docs page), severity and title."""
+
+    name: str
+    severity: Severity
+    title: str
+
+    def at(self, mark: Mark, message: str, hint: str | None = None) -> Diagnostic:
+        """A finding of this code at a place."""
+        return Diagnostic(self.name, self.severity, message, mark, hint)
+
+
+def in_order(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Findings by position, each once."""
+    unique = dict.fromkeys(findings)
+    return tuple(sorted(unique, key=lambda d: (d.line, d.column, d.code)))
+
+
+def has_errors(findings: Iterable[Diagnostic]) -> bool:
+    """Whether any finding is an error."""
+    return any(finding.severity == "error" for finding in findings)

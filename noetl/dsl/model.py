@@ -1,0 +1,218 @@
+"""The frozen playbook: what every accepted spelling becomes. No behaviour beyond look-ups, no templates compiled.
+
+Template-bearing fields hold the author's raw values (strings with `{{ }}`, maps and lists of them).
+`node` is the canonical tree node an object was built from; it carries positions and is not compared.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from noetl.dsl.tree import Map, Value
+
+Directive = Literal["continue", "skip", "retry", "jump", "break", "fail"]
+JoinMode = Literal["sync", "each", "all", "first"]
+LoopMode = Literal["sequential", "parallel"]
+Placement = Literal["local", "distributed"]
+FailureMode = Literal["fail_fast", "best_effort"]
+Scope = Literal["ctx", "step", "iter"]
+
+Spec = Mapping[str, Value]
+
+
+def _node() -> Map:
+    return Map()
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """One entry of a `set`: scope, path inside it, and the value to render."""
+
+    scope: Scope
+    path: tuple[str, ...]
+    value: Value
+
+    @property
+    def target(self) -> str:
+        """The flat spelling, as in `ctx.page`."""
+        return ".".join((self.scope, *self.path))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One policy rule: a guard (None is `else`) and the directive it chooses."""
+
+    when: Value
+    do: Directive
+    set: tuple[Assign, ...] = ()
+    to: str | None = None
+    attempts: Value = 3
+    backoff: Literal["none", "linear", "exponential"] = "none"
+    delay: Value = 1.0
+    max_delay: Value = 300
+    jitter: bool = False
+    message: Value = None
+    node: Map = field(default_factory=_node, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One tool invocation of a pipeline. `spec` holds its own knobs without `policy`."""
+
+    label: str
+    kind: str
+    input: Mapping[str, Value] = field(default_factory=dict)
+    auth: Value = None
+    call: Mapping[str, Value] = field(default_factory=dict)  # what stands beside `kind` for calls
+    spec: Spec = field(default_factory=dict)
+    before: tuple[Rule, ...] = ()
+    rules: tuple[Rule, ...] | None = None  # None: no policy at all
+    on_unmatched: Literal["continue", "by_status"] = "continue"
+    output: Value = None
+    has_output: bool = False
+    set: tuple[Assign, ...] = ()
+    desc: str | None = None
+    node: Map = field(default_factory=_node, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The iteration of a step or block; `inner` is a loop nested by `loop.loop`."""
+
+    collection: Value
+    iterator: str
+    mode: LoopMode = "sequential"
+    max_in_flight: Value = 10
+    chunk: Value = None
+    placement: Placement = "local"
+    reduce: Mapping[str, str] = field(default_factory=dict)
+    inner: "Loop | None" = None
+    spec: Spec = field(default_factory=dict)
+    node: Map = field(default_factory=_node, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AdmitRule:
+    """One admission rule: a guard (None is `else`) and whether it allows."""
+
+    when: Value
+    allow: bool
+    node: Map = field(default_factory=_node, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesize:
+    """A step that returns a workflow fragment: where it is in the output, and its bounds."""
+
+    source: Value
+    max_steps: int = 50
+    kinds: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """One outgoing arc: target, guard (None is always), what it writes, and the v10 token payload."""
+
+    step: str
+    when: Value = None
+    set: tuple[Assign, ...] = ()
+    args: Mapping[str, Value] = field(default_factory=dict)
+    node: Map = field(default_factory=_node, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Router:
+    """The arcs of a step and how they are chosen."""
+
+    mode: Literal["exclusive", "inclusive"] = "exclusive"
+    arcs: tuple[Arc, ...] = ()
+    node: Map = field(default_factory=_node, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transition: gate, pipeline, router. `spec` holds its knobs without `policy`."""
+
+    name: str
+    desc: str | None = None
+    input: Mapping[str, Value] = field(default_factory=dict)
+    loop: Loop | None = None
+    tasks: tuple[Task, ...] = ()
+    output: Value = None
+    has_output: bool = False
+    set: tuple[Assign, ...] = ()
+    next: Router = field(default_factory=Router)
+    join: JoinMode = "sync"
+    pool: str | None = None
+    admit: tuple[AdmitRule, ...] = ()
+    timeout_s: Value = None
+    deadline_s: Value = None
+    failure_mode: FailureMode = "fail_fast"
+    synthesize: Synthesize | None = None
+    validate: Mapping[str, Value] = field(default_factory=dict)
+    spec: Spec = field(default_factory=dict)
+    node: Map = field(default_factory=_node, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A workbook block: a pipeline behind a call boundary."""
+
+    name: str
+    input: Mapping[str, Value] = field(default_factory=dict)
+    loop: Loop | None = None
+    tasks: tuple[Task, ...] = ()
+    output: Value = None
+    has_output: bool = False
+    set: tuple[Assign, ...] = ()
+    node: Map = field(default_factory=_node, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """One keychain entry: its name, its kind and where the value comes from."""
+
+    name: str
+    kind: str
+    source: Mapping[str, Value] = field(default_factory=dict)
+    node: Map = field(default_factory=_node, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """How the execution runs: profile, requirements, and the outermost layer of every spec."""
+
+    profile: Literal["auto", "local", "distributed"] = "auto"
+    version: str | None = None
+    requires_tools: tuple[str, ...] = ()
+    entry_step: str | None = None
+    final_step: str | None = None
+    on_failure: Literal["stop", "drain"] = "stop"
+    pool: str | None = None
+    trace: Literal["full", "steps", "errors"] = "full"
+    timeout: Value = None
+    spec: Spec = field(default_factory=dict)
+    node: Map = field(default_factory=_node, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Playbook:
+    """A whole playbook, normalised and expanded."""
+
+    name: str
+    path: str
+    steps: tuple[Step, ...]
+    workload: Mapping[str, Value] = field(default_factory=dict)
+    keychain: tuple[Secret, ...] = ()
+    executor: Executor = field(default_factory=Executor)
+    workbook: Mapping[str, Block] = field(default_factory=dict)
+    metadata: Mapping[str, Value] = field(default_factory=dict)
+    node: Map = field(default_factory=_node, compare=False, repr=False)
+
+    @property
+    def entry(self) -> str:
+        """The entry step: the one named by the executor, else `start`, else the first."""
+        if self.executor.entry_step is not None:
+            return self.executor.entry_step
+        names = [step.name for step in self.steps]
+        return "start" if "start" in names else names[0]

@@ -1,0 +1,74 @@
+"""The whole error tree. Nothing here prints, logs or knows about a transport.
+
+    NoetlError                 code, message, hint
+    ├── PlaybookError          the author's text is wrong; carries every diagnostic
+    ├── RequestError           the caller asked for something that cannot be: not found, conflict, denied
+    ├── MissingExtra           a driver is not installed; the hint is the install command
+    ├── BackendError           a store, bus or server cannot be reached; retryable, cause kept
+    └── InvariantViolation     a bug of ours: stop this execution, keep its log
+
+A failing task is a value (an output envelope), never one of these.
+"""
+
+from typing import Any, ClassVar
+
+
+class NoetlError(Exception):
+    """Something went wrong in a way we can name."""
+
+    code: ClassVar[str] = "noetl"
+
+    def __init__(self, message: str = "", *, hint: str | None = None) -> None:
+        self.message = message or (type(self).__doc__ or "").strip()
+        self.hint = hint
+        super().__init__(self.message)
+
+
+class PlaybookError(NoetlError):
+    """The playbook has errors and was not run or registered."""
+
+    code = "playbook"
+
+    def __init__(self, diagnostics: tuple[Any, ...], message: str = "", *, hint: str | None = None) -> None:
+        self.diagnostics = diagnostics
+        super().__init__(message or f"the playbook has {len(diagnostics)} finding(s)", hint=hint)
+
+
+class RequestError(NoetlError):
+    """The request cannot be carried out."""
+
+    code = "request"
+
+
+class NotFound(RequestError):
+    """There is nothing under that name."""
+
+    code = "not-found"
+
+
+class Conflict(RequestError):
+    """The state of the execution forbids that."""
+
+    code = "conflict"
+
+
+class MissingExtra(NoetlError):
+    """An optional driver is not installed."""
+
+    code = "missing-extra"
+
+    def __init__(self, module: str, extra: str) -> None:
+        super().__init__(f"{module} is not installed", hint=f'pip install "noetl[{extra}]"')
+
+
+class BackendError(NoetlError):
+    """A backend cannot be reached."""
+
+    code = "backend"
+    retryable: ClassVar[bool] = True
+
+
+class InvariantViolation(NoetlError):
+    """The engine broke one of its own rules; the log is kept as it is."""
+
+    code = "invariant"
