@@ -1,0 +1,157 @@
+"""What a tool call is handed beside its input: its identity, secrets, payloads, folders and shared resources.
+
+Protocols and plain data. The worker fills them; the python host's processes live there too.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar
+
+from noetl.dsl.tree import Value
+from noetl.errors import InvariantViolation
+from noetl.ports.envelope import Failed, Reference
+
+Secret = Mapping[str, Value]
+
+
+class Payloads(Protocol):
+    """The result store as a tool sees it. `get` verifies checksums; a missing payload raises NotFound."""
+
+    async def put(self, data: Value) -> Reference:
+        """Store a JSON value."""
+        ...
+
+    async def put_stream(self, chunks: AsyncIterator[bytes], content_type: str) -> Reference:
+        """Store bytes as they arrive, without holding them all in memory."""
+        ...
+
+    async def get(self, ref: Reference) -> Value:
+        """The payload of a reference: JSON as its value, text as text, other bytes as base64."""
+        ...
+
+
+class Resource(Protocol):
+    """Something made once per process and closed when the worker stops."""
+
+    async def close(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
+R = TypeVar("R", bound=Resource)
+
+
+class Resources:
+    """What the calls of one worker share: made at first use, closed together, the newest first."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+        self._stack = AsyncExitStack()
+
+    def give(self, name: str, resource: Resource) -> None:
+        """Put something ready-made under a name; it is closed with the rest."""
+        if name in self._made:
+            raise InvariantViolation(f"there already is a resource called {name!r}")
+        self._made[name] = resource
+        self._stack.push_async_callback(resource.close)
+
+    def get(self, name: str, make: Callable[[], R]) -> R:
+        """What is under a name, made now if it is not there; it connects when it is used."""
+        if name not in self._made:
+            self.give(name, make())
+        found: R = self._made[name]
+        return found
+
+    async def close(self) -> None:
+        """Close everything, the newest first, whatever one of them raises."""
+        self._made.clear()
+        await self._stack.aclose()
+
+
+async def _no_secret(name: str) -> Secret:
+    raise Failed("auth", f"there is no secret called {name!r} here")
+
+
+def _no_log(line: str) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call beside its input: whose it is, what it may use, and where it may read and write."""
+
+    payloads: Payloads
+    resources: Resources
+    execution_id: str = ""
+    step: str = ""
+    task: str = ""
+    attempt: int = 1
+    idempotency_key: str = ""
+    prev: Value = None  # the value of the task before this one
+    spec: Mapping[str, Value] = field(default_factory=dict)  # the effective task spec, rendered
+    auth_name: str | None = None
+    auth: Secret | None = None  # resolved; never part of an output
+    secret: Callable[[str], Awaitable[Secret]] = _no_secret  # another one by name, or Failed
+    work_dir: str = "."  # where relative paths start
+    roots: tuple[str, ...] = ()  # folders that files may be read and written in; the work folder when empty
+    env: Mapping[str, str] = field(default_factory=dict)  # what child processes see, and nothing else
+    log: Callable[[str], None] = _no_log
+
+    def resource(self, name: str, make: Callable[[], R]) -> R:
+        """What calls of this worker share under a name."""
+        return self.resources.get(name, make)
+
+
+PYTHON_HOST = "python_host"  # the resource name under which the worker gives its host
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one python call may use; None is the host's own bound."""
+
+    memory_bytes: int | None = None
+    cpu_s: float | None = None
+    output_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An exception of the author's code; the traceback has the author's frames only."""
+
+    type: str
+    message: str
+    traceback: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a piece of code ended, and what it printed. `value` is already JSON."""
+
+    ended: Literal["ok", "raised", "value", "timeout", "memory", "crashed"]
+    value: Value = None
+    raised: Raised | None = None
+    message: str = ""  # for every ending but ok and raised
+    exit_code: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+
+
+class PythonHost(Protocol):
+    """Runs code in a process of its own. Cancelling the call kills that process."""
+
+    async def run(
+        self,
+        code: str,
+        variables: Mapping[str, Value],
+        *,
+        script: str | None = None,
+        timeout_s: float | None = None,
+        limits: Limits | None = None,
+    ) -> Ran:
+        """Run code; `script` is the file it came from, for `__file__`, imports beside it and tracebacks."""
+        ...
+
+    async def close(self) -> None:
+        """End every process."""
+        ...

@@ -1,0 +1,62 @@
+"""The envelope a tool answers with, references to stored data, and the failure that carries an envelope.
+
+Plain data only. The worker adds `meta`; scopes and templates read the envelope elsewhere.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from noetl.dsl.tree import Value
+from noetl.errors import NoetlError
+
+Envelope = dict[str, Value]
+Reference = dict[str, Value]
+RefType = Literal["relational", "nats", "object_store", "blob"]
+
+
+def ok(data: Value = None, **parts: Value) -> Envelope:
+    """The envelope of a call that went well; parts are `ref`, `http`, `pg`, `py`."""
+    return {"status": "ok", "data": data, "error": None, **parts}
+
+
+def error(
+    kind: str,
+    message: str,
+    *,
+    code: str | None = None,
+    retryable: bool = False,
+    details: Mapping[str, Value] | None = None,
+    data: Value = None,
+    **parts: Value,
+) -> Envelope:
+    """The envelope of a call that failed."""
+    problem: dict[str, Value] = {"kind": kind, "code": code, "message": message, "retryable": retryable}
+    problem["details"] = dict(details or {})
+    return {"status": "error", "data": data, "error": problem, **parts}
+
+
+def reference(
+    kind: RefType,
+    locator: Mapping[str, Value],
+    *,
+    auth: str | None = None,
+    meta: Mapping[str, Value] | None = None,
+) -> Reference:
+    """Where stored data is, in the one shape that `resolve` reads."""
+    name = None if auth is None else f"keychain/{auth}"
+    return {"type": kind, "locator": dict(locator), "auth_reference": name, "meta": dict(meta or {})}
+
+
+def is_reference(value: Value) -> bool:
+    """Whether a value is a reference: a mapping with exactly the four fields of one."""
+    return isinstance(value, dict) and value.keys() == {"type", "locator", "auth_reference", "meta"}
+
+
+class Failed(NoetlError):
+    """The call ends here with the error envelope it carries."""
+
+    code = "failed"
+
+    def __init__(self, kind: str, message: str, **parts: Any) -> None:
+        super().__init__(message)
+        self.output = error(kind, message, **parts)

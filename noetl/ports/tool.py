@@ -1,0 +1,193 @@
+"""What a tool kind is: its description for authors, the struct its input becomes, and how it is called.
+
+Nothing here imports a driver. The kinds themselves are the tools' room; the worker calls `invoke`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin
+
+import msgspec
+
+from noetl.dsl.kind import Field, Kind
+from noetl.dsl.tree import Value
+from noetl.errors import InvariantViolation, NoetlError
+from noetl.ports.call import Call
+from noetl.ports.envelope import Envelope, Failed, error
+from noetl.ports.values import ValueProblem
+
+Run = Callable[[Any, Call], Awaitable[Envelope]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One kind: what authors see of it, the struct its input becomes, and what it does."""
+
+    kind: Kind
+    input: type[msgspec.Struct] | None = None
+    knobs: type[msgspec.Struct] | None = None
+    run: Run | None = None  # None: the engine itself carries it out
+    doc: str = ""
+    returns: str = ""
+
+    @property
+    def engine(self) -> bool:
+        """Whether the engine carries this kind out instead of a worker calling `run`."""
+        return self.run is None
+
+
+class Input(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """What every input and knob struct of a kind is: typed and closed."""
+
+
+def doc(sentence: str, **schema: Any) -> msgspec.Meta:
+    """The sentence that authors read about an input, as in `Annotated[str, doc("...")]`."""
+    return msgspec.Meta(description=sentence, extra_json_schema=schema or None)
+
+
+def describe(
+    name: str,
+    text: str,
+    struct: type[msgspec.Struct] | None = None,
+    knobs: type[msgspec.Struct] | None = None,
+    **more: Any,
+) -> Kind:
+    """The kind as data: inputs and knobs from the structs, the summary from the first line of the text."""
+    summary = text.strip().partition("\n")[0].rstrip(".")
+    return Kind(name, summary, inputs=_fields(struct), knobs=_fields(knobs), **more)
+
+
+def define(
+    name: str,
+    text: str | None,
+    struct: type[msgspec.Struct] | None = None,
+    run: Run | None = None,
+    *,
+    knobs: type[msgspec.Struct] | None = None,
+    returns: str = "",
+    **more: Any,
+) -> Tool:
+    """A tool from one file's parts; `more` are the other fields of its Kind."""
+    page = text or ""
+    return Tool(describe(name, page, struct, knobs, **more), struct, knobs, run, page, returns)
+
+
+def _fields(struct: type[msgspec.Struct] | None) -> dict[str, Field]:
+    if struct is None:
+        return {}
+    fields = {}
+    for info in msgspec.structs.fields(struct):
+        default = None if info.default is msgspec.NODEFAULT else info.default
+        fields[info.encode_name] = Field(
+            info.encode_name, info.type, info.required, _sentence_of(info.type), default
+        )
+    return fields
+
+
+def _sentence_of(annotation: Any) -> str:
+    """The description in an Annotated type."""
+    if not hasattr(annotation, "__metadata__"):
+        return ""
+    for part in annotation.__metadata__:
+        if isinstance(part, msgspec.Meta) and part.description:
+            return part.description
+    return ""
+
+
+def type_name(annotation: Any) -> str:
+    """A type as authors read it: `text`, `number`, `list of text`, `mapping`."""
+    if hasattr(annotation, "__metadata__"):
+        return type_name(annotation.__origin__)
+    if annotation in _NAMES:
+        return _NAMES[annotation]
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return " | ".join(f"`{item}`" for item in args)
+    if origin is dict:
+        return "mapping"
+    if origin is list:
+        return "list" if args[0] is Any else f"list of {type_name(args[0])}"
+    names = dict.fromkeys(type_name(item) for item in args if item is not type(None))
+    return " | ".join(names) or "mapping"
+
+
+_NAMES: dict[Any, str] = {
+    Any: "any value",
+    str: "text",
+    int: "integer",
+    float: "number",
+    bool: "true | false",
+    bytes: "base64 text",
+    dict: "mapping",
+    list: "list",
+}
+
+
+def convert(values: Mapping[str, Value], tool: Tool) -> Any:
+    """Rendered input as the struct the tool reads; Failed (kind `input`) names the key that does not fit."""
+    kind = tool.kind
+    given = {key: value for key, value in values.items() if key in kind.inputs and value is not None}
+    _known(values, kind)
+    _exactly_one(given, kind)
+    if tool.input is None:
+        return dict(values)
+    for name, wanted in kind.inputs.items():
+        if wanted.required and name not in given:
+            raise Failed("input", f"{kind.name} needs input {name!r}")
+    converted = _struct(given, tool.input, f"{kind.name} input")
+    return (converted, _rest(values, kind)) if kind.open_input else converted
+
+
+def read_knobs(struct: type[msgspec.Struct], call: Call) -> Any:
+    """The kind's own knobs out of the effective spec."""
+    names = {info.encode_name for info in msgspec.structs.fields(struct)}
+    given = {key: value for key, value in call.spec.items() if key in names and value is not None}
+    return _struct(given, struct, "spec")
+
+
+def _rest(values: Mapping[str, Value], kind: Kind) -> dict[str, Value]:
+    return {key: value for key, value in values.items() if key not in kind.inputs}
+
+
+def _known(values: Mapping[str, Value], kind: Kind) -> None:
+    unknown = sorted(key for key in values if key not in kind.inputs)
+    if unknown and not kind.open_input:
+        known = ", ".join(kind.inputs) or "none"
+        raise Failed("input", f"{kind.name} has no input {unknown[0]!r}; its inputs are: {known}")
+
+
+def _exactly_one(given: Mapping[str, Value], kind: Kind) -> None:
+    for group in kind.one_of:
+        found = [name for name in group if name in given]
+        if len(found) != 1:
+            seen = " and ".join(found) or "none"
+            raise Failed("input", f"{kind.name} needs exactly one of {', '.join(group)}; it was given {seen}")
+
+
+def _struct(given: dict[str, Value], struct: type[msgspec.Struct], what: str) -> Any:
+    try:
+        return msgspec.convert(given, struct, strict=False)
+    except msgspec.ValidationError as problem:
+        sentence, _, place = str(problem).partition(" - at `$")
+        where = f" {place.strip('`').removeprefix('.')!r}" if place else ""
+        sentence = sentence[:1].lower() + sentence[1:].replace("`", "")
+        raise Failed("input", f"{what}{where}: {sentence}") from None
+
+
+async def invoke(tool: Tool, values: Mapping[str, Value], call: Call) -> Envelope:
+    """Convert the input and run the tool; every failure we can name becomes an envelope."""
+    if tool.run is None:
+        raise InvariantViolation(f"kind {tool.kind.name!r} is carried out by the engine, not by a worker")
+    try:
+        return await tool.run(convert(values, tool), call)
+    except Failed as failure:
+        return failure.output
+    except ValueProblem as problem:
+        return error("value", _sentence(problem))
+    except NoetlError as problem:
+        retryable = bool(getattr(problem, "retryable", False))
+        return error(problem.code.replace("-", "_"), _sentence(problem), retryable=retryable)
+
+
+def _sentence(problem: NoetlError) -> str:
+    return f"{problem.message}; {problem.hint}" if problem.hint else problem.message

@@ -1,0 +1,130 @@
+"""Python and SQL values as JSON values: what converts, and how. Reading JSON text is others' work.
+
+Whatever leaves a tool passes through `to_json` once, so that the log, the templates and the next task see
+the same value: null, booleans, numbers, text, lists and mappings with text keys.
+"""
+
+import base64
+import datetime
+import decimal
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from noetl.dsl.tree import Value
+from noetl.errors import NoetlError
+
+_DEPTH_MAX = 200
+_INT_EXPONENT_MAX = 40  # a numeric like 1E+100000 stays text instead of becoming a huge integer
+
+
+class ValueProblem(NoetlError):
+    """A value cannot be kept as JSON."""
+
+    code = "value"
+
+
+def to_json(value: object, path: str = "$") -> Value:
+    """The value as plain JSON; raises ValueProblem naming the place of what cannot be one."""
+    return _convert(value, path, 0)
+
+
+def _convert(value: Any, path: str, depth: int) -> Value:
+    kind = type(value)
+    if value is None or kind is bool or kind is int:
+        return value
+    if kind is str:
+        return _text(value, path)
+    if kind is float:
+        return _number(value, path)
+    if depth > _DEPTH_MAX:
+        raise ValueProblem(f"the value at {path[:80]}… is nested deeper than {_DEPTH_MAX} levels")
+    if isinstance(value, dict):
+        return _mapping(value, path, depth)
+    if isinstance(value, list | tuple):
+        return [_convert(item, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
+    if isinstance(value, set | frozenset):
+        return _in_order([_convert(item, f"{path}{{}}", depth + 1) for item in value])
+    return _scalar(value, path)
+
+
+def _mapping(value: dict[Any, Any], path: str, depth: int) -> Value:
+    converted: dict[str, Value] = {}
+    for key, item in value.items():
+        name = _text(key, path) if type(key) is str else _key(key, path)
+        if name in converted:
+            raise ValueProblem(f"the mapping at {path} has two keys that both become {name!r}")
+        converted[name] = _convert(item, f"{path}.{name}", depth + 1)
+    return converted
+
+
+def _key(key: object, path: str) -> str:
+    if isinstance(key, bool | float) or key is None:
+        raise ValueProblem(f"the mapping at {path} has the key {key!r}, not a text", hint="use str(key)")
+    name = _scalar(key, path)
+    return name if isinstance(name, str) else str(name)
+
+
+def _text(value: str, path: str) -> str:
+    if value.isascii():
+        if "\0" in value:
+            raise ValueProblem(f"the text at {path} contains a NUL character")
+        return value
+    if "\0" in value or any("\ud800" <= char <= "\udfff" for char in value):
+        raise ValueProblem(f"the text at {path} contains a NUL or half of a surrogate pair")
+    return value
+
+
+def _number(value: float, path: str) -> float:
+    if not math.isfinite(value):
+        raise ValueProblem(f"the number at {path} is {value}, which JSON cannot hold", hint="use null")
+    return value
+
+
+def _decimal(value: decimal.Decimal, path: str) -> int | float | str:
+    """A number when nothing is lost, else text."""
+    if not value.is_finite():
+        raise ValueProblem(f"the number at {path} is {value}, which JSON cannot hold", hint="use null")
+    exponent = value.as_tuple().exponent
+    if isinstance(exponent, int) and 0 <= exponent <= _INT_EXPONENT_MAX:
+        return int(value)
+    nearest = float(value)
+    exact = math.isfinite(nearest) and decimal.Decimal(repr(nearest)) == value
+    return nearest if exact else str(value)
+
+
+def _scalar(value: Any, path: str) -> Value:
+    """A value of one of the types that have one obvious JSON form."""
+    for types, convert in _SCALARS:
+        if isinstance(value, types):
+            return convert(value, path)
+    if any(base.__module__ == "uuid" and base.__name__ == "UUID" for base in type(value).__mro__):
+        return str(value)
+    hint = "wrap it in list(...)" if isinstance(value, Iterable) else "make it a mapping, list or text"
+    raise ValueProblem(f"the value at {path} is a {type(value).__name__}, which has no JSON form", hint=hint)
+
+
+# In this order: bool is an int and datetime is a date.
+_SCALARS: tuple[tuple[Any, Callable[[Any, str], Value]], ...] = (
+    (str, lambda value, path: _text(str.__str__(value), path)),
+    (bool, lambda value, path: bool(value)),
+    (int, lambda value, path: int(value)),
+    (float, lambda value, path: _number(float(value), path)),
+    (decimal.Decimal, _decimal),
+    ((datetime.date, datetime.time), lambda value, path: value.isoformat()),
+    (datetime.timedelta, lambda value, path: msgspec.to_builtins(value)),
+    ((bytes, bytearray, memoryview), lambda value, path: base64.b64encode(value).decode()),
+)
+
+
+def _in_order(items: list[Value]) -> list[Value]:
+    """The items of a set in an order that does not depend on hashing."""
+    return sorted(items, key=_rank)
+
+
+def _rank(item: Value) -> tuple[str, Any]:
+    if isinstance(item, str | int | float):
+        return type(item).__name__, item
+    return "~", msgspec.json.encode(item, order="sorted").decode()

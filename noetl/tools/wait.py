@@ -1,0 +1,43 @@
+"""Waits for a time, a signal or a person's approval, holding neither a worker slot nor a lease.
+
+Exactly one of the inputs says what is waited for. The wait is recorded, so it goes on across restarts. A
+signal is sent with `noetl execution signal ID NAME --data ...`; its payload is the task's data. An approval
+is a signal that shows its text to a person and carries `{approved, by, comment}`; a refusal is error kind
+`refused`. Bound any wait with `spec.timeout`.
+"""
+
+from typing import Annotated
+
+from noetl.ports.tool import Input, define, doc
+
+EXAMPLE = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: wait, path: tools/wait}
+workflow:
+  - step: start
+    tool:
+      - {name: breathe, kind: wait, input: {seconds: 0.1}}
+      - {name: release, kind: wait, input: {approval: "Release the report?"}, spec: {timeout: 86400}}
+"""
+
+
+class Wait(Input):
+    """What is waited for."""
+
+    seconds: Annotated[float | None, doc("Wait this long.")] = None
+    until: Annotated[str | None, doc("Wait until this moment, as an ISO 8601 date and time with a zone.")] = (
+        None
+    )
+    signal: Annotated[str | None, doc("Wait for a signal of this name.")] = None
+    approval: Annotated[str | None, doc("Wait until a person approves; this text is what they read.")] = None
+
+
+TOOL = define(
+    "wait",
+    __doc__,
+    Wait,
+    returns="the signal's payload; `null` for a time",
+    one_of=(("seconds", "until", "signal", "approval"),),
+    example=EXAMPLE,
+)
