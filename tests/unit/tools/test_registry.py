@@ -52,7 +52,7 @@ def test_a_kind_is_described_completely(name):
     undocumented = [f.name for f in (*tool.kind.inputs.values(), *tool.kind.knobs.values()) if not f.doc]
     assert undocumented == []
     grouped = [key for group in tool.kind.one_of for key in group]
-    assert set(grouped + [*tool.kind.sql_text, *tool.kind.untemplated]) <= set(tool.kind.inputs)
+    assert {*grouped, *tool.kind.sql_text, *tool.kind.untemplated} <= set(tool.kind.inputs)
 
 
 def test_only_calls_and_waits_are_left_to_the_engine():
