@@ -1,0 +1,78 @@
+"""`noetl compile`: print a playbook as the engine sees it. Normalising and expanding are the language's."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from noetl.cli.checked import Checked
+
+COMPILED_LABEL = "noetl.io/compiled"
+
+EPILOG = """\b
+Examples:
+  noetl compile pages.yaml
+  noetl compile pages.yaml --step fetch
+  noetl compile pages.yaml --debug-map
+
+\b
+Exit codes: 0 compiled, 1 the playbook has errors, 2 wrong usage.
+"""
+
+
+@click.command("compile", epilog=EPILOG)
+@click.argument("playbook", metavar="FILE")
+@click.option("--step", "step_name", metavar="NAME", help="Print only this step.")
+@click.option("--debug-map", is_flag=True, help="Print which line each generated task comes from.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of YAML.")
+def command(playbook: str, step_name: str | None, debug_map: bool, as_json: bool) -> int:
+    """Print a playbook as the engine sees it.
+
+    Older spellings are replaced, unnamed tasks have names, and choose, while, until and paginate are expanded
+    into plain tasks. The result is itself a valid playbook. FILE may be - for standard input.
+    """
+    from noetl.cli.accept import accepted
+    from noetl.cli.render import emit
+
+    checked = accepted(playbook)
+    if checked is None:
+        return 1
+    if debug_map:
+        emit(_debug_map(checked, step_name, as_json))
+        return 0
+    tree = _marked(checked.loaded.expanded)
+    value = tree if step_name is None else _step(tree, step_name)
+    emit(json.dumps(value, indent=2, ensure_ascii=False) if as_json else _yaml(checked.name, value))
+    return 0
+
+
+def _marked(tree: Any) -> dict[str, Any]:
+    """The expanded tree with the label that says so; only then may task names hold dots."""
+    from noetl.dsl.tree import plain
+
+    value: dict[str, Any] = plain(tree)
+    metadata = value["metadata"]
+    labels = {**(metadata.get("labels") or {}), COMPILED_LABEL: "true"}
+    return {**value, "metadata": {**metadata, "labels": labels}}
+
+
+def _step(tree: dict[str, Any], name: str) -> dict[str, Any]:
+    import difflib
+
+    from noetl.errors import NotFound
+
+    steps: dict[str, dict[str, Any]] = {step["step"]: step for step in tree["workflow"]}
+    if name in steps:
+        return steps[name]
+    near = difflib.get_close_matches(name, list(steps), n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"the steps are: {', '.join(steps)}"
+    raise NotFound(f"the playbook has no step '{name}'", hint=hint)
+
+
+def _yaml(name: str, value: dict[str, Any]) -> str:
+    from noetl import __version__
+    from noetl.dsl.source import dump
+
+    header = f"# Compiled by noetl {__version__} from {name}. Change the source and compile again."
+    return f"{header}\n{dump(value).rstrip()}"

@@ -1,0 +1,1 @@
+"""Playbooks as pictures. `sketch` says what is drawn; each other module is one way to draw it."""

@@ -1,0 +1,1 @@
+"""Findings as people and machines read them. Each module has `render(results)`; nothing here checks."""

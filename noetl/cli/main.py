@@ -1,0 +1,170 @@
+"""The door: which commands exist, what `noetl` alone prints, and the edge where errors become exit codes.
+
+Only click is imported here. A command's module is loaded when that command is called, so that help stays
+quick; a new command is one line in COMMANDS and one module with a `command`.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from noetl import __version__
+
+# Group -> command -> its line in the help. The module is noetl.cli.<command>.
+COMMANDS: dict[str, dict[str, str]] = {
+    "Write playbooks": {
+        "validate": "check playbooks; say what is wrong, where, and how to fix it",
+        "compile": "print a playbook as the engine sees it: normalised, sugar expanded",
+        "graph": "draw a playbook: mermaid, dot, svg, json or pnml",
+        "migrate": "rewrite older spellings to the current language",
+    },
+    "Look things up": {
+        "tools": "list the tool kinds, or explain one of them",
+        "schema": "print the JSON Schema for editors, or that of one tool kind",
+    },
+}
+ALIASES = {"lint": "validate"}
+
+EXIT_USAGE = 2
+EXIT_BACKEND = 3
+EXIT_INTERNAL = 70
+EXIT_CLOSED_PIPE = 141
+EXIT_INTERRUPTED = 130
+EXIT_CODES = {
+    "playbook": 1,
+    "backend": EXIT_BACKEND,
+    "invariant": EXIT_INTERNAL,
+}  # by error code; every other named error is a bad request
+
+EXAMPLES = """\
+Examples:
+  noetl validate examples/            check every playbook of a folder
+  noetl graph hello.yaml -o hello.svg draw one
+  noetl COMMAND --help                everything a command can do
+"""
+
+
+class Door(click.Group):
+    """The command group: loads a command when it is asked for, prints help by group."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command name, in the order of the help."""
+        return [name for commands in COMMANDS.values() for name in commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module, the only moment at which it is needed."""
+        name = ALIASES.get(cmd_name, cmd_name)
+        if name not in self.list_commands(ctx):
+            return None
+        command: click.Command = importlib.import_module(f"noetl.cli.{name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or name the nearest one."""
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            raise click.UsageError(_unknown_command(args[0], self.list_commands(ctx)), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The whole help: one line per command, grouped."""
+        formatter.write("NoETL: durable workflows written as YAML playbooks.\n\n")
+        formatter.write("Usage: noetl COMMAND [OPTIONS] [ARGUMENTS]\n")
+        for title, commands in COMMANDS.items():
+            with formatter.section(title):
+                formatter.write_dl([(_with_aliases(name), line) for name, line in commands.items()])
+        with formatter.section("Options"):
+            formatter.write_dl([record for p in self.get_params(ctx) if (record := p.get_help_record(ctx))])
+        formatter.write("\n" + EXAMPLES)
+
+
+def _with_aliases(name: str) -> str:
+    return ", ".join([name, *(alias for alias, target in ALIASES.items() if target == name)])
+
+
+def _unknown_command(name: str, known: list[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, [*known, *ALIASES], n=1)
+    return f"there is no command '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
+
+
+@click.command(
+    cls=Door,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(__version__, prog_name="noetl", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="Show a stack trace when something unexpected happens.")
+@click.pass_context
+def root(ctx: click.Context, debug: bool) -> None:
+    """Durable workflows written as YAML playbooks."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run one command line and leave with its exit code."""
+    _tolerate_any_character()
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(run(given))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; every failure is printed and becomes an exit code."""
+    arguments, debug = _take_debug(arguments)
+    try:
+        code = root.main(list(arguments), prog_name="noetl", standalone_mode=False)
+    except (click.Abort, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    except click.ClickException as error:
+        return _usage(error)
+    except Exception as error:  # the process edge
+        if debug:
+            raise
+        return _failed(error)
+    return code if isinstance(code, int) else 0
+
+
+def _take_debug(arguments: Sequence[str]) -> tuple[Sequence[str], bool]:
+    """`--debug` counts wherever it stands: it is added at the end of the line that has just failed."""
+    cut = list(arguments).index("--") if "--" in arguments else len(arguments)
+    kept = [word for word in arguments[:cut] if word != "--debug"]
+    return [*kept, *arguments[cut:]], len(kept) < cut
+
+
+def _tolerate_any_character() -> None:
+    """A character the terminal cannot show must not end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Any = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _usage(error: click.ClickException) -> int:
+    from noetl.cli.render import failure
+
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "noetl"
+    message = error.format_message()
+    failure("usage", message[:1].lower() + message[1:].rstrip("."), f"{path} --help", verb="try")
+    return EXIT_USAGE
+
+
+def _failed(error: Exception) -> int:
+    from noetl.cli.render import failure
+    from noetl.errors import NoetlError
+
+    if isinstance(error, NoetlError):
+        failure(error.code, error.message, error.hint)
+        return EXIT_CODES.get(error.code, EXIT_USAGE)
+    failure(
+        "internal",
+        f"{type(error).__name__}: {error}",
+        "this is a bug in noetl; add --debug to the same command to see where it happened",
+    )
+    return EXIT_INTERNAL

@@ -1,0 +1,68 @@
+"""How things look on a terminal: colour, data on stdout, everything else on stderr.
+
+Nothing here knows a command or a playbook. Colour is only used on a terminal, and never when NO_COLOR is set.
+"""
+
+import os
+import sys
+from typing import Literal, TextIO
+
+import click
+
+Tone = Literal["error", "warning", "info", "good", "strong", "faint"]
+
+TONES: dict[Tone, dict[str, str | bool]] = {
+    "error": {"fg": "red", "bold": True},
+    "warning": {"fg": "yellow", "bold": True},
+    "info": {"fg": "cyan", "bold": True},
+    "good": {"fg": "green", "bold": True},
+    "strong": {"bold": True},
+    "faint": {"fg": "bright_black"},
+}
+
+
+def colourful(stream: TextIO) -> bool:
+    """Whether colour may be written to this stream."""
+    from noetl.settings import colour_allowed
+
+    return stream.isatty() and colour_allowed()
+
+
+class Paint:
+    """Colours text for one stream, or leaves it as it is."""
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+
+    def __call__(self, text: str, tone: Tone) -> str:
+        style = TONES[tone]
+        return click.style(text, fg=style.get("fg"), bold=bool(style.get("bold"))) if self.on else text
+
+
+def emit(text: str) -> None:
+    """Write data to stdout; a reader that has gone away ends the command quietly."""
+    try:
+        click.echo(text, color=True)
+    except BrokenPipeError:
+        from noetl.cli.main import EXIT_CLOSED_PIPE
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(EXIT_CLOSED_PIPE) from None
+
+
+def note(text: str) -> None:
+    """Write anything that is not data to stderr."""
+    click.echo(text, err=True, color=True)
+
+
+def failure(code: str, message: str, hint: str | None = None, *, verb: str = "fix") -> None:
+    """Say on stderr why the command could not do its work, and what to do next."""
+    paint = Paint(colourful(sys.stderr))
+    note(paint(f"error[{code}]", "error") + paint(f": {message}", "strong"))
+    if hint:
+        note(f"  {paint('=', 'info')} {verb}: {hint}")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, as in `1 error`, `2 errors`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

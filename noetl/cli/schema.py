@@ -1,0 +1,30 @@
+"""`noetl schema`: the JSON Schema of the language, or of one tool kind. Building it is the language's."""
+
+import json
+
+import click
+
+EPILOG = """\b
+Examples:
+  noetl schema > playbook.schema.json
+  noetl schema http
+
+Put this line at the top of a playbook, and editors with a YAML language server complete and check it:
+
+\b
+  # yaml-language-server: $schema=playbook.schema.json
+"""
+
+
+@click.command("schema", epilog=EPILOG)
+@click.argument("kind", required=False)
+@click.option("--json", "as_json", is_flag=True, hidden=True, help="Accepted everywhere; a schema is JSON.")
+def command(kind: str | None, as_json: bool) -> int:
+    """Print the JSON Schema of playbooks for editors, or the schema of one tool KIND's input."""
+    from noetl import tools
+    from noetl.cli.render import emit
+    from noetl.dsl.schema import kind_schema, playbook_schema
+
+    schema = playbook_schema(tools.kinds()) if kind is None else kind_schema(tools.get(kind).kind)
+    emit(json.dumps(schema, indent=2, ensure_ascii=False))
+    return 0

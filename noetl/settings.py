@@ -1,0 +1,233 @@
+"""The settings, and the only place that reads the environment and TOML files.
+
+Each value comes from the first of: command-line flag, environment (`NOETL_*`), `noetl.toml` of the project,
+`noetl.toml` in the user's noetl folder, default. Where it came from is kept, so that it can be shown.
+Nothing here opens a store or a connection.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from noetl.errors import RequestError
+
+FILE_NAME = "noetl.toml"
+PREFIX = "NOETL_"
+DEFAULT_ORIGIN = "default"
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("a text")
+    return value.strip()
+
+
+def _path(value: Any) -> Path:
+    return Path(_text(value)).expanduser().absolute()
+
+
+def _port(value: Any) -> int:
+    number = _whole(value)
+    if not 0 <= number <= 65535:
+        raise ValueError("a port number, 0 to 65535")
+    return number
+
+
+def _positive(value: Any) -> int:
+    number = _whole(value)
+    if number < 1:
+        raise ValueError("a whole number of at least 1")
+    return number
+
+
+def _whole(value: Any) -> int:
+    try:
+        return int(value) if not isinstance(value, bool | float) else int("")
+    except (TypeError, ValueError):
+        raise ValueError("a whole number") from None
+
+
+def _seconds(value: Any) -> float:
+    try:
+        number = float("nan" if isinstance(value, bool) else value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not 0 < number < float("inf"):
+        raise ValueError("a number of seconds above 0")
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: its name in TOML, how its value is read, and a sentence."""
+
+    name: str
+    read: Callable[[Any], Any]
+    doc: str
+    default: Any = None
+    secret: bool = False
+
+    @property
+    def variable(self) -> str:
+        """The name in the environment."""
+        return PREFIX + self.name.upper()
+
+
+# `home` and `store` have defaults that depend on the machine and the project; see load().
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "home",
+        _path,
+        "Folder for what belongs to the user: credentials key, contexts, the user's noetl.toml.",
+    ),
+    Setting("store", _text, "Where executions are kept: an SQLite file, or postgresql://…"),
+    Setting("bus", _text, "How server and workers talk: in the process when unset, or nats://…"),
+    Setting(
+        "results", _text, "Where large results go: beside the store when unset; postgres, nats or s3://…"
+    ),
+    Setting("server", _text, "The server that commands talk to; unset means embedded."),
+    Setting("token", _text, "The bearer token for the server.", secret=True),
+    Setting(
+        "key",
+        _text,
+        "The key that protects stored credentials; made on first local use when unset.",
+        secret=True,
+    ),
+    Setting("host", _text, "The address a server listens on.", "127.0.0.1"),
+    Setting("port", _port, "The port a server listens on.", 8080),
+    Setting("pool", _text, "The pool a worker serves.", "default"),
+    Setting("concurrency", _positive, "How many pipelines a worker runs at once.", 32),
+    Setting("lease_s", _seconds, "Seconds after which work of a silent worker may be taken over.", 30.0),
+)
+BY_NAME: Mapping[str, Setting] = MappingProxyType({setting.name: setting for setting in SETTINGS})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting, read and checked, with where each value came from."""
+
+    project: Path
+    home: Path
+    store: str
+    bus: str | None = None
+    results: str | None = None
+    server: str | None = None
+    token: str | None = field(default=None, repr=False)
+    key: str | None = field(default=None, repr=False)
+    host: str = "127.0.0.1"
+    port: int = 8080
+    pool: str = "default"
+    concurrency: int = 32
+    lease_s: float = 30.0
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+
+def load(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    """The settings in force for a command started in a folder; flags that are None count as not given."""
+    environ = os.environ if environ is None else environ
+    project = find_project(folder or Path.cwd())
+    layers = [_from_flags(flags or {}), _from_environment(environ), _from_file(project / FILE_NAME)]
+    home = _choose(BY_NAME["home"], layers) or (_default_home(), DEFAULT_ORIGIN)
+    layers.append(_from_file(home[0] / FILE_NAME))
+    chosen = {setting.name: _choose(setting, layers) or _default(setting, project) for setting in SETTINGS}
+    chosen["home"] = home
+    values = {name: value for name, (value, _) in chosen.items()}
+    origins = {name: origin for name, (_, origin) in chosen.items()}
+    return Settings(project=project, origins=MappingProxyType(origins), **values)
+
+
+def find_project(folder: Path) -> Path:
+    """The nearest folder upward that has a noetl.toml, else the folder itself."""
+    folder = folder.absolute()
+    return next((place for place in (folder, *folder.parents) if (place / FILE_NAME).is_file()), folder)
+
+
+def colour_allowed(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether the user's environment lets programs use colour."""
+    environ = os.environ if environ is None else environ
+    return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
+Layer = Mapping[str, tuple[Any, str]]  # setting -> value as written, and where it stands
+
+
+def _from_flags(flags: Mapping[str, Any]) -> Layer:
+    return {
+        name: (value, f"flag --{name.replace('_', '-')}")
+        for name, value in flags.items()
+        if value is not None
+    }
+
+
+def _from_environment(environ: Mapping[str, str]) -> Layer:
+    return {
+        s.name: (environ[s.variable], f"environment {s.variable}")
+        for s in SETTINGS
+        if environ.get(s.variable)
+    }
+
+
+def _from_file(file: Path) -> Layer:
+    if not file.is_file():
+        return {}
+    import tomllib
+
+    try:
+        with file.open("rb") as opened:
+            written = tomllib.load(opened)
+    except (OSError, ValueError) as error:
+        raise RequestError(
+            f"cannot read the settings in '{file}': {error}", hint="correct the file"
+        ) from error
+    for name in written:
+        if name not in BY_NAME:
+            raise _unknown(name, file)
+    return {name: (value, str(file)) for name, value in written.items()}
+
+
+def _unknown(name: str, file: Path) -> RequestError:
+    import difflib
+
+    near = difflib.get_close_matches(name, list(BY_NAME), n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"the settings are: {', '.join(BY_NAME)}"
+    return RequestError(f"unknown setting '{name}' in '{file}'", hint=hint)
+
+
+def _choose(setting: Setting, layers: list[Layer]) -> tuple[Any, str] | None:
+    for layer in layers:
+        if setting.name in layer:
+            written, origin = layer[setting.name]
+            return _read(setting, written, origin), origin
+    return None
+
+
+def _read(setting: Setting, written: Any, origin: str) -> Any:
+    try:
+        return setting.read(written)
+    except ValueError as error:
+        seen = "the value given" if setting.secret else repr(written)
+        raise RequestError(
+            f"setting '{setting.name}' must be {error}, not {seen} (from {origin})",
+            hint=f"correct it, or leave it out to use {setting.default!r}"
+            if setting.default
+            else "correct it",
+        ) from None
+
+
+def _default(setting: Setting, project: Path) -> tuple[Any, str]:
+    value = f"sqlite:///{project}/.noetl/noetl.db" if setting.name == "store" else setting.default
+    return value, DEFAULT_ORIGIN
+
+
+def _default_home() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("noetl"))
