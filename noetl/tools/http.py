@@ -15,12 +15,25 @@ it never saw.
 
 A body over `spec.limits.max_hydrate_bytes` (16 MiB) goes into the result store while it arrives, and
 `output.ref` says where; so does every body with `response: ref`. Nothing over
-`spec.limits.max_response_bytes` (1 GiB, counted after decompression) is read.
+`spec.max_response_bytes` (1 GiB, counted after decompression) is read.
 """
 
-from typing import Annotated, Any, Literal
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
-from noetl.ports.tool import Input, define, doc
+from noetl import __version__
+from noetl.dsl.tree import Value
+from noetl.ports.call import Call
+from noetl.ports.envelope import Envelope, Failed, error, ok
+from noetl.ports.tool import Input, define, doc, read_knobs
+from noetl.tools.parts.paths import inside
+
+if TYPE_CHECKING:
+    import ssl
+
+    from aiohttp import ClientResponse, ClientSession, ClientTimeout
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -46,6 +59,9 @@ workflow:
 """
 
 Scalar = str | int | float | bool
+GIB = 1024**3
+HOLD_BYTES = 16 * 1024**2
+CONNECT_S, READ_S = 10.0, 60.0
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 
 
@@ -92,23 +108,173 @@ class Timeouts(Input):
 
     connect: Annotated[float | None, doc("Seconds to reach the host, TLS included.")] = None
     read: Annotated[float | None, doc("Seconds between two pieces of the answer.")] = None
-    total: Annotated[float | None, doc("Seconds for the whole request.")] = None
 
 
 class Knobs(Input):
     """What stands under the task's `spec`."""
 
-    timeout: Annotated[
-        float | Timeouts | None, doc("Seconds for one attempt, or `{connect, read, total}`.")
-    ] = None
+    timeout: Annotated[float | Timeouts | None, doc("Seconds for one attempt, or `{connect, read}`.")] = None
     idempotency: Annotated[bool, doc("Send an idempotency key with the request.")] = False
     idempotency_header: Annotated[str | None, doc("The header for the key; naming one turns it on.")] = None
+    max_response_bytes: Annotated[int, doc("The largest body that is read, after decompression.")] = GIB
+
+
+class Session:
+    """The connections that all requests of a worker share; no cookie passes from one task to another."""
+
+    def __init__(self) -> None:
+        import aiohttp
+
+        agent = {"User-Agent": f"noetl/{__version__}"}
+        connector = aiohttp.TCPConnector(limit=0)  # the worker's own concurrency is the bound
+        self.client: ClientSession = aiohttp.ClientSession(
+            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers=agent
+        )
+        self._trusted: dict[str, ssl.SSLContext] = {}
+
+    def trust(self, verify: bool | str, call: Call) -> "ssl.SSLContext | bool":
+        """How certificates are checked: as usual, not at all, or against a file of authorities."""
+        if isinstance(verify, bool):
+            return verify
+        path = inside(call, verify)
+        if path not in self._trusted:
+            import ssl
+
+            try:
+                self._trusted[path] = ssl.create_default_context(cafile=path)
+            except (OSError, ssl.SSLError) as problem:
+                raise Failed("tls", f"the authorities in {verify!r} cannot be read: {problem}") from None
+        return self._trusted[path]
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.client.close()
+
+
+async def run(request: Request, call: Call) -> Envelope:
+    """Send the request and answer with the body, or with why there is none."""
+    import aiohttp
+
+    from noetl.tools.parts.http_answer import explain
+
+    knobs: Knobs = read_knobs(Knobs, call)
+    if not re.match(r"https?://", request.url, re.IGNORECASE):
+        return error("input", f"not an http:// or https:// address: {request.url}")
+    session = call.resource("http", Session)
+    try:
+        options = await _options(request, knobs, call)
+        options["ssl"] = session.trust(request.verify, call)
+        async with session.client.request(request.method.upper(), request.url, **options) as response:
+            return await _answer(response, request, knobs, call)
+    except (aiohttp.ClientError, TimeoutError, OSError) as problem:
+        return explain(problem, request.url)
+    except (ValueError, TypeError) as problem:  # what the client refuses to send: a newline in a header, …
+        return error("input", f"the request cannot be sent: {problem}")
+
+
+async def _options(request: Request, knobs: Knobs, call: Call) -> dict[str, Any]:
+    from yarl import URL
+
+    from noetl.tools.parts.http_request import auth_headers, auth_query, for_origin, pairs, plain_headers
+
+    headers = plain_headers(request.headers)
+    if knobs.idempotency or knobs.idempotency_header:
+        headers.setdefault(knobs.idempotency_header or "Idempotency-Key", call.idempotency_key)
+    options: dict[str, Any] = {
+        "params": pairs(request.params) + (auth_query(call.auth) if call.auth else []),
+        "allow_redirects": request.follow_redirects,
+        "max_redirects": 10,
+        "timeout": _timeout(knobs),
+    }
+    if call.auth and (credentials := auth_headers(call.auth)):
+        options["middlewares"] = (for_origin(URL(request.url).origin(), credentials),)
+    options["data"] = await _body(request, headers, call)
+    options["headers"] = headers
+    return options
+
+
+def _timeout(knobs: Knobs) -> "ClientTimeout":
+    from aiohttp import ClientTimeout
+
+    parts = knobs.timeout if isinstance(knobs.timeout, Timeouts) else Timeouts()
+    total = knobs.timeout if isinstance(knobs.timeout, float) else None
+    connect, read = parts.connect or CONNECT_S, parts.read or (total or READ_S)
+    return ClientTimeout(total=total, connect=connect, sock_connect=connect, sock_read=read)
+
+
+async def _body(request: Request, headers: dict[str, str], call: Call) -> Any:
+    from noetl.tools.parts.http_request import json_body, multipart, pairs
+
+    given = [name for name in ("json", "body", "form") if getattr(request, name) is not None]
+    if len(given) > 1 or (request.files and {"json", "body"} & set(given)):
+        raise Failed("input", f"http sends one body; it was given {' and '.join(given)}")
+    if request.json is not None:
+        _content_type(headers, "application/json")
+        return json_body(request.json)
+    if request.body is not None:
+        _content_type(headers, "text/plain; charset=utf-8")
+        return request.body.encode()
+    if request.form is None and not request.files:
+        return None
+    return multipart(pairs(request.form), await _files(request.files or {}, call))
+
+
+def _content_type(headers: dict[str, str], media: str) -> None:
+    if not any(name.lower() == "content-type" for name in headers):
+        headers["Content-Type"] = media
+
+
+async def _files(files: Mapping[str, str | Part], call: Call) -> list[dict[str, Any]]:
+    import asyncio
+
+    parts = []
+    for field, part in files.items():
+        part = Part(path=part) if isinstance(part, str) else part
+        if (part.path is None) == (part.content is None):
+            raise Failed("input", f"file {field!r} needs exactly one of path, content")
+        path = inside(call, part.path) if part.path is not None else ""
+        content: Any = await asyncio.to_thread(_open, path) if path else (part.content or "").encode()
+        name = part.filename or os.path.basename(path) or field
+        parts.append({"field": field, "content": content, "filename": name, "type": part.content_type})
+    return parts
+
+
+def _open(path: str) -> BinaryIO:
+    try:
+        return open(path, "rb")  # the client closes what it has sent
+    except OSError as problem:
+        raise Failed("not_found", f"the file to send cannot be read: {problem}") from None
+
+
+async def _answer(response: "ClientResponse", request: Request, knobs: Knobs, call: Call) -> Envelope:
+    from noetl.tools.parts.http_answer import RETRYABLE, Bounds, helper_fields, read_body
+
+    hidden = str(call.auth["param"]) if call.auth and "param" in call.auth else None
+    http = helper_fields(response, hidden)
+    hold = int(call.spec.get("limits", {}).get("max_hydrate_bytes", HOLD_BYTES))
+    try:
+        body = await read_body(
+            response, request.response, Bounds(hold, knobs.max_response_bytes), call.payloads
+        )
+    except Failed as failure:
+        return failure.output | {"http": http}
+    parts: dict[str, Value] = {"http": http} if body.ref is None else {"http": http, "ref": body.ref}
+    if not 200 <= response.status < 300:
+        message = (
+            f"{response.method} {http['url']} answered {response.status} {response.reason or ''}".rstrip()
+        )
+        retryable = response.status in RETRYABLE
+        return error("http", message, code=str(response.status), retryable=retryable, data=body.data, **parts)
+    if body.problem is not None:
+        return error("body", body.problem, code="json", data=body.data, **parts)
+    return ok(body.data, **parts)
 
 
 TOOL = define(
     "http",
     __doc__,
     Request,
+    run,
     knobs=Knobs,
     returns="the body: parsed when it is JSON, else text; bytes as base64",
     helper="http",

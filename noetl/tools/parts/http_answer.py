@@ -1,0 +1,187 @@
+"""What comes back from an HTTP request: the body in the form that was asked for, or why there is none."""
+
+import base64
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from noetl.dsl.tree import Value
+from noetl.ports.call import Payloads
+from noetl.ports.envelope import Envelope, Failed, Reference, error
+from noetl.ports.values import to_json
+
+if TYPE_CHECKING:
+    from aiohttp import ClientError, ClientResponse
+
+CHUNK = 64 * 1024
+RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
+_TEXT_TYPES = ("text/", "application/xml", "application/javascript", "application/x-www-form-urlencoded")
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body: its value, or where it was stored; `problem` says why it could not be parsed."""
+
+    data: Value = None
+    ref: Reference | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much of a body is held in memory, and how much is read at all."""
+
+    hold: int
+    read: int
+
+
+def helper_fields(response: "ClientResponse", hidden: str | None) -> dict[str, Value]:
+    """The envelope's `http`; a query parameter that carried a secret is left out of the address."""
+    headers: dict[str, str] = {}
+    for name, value in response.headers.items():
+        key = name.lower()
+        headers[key] = f"{headers[key]}, {value}" if key in headers else value
+    url = response.url.without_query_params(hidden) if hidden else response.url
+    request_id = headers.get("x-request-id") or headers.get("request-id")
+    return {"status": response.status, "headers": headers, "url": str(url), "request_id": request_id}
+
+
+async def read_body(response: "ClientResponse", mode: str, bounds: Bounds, payloads: Payloads) -> Body:
+    """The body by mode; one that is too large to hold goes into the result store while it arrives."""
+    if response.content_length is not None and response.content_length > bounds.read:
+        raise _too_large(bounds.read, f"{response.content_length} bytes were announced")
+    chunks = _bounded(response, bounds.read)
+    if mode == "ref":
+        return Body(ref=await payloads.put_stream(chunks, response.content_type))
+    held: list[bytes] = []
+    size = 0
+    async for chunk in chunks:
+        held.append(chunk)
+        size += len(chunk)
+        if size > bounds.hold:
+            return Body(ref=await payloads.put_stream(_then(held, chunks), response.content_type))
+    return parse(b"".join(held), mode, response.headers.get("content-type", ""), response.charset)
+
+
+async def _bounded(response: "ClientResponse", limit: int) -> AsyncIterator[bytes]:
+    """The body's pieces, decompressed; more than the limit is an error, not a full memory."""
+    size = 0
+    async for chunk in response.content.iter_chunked(CHUNK):
+        size += len(chunk)
+        if size > limit:
+            raise _too_large(limit, "more arrived")
+        yield chunk
+
+
+async def _then(held: list[bytes], rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    for chunk in held:
+        yield chunk
+    async for chunk in rest:
+        yield chunk
+
+
+def _too_large(limit: int, seen: str) -> Failed:
+    return Failed(
+        "too_large", f"the body is over {limit} bytes ({seen}); raise spec.max_response_bytes to read it"
+    )
+
+
+def parse(raw: bytes, mode: str, content_type: str, charset: str | None) -> Body:
+    """The bytes as JSON, text or base64, by mode or by what the server says they are."""
+    media = content_type.partition(";")[0].strip().lower()
+    if mode == "bytes":
+        return Body(base64.b64encode(raw).decode())
+    if mode == "text":
+        return Body(_text(raw, charset))
+    if mode == "json" or media == "application/json" or media.endswith("+json"):
+        return _json(raw, charset)
+    if not raw:
+        return Body(None)
+    if not media:
+        guessed = _json(raw, charset)
+        return guessed if guessed.problem is None else Body(_text_or_base64(raw))
+    if media.startswith(_TEXT_TYPES) or media.endswith("+xml") or charset:
+        return Body(_text(raw, charset))
+    return Body(base64.b64encode(raw).decode())
+
+
+def _json(raw: bytes, charset: str | None) -> Body:
+    if not raw.strip():
+        return Body(None)
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        return Body(_text(raw, charset), problem=f"the body is not JSON: {problem}")
+    # Only an escape can smuggle in what a JSON text may hold and the log may not.
+    return Body(to_json(value) if b"\\u0000" in raw else value)
+
+
+def _text(raw: bytes, charset: str | None) -> str:
+    try:
+        text = raw.decode(charset or "utf-8", errors="replace")
+    except LookupError:
+        text = raw.decode("utf-8", errors="replace")
+    checked: str = to_json(text)
+    return checked
+
+
+def _text_or_base64(raw: bytes) -> str:
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(raw).decode()
+    return base64.b64encode(raw).decode() if "\0" in text else text
+
+
+def explain(problem: "ClientError | TimeoutError | OSError", url: str) -> Envelope:
+    """An error envelope from what the client raised, with what we know about trying again."""
+    import socket
+
+    import aiohttp
+
+    def say(kind: str, what: str, *, code: str | None = None, retryable: bool = False) -> Envelope:
+        return error(kind, f"{what}: {url}", code=code, retryable=retryable)
+
+    match problem:
+        case aiohttp.ClientConnectorDNSError():
+            cause = problem.os_error
+            again = isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN
+            return say("dns", f"the host {problem.host!r} cannot be found", retryable=again)
+        case aiohttp.ClientSSLError():
+            return say("tls", f"TLS failed ({problem})", code=type(problem.os_error).__name__)
+        case aiohttp.ClientConnectorError():
+            what = f"cannot connect to {problem.host}:{problem.port} ({problem.strerror})"
+            return say("connect", what, code=_errno_name(problem), retryable=True)
+        case aiohttp.ConnectionTimeoutError():
+            return say("timeout", "no connection in time", code="connect", retryable=True)
+        case aiohttp.SocketTimeoutError():
+            return say("timeout", "the answer stopped arriving", code="read", retryable=True)
+        case TimeoutError():
+            return say("timeout", "no answer in time", code="total", retryable=True)
+        case aiohttp.TooManyRedirects():
+            return say("redirect", "more than ten redirects")
+        case aiohttp.RedirectClientError():
+            return say("redirect", f"a redirect leads to an address that cannot be used ({problem})")
+        case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
+            return say("input", "not an http:// or https:// address")
+        case aiohttp.ClientPayloadError() if _is_encoding(problem):
+            return say("body", f"the body cannot be decompressed ({problem})", code="encoding")
+        case aiohttp.ClientResponseError():
+            return say(
+                "protocol", f"the answer is not valid HTTP ({problem.message})", code=str(problem.status)
+            )
+        case _:
+            return say("connect", f"the connection broke ({problem})", code="disconnected", retryable=True)
+
+
+def _is_encoding(problem: BaseException) -> bool:
+    cause = problem.__cause__ or problem.__context__
+    return "encoding" in f"{problem} {cause!r}".lower()
+
+
+def _errno_name(problem: OSError) -> str | None:
+    import errno
+
+    return errno.errorcode.get(problem.errno or 0)

@@ -1,0 +1,23 @@
+"""Paths that stay inside the folders a call may use. Every kind that touches a file asks here."""
+
+import os
+
+from noetl.ports.call import Call
+from noetl.ports.envelope import Failed
+
+
+def inside(call: Call, path: str) -> str:
+    """The real, absolute path; Failed (kind `path`) when it leaves the allowed folders, also over a link."""
+    if not path or "\0" in path:
+        raise Failed("path", f"{path!r} is not a path")
+    real = os.path.realpath(os.path.join(call.work_dir, path))
+    roots = [os.path.realpath(root) for root in call.roots or (call.work_dir,)]
+    if any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in roots):
+        return real
+    raise Failed("path", f"{path!r} leads to {real}, outside the allowed folders: {', '.join(roots)}")
+
+
+def shown(call: Call, real: str) -> str:
+    """A real path as an author reads it: relative to the work folder where it lies inside."""
+    start = os.path.realpath(call.work_dir)
+    return os.path.relpath(real, start) if real.startswith(start + os.sep) else real
