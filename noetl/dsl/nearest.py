@@ -1,0 +1,37 @@
+"""The known name an author most likely meant. Nothing else lives here."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from heapq import nlargest
+from itertools import takewhile
+
+_CUTOFF = 0.6
+_COMPARED_MAX = 300  # comparing is slow: of more names, only those that begin or end alike are compared
+_SEPARATORS = str.maketrans("", "", "_- ")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The closest known name, whatever its case and separators; None when nothing is close."""
+    by_sound: dict[str, str] = {}
+    for candidate in known:
+        by_sound.setdefault(_sound(candidate), candidate)
+    sound = _sound(name)
+    if sound in by_sound:
+        return by_sound[sound]
+    likely = nlargest(_COMPARED_MAX, by_sound, lambda other: _alike(sound, other))
+    close = get_close_matches(sound, likely, n=1, cutoff=_CUTOFF)
+    return by_sound[close[0]] if close else None
+
+
+def _sound(name: str) -> str:
+    """The name without case and separators."""
+    return name.casefold().translate(_SEPARATORS)
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two names share at their beginning and at their end."""
+    return _shared(one, other) + _shared(one[::-1], other[::-1])
+
+
+def _shared(one: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
