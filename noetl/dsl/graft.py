@@ -39,7 +39,7 @@ def rename(node: Map, old: str, new: str) -> Map:
 
 
 def child_map(node: Map, key: str) -> Map | None:
-    """A copy of the mapping under a key, put in its place; a new one if the key is absent, None if it is no map."""
+    """A copy of the map under a key, put in its place; a new one if there is none, None if it is no map."""
     value = node.get(key)
     if key in node and not isinstance(value, Map):
         return None

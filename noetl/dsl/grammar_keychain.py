@@ -107,3 +107,13 @@ KEYCHAIN: Mapping[str, Record] = {
     ),
     "static": _entry("static", {"value": Key(Free(), "The value itself; for tests only.")}, free=True),
 }
+
+# An entry whose kind cannot be read: any key that some kind knows.
+ANY_ENTRY = Record(
+    "a keychain entry",
+    {
+        name: Key(Free(), required=name in ("name", "kind"))
+        for record in KEYCHAIN.values()
+        for name in record.keys
+    },
+)

@@ -55,6 +55,7 @@ LIMITS = Record(
         "max_takeovers": Key(
             Number(integer=True, least=0), "Takeovers without progress before the step fails."
         ),
+        "max_response_bytes": Key(Number(integer=True, least=1), "The largest answer a tool reads."),
         "max_hydrate_bytes": Key(
             Number(integer=True, least=1), "The largest stored payload that is loaded back."
         ),
@@ -160,6 +161,15 @@ TASK = Record(
         "vars": "write: set: {step.…: …}",
     },
 )
+
+# What stands beside `kind` in a call, for the kinds that say so.
+CALL_KEYS: Mapping[str, Key] = {
+    "path": Key(Text(), "The playbook's catalog path, or a file."),
+    "version": Key(Either((Text(), Number(integer=True, least=1)), says="a version"), "Newest by default."),
+    "wait": Key(Flag(), "Wait for the child's end; true by default."),
+    "block": Key(Text(template=False), "The workbook block; the task's name by default."),
+}
+CALL_NEEDS: Mapping[str, tuple[str, ...]] = {"playbook": ("path",)}
 
 # ---- sugar ----------------------------------------------------------------------------------------------
 

@@ -75,7 +75,7 @@ class Special:
     name: Literal[
         "tool", "tasks", "branches", "request", "assign", "arc_assign", "block_assign", "collection",
         "task_rules", "before_rules", "admit_rules", "delay", "reduce", "json_schema", "reserved",
-        "keychain", "workbook", "task_spec", "executor_spec", "call",
+        "keychain", "workbook", "task_spec", "executor_spec",
     ]  # fmt: skip
 
 
@@ -114,6 +114,10 @@ class Record:
     open: bool = False
     needs_one: tuple[str, ...] = ()  # at least one of these must be given
     advice: Mapping[str, str] = field(default_factory=dict)  # a key that is often tried here -> what to write
+    required: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "required", tuple(name for name, key in self.keys.items() if key.required))
 
 
 Shape = (

@@ -1,0 +1,250 @@
+"""A canonical tree without sugar -> the frozen model. The way back is unbuild.py.
+
+Lenient: nothing is checked here, and what shape.py rejects is left out or takes its default.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from noetl.dsl.grammar_task import CALL_KEYS, DIRECTIVES, RETRY_OPTIONS
+from noetl.dsl.model import (
+    AdmitRule,
+    Arc,
+    Assign,
+    Block,
+    Executor,
+    Loop,
+    Playbook,
+    Router,
+    Rule,
+    Secret,
+    Step,
+    Synthesize,
+    Task,
+)
+from noetl.dsl.tree import Map, Seq, Value
+from noetl.dsl.unbuild import to_tree
+
+__all__ = ["build", "to_tree"]
+
+_SCOPES = ("ctx", "step", "iter")
+_EXECUTOR_OWN = ("entry_step", "final_step", "on_failure", "pool", "trace", "timeout")
+_STEP_OWN = ("join", "pool", "timeout", "synthesize", "validate", "policy", "lease")
+_LOOP_OWN = ("mode", "max_in_flight", "chunk", "policy")
+
+
+def build(tree: Value) -> Playbook:
+    """The playbook of a canonical tree."""
+    root = _map(tree)
+    metadata = _map(root.get("metadata"))
+    return Playbook(
+        name=_text(metadata.get("name")) or "",
+        path=_text(metadata.get("path")) or "",
+        steps=tuple(_step(node) for node in _maps(root.get("workflow"))),
+        workload=_map(root.get("workload")),
+        keychain=tuple(_secret(node) for node in _maps(root.get("keychain"))),
+        executor=_executor(_map(root.get("executor"))),
+        workbook={
+            name: _block(name, node)
+            for name, node in _map(root.get("workbook")).items()
+            if isinstance(node, Map)
+        },
+        metadata=metadata,
+        node=root,
+    )
+
+
+def _secret(node: Map) -> Secret:
+    source = {key: value for key, value in node.items() if key not in ("name", "kind", "desc")}
+    return Secret(_text(node.get("name")) or "", _text(node.get("kind")) or "", source, node)
+
+
+def _executor(node: Map) -> Executor:
+    spec = _map(node.get("spec"))
+    tools = _map(node.get("requires")).get("tools")
+    version = node.get("version")
+    return Executor(
+        profile=_choice(node.get("profile"), ("auto", "local", "distributed")),
+        version=None if version is None else str(version),
+        requires_tools=tuple(_texts(tools)),
+        entry_step=_text(spec.get("entry_step")),
+        final_step=_text(spec.get("final_step")),
+        on_failure=_choice(spec.get("on_failure"), ("stop", "drain")),
+        pool=_text(spec.get("pool")),
+        trace=_choice(spec.get("trace"), ("full", "steps", "errors")),
+        timeout=spec.get("timeout"),
+        spec=_rest(spec, _EXECUTOR_OWN),
+        node=node,
+    )
+
+
+def _step(node: Map) -> Step:
+    spec = _map(node.get("spec"))
+    policy = _map(spec.get("policy"))
+    lifecycle = _map(policy.get("lifecycle"))
+    return Step(
+        name=_text(node.get("step")) or "",
+        desc=_text(node.get("desc")),
+        input=_map(node.get("input")),
+        loop=_loop(node.get("loop")),
+        tasks=_tasks(node.get("tool")),
+        output=node.get("output"),
+        has_output="output" in node,
+        set=_assigns(node.get("set")),
+        next=_router(_map(node.get("next"))),
+        join=_choice(spec.get("join"), ("sync", "each", "all", "first")),
+        pool=_text(spec.get("pool")),
+        admit=tuple(_admit_rules(_map(policy.get("admit")).get("rules"))),
+        timeout_s=lifecycle.get("timeout_s", spec.get("timeout")),
+        deadline_s=lifecycle.get("deadline_s"),
+        failure_mode=_choice(_map(policy.get("failure")).get("mode"), ("fail_fast", "best_effort")),
+        synthesize=_synthesize(spec.get("synthesize")),
+        validate=_map(spec.get("validate")),
+        spec=_rest(spec, _STEP_OWN),
+        node=node,
+    )
+
+
+def _block(name: str, node: Map) -> Block:
+    return Block(
+        name=name,
+        input=_map(node.get("input")),
+        loop=_loop(node.get("loop")),
+        tasks=_tasks(node.get("tool")),
+        output=node.get("output"),
+        has_output="output" in node,
+        set=_assigns(node.get("set")),
+        node=node,
+    )
+
+
+def _synthesize(value: Value) -> Synthesize | None:
+    if not isinstance(value, Map) or "from" not in value:
+        return None
+    limits = _map(value.get("limits"))
+    steps = limits.get("max_steps", 50)
+    kinds = tuple(_texts(limits["kinds"])) if isinstance(limits.get("kinds"), Seq) else None
+    return Synthesize(value["from"], steps if isinstance(steps, int) else 50, kinds)
+
+
+def _loop(value: Value) -> Loop | None:
+    if not isinstance(value, Map) or "in" not in value or not isinstance(value.get("iterator"), str):
+        return None
+    spec = _map(value.get("spec"))
+    policy = _map(spec.get("policy"))
+    reduce = {target: name for target, name in _map(policy.get("reduce")).items() if isinstance(name, str)}
+    return Loop(
+        collection=value["in"],
+        iterator=value["iterator"],
+        mode=_choice(spec.get("mode"), ("sequential", "parallel")),
+        max_in_flight=spec.get("max_in_flight", 10),
+        chunk=spec.get("chunk"),
+        placement=_choice(policy.get("exec"), ("local", "distributed")),
+        reduce=reduce,
+        inner=_loop(value.get("loop")),
+        spec=_rest(spec, _LOOP_OWN),
+        node=value,
+    )
+
+
+def _router(node: Map) -> Router:
+    mode = _choice(_map(node.get("spec")).get("mode"), ("exclusive", "inclusive"))
+    arcs = (_arc(arc) for arc in _maps(node.get("arcs")) if isinstance(arc.get("step"), str))
+    return Router(mode, tuple(arcs), node)
+
+
+def _arc(node: Map) -> Arc:
+    return Arc(node["step"], node.get("when"), _assigns(node.get("set")), _map(node.get("args")), node)
+
+
+def _tasks(value: Value) -> tuple[Task, ...]:
+    return tuple(_task(node) for node in _maps(value))
+
+
+def _task(node: Map) -> Task:
+    spec = _map(node.get("spec"))
+    policy = _map(spec.get("policy"))
+    rules = tuple(_rules(policy["rules"])) if isinstance(policy.get("rules"), Seq) else None
+    return Task(
+        label=_text(node.get("name")) or "",
+        kind=_text(node.get("kind")) or "",
+        input=_map(node.get("input")),
+        auth=node.get("auth"),
+        call={key: node[key] for key in CALL_KEYS if key in node},
+        spec=_rest(spec, ("policy",)),
+        before=tuple(_rules(policy.get("before"))),
+        rules=rules,
+        on_unmatched=_choice(policy.get("on_unmatched"), ("continue", "by_status")),
+        output=node.get("output"),
+        has_output="output" in node,
+        set=_assigns(node.get("set")),
+        desc=_text(node.get("desc")),
+        node=node,
+    )
+
+
+def _rules(value: Value) -> Iterator[Rule]:
+    for node in _maps(value):
+        otherwise = "else" in node
+        then = _map(_map(node["else"]).get("then") if otherwise else node.get("then"))
+        if then.get("do") in DIRECTIVES:
+            yield _rule(node, None if otherwise else node.get("when"), then)
+
+
+def _rule(node: Map, when: Value, then: Map) -> Rule:
+    options: dict[str, Any] = {key: then[key] for key in RETRY_OPTIONS if key in then}
+    if options.get("backoff") not in ("none", "linear", "exponential"):
+        options.pop("backoff", None)
+    if not isinstance(options.get("jitter", False), bool):
+        del options["jitter"]
+    return Rule(
+        when=when,
+        do=then["do"],
+        set=_assigns(then.get("set")),
+        to=_text(then.get("to")),
+        message=then.get("message"),
+        node=node,
+        **options,
+    )
+
+
+def _admit_rules(value: Value) -> Iterator[AdmitRule]:
+    for node in _maps(value):
+        otherwise = "else" in node
+        then = _map(_map(node["else"]).get("then") if otherwise else node.get("then"))
+        if isinstance(then.get("allow"), bool):
+            yield AdmitRule(None if otherwise else node.get("when"), then["allow"], node)
+
+
+def _assigns(value: Value) -> tuple[Assign, ...]:
+    assigns = []
+    for target, item in _map(value).items():
+        scope, _, path = target.partition(".")
+        if scope in _SCOPES and path:
+            assigns.append(Assign(scope, tuple(path.split(".")), item))  # type: ignore[arg-type]
+    return tuple(assigns)
+
+
+def _map(value: Value) -> Map:
+    return value if isinstance(value, Map) else Map()
+
+
+def _maps(value: Value) -> Iterator[Map]:
+    return (item for item in value if isinstance(item, Map)) if isinstance(value, Seq) else iter(())
+
+
+def _text(value: Value) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _texts(value: Value) -> Iterator[str]:
+    return (item for item in value if isinstance(item, str)) if isinstance(value, Seq) else iter(())
+
+
+def _choice(value: Value, allowed: tuple[Any, ...]) -> Any:
+    """The value if it is one of the allowed words, else the first of them, which is the default."""
+    return value if isinstance(value, str) and value in allowed else allowed[0]
+
+
+def _rest(spec: Map, own: tuple[str, ...]) -> Mapping[str, Value]:
+    return {key: value for key, value in spec.items() if key not in own}

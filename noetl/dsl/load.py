@@ -1,0 +1,79 @@
+"""The one door into the language: text in, a checked playbook and every finding out. No text makes it raise.
+
+Each stage runs on what the one before could use, so that all findings come at once; what only follows from an
+earlier error is left out.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from noetl.dsl.build import build
+from noetl.dsl.diagnostic import Code, Diagnostic, has_errors, in_order
+from noetl.dsl.graft import adopt, too_deep
+from noetl.dsl.kind import Kinds
+from noetl.dsl.model import Playbook
+from noetl.dsl.net import analyse
+from noetl.dsl.normalize import normalize
+from noetl.dsl.rules import check as check_rules
+from noetl.dsl.shape import check_shape
+from noetl.dsl.source import parse
+from noetl.dsl.sugar import expand
+from noetl.dsl.surface import DEPRECATIONS
+from noetl.dsl.tree import Map, Mark, Value
+
+TOO_DEEP = Code("too-deep", "error", "A document nested beyond any use")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A document that was read: its canonical tree, its expansion, its model, and what was found."""
+
+    tree: Value
+    expanded: Value
+    playbook: Playbook | None
+    diagnostics: tuple[Diagnostic, ...]
+    debug_map: Mapping[str, Mark]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the playbook may be run or registered."""
+        return self.playbook is not None and not has_errors(self.diagnostics)
+
+
+def load(text: str | bytes, *, kinds: Kinds, strict: bool = False) -> Loaded:
+    """Read a playbook's text."""
+    parsed = parse(text)
+    return _load(parsed.tree, parsed.diagnostics, kinds, strict=strict)
+
+
+def load_tree(data: Value, *, kinds: Kinds, strict: bool = False) -> Loaded:
+    """Read a playbook that is already data; every finding stands on line 1 with its pointer."""
+    if too_deep(data):
+        finding = TOO_DEEP.at(Mark(), "the document is nested too deeply", "flatten it")
+        return Loaded(None, None, None, (finding,), {})
+    return _load(adopt(data), (), kinds, strict=strict)
+
+
+def _load(tree: Value, found: Iterable[Diagnostic], kinds: Kinds, *, strict: bool) -> Loaded:
+    found = list(found)
+    if tree is None and has_errors(found):
+        return Loaded(None, None, None, in_order(found), {})
+    normal = normalize(tree, kinds)
+    findings = [*found, *normal.diagnostics, *check_shape(normal.tree, kinds)]
+    playbook, expanded, debug_map = None, normal.tree, {}
+    if isinstance(normal.tree, Map):
+        expansion = expand(normal.tree)
+        expanded, debug_map = expansion.tree, expansion.debug_map
+        playbook = build(expanded)
+        findings += _semantic(playbook, kinds, findings)
+    if strict:
+        findings = [_upgraded(finding) for finding in findings]
+    return Loaded(normal.tree, expanded, playbook, in_order(findings), debug_map)
+
+
+def _semantic(playbook: Playbook, kinds: Kinds, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+    return [*check_rules(playbook, kinds), *analyse(playbook)]
+
+
+def _upgraded(finding: Diagnostic) -> Diagnostic:
+    return replace(finding, severity="error") if finding.code in DEPRECATIONS else finding

@@ -1,0 +1,184 @@
+"""Checks a canonical tree against the grammar: keys, types, words, names. All findings at once.
+
+What needs more than one place of the document (arcs to known steps, jumps to known labels) is the rules'.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from noetl.dsl.checker import MISSING_KEY, WRONG_TYPE, Checker, Handler
+from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.flow import seen, type_name
+from noetl.dsl.grammar import BLOCK, COMPILED_LABEL, EXECUTOR_SPEC, ROOT, STEP
+from noetl.dsl.grammar_keychain import ANY_ENTRY, KEYCHAIN
+from noetl.dsl.grammar_task import KIND_DEFAULTS
+from noetl.dsl.kind import Kinds
+from noetl.dsl.nearest import nearest
+from noetl.dsl.shape_rules import check_admit_rules, check_before_rules, check_delay, check_task_rules
+from noetl.dsl.shape_set import check_arc_assign, check_assign, check_no_iter, check_reduce
+from noetl.dsl.shape_task import check_branches, check_request, check_tasks
+from noetl.dsl.shapes import Identifier
+from noetl.dsl.tree import Map, Mark, Seq, Value, plain
+
+NOT_A_PLAYBOOK = Code("not-a-playbook", "error", "The document is no mapping")
+UNKNOWN_SECRET_KIND = Code("unknown-keychain-kind", "error", "A keychain kind that does not exist")
+BAD_SCHEMA = Code("bad-json-schema", "error", "A validate entry that is no JSON Schema")
+SYNTHESIZE_IN_LOOP = Code("synthesize-in-loop", "error", "A loop step cannot extend the workflow")
+
+DIALECTS = (
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://json-schema.org/draft/2019-09/schema",
+    "http://json-schema.org/draft-07/schema",
+    "http://json-schema.org/draft-06/schema",
+    "http://json-schema.org/draft-04/schema",
+)
+_BLOCK_NAME = Identifier("block")
+
+
+def check_shape(tree: Value, kinds: Kinds) -> list[Diagnostic]:
+    """Everything about the shape of a canonical tree that the grammar does not allow."""
+    checker = Checker(kinds, _SPECIALS, {STEP.name: _enter_body, BLOCK.name: _enter_body})
+    if not isinstance(tree, Map):
+        message = f"a playbook is a mapping, not {type_name(tree)}"
+        checker.report(NOT_A_PLAYBOOK, Mark(), message, "start with apiVersion: noetl.io/v2")
+        return checker.findings
+    checker.compiled = is_compiled(tree)
+    checker.record(ROOT, tree, tree.mark)
+    return checker.findings
+
+
+def is_compiled(tree: Map) -> bool:
+    """Whether the document says it was printed by the compiler, so that its labels may contain dots."""
+    metadata = tree.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, Map) else None
+    return isinstance(labels, Map) and labels.get(COMPILED_LABEL) == "true"
+
+
+def _enter_body(checker: Checker, node: Value, _mark: Mark) -> None:
+    """What the keys of a step or block mean depends on whether it loops."""
+    checker.iterators = frozenset(_iterators(node))
+    if not isinstance(node, Map) or "loop" not in node:
+        return
+    check_no_iter(checker, node.get("set"))
+    spec = node.get("spec")
+    if isinstance(spec, Map) and "synthesize" in spec:
+        message = "a loop step cannot 'synthesize': a fragment continues one run of a step"
+        checker.report(
+            SYNTHESIZE_IN_LOOP, spec.at_key("synthesize"), message, "move it to a step without loop"
+        )
+
+
+def _iterators(node: Value) -> Iterator[str]:
+    """The iterators of a step's loop and of the loops inside it."""
+    loop = node.get("loop") if isinstance(node, Map) else None
+    while isinstance(loop, Map):
+        if isinstance(loop.get("iterator"), str):
+            yield loop["iterator"]
+        loop = loop.get("loop")
+
+
+def _check_workbook(checker: Checker, book: Value, mark: Mark) -> None:
+    if book is None:
+        return
+    if isinstance(book, Seq):
+        message = "a workbook written as a list needs a different 'name' in every block"
+        checker.report(MISSING_KEY, mark, message, "write workbook: {<name>: {tool: …}}")
+        return
+    if not isinstance(book, Map):
+        checker.wrong_type("workbook", "a mapping of names to blocks", book, mark)
+        return
+    for name, block in book.items():
+        checker.identifier(_BLOCK_NAME, name, book.at_key(name), name)
+        checker.record(BLOCK, block, book.at(name))
+
+
+def _check_keychain(checker: Checker, entries: Value, mark: Mark) -> None:
+    if entries is None:
+        return
+    if not isinstance(entries, Seq):
+        checker.wrong_type("keychain", "a list of entries", entries, mark)
+        return
+    for index, entry in enumerate(entries):
+        _check_secret(checker, entry, entries.at(index))
+
+
+def _check_secret(checker: Checker, entry: Value, mark: Mark) -> None:
+    kind = entry.get("kind") if isinstance(entry, Map) else None
+    if isinstance(kind, str) and kind in KEYCHAIN:
+        checker.record(KEYCHAIN[kind], entry, mark)
+    elif isinstance(entry, Map) and isinstance(kind, str):
+        guess = nearest(kind, KEYCHAIN)
+        listed = f"known kinds: {', '.join(KEYCHAIN)}"
+        hint = f"did you mean '{guess}'? {listed}" if guess else listed
+        checker.report(UNKNOWN_SECRET_KIND, entry.at("kind"), f"there is no keychain kind '{kind}'", hint)
+    else:
+        checker.record(ANY_ENTRY, entry, mark)
+
+
+def _check_executor_spec(checker: Checker, spec: Value, mark: Mark) -> None:
+    """The executor's own keys, and defaults by the name of a kind."""
+    if not isinstance(spec, Map):
+        checker.record(EXECUTOR_SPEC, spec, mark)
+        return
+    own = Map(mark=spec.mark)
+    for key, value in spec.items():
+        if key in checker.kinds and key not in EXECUTOR_SPEC.keys:
+            checker.record(KIND_DEFAULTS, value, spec.at(key), checker.kinds[key].knobs)
+        else:
+            own.put(key, value, key_mark=spec.at_key(key), value_mark=spec.at(key))
+    checker.record(EXECUTOR_SPEC, own, mark)
+
+
+def _check_collection(checker: Checker, value: Value, mark: Mark) -> None:
+    """What a loop goes over."""
+    if isinstance(value, str) and not checker.free(value, mark):
+        message = f"'in' is the text {seen(value)}, which is no collection"
+        checker.report(WRONG_TYPE, mark, message, f'write in: "{{{{ {value} }}}}", or a list')
+    elif isinstance(value, Map | Seq):
+        checker.free(value, mark)
+    elif not isinstance(value, str):
+        checker.wrong_type("in", "a list, a mapping or a template", value, mark)
+
+
+def _check_json_schema(checker: Checker, schema: Value, mark: Mark) -> None:
+    import jsonschema_rs
+
+    if not isinstance(schema, Map | bool):
+        checker.wrong_type("validate", "a JSON Schema", schema, mark)
+        return
+    dialect = schema.get("$schema") if isinstance(schema, Map) else None
+    # An unknown dialect would be fetched; nothing is fetched to check a playbook.
+    if dialect is not None and str(dialect).removesuffix("#") not in DIALECTS:
+        message = f"'$schema' is {seen(dialect)}, which is no known JSON Schema dialect"
+        checker.report(BAD_SCHEMA, mark, message, f"write $schema: {DIALECTS[0]}, or leave it out")
+        return
+    try:
+        jsonschema_rs.meta.validate(plain(schema))
+    except ValueError as error:
+        reason = str(error).partition("\n")[0]
+        checker.report(BAD_SCHEMA, mark, f"this is no JSON Schema: {reason}", "see json-schema.org")
+
+
+def _check_reserved(_checker: Checker, _value: Value, _mark: Mark) -> None:
+    """Reserved keys hold anything."""
+
+
+_SPECIALS: Mapping[str, Handler] = {
+    "tool": check_tasks,
+    "tasks": check_tasks,
+    "branches": check_branches,
+    "request": check_request,
+    "assign": check_assign,
+    "arc_assign": check_arc_assign,
+    "block_assign": check_assign,
+    "collection": _check_collection,
+    "task_rules": check_task_rules,
+    "before_rules": check_before_rules,
+    "admit_rules": check_admit_rules,
+    "delay": check_delay,
+    "reduce": check_reduce,
+    "json_schema": _check_json_schema,
+    "reserved": _check_reserved,
+    "keychain": _check_keychain,
+    "workbook": _check_workbook,
+    "executor_spec": _check_executor_spec,
+}

@@ -1,0 +1,236 @@
+"""The shape of pipelines: tasks by kind, inputs by the kind's types, and sugar. Rules: shape_rules.py."""
+
+from collections.abc import Iterable
+
+from noetl.dsl.checker import MISSING_KEY, UNKNOWN_KEY, WRONG_TYPE, WRONG_VALUE, Checker
+from noetl.dsl.diagnostic import Code
+from noetl.dsl.flow import seen, type_name
+from noetl.dsl.grammar_task import (
+    BRANCH,
+    CALL_KEYS,
+    CALL_NEEDS,
+    ELSE_BRANCH,
+    SUGAR,
+    SUGAR_ITEM,
+    SUGAR_RECORDS,
+    TASK,
+    TASK_SPEC,
+)
+from noetl.dsl.kind import Kind
+from noetl.dsl.nearest import nearest
+from noetl.dsl.shapes import Key, Record
+from noetl.dsl.tree import Map, Mark, Seq, Value
+
+UNKNOWN_KIND = Code("unknown-kind", "error", "A tool kind that is not installed")
+UNKNOWN_INPUT = Code("unknown-input", "error", "An input the tool kind does not take")
+MISSING_INPUT = Code("missing-input", "error", "An input the tool kind needs is missing")
+INPUT_CLASH = Code("conflicting-inputs", "error", "Inputs of which only one may be given")
+SUGAR_CLASH = Code("sugar-with-kind", "error", "A task is two things at once")
+
+
+def check_tasks(checker: Checker, tool: Value, mark: Mark) -> None:
+    """A pipeline: a list of tasks and sugar items."""
+    if not isinstance(tool, Seq):
+        message = f"a pipeline must be a task or a list of tasks, not {type_name(tool)}"
+        checker.report(WRONG_TYPE, mark, message, "write {kind: …} or [{name: …, kind: …}, …]")
+        return
+    if not tool:
+        checker.report(
+            WRONG_VALUE, mark, "the pipeline has no task", "add {kind: noop}, or leave the key out"
+        )
+    for index, item in enumerate(tool):
+        check_task(checker, item, tool.at(index))
+
+
+def check_task(checker: Checker, node: Value, mark: Mark) -> None:
+    """One task or sugar item."""
+    if not isinstance(node, Map):
+        message = f"a task must be a mapping, not {type_name(node)}"
+        checker.report(WRONG_TYPE, mark, message, "write {name: …, kind: …}")
+        return
+    words = [word for word in SUGAR if word in node]
+    if words:
+        _check_sugar(checker, node, words)
+        return
+    if "kind" not in node:
+        _check_without_kind(checker, node)
+        return
+    kind = _kind_of(checker, node)
+    if kind is None:
+        _check_known_keys(checker, node)
+    else:
+        _check_of_kind(checker, node, kind)
+
+
+def _kind_of(checker: Checker, node: Map) -> Kind | None:
+    name, mark = node["kind"], node.at("kind")
+    if not isinstance(name, str):
+        checker.wrong_type("kind", "the name of a tool kind", name, mark)
+        return None
+    if not checker.plain(name, mark, "kind"):
+        return None
+    kind = checker.kinds.get(name)
+    if kind is None:
+        guess = nearest(name, checker.kinds)
+        listed = f"installed kinds: {', '.join(sorted(checker.kinds))}"
+        hint = f"did you mean '{guess}'? {listed}" if guess else listed
+        checker.report(UNKNOWN_KIND, mark, f"there is no tool kind '{name}'", hint)
+    return kind
+
+
+def _check_without_kind(checker: Checker, node: Map) -> None:
+    _check_known_keys(checker, node)
+    for key in node:
+        if key not in TASK.keys and nearest(key, ["kind", *SUGAR]):
+            guess = nearest(key, ["kind", *SUGAR])
+            checker.report(
+                UNKNOWN_KEY, node.at_key(key), f"unknown key '{key}' in a task", f"did you mean '{guess}'?"
+            )
+            return
+    message = "a task has no 'kind'"
+    checker.report(MISSING_KEY, node.mark, message, f"add kind: …, or one of {', '.join(SUGAR)}")
+
+
+def _check_known_keys(checker: Checker, node: Map) -> None:
+    """What can be said of a task whose kind is not known: keys beside it may be inputs of that kind."""
+    for key, value in node.items():
+        if key in TASK.keys and key != "kind":
+            checker.walk(TASK.keys[key].shape, value, node.at(key), key)
+        elif key not in TASK.keys:
+            checker.free(value, node.at(key))
+
+
+def _check_of_kind(checker: Checker, node: Map, kind: Kind) -> None:
+    calls = {key: CALL_KEYS[key] for key in kind.beside if key in CALL_KEYS}
+    unknown = []
+    for key, value in node.items():
+        mark = node.at(key)
+        if key == "input":
+            continue
+        if key == "spec":
+            checker.record(TASK_SPEC, value, mark, kind.knobs)
+        elif key in TASK.keys:
+            checker.walk(TASK.keys[key].shape, value, mark, key)
+        elif key in calls:
+            checker.walk(calls[key].shape, value, mark, key)
+        elif key in kind.beside:
+            checker.free(value, mark)
+        else:
+            unknown.append(key)
+    missing = [key for key in CALL_NEEDS.get(kind.name, ()) if key not in node]
+    if unknown:
+        _report_unknown(checker, node, kind, unknown, missing)
+    for key in missing:
+        checker.report(
+            MISSING_KEY, node.mark, f"a task of kind '{kind.name}' has no '{key}'", f"add {key}: …"
+        )
+    _check_input(checker, node, kind, misspelt=bool(unknown))
+
+
+def _report_unknown(checker: Checker, node: Map, kind: Kind, unknown: list[str], missing: list[str]) -> None:
+    known: dict[str, object] = {**TASK.keys, **dict.fromkeys(kind.beside)}
+    for key in list(unknown):
+        if key in kind.knobs or key in TASK_SPEC.keys:
+            message = f"'{key}' stands beside 'kind': it is a knob"
+            checker.report(UNKNOWN_KEY, node.at_key(key), message, f"write: spec: {{{key}: …}}")
+            unknown.remove(key)
+    advice = dict(TASK.advice)
+    if kind.open_input:
+        own = {key: f"write: input: {{{key}: …}}" for key in unknown if key not in advice and key != "do"}
+        advice |= own
+    shape = Record(f"a task of kind '{kind.name}'", TASK.keys, advice=advice)
+    checker.unknown(shape, node, unknown, missing, {**known, **kind.inputs})
+
+
+def _check_input(checker: Checker, node: Map, kind: Kind, *, misspelt: bool) -> None:
+    values = node.get("input")
+    if values is None:
+        values = Map(mark=node.mark)
+    if not isinstance(values, Map):
+        checker.wrong_type("input", "a mapping", values, node.at("input"))
+        return
+    missing = [name for name, field in kind.inputs.items() if field.required and values.get(name) is None]
+    unknown = []
+    for key, value in values.items():
+        field = kind.inputs.get(key)
+        mark = values.at(key)
+        if field is None:
+            unknown.append(key)
+            checker.free(value, mark)
+        elif key in kind.untemplated:
+            checker.literal(field, value, mark, f"input '{key}' of kind '{kind.name}'")
+        elif value is not None:
+            checker.field(field, value, mark, f"input '{key}' of kind '{kind.name}'")
+    if unknown and not kind.open_input:
+        _report_unknown_inputs(checker, values, kind, unknown, missing)
+        misspelt = True
+    _report_missing_inputs(checker, values, kind, missing, misspelt=misspelt)
+
+
+def _report_unknown_inputs(
+    checker: Checker, values: Map, kind: Kind, unknown: Iterable[str], missing: list[str]
+) -> None:
+    for key in unknown:
+        guess = nearest(key, missing) or nearest(key, [name for name in kind.inputs if name not in values])
+        if guess in missing:
+            missing.remove(guess)
+        known = ", ".join(kind.inputs) or "none"
+        hint = f"did you mean '{guess}'?" if guess else f"inputs of {kind.name}: {known}"
+        message = f"kind '{kind.name}' takes no input '{key}'"
+        checker.report(UNKNOWN_INPUT, values.at_key(key), message, hint)
+
+
+def _report_missing_inputs(
+    checker: Checker, values: Map, kind: Kind, missing: list[str], *, misspelt: bool
+) -> None:
+    for key in missing:
+        message = f"kind '{kind.name}' needs input '{key}'"
+        checker.report(MISSING_INPUT, values.mark, message, f"add input: {{{key}: …}}")
+    for group in kind.one_of:
+        given = [key for key in group if values.get(key) is not None]
+        names = " or ".join(f"'{key}'" for key in group)
+        if len(given) > 1:
+            message = f"kind '{kind.name}' takes only one of {names}"
+            checker.report(INPUT_CLASH, values.at_key(given[1]), message, f"remove all but one of {names}")
+        elif not given and not misspelt:
+            # A misspelt key may be the very input that seems to be missing.
+            message = f"kind '{kind.name}' needs input {names}"
+            checker.report(MISSING_INPUT, values.mark, message, f"add input: {{{group[0]}: …}}")
+
+
+# ---- sugar ----------------------------------------------------------------------------------------------
+
+
+def _check_sugar(checker: Checker, node: Map, words: list[str]) -> None:
+    word = words[0]
+    clash = [key for key in (*words[1:], "kind") if key in node]
+    if clash:
+        message = f"an item is '{word}' or '{clash[0]}', not both"
+        checker.report(SUGAR_CLASH, node.at_key(clash[0]), message, "make two items of it")
+        return
+    key = Key(SUGAR_RECORDS[word])
+    shape = Record(f"a '{word}' item", {**SUGAR_ITEM.keys, word: key}, advice=TASK.advice)
+    checker.record(shape, node, node.mark)
+
+
+def check_branches(checker: Checker, branches: Value, mark: Mark) -> None:
+    """The branches of `choose`, `else` last."""
+    if not isinstance(branches, Seq) or not branches:
+        message = f"'choose' must be a list of branches, not {seen(branches)}"
+        checker.report(WRONG_TYPE, mark, message, 'write [{when: "{{ … }}", then: […]}, {else: […]}]')
+        return
+    for index, branch in enumerate(branches):
+        otherwise = isinstance(branch, Map) and "else" in branch
+        checker.record(ELSE_BRANCH if otherwise else BRANCH, branch, branches.at(index))
+        if otherwise and index < len(branches) - 1:
+            message = "'else' must be the last branch: the ones after it are never taken"
+            checker.report(WRONG_VALUE, branches.at(index), message, "move else to the end")
+
+
+def check_request(checker: Checker, node: Value, mark: Mark) -> None:
+    """The request of `paginate`: one task, its name given by the item."""
+    if isinstance(node, Map) and any(word in node for word in SUGAR):
+        message = "the request of 'paginate' must be one task"
+        checker.report(WRONG_VALUE, mark, message, "write {kind: http, input: {…}}")
+        return
+    check_task(checker, node, mark)
