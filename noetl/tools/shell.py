@@ -13,7 +13,8 @@ stopped: asked first, then killed.
 
 import os
 import signal
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, error, ok
@@ -22,8 +23,7 @@ from noetl.tools.parts.http_request import text_of
 from noetl.tools.parts.paths import inside
 
 if TYPE_CHECKING:
-    from asyncio import StreamReader, StreamWriter
-    from asyncio.subprocess import Process
+    from asyncio import Event, SubprocessTransport
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -36,6 +36,9 @@ workflow:
       - {name: list, kind: shell, input: {command: [echo, "hello", "{{ workload.name }}"]}}
       - {name: count, kind: shell, input: {command: "wc -c", stdin: "{{ list.data.stdout }}"}}
 """
+
+
+DRAIN_S = 1.0
 
 
 class Command(Input):
@@ -57,46 +60,163 @@ class Knobs(Input):
     grace: Annotated[float, doc("Seconds between asking the program to stop and killing it.")] = 2.0
 
 
+class Printed:
+    """One output of a program: kept up to a limit, the rest counted."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.kept = bytearray()
+        self.dropped = 0
+
+    def add(self, data: bytes) -> None:
+        """Take one piece."""
+        room = max(self.limit - len(self.kept), 0)
+        self.kept += data[:room]
+        self.dropped += max(len(data) - room, 0)
+
+    @property
+    def text(self) -> str:
+        """What was kept, as text that a JSON value can hold."""
+        text = self.kept.decode(errors="replace").replace("\0", "\ufffd")
+        return f"{text}\n[{self.dropped} more bytes]" if self.dropped else text
+
+
+class Program:
+    """A running program, told by the event loop what it prints and when it ends.
+
+    Its end and the end of its outputs are two things: a child it left behind may hold an output open.
+    """
+
+    def __init__(self, limit: int) -> None:
+        import asyncio
+
+        self.printed = {1: Printed(limit), 2: Printed(limit)}
+        self.exited = asyncio.Event()
+        self.drained = asyncio.Event()
+        self._open = set(self.printed)
+
+    def connection_made(self, transport: "SubprocessTransport") -> None:
+        """It has started."""
+        self.transport = transport
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """It has printed something."""
+        self.printed[fd].add(data)
+
+    def pipe_connection_lost(self, fd: int, problem: Exception | None) -> None:
+        """It has closed an output, or does not read its input, which is its right."""
+        self._open.discard(fd)
+        if not self._open:
+            self.drained.set()
+
+    def process_exited(self) -> None:
+        """It has ended."""
+        self.exited.set()
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        """Nothing more will come."""
+        self.drained.set()
+
+    def pause_writing(self) -> None:
+        """The input is written whole: there is nothing to pause."""
+
+    def resume_writing(self) -> None:
+        """See pause_writing."""
+
+    def feed(self, data: bytes) -> None:
+        """Give it its whole input."""
+        pipe: Any = self.transport.get_pipe_transport(0)
+        pipe.write(data)
+        pipe.write_eof()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Tell the whole process group."""
+        try:
+            os.killpg(self.transport.get_pid(), number)
+        except ProcessLookupError:
+            return
+
+    async def ended(self, grace_s: float) -> None:
+        """Wait for its end; cancelled, ask it to stop and then kill it. Whatever it left running ends too."""
+        import asyncio
+
+        try:
+            await self.exited.wait()
+        except asyncio.CancelledError:
+            self.signal(signal.SIGTERM)
+            await _within(grace_s, self.exited)
+            raise
+        finally:
+            self.signal(signal.SIGKILL)
+            await self.exited.wait()
+            await _within(DRAIN_S, self.drained)
+            self.transport.close()
+
+
+async def _within(seconds: float, event: "Event") -> None:
+    import asyncio
+
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return
+
+
 async def run(command: Command, call: Call) -> Envelope:
     """Start the program, feed it, and answer with what it printed and how it ended."""
-    import asyncio
-
     knobs: Knobs = read_knobs(Knobs, call)
-    process = await _start(command, call)
-    try:
-        output = await _talk(process, command.stdin, knobs.max_output_bytes)
-    except asyncio.CancelledError:
-        await _stop(process, knobs.grace)
-        raise
-    data = {"exit_code": process.returncode, "stdout": output[0], "stderr": output[1]}
-    if process.returncode == 0:
+    program = await _started(command, call, knobs)
+    if command.stdin is not None:
+        program.feed(command.stdin.encode())
+    await program.ended(knobs.grace)
+    exit_code = program.transport.get_returncode() or 0
+    stdout, stderr = program.printed[1].text, program.printed[2].text
+    data = {"exit_code": exit_code, "stdout": stdout, "stderr": stderr}
+    if exit_code == 0:
         return ok(data)
-    return error(
-        "shell", _failure(process.returncode or 0, output[1]), code=str(process.returncode), data=data
-    )
+    return error("shell", _failure(exit_code, stderr), code=str(exit_code), data=data)
 
 
-async def _start(command: Command, call: Call) -> "Process":
+async def _started(command: Command, call: Call, knobs: Knobs) -> Program:
+    """The program, started whole: cancelled half-way, it would be out of our hands."""
     import asyncio
+
+    start = asyncio.ensure_future(_start(command, call, knobs.max_output_bytes))
+    try:
+        return await asyncio.shield(start)
+    except asyncio.CancelledError:
+        await asyncio.wait([start])
+        if start.exception() is None:
+            start.result().signal(signal.SIGKILL)
+            await start.result().ended(knobs.grace)
+        raise
+
+
+async def _start(command: Command, call: Call, limit: int) -> Program:
+    import asyncio
+    from subprocess import DEVNULL, PIPE
 
     text = command.command
     argv = ["/bin/sh", "-c", text] if isinstance(text, str) else [str(item) for item in text]
     if not argv or "\0" in "".join(argv):
         raise Failed("input", "the command is empty or contains a NUL character")
+    make: Any = partial(Program, limit)
     try:
-        return await asyncio.create_subprocess_exec(
+        _, program = await asyncio.get_running_loop().subprocess_exec(
+            make,
             *argv,
             cwd=inside(call, command.cwd or "."),
             env=_environment(command, call),
-            stdin=asyncio.subprocess.DEVNULL if command.stdin is None else asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+            stdin=DEVNULL if command.stdin is None else PIPE,
             start_new_session=True,  # its own process group, so that all of it can be stopped
         )
     except FileNotFoundError as problem:
         raise Failed("not_found", f"there is no program or folder {problem.filename!r}") from None
     except OSError as problem:
         raise Failed("shell", f"{argv[0]!r} cannot be started: {problem.strerror}") from None
+    started: Program = program
+    return started
 
 
 def _environment(command: Command, call: Call) -> dict[str, str]:
@@ -109,65 +229,6 @@ def _environment(command: Command, call: Call) -> dict[str, str]:
     }
     own = {name: text_of(value) for name, value in (command.env or {}).items()}
     return {"PATH": os.defpath, "LANG": "C.UTF-8", **call.env, **facts, **own}
-
-
-async def _talk(process: "Process", stdin: str | None, limit: int) -> tuple[str, str]:
-    """Feed and read at once; when the program has ended, whatever it left running ends too."""
-    import asyncio
-
-    assert process.stdout is not None
-    assert process.stderr is not None
-    readers = asyncio.gather(_read(process.stdout, limit), _read(process.stderr, limit))
-    try:
-        if process.stdin is not None:
-            await _feed(process.stdin, (stdin or "").encode())
-        await process.wait()
-        _signal(process, signal.SIGKILL)
-        return await readers
-    finally:
-        readers.cancel()
-
-
-async def _feed(stdin: "StreamWriter", data: bytes) -> None:
-    try:
-        stdin.write(data)
-        await stdin.drain()
-        stdin.close()
-    except ConnectionError:
-        return  # the program does not read, which is its right
-
-
-async def _read(stream: "StreamReader", limit: int) -> str:
-    """What was printed, up to a limit; the rest is counted."""
-    kept = bytearray()
-    dropped = 0
-    while chunk := await stream.read(64 * 1024):
-        room = max(limit - len(kept), 0)
-        kept += chunk[:room]
-        dropped += max(len(chunk) - room, 0)
-    text = kept.decode(errors="replace").replace("\0", "\ufffd")
-    return f"{text}\n[{dropped} more bytes]" if dropped else text
-
-
-async def _stop(process: "Process", grace_s: float) -> None:
-    import asyncio
-
-    _signal(process, signal.SIGTERM)
-    try:
-        async with asyncio.timeout(grace_s):
-            await process.wait()
-    except TimeoutError:
-        pass
-    finally:
-        _signal(process, signal.SIGKILL)
-        await process.wait()
-
-
-def _signal(process: "Process", number: signal.Signals) -> None:
-    try:
-        os.killpg(process.pid, number)
-    except ProcessLookupError:
-        return
 
 
 def _failure(exit_code: int, stderr: str) -> str:

@@ -50,7 +50,7 @@ async def test_what_cannot_be_started_says_why(use, values, kind):
 
 async def test_the_program_starts_in_the_work_folder_or_below(use, tmp_path: Path):
     (tmp_path / "sub").mkdir()
-    real = os.path.realpath(tmp_path)
+    real = str(tmp_path)
     assert (await use("shell", {"command": ["pwd", "-P"]}))["data"]["stdout"].strip() == real
     below = await use("shell", {"command": ["pwd", "-P"], "cwd": "sub"})
     assert below["data"]["stdout"].strip() == f"{real}/sub"
@@ -77,6 +77,11 @@ async def test_what_a_program_leaves_running_does_not_hold_the_task(use):
     output = await asyncio.wait_for(use("shell", {"command": "sleep 60 & echo $!"}), 5)
     assert output["status"] == "ok"
     assert not alive(int(output["data"]["stdout"]))
+
+
+async def test_a_process_that_left_the_group_does_not_hold_the_task(use):
+    output = await asyncio.wait_for(use("shell", {"command": "echo hi; setsid sleep 3 & true"}), 2.5)
+    assert output["data"]["stdout"] == "hi\n"
 
 
 @pytest.mark.parametrize("trap", ["", "trap '' TERM; "])
