@@ -1,0 +1,81 @@
+"""Older playbook text to canonical text: comments, order and style stay. The one door is `migrate`.
+
+text --read--> editable tree --documents, steps, tasks, ...--> the same tree in today's spelling --write--> text
+
+A text that is canonical already comes back byte for byte; migrating twice is migrating once.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from noetl.dsl.diagnostic import has_errors
+from noetl.dsl.kind import Kinds
+from noetl.dsl.migrate.rewriting import Note, Rewriting
+from noetl.dsl.source import parse
+from noetl.dsl.tree import Mark
+from noetl.errors import InvariantViolation, PlaybookError
+
+BYTE_ORDER_MARK = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """The canonical text, whether it differs, and what was changed or needs a look, in order of position."""
+
+    text: str
+    notes: tuple[Note, ...]
+    changed: bool
+
+
+def migrate(text: str | bytes, *, kinds: Kinds) -> Migrated:
+    """Rewrite a playbook of any age; raises PlaybookError with its diagnostics when it is not valid YAML."""
+    findings = parse(text).diagnostics
+    if has_errors(findings):
+        raise PlaybookError(findings, "the text is not valid YAML and cannot be migrated")
+    original = text.decode() if isinstance(text, bytes) else text
+    body = original.removeprefix(BYTE_ORDER_MARK)
+    lead, ending = original[: len(original) - len(body)], "\r\n" if "\r\n" in body else "\n"
+    new, notes = _rewritten(body.replace(ending, "\n"), kinds)
+    new = lead + new.replace("\n", ending)
+    return Migrated(new, _in_order(notes), new != original)
+
+
+def _rewritten(text: str, kinds: Kinds) -> tuple[str, list[Note]]:
+    from noetl.dsl.migrate.documents import rewrite_document
+    from noetl.dsl.migrate.read import UnusualLayout, read
+    from noetl.dsl.migrate.text import shape, as_map
+    from noetl.dsl.migrate.write import write
+
+    try:
+        document = read(text)
+    except UnusualLayout as unusual:
+        return text, [_untouched(unusual.line, unusual.what)]
+    root = as_map(document.root)
+    if root is None:
+        return text, []
+    if write(document) != text:
+        return text, [_untouched(1, "a layout that cannot be kept")]
+    before = shape(root)
+    rewriting = Rewriting(document, kinds, document.anchored())
+    rewrite_document(rewriting, root)
+    if shape(root) == before:
+        return text, rewriting.notes
+    new = write(document)
+    if has_errors(parse(new).diagnostics):
+        raise InvariantViolation(
+            "migrating gave a text that is not valid YAML", hint="please report the playbook"
+        )
+    return new, rewriting.notes
+
+
+def _untouched(line: int, what: str) -> Note:
+    return Note(
+        Mark(line),
+        f"the file was left as it is: it uses {what}",
+        "rewrite that line and try again",
+        look=True,
+    )
+
+
+def _in_order(notes: Iterable[Note]) -> tuple[Note, ...]:
+    return tuple(sorted(dict.fromkeys(notes), key=lambda note: (note.mark.line, note.mark.column)))

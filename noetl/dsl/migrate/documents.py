@@ -1,0 +1,122 @@
+"""The root of a document of any age: `vars`, `executor.kind`, `workbook: {tasks: X}`, and the order of all rewrites."""
+
+from noetl.dsl.migrate.payloads import rewrite_payloads
+from noetl.dsl.migrate.rewriting import Rewriting
+from noetl.dsl.migrate.steps import rewrite_body, rewrite_step
+from noetl.dsl.migrate.templates import respell
+from noetl.dsl.migrate.text import Collection, Entry, as_list, as_map, listing, mapping, pair
+
+
+def rewrite_document(rw: Rewriting, root: Collection) -> None:
+    """Bring a whole playbook to today's spelling, in place."""
+    _rewrite_vars(rw, root)
+    _rewrite_executor(rw, root)
+    _rewrite_workbook(rw, root)
+    steps = [
+        step for step in map(as_map, (root.list_at("workflow") or listing()).values()) if step is not None
+    ]
+    for step in steps:
+        rewrite_step(rw, step)
+    blocks = _blocks(root)
+    for name, block in blocks:
+        rewrite_body(rw, block, name)
+    rewrite_payloads(rw, steps, _entry_step(root, steps))
+    for step in steps:
+        respell(rw, root, step)
+    for _, block in blocks:
+        respell(rw, root, block, args=True)
+
+
+def _rewrite_vars(rw: Rewriting, root: Collection) -> None:
+    """Variables of the document: what nothing writes is input."""
+    entry = root.entry("vars")
+    if entry is None:
+        return
+    values, workload = as_map(entry.value), root.entry("workload")
+    given = as_map(workload.value) if workload is not None else None
+    if values is None or (workload is not None and given is None):
+        rw.review(entry.mark, "'vars' was left as it is", "put the values under workload")
+        return
+    rw.root_vars = set(values.keys())
+    if given is None:
+        entry.key = entry.key_text = "workload"
+    else:
+        for value in list(values.entries):
+            if given.entry(str(value.key)) is None:
+                given.add(values.pull(value))
+            else:
+                rw.review(value.mark, f"'{value.key}' of 'vars' is gone: 'workload' has a value of that name")
+        root.drop(entry)
+    rw.review(
+        entry.mark, "'vars' is now part of 'workload', which no step can change", "what steps write is ctx"
+    )
+
+
+def _rewrite_executor(rw: Rewriting, root: Collection) -> None:
+    executor = root.map_at("executor")
+    entry = executor.entry("kind") if executor is not None else None
+    if executor is None or entry is None:
+        return
+    if executor.entry("profile") is not None:
+        executor.drop(entry)
+        rw.review(entry.mark, "'executor.kind' is gone: 'profile' says the same")
+        return
+    entry.key = entry.key_text = "profile"
+    rw.changed(entry.mark, "'executor.kind' is now 'executor.profile'")
+
+
+def _rewrite_workbook(rw: Rewriting, root: Collection) -> None:
+    entry = root.entry("workbook")
+    book = as_map(entry.value) if entry is not None else None
+    tasks = book.entry("tasks") if book is not None else None
+    if entry is not None and book is not None and tasks is not None and len(book.entries) == 1:
+        inside = tasks.value
+        if isinstance(inside, Collection) and not _is_block(as_map(inside)):
+            _unwrap_tasks(entry, tasks, inside)
+            rw.changed(tasks.mark, "the blocks of 'workbook.tasks' now stand directly under 'workbook'")
+    for _, block in _blocks(root):
+        _wrap_task(rw, block)
+
+
+def _unwrap_tasks(entry: Entry, tasks: Entry, inside: Collection) -> None:
+    comments = [line for line in tasks.before if line.strip()]
+    if inside.entries and not inside.flow:
+        inside.entries[0].before[:0] = [" " * inside.entries[0].column + line.strip() for line in comments]
+        entry.after = entry.after or tasks.after
+    else:
+        entry.before += [" " * entry.column + line.strip() for line in comments]
+        entry.after, entry.gap = entry.after or tasks.after, " "
+    entry.value = inside
+
+
+def _is_block(node: Collection | None) -> bool:
+    return node is not None and isinstance(node.get("tool"), Collection)
+
+
+def _wrap_task(rw: Rewriting, block: Collection) -> None:
+    """A named task of the older catalogue is a block with that one task."""
+    if "kind" not in block.keys() or "tool" in block.keys():
+        return
+    inside = mapping([entry for entry in block.entries if entry.key != "name"], flow=block.flow)
+    inside.column = block.column
+    kept = [entry for entry in block.entries if entry.key == "name"]
+    block.entries = [*kept, pair("tool", inside, mark=block.mark)]
+    rw.changed(block.mark, "a task of the workbook is now a block with that task")
+
+
+def _blocks(root: Collection) -> list[tuple[str, Collection]]:
+    """Every block of the workbook with its name; a list of named blocks counts too."""
+    book = root.get("workbook")
+    if as_list(book) is not None:
+        named = [as_map(node) for node in as_list(book).values()]  # type: ignore[union-attr]
+        return [(block.word("name") or "block", block) for block in named if block is not None]
+    entries = as_map(book).entries if as_map(book) is not None else []  # type: ignore[union-attr]
+    return [(str(entry.key), block) for entry in entries if (block := as_map(entry.value)) is not None]
+
+
+def _entry_step(root: Collection, steps: list[Collection]) -> str | None:
+    executor = root.map_at("executor")
+    spec = executor.map_at("spec") if executor is not None else None
+    names = [step.word("step") for step in steps]
+    named = spec.word("entry_step") if spec is not None else None
+    return named or ("start" if "start" in names else names[0] if names else None)

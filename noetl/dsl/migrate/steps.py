@@ -1,0 +1,281 @@
+"""Steps of every age: `when`, `vars`, `args`, `pipe`, `spec.next_mode`, lists under `next`, loops scheduled by policy."""
+
+from noetl.dsl.migrate.cases import rewrite_case
+from noetl.dsl.migrate.policies import TRUE, admission, rewrite_guard, rewrite_rules, with_braces
+from noetl.dsl.migrate.previous import rewrite_previous
+from noetl.dsl.migrate.rewriting import Rewriting
+from noetl.dsl.migrate.tasks import as_pipeline, free_label, rewrite_tool
+from noetl.dsl.migrate.templates import mentions
+from noetl.dsl.migrate.text import (
+    Collection,
+    Entry,
+    Scalar,
+    as_list,
+    as_map,
+    item,
+    listing,
+    mapping,
+    pair,
+    plain,
+    quoted,
+    says,
+    scalars,
+)
+from noetl.dsl.migrate.writes import rewrite_set
+
+AFTERWARDS = (
+    "outcome",
+    "output",
+    "result",
+    "_prev",
+    "event",
+)  # what can only be read once the tools have run
+
+
+def rewrite_step(rw: Rewriting, step: Collection) -> None:
+    """Bring one step to today's spelling; what depends on other steps comes later."""
+    _rewrite_pipe(rw, step)
+    rewrite_case(rw, step)
+    _rewrite_next(rw, step)
+    _rewrite_admission(rw, step)
+    _rewrite_when(rw, step)
+    rewrite_body(rw, step, step.word("step") or "step")
+
+
+def rewrite_body(rw: Rewriting, owner: Collection, name: str) -> None:
+    """Bring what a step and a workbook block share to today's spelling."""
+    _rewrite_args(rw, owner)
+    loop = owner.map_at("loop")
+    if loop is not None:
+        _lift_scheduling(rw, loop)
+    rewrite_tool(rw, owner)
+    rewrite_set(rw, owner, None)
+    rewrite_previous(rw, owner, name)
+    _rewrite_vars(rw, owner, name)
+
+
+def _rewrite_pipe(rw: Rewriting, step: Collection) -> None:
+    entry = step.entry("pipe")
+    if entry is None:
+        return
+    if step.entry("tool") is not None:
+        rw.review(
+            entry.mark,
+            "'pipe' was left as it is: the step also has a 'tool'",
+            "put their tasks into one list",
+        )
+        return
+    entry.key = entry.key_text = "tool"
+    rw.changed(entry.mark, "'pipe' is now 'tool': a list under 'tool' is the pipeline")
+
+
+def _rewrite_args(rw: Rewriting, owner: Collection) -> None:
+    entry = owner.entry("args")
+    if entry is None:
+        return
+    values, given = as_map(entry.value), owner.map_at("input")
+    if values is None or (given is None and owner.entry("input") is not None):
+        rw.review(entry.mark, "'args' was left as it is", "write: input: {name: value}")
+        return
+    rw.changed(entry.mark, "'args' is now 'input'")
+    if given is None:
+        entry.key = entry.key_text = "input"
+        return
+    for value in list(values.entries):
+        if given.entry(str(value.key)) is None:
+            given.add(values.pull(value))
+        else:
+            rw.review(
+                value.mark, f"'{value.key}' is given twice; the one under 'input' wins and this one is gone"
+            )
+    owner.drop(entry)
+
+
+# ---- admission ------------------------------------------------------------------------------------------
+
+
+def _rewrite_admission(rw: Rewriting, step: Collection) -> None:
+    spec = step.map_at("spec")
+    policy = spec.map_at("policy") if spec is not None else None
+    admit = policy.map_at("admit") if policy is not None else None
+    rules = admit.list_at("rules") if admit is not None else None
+    if rules is not None:
+        rewrite_rules(rw, rules)
+
+
+def _rewrite_when(rw: Rewriting, step: Collection) -> None:
+    """Make the guard of a step its admission."""
+    entry = step.entry("when") or step.entry("expr")
+    if entry is None:
+        return
+    if says(entry.value, *TRUE) or (isinstance(entry.value, Scalar) and entry.value.empty):
+        step.drop(entry)
+        rw.changed(entry.mark, "a 'when' that always holds is gone")
+        return
+    with_braces(entry)
+    if not _can_hold_policy(step):
+        rw.review(entry.mark, "'when' was left as it is: 'spec.policy' is not a mapping")
+        return
+    guard = Entry(entry.value, "when", "when", after=entry.after, mark=entry.mark)
+    spec = step.map_at("spec")
+    policy = spec.map_at("policy") if spec is not None else None
+    if policy is not None and policy.entry("admit") is not None:
+        _refuse_first(rw, step, entry, policy)
+        return
+    admit = pair("admit", admission(guard, flow=step.flow), mark=entry.mark)
+    if spec is None:
+        entry.key = entry.key_text = "spec"
+        entry.value, entry.after = (
+            mapping([pair("policy", mapping([admit], flow=step.flow))], flow=step.flow),
+            "",
+        )
+    else:
+        step.pull(entry)
+        admit.before, admit.column = [line for line in entry.before if line.strip()], entry.column
+        spec.child("policy").add(admit)
+    rw.changed(entry.mark, "'when' of the step is now spec.policy.admit; a token it refuses is discarded")
+
+
+def _can_hold_policy(step: Collection) -> bool:
+    spec = step.entry("spec")
+    holder = as_map(spec.value) if spec is not None else None
+    policy = holder.entry("policy") if holder is not None else None
+    return (spec is None or holder is not None) and (policy is None or as_map(policy.value) is not None)
+
+
+def _refuse_first(rw: Rewriting, step: Collection, entry: Entry, policy: Collection) -> None:
+    """A step with both a guard and an admission: refuse when the guard does not hold, then ask the rules."""
+    admit = policy.map_at("admit")
+    rules = admit.list_at("rules") if admit is not None else None
+    text = entry.value.value.strip() if isinstance(entry.value, Scalar) else ""
+    inside = text.removeprefix("{{").removesuffix("}}").strip()
+    if rules is None or text != "{{" + text[2:-2] + "}}" or "{{" in inside or "{%" in text:
+        rw.review(
+            entry.mark, "'when' was left as it is: the step also has an admission", "join the two conditions"
+        )
+        return
+    step.drop(entry)
+    refuse = mapping([pair("allow", plain("false"))], flow=True)
+    guard = pair("when", quoted("{{ not (" + inside + ") }}"))
+    rules.insert(0, item(mapping([guard, pair("then", refuse)], flow=rules.flow)))
+    rw.changed(entry.mark, "'when' of the step is now the first rule of its admission")
+
+
+# ---- routing --------------------------------------------------------------------------------------------
+
+
+def _rewrite_next(rw: Rewriting, step: Collection) -> None:
+    entry = step.entry("next")
+    if entry is not None:
+        _make_router(rw, entry)
+    _move_mode(rw, step, as_map(entry.value) if entry is not None else None)
+    router = as_map(entry.value) if entry is not None else None
+    arcs = router.list_at("arcs") if router is not None else None
+    for arc in map(as_map, arcs.values() if arcs is not None else ()):
+        if arc is not None:
+            rewrite_guard(rw, arc)
+            rewrite_set(rw, arc, None, bare=False)
+
+
+def _make_router(rw: Rewriting, entry: Entry) -> None:
+    node = entry.value
+    arcs = as_list(node)
+    if arcs is None and isinstance(node, Scalar) and not node.empty:
+        arcs = listing([item(node)], flow=True)
+    router = as_map(node)
+    if router is not None and "step" in router.keys() and "arcs" not in router.keys():
+        arcs = listing([item(router)], flow=router.flow)
+    if arcs is None:
+        return
+    for arc in arcs.entries:
+        if isinstance(arc.value, Scalar) and not arc.value.empty:
+            arc.value = mapping([pair("step", arc.value)], flow=True)
+    entry.value = mapping([pair("arcs", arcs)], flow=arcs.flow)
+    entry.gap = entry.gap if not arcs.flow else " "
+    rw.changed(entry.mark, "'next' is now a router with 'arcs'")
+
+
+def _move_mode(rw: Rewriting, step: Collection, router: Collection | None) -> None:
+    spec = step.entry("spec")
+    knobs = as_map(spec.value) if spec is not None else None
+    mode = knobs.entry("next_mode") if knobs is not None else None
+    if spec is None or knobs is None or mode is None:
+        return
+    if router is None:
+        knobs.drop(mode)
+        rw.changed(mode.mark, "'next_mode' of a step without 'next' is gone")
+    else:
+        _give_mode(router, knobs.pull(mode))
+        rw.changed(mode.mark, "'spec.next_mode' is now 'next.spec.mode'")
+    if not knobs.entries:
+        step.drop(spec)
+
+
+def _give_mode(router: Collection, mode: Entry) -> None:
+    mode.key = mode.key_text = "mode"
+    routing = router.map_at("spec")
+    if routing is not None and routing.entry("mode") is None:
+        routing.add(mode)
+    elif routing is None:
+        holder = router.insert(0, pair("spec", mapping([mode], flow=True), mark=mode.mark))
+        holder.before, holder.after, holder.column = (
+            [*filter(str.strip, mode.before)],
+            mode.after,
+            mode.column,
+        )
+        mode.before, mode.after = [], ""
+
+
+# ---- loops ----------------------------------------------------------------------------------------------
+
+
+def _lift_scheduling(rw: Rewriting, loop: Collection) -> None:
+    """`mode` and `max_in_flight` stand in the loop's spec, not in its policy."""
+    spec = loop.map_at("spec")
+    policy = spec.entry("policy") if spec is not None else None
+    inside = as_map(policy.value) if policy is not None else None
+    for key in ("mode", "max_in_flight") if inside is not None else ():
+        entry = inside.entry(key)  # type: ignore[union-attr]
+        if entry is None:
+            continue
+        if spec.entry(key) is not None:  # type: ignore[union-attr]
+            inside.drop(entry)  # type: ignore[union-attr]
+        else:
+            spec.insert(spec.place(policy), inside.pull(entry))  # type: ignore[union-attr, arg-type]
+        rw.changed(entry.mark, f"'{key}' of the loop now stands in its spec")
+    if spec is not None and policy is not None and inside is not None and not inside.entries:
+        spec.drop(policy)
+    inner = loop.map_at("loop")
+    if inner is not None:
+        _lift_scheduling(rw, inner)
+
+
+# ---- vars -----------------------------------------------------------------------------------------------
+
+
+def _rewrite_vars(rw: Rewriting, owner: Collection, name: str) -> None:
+    """Variables of a step: what they read decides whether they are set before the tools run or after."""
+    entry = owner.entry("vars")
+    if entry is None:
+        return
+    values = as_map(entry.value)
+    if values is None:
+        rw.review(
+            entry.mark, "'vars' was left as it is: it is not a mapping", "write: set: {step.name: value}"
+        )
+        return
+    late = any(mentions(scalar.value, name) for scalar in scalars(values) for name in AFTERWARDS)
+    if late or owner.entry("tool") is None:
+        entry.key = entry.key_text = "set_vars"
+        rewrite_set(rw, owner, None)
+        rw.review(entry.mark, "'vars' is now the 'set' of the step: it is written when the step has ended")
+        return
+    owner.pull(entry)
+    tasks = as_pipeline(owner, name)
+    label = free_label(tasks, "init_vars")
+    entry.key = entry.key_text = "set_vars"
+    entry.before = [line for line in entry.before if line.strip()]
+    first = mapping([pair("name", plain(label)), pair("kind", plain("noop")), entry], flow=tasks.flow)
+    tasks.insert(0, item(first, mark=entry.mark))
+    rewrite_set(rw, first, None)
+    rw.review(entry.mark, f"'vars' is now set by a first task '{label}'")
