@@ -4,10 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from noetl.cli.sources import Source
 from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.load import Loaded, load
+
+if TYPE_CHECKING:
+    from noetl.dsl.load import Loaded
 
 LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")  # what YAML counts as a line break
 
@@ -17,7 +20,7 @@ class Checked:
     """A text, what it means and what is wrong with it."""
 
     source: Source
-    loaded: Loaded
+    loaded: "Loaded"
 
     @property
     def name(self) -> str:
@@ -42,9 +45,16 @@ class Checked:
 
 def check(source: Source, *, strict: bool = False) -> Checked:
     """Load one text against the installed tool kinds."""
-    from noetl.tools import kinds
+    from noetl.dsl.load import load
+    from noetl.dsl.shape_task import UNKNOWN_KIND
+    from noetl.tools import installed, kinds
 
-    return Checked(source, load(source.data, kinds=kinds(), strict=strict))
+    loaded = load(source.data, kinds=kinds(), strict=strict)
+    unknown = any(finding.code == UNKNOWN_KIND.name for finding in loaded.diagnostics)
+    if unknown and installed():  # other packages are only looked at when one of their kinds may be meant
+        others = {name: tool.kind for name, tool in installed().items()}
+        loaded = load(source.data, kinds={**kinds(), **others}, strict=strict)
+    return Checked(source, loaded)
 
 
 def tally(results: Iterable[Checked]) -> Counter[str]:

@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; every failure is printed and becomes an exit code."""
-    arguments, debug = _take_debug(arguments)
+    arguments, debug = take_debug(arguments)
     try:
         code = root.main(list(arguments), prog_name="noetl", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
@@ -130,7 +130,7 @@ def run(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _take_debug(arguments: Sequence[str]) -> tuple[Sequence[str], bool]:
+def take_debug(arguments: Sequence[str]) -> tuple[Sequence[str], bool]:
     """`--debug` counts wherever it stands: it is added at the end of the line that has just failed."""
     cut = list(arguments).index("--") if "--" in arguments else len(arguments)
     kept = [word for word in arguments[:cut] if word != "--debug"]

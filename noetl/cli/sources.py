@@ -104,7 +104,7 @@ def _nothing(missing: list[str]) -> NotFound:
     if os.path.isdir(first):
         return NotFound(
             f"no playbooks in the folder '{first}'",
-            hint="a playbook is a .yaml or .yml file with `kind: Playbook`; a file that is named is always checked",
+            hint="a playbook is a .yaml or .yml file with `kind: Playbook`; a named file is always checked",
         )
     if glob.has_magic(first):
         return NotFound(f"no file matches '{first}'", hint="quote the pattern, or name a file or a folder")

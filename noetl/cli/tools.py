@@ -1,4 +1,4 @@
-"""`noetl tools`: the installed tool kinds, or one of them in full. What a kind says of itself is in its own file."""
+"""`noetl tools`: the installed tool kinds, or one in full. What a kind says of itself is in its own file."""
 
 import json
 import sys

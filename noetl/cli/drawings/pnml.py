@@ -1,6 +1,6 @@
 """A playbook as a Petri net in PNML (ISO/IEC 15909-2), for model checkers.
 
-Guards are free choice. Each step is a transition from its place of waiting tokens to a place of finished runs.
+Guards are free choice. Each step is a transition from a place of waiting tokens to a place of finished runs.
 From there an exclusive router takes one of its arcs or ends the branch; an inclusive router decides each arc
 apart. A `join: all` step has one place per source and needs a token in each.
 """

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from noetl import __version__
 from noetl.cli.checked import Checked, findings
 from noetl.cli.sources import STDIN_NAME
-from noetl.dsl.catalogue import CODES
+from noetl.dsl.catalogue import catalogue
 from noetl.dsl.diagnostic import Code, Diagnostic
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -29,7 +29,11 @@ def render(results: Sequence[Checked]) -> str:
 
 
 def _driver(codes: list[str]) -> dict[str, Any]:
-    return {"name": "noetl", "semanticVersion": __version__, "rules": [_rule(CODES[code]) for code in codes]}
+    return {
+        "name": "noetl",
+        "semanticVersion": __version__,
+        "rules": [_rule(catalogue()[code]) for code in codes],
+    }
 
 
 def _rule(code: Code) -> dict[str, Any]:

@@ -1,0 +1,95 @@
+"""How long validation takes: a large playbook, growth from 1,000 to 10,000 steps, a folder of 500 files."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.figure import Figure
+
+ROUNDS = 3
+LARGE_GOAL_S = 1.0
+FOLDER_GOAL_S = 5.0
+GROWTH_GOAL = 13.0  # ten times the steps; linear is 10, the rest is room for noise
+FILES = 500
+
+
+def run() -> list[Figure]:
+    """Validation in this process for one text, and through the command line for a folder."""
+    from noetl.dsl.load import load
+    from noetl.tools import kinds
+
+    def validate(text: str) -> None:
+        assert not load(text, kinds=kinds()).diagnostics
+
+    validate(_playbook(10))  # imports and compiled templates are not what is measured
+    thousand = _best(lambda: validate(_playbook(1_000)))
+    ten_thousand = _best(lambda: validate(_playbook(10_000)), rounds=1)
+    return [
+        Figure("validate 1,000 steps", thousand, "s", goal=LARGE_GOAL_S),
+        Figure("validate 10,000 steps", ten_thousand, "s"),
+        Figure("growth from 1,000 to 10,000 steps", ten_thousand / thousand, "x", goal=GROWTH_GOAL),
+        Figure(f"noetl validate on a folder of {FILES} files", _folder(), "s", goal=FOLDER_GOAL_S),
+    ]
+
+
+def _best(action: Callable[[], None], rounds: int = ROUNDS) -> float:
+    return min(_seconds(action) for _ in range(rounds))
+
+
+def _seconds(action: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def _folder() -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        examples = sorted((Path(__file__).parent.parent / "examples").glob("*.yaml"))
+        for number in range(FILES):
+            example = examples[number % len(examples)]
+            text = example.read_text().replace("metadata:", f"# file {number}\nmetadata:")
+            (Path(folder) / f"{number:03}_{example.name}").write_text(text)
+        command = [str(Path(sys.executable).with_name("noetl")), "validate", folder]
+        return _best(lambda: _quietly(command), rounds=1)
+
+
+def _quietly(command: list[str]) -> None:
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def _playbook(steps: int) -> str:
+    """A chain of steps with the usual parts: input, tasks with rules, set, an arc."""
+    head = (
+        "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: large, path: bench/large}\n"
+        'workload: {api_url: "http://127.0.0.1:8080", limit: 10}\nworkflow:\n'
+    )
+    return head + "".join(_step(number, number + 1 == steps) for number in range(steps))
+
+
+def _step(number: int, last: bool) -> str:
+    text = f"""\
+  - step: s{number}
+    input: {{limit: "{{{{ workload.limit + {number} }}}}"}}
+    tool:
+      - name: fetch
+        kind: http
+        input:
+          url: "{{{{ workload.api_url }}}}/items/{number}"
+          params: {{limit: "{{{{ input.limit }}}}"}}
+        spec:
+          policy:
+            rules:
+              - when: "{{{{ output.status == 'error' and output.error.retryable }}}}"
+                then: {{do: retry, attempts: 3, delay: 0.5}}
+              - when: "{{{{ output.status == 'error' }}}}"
+                then: {{do: fail}}
+              - else: {{then: {{do: continue}}}}
+      - name: count
+        kind: python
+        input: {{items: "{{{{ fetch.data }}}}", code: "result = len(items)"}}
+    set: {{ctx.count_{number}: "{{{{ output.data }}}}"}}
+"""
+    return text if last else f"{text}    next: {{arcs: [{{step: s{number + 1}}}]}}\n"
