@@ -95,12 +95,12 @@ def _turned(count: int, lines: Sequence[Line], start: int) -> set[int]:
         stack = [(root, iter(outgoing[root]))]
         while stack:
             box, rest = stack[-1]
-            index = next(rest, None)
-            if index is None:
+            following = next(rest, None)
+            if following is None:
                 state[box] = 2
                 stack.pop()
-            elif state[target := lines[index].target] == 1:
-                turned.add(index)
+            elif state[target := lines[following].target] == 1:
+                turned.add(following)
             elif state[target] == 0:
                 state[target] = 1
                 stack.append((target, iter(outgoing[target])))
@@ -241,8 +241,8 @@ def _positions(slots: list[_Slot], rows: list[list[int]], sweeps: int) -> None:
         for row in reversed(rows) if sweep % 3 == 1 else rows:
             _settle(slots, row, neighbours)
     left = min(slot.x - slot.width / 2 for slot in slots)
-    for slot in slots:
-        slot.x -= left
+    for moved in slots:
+        moved.x -= left
 
 
 def _settle(slots: list[_Slot], row: list[int], neighbours: Callable[[_Slot], list[int]]) -> None:

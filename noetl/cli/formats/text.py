@@ -14,8 +14,9 @@ from collections.abc import Sequence
 
 from noetl.cli.checked import Checked, tally
 from noetl.cli.render import Paint, counted
-from noetl.dsl.diagnostic import Diagnostic
+from noetl.dsl.diagnostic import Diagnostic, Severity
 
+NOUNS: tuple[tuple[Severity, str], ...] = (("error", "error"), ("warning", "warning"), ("info", "note"))
 WIDTH = 120
 CUT = "…"
 # What the caret underlines: a quoted text, a word with its dots, or one character.
@@ -37,7 +38,7 @@ def summary(results: Sequence[Checked], paint: Paint) -> str:
     checked = results[0].name if len(results) == 1 else counted(len(results), "playbook")
     parts = [
         paint(counted(counts[severity], noun), severity)
-        for severity, noun in (("error", "error"), ("warning", "warning"), ("info", "note"))
+        for severity, noun in NOUNS
         if counts[severity]
     ]
     bad = sum(1 for result in results if result.diagnostics)
