@@ -73,6 +73,10 @@ async def _no_secret(name: str) -> Secret:
     raise Failed("auth", f"there is no secret called {name!r} here")
 
 
+def _mentions_nothing(text: str) -> bool:
+    return False
+
+
 def _no_log(line: str) -> None:
     return None
 
@@ -96,6 +100,7 @@ class Call:
     work_dir: str = "."  # where relative paths start
     roots: tuple[str, ...] = ()  # folders that files may be read and written in; the work folder when empty
     env: Mapping[str, str] = field(default_factory=dict)  # what child processes see, and nothing else
+    mentions: Callable[[str], bool] = _mentions_nothing  # whether a template of the playbook has this text
     log: Callable[[str], None] = _no_log
 
     def resource(self, name: str, make: Callable[[], R]) -> R:

@@ -1,16 +1,22 @@
 """What the SQL kinds have in common: the inputs, the shape of an answer, and the reference to stored rows."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from noetl.dsl.tree import Value
+from noetl.ports.call import Call
+from noetl.ports.envelope import Reference, reference
 from noetl.ports.tool import Input, doc
+from noetl.ports.values import to_json
 
 QUERY = "One SQL statement, or several separated by semicolons. Bind values with `params`."
-PARAMS = "Values to bind: a list for `?` or `$1`, a mapping for `:name`."
 STORE = "Where these statements put their rows; the answer then carries a reference to them."
 SHAPE = (
     "`{rows: [{...}], row_count, columns}` of the last statement that returned rows; "
     "`statements` beside it when there were several"
 )
+MAX_ROWS = 1_000_000
 
 Params = list[Any] | dict[str, Any]
 
@@ -28,3 +34,61 @@ class Store(Input):
 
     table: Annotated[str, doc("The table, with its schema where it has one.")]
     range: Annotated[Range | None, doc("Which of its rows; left out, all of them.")] = None
+
+
+@dataclass(slots=True)
+class Result:
+    """What one statement gave: its rows when it returns any, else how many it changed."""
+
+    columns: list[str] | None = None
+    rows: list[dict[str, Value]] = field(default_factory=list)
+    changed: int = 0
+
+    def add(self, row: Sequence[object]) -> None:
+        """Take one row."""
+        values = (to_json(value) for value in row)
+        self.rows.append(dict(zip(self.columns or (), values, strict=True)))
+
+    @property
+    def data(self) -> dict[str, Value]:
+        """The statement as authors read it."""
+        count = self.changed if self.columns is None else len(self.rows)
+        return {"rows": self.rows, "row_count": count, "columns": self.columns or []}
+
+
+def columns_of(names: Iterable[str]) -> list[str]:
+    """Column names, each once: a second `id` becomes `id_2`."""
+    seen: dict[str, int] = {}
+    unique = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        unique.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return unique
+
+
+def data_of(results: list[Result], call: Call) -> dict[str, Value]:
+    """The answer to one or several statements."""
+    returning = [result for result in results if result.columns is not None]
+    last = (returning or results or [Result()])[-1]
+    data = last.data
+    if len(results) > 1:
+        data["statements"] = [result.data for result in results]
+    if call.mentions("command_"):
+        data |= {f"command_{number}": result.data for number, result in enumerate(results)}
+    return data
+
+
+def ref_parts(store: Store | None, locator: Mapping[str, Value], call: Call) -> dict[str, Reference]:
+    """The envelope's `ref` when the task says where its rows are."""
+    if store is None:
+        return {}
+    where: dict[str, Value] = {**locator, "table": store.table}
+    if store.range is not None:
+        where["range"] = {"column": store.range.column, "start": store.range.start, "end": store.range.end}
+    meta = {"content_type": "application/json"}
+    return {"ref": reference("relational", where, auth=call.auth_name, meta=meta)}
+
+
+def quoted(name: str) -> str:
+    """A table or column as a quoted identifier; a dot separates the schema."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))

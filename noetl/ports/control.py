@@ -1,0 +1,38 @@
+"""How workers and the outside speak to the control plane, and how it speaks to workers. Protocols and plain data."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from noetl.core.message import Answer, Report, WorkOrder
+
+
+class Reports(Protocol):
+    """What a worker needs of the control plane."""
+
+    async def report(self, execution_id: str, report: Report) -> Answer:
+        """Hand in what was done under a lease; a repeated batch gets the first answer again."""
+        ...
+
+
+class Dispatch(Protocol):
+    """What the control plane needs of the workers."""
+
+    def offer(self, order: WorkOrder) -> None:
+        """Hand an order to a worker of its pool."""
+        ...
+
+    def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
+        """Stop a lease at once, or at the next task boundary when it is to come back."""
+        ...
+
+    def deliver(self, execution_id: str, lease: str, address: str, output: dict[str, Any]) -> None:
+        """Give a pipeline that waits inside a held lease its answer."""
+        ...
+
+
+class Secrets(Protocol):
+    """Where keychain entries and credentials come from, when a task needs them."""
+
+    async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
+        """The material under a name; raises NotFound."""
+        ...

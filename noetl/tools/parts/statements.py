@@ -1,0 +1,103 @@
+"""SQL text cut into statements and named parameters; of SQL only its quotes and comments are understood."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from noetl.dsl.tree import Value
+from noetl.ports.envelope import Failed
+
+# What hides a semicolon or a colon: comments, strings, quoted names, dollar quotes, casts.
+_TOKEN = re.compile(
+    r"""
+      (?P<comment>  --[^\n]* | /\* )
+    | (?P<quoted>   [eE]'(?:[^'\\]|\\.|'')*(?:'|\Z)
+                  | '(?:[^']|'')*(?:'|\Z)
+                  | "(?:[^"]|"")*(?:"|\Z)
+                  | `[^`]*(?:`|\Z)
+                  | \$(?P<tag>[A-Za-z_]\w*)\$ .*? (?:\$(?P=tag)\$|\Z) | \$\$ .*? (?:\$\$|\Z) )
+    | (?P<cast>     :: | := )
+    | (?P<name>     :[A-Za-z_]\w* )
+    | (?P<end>      ; )
+    | (?P<bracket>  [\[\]] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+# Statements that control a transaction or cannot run inside one.
+_SELF_WILLED = frozenset(
+    {"ABORT", "ATTACH", "BEGIN", "CALL", "CLUSTER", "COMMIT", "DETACH", "END", "PRAGMA"}
+    | {"REINDEX", "RELEASE", "ROLLBACK", "SAVEPOINT", "START", "VACUUM"}
+)
+_READING = frozenset({"EXPLAIN", "SELECT", "SHOW", "TABLE", "VALUES", "WITH"})
+
+
+def split(text: str) -> list[str]:
+    """The statements of a text, each without its semicolon; comments alone are none."""
+    parts: list[str] = []
+    start = 0
+    for kind, first, last in _tokens(text):
+        if kind == "end":
+            parts.append(text[start:first])
+            start = last
+    parts.append(text[start:])
+    return [part.strip() for part in parts if first_word(part)]
+
+
+def first_word(statement: str) -> str:
+    """The first word of a statement in capitals, comments left out; empty when there is none."""
+    rest = statement
+    while found := re.match(r"\s*(?:--[^\n]*(?:\n|\Z)|/\*)|[\s;(]+", rest):
+        rest = (
+            rest[_comment_end(rest, found.end()) :] if found.group().endswith("/*") else rest[found.end() :]
+        )
+    word = re.match(r"\w+|\S", rest)
+    return word.group().upper() if word else ""
+
+
+def one_transaction(statements: list[str]) -> bool:
+    """Whether statements should run in one transaction: several, and none that controls or forbids one."""
+    words = {first_word(statement) for statement in statements}
+    return len(statements) > 1 and not words & _SELF_WILLED
+
+
+def only_reads(statements: list[str]) -> bool:
+    """Whether every statement begins like one that reads."""
+    return all(first_word(statement) in _READING for statement in statements)
+
+
+def numbered(statement: str, params: Mapping[str, Value]) -> tuple[str, list[Value]]:
+    """`:name` as `$1`, with the values in that order; a name that is not given is an input error."""
+    order: dict[str, int] = {}
+    pieces: list[str] = []
+    start = depth = 0
+    for kind, first, last in _tokens(statement):
+        if kind == "bracket":
+            depth += 1 if statement[first] == "[" else -1
+        name = statement[first + 1 : last]
+        if kind != "name" or (depth > 0 and name not in params):  # an array slice such as a[1:n]
+            continue
+        if name not in params:
+            raise Failed(
+                "input", f"the SQL names :{name}, but params has only: {', '.join(params) or 'nothing'}"
+            )
+        number = order.setdefault(name, len(order) + 1)
+        pieces.append(f"{statement[start:first]}${number}")
+        start = last
+    pieces.append(statement[start:])
+    return "".join(pieces), [params[name] for name in order]
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
+    at = 0
+    while found := _TOKEN.search(text, at):
+        at = _comment_end(text, found.end()) if found.group() == "/*" else found.end()
+        yield found.lastgroup if found.group("tag") is None else "quoted", found.start(), at  # type: ignore[misc]
+
+
+def _comment_end(text: str, at: int) -> int:
+    """Where a block comment ends; PostgreSQL lets them nest."""
+    depth = 1
+    for found in re.compile(r"/\*|\*/").finditer(text, at):
+        depth += 1 if found.group() == "/*" else -1
+        if depth == 0:
+            return found.end()
+    return len(text)
