@@ -23,10 +23,11 @@ NEEDLE_MAX = 256
 DATE_FORMAT_MAX = 256
 
 _TEXT_METHODS = frozenset({
-    "capitalize", "casefold", "center", "count", "endswith", "find", "format", "index", "isalnum", "isalpha",
-    "isdecimal", "isdigit", "islower", "isnumeric", "isspace", "istitle", "isupper", "join", "ljust",
-    "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind", "rjust", "rpartition", "rsplit",
-    "rstrip", "split", "splitlines", "startswith", "strip", "swapcase", "title", "upper", "zfill",
+    "capitalize", "casefold", "center", "count", "endswith", "find", "format", "index", "isalnum",
+    "isalpha", "isdecimal", "isdigit", "islower", "isnumeric", "isspace", "istitle", "isupper", "join",
+    "ljust", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind", "rjust",
+    "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "swapcase", "title",
+    "upper", "zfill",
 })  # fmt: skip
 
 METHODS: Final[Mapping[type, frozenset[str]]] = {
