@@ -335,7 +335,7 @@ class Checker:
         except msgspec.ValidationError as error:
             problem = str(error)
             message = f"{what} is {seen(value)}: {problem[:1].lower()}{problem[1:]}"
-            self.report(WRONG_TYPE, mark, message, field.doc or None)
+            self.report(WRONG_TYPE, mark, message, field.doc or "write a value of that type, or a template")
 
 
 def find_do(value: Value) -> Mark | None:

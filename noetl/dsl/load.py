@@ -4,21 +4,21 @@ Each stage runs on what the one before could use, so that all findings come at o
 earlier error is left out.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from noetl.dsl.build import build
+from noetl.dsl.cascade import independent
 from noetl.dsl.diagnostic import Code, Diagnostic, has_errors, in_order
 from noetl.dsl.graft import adopt, too_deep
 from noetl.dsl.kind import Kinds
 from noetl.dsl.model import Playbook
-from noetl.dsl.net import analyse
 from noetl.dsl.normalize import normalize
 from noetl.dsl.rules import check as check_rules
 from noetl.dsl.shape import check_shape
 from noetl.dsl.source import parse
 from noetl.dsl.sugar import expand
-from noetl.dsl.surface import DEPRECATIONS
+from noetl.dsl.surface import DEPRECATIONS, UNREAD
 from noetl.dsl.tree import Map, Mark, Value
 
 TOO_DEEP = Code("too-deep", "error", "A document nested beyond any use")
@@ -54,25 +54,27 @@ def load_tree(data: Value, *, kinds: Kinds, strict: bool = False) -> Loaded:
     return _load(adopt(data), (), kinds, strict=strict)
 
 
-def _load(tree: Value, found: Iterable[Diagnostic], kinds: Kinds, *, strict: bool) -> Loaded:
-    found = list(found)
+def _load(tree: Value, found: Sequence[Diagnostic], kinds: Kinds, *, strict: bool) -> Loaded:
     if tree is None and has_errors(found):
         return Loaded(None, None, None, in_order(found), {})
     normal = normalize(tree, kinds)
-    findings = [*found, *normal.diagnostics, *check_shape(normal.tree, kinds)]
+    shape = check_shape(normal.tree, kinds)
+    findings = [*found, *normal.diagnostics, *shape]
     playbook, expanded, debug_map = None, normal.tree, {}
     if isinstance(normal.tree, Map):
         expansion = expand(normal.tree)
         expanded, debug_map = expansion.tree, expansion.debug_map
         playbook = build(expanded)
-        findings += _semantic(playbook, kinds, findings)
+        unread = [finding for finding in normal.diagnostics if finding.code in UNREAD]
+        findings += independent(_semantic(playbook, kinds), [*found, *unread, *shape])
     if strict:
         findings = [_upgraded(finding) for finding in findings]
     return Loaded(normal.tree, expanded, playbook, in_order(findings), debug_map)
 
 
-def _semantic(playbook: Playbook, kinds: Kinds, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
-    return [*check_rules(playbook, kinds), *analyse(playbook)]
+def _semantic(playbook: Playbook, kinds: Kinds) -> list[Diagnostic]:
+    """What the rules say; without a step there is nothing to say."""
+    return check_rules(playbook, kinds) if playbook.steps else []
 
 
 def _upgraded(finding: Diagnostic) -> Diagnostic:

@@ -100,5 +100,5 @@ def _map_of_blocks(blocks: Seq) -> Value:
 
 def _read_block(surface: Surface, node: Map, name: str) -> Map:
     block = copy_map(node)
-    read_body(surface, block, f"{name}_task")
+    read_body(surface, block, name)
     return block

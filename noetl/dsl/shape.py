@@ -22,7 +22,6 @@ from noetl.dsl.tree import Map, Mark, Seq, Value, plain
 NOT_A_PLAYBOOK = Code("not-a-playbook", "error", "The document is no mapping")
 UNKNOWN_SECRET_KIND = Code("unknown-keychain-kind", "error", "A keychain kind that does not exist")
 BAD_SCHEMA = Code("bad-json-schema", "error", "A validate entry that is no JSON Schema")
-SYNTHESIZE_IN_LOOP = Code("synthesize-in-loop", "error", "A loop step cannot extend the workflow")
 
 DIALECTS = (
     "https://json-schema.org/draft/2020-12/schema",
@@ -56,15 +55,8 @@ def is_compiled(tree: Map) -> bool:
 def _enter_body(checker: Checker, node: Value, _mark: Mark) -> None:
     """What the keys of a step or block mean depends on whether it loops."""
     checker.iterators = frozenset(_iterators(node))
-    if not isinstance(node, Map) or "loop" not in node:
-        return
-    check_no_iter(checker, node.get("set"))
-    spec = node.get("spec")
-    if isinstance(spec, Map) and "synthesize" in spec:
-        message = "a loop step cannot 'synthesize': a fragment continues one run of a step"
-        checker.report(
-            SYNTHESIZE_IN_LOOP, spec.at_key("synthesize"), message, "move it to a step without loop"
-        )
+    if isinstance(node, Map) and "loop" in node:
+        check_no_iter(checker, node.get("set"))
 
 
 def _iterators(node: Value) -> Iterator[str]:

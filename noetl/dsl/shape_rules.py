@@ -92,15 +92,14 @@ def _without_then(
     if near:
         _unknown(checker, rule, near, ("then",))
         return None
-    body = {key: rule[key] for key in flat}
-    if not directives:
-        if "do" in body:
-            _do_outside(checker, rule)
-            return None
-        message, code, example = "an admission rule has no 'then'", MISSING_KEY, {"allow": True}
-    else:
-        message, code, example = "a rule has no 'then.do'", RULE_WITHOUT_DO, {"do": "…"}
-    checker.report(code, rule.mark, message, f"write then: {flow(body or example)}")
+    if not directives and "do" in rule:
+        _do_outside(checker, rule)
+        return None
+    example: dict[str, Value] = {"do": "…"} if directives else {"allow": True}
+    body = {key: rule[key] for key in flat} or example
+    message = "a rule has no 'then.do'" if directives else "an admission rule has no 'then'"
+    code = RULE_WITHOUT_DO if directives else MISSING_KEY
+    checker.report(code, rule.mark, message, f"write then: {flow(body)}")
     return None
 
 
@@ -144,7 +143,7 @@ def _check_then(checker: Checker, then: Value, mark: Mark, directives: tuple[str
     for key, value in then.items():
         if key in known and key != "do":
             checker.walk(known[key].shape, value, then.at(key), key)
-    misspelt = next((key for key in unknown if "do" not in then and nearest(key, ["do"])), None)
+    misspelt = next((key for key in unknown if nearest(key, ["do"]) or then[key] in DIRECTIVES), None)
     if "do" not in then and misspelt is None:
         checker.report(
             RULE_WITHOUT_DO, then.mark, "a rule has no 'then.do'", f"add do: one of {', '.join(directives)}"
@@ -163,7 +162,8 @@ def _report_options(checker: Checker, then: Map, unknown: list[str], do: Value) 
                 checker.report(STRAY_OPTION, then.at_key(key), message, f"remove {key}, or write do: {owner}")
             continue
         known = [*THEN_COMMON, *(DIRECTIVE_OPTIONS.get(do, {}) if isinstance(do, str) else OPTION_OWNER)]
-        guess = nearest(key, [name for name in known if name not in then])
+        lost = then[key] in DIRECTIVES and "do" not in then
+        guess = "do" if lost else nearest(key, [name for name in known if name not in then])
         hint = f"did you mean '{guess}'?" if guess else f"known keys: {', '.join(known)}"
         checker.report(UNKNOWN_KEY, then.at_key(key), f"unknown key '{key}' in then", hint)
 

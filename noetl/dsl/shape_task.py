@@ -187,7 +187,7 @@ def _report_missing_inputs(
         message = f"kind '{kind.name}' needs input '{key}'"
         checker.report(MISSING_INPUT, values.mark, message, f"add input: {{{key}: …}}")
     for group in kind.one_of:
-        given = [key for key in group if values.get(key) is not None]
+        given = [key for key in values if key in group and values[key] is not None]
         names = " or ".join(f"'{key}'" for key in group)
         if len(given) > 1:
             message = f"kind '{kind.name}' takes only one of {names}"

@@ -48,6 +48,9 @@ DEPRECATIONS = frozenset(
     )
 )
 
+# Legacy forms whose translation is a guess, or none: what the rules say about it would not help.
+UNREAD = frozenset({LEGACY_CASE.name, LEGACY_EVAL.name, LEGACY_WHEN.name})
+
 
 class Surface:
     """The findings about older spellings of one document, and the kinds its tasks are read with."""

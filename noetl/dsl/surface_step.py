@@ -1,5 +1,7 @@
 """Every spelling of a step, block, loop and router. Tasks are surface_task.py's."""
 
+import re
+
 from noetl.dsl.flow import flow
 from noetl.dsl.graft import child_map, copy_map, move
 from noetl.dsl.surface import (
@@ -18,6 +20,8 @@ from noetl.dsl.surface_set import read_set
 from noetl.dsl.surface_task import read_tool
 from noetl.dsl.tree import Map, Seq, Value
 
+_NAME = re.compile(r"[A-Za-z]\w*", re.ASCII)
+
 
 def read_step(surface: Surface, node: Value) -> Value:
     """One step in today's spelling."""
@@ -29,16 +33,18 @@ def read_step(surface: Surface, node: Value) -> Value:
     _read_next(surface, step)
     _read_spec(surface, step)
     _read_when(surface, step)
-    read_body(surface, step, f"{name}_task" if isinstance(name, str) else "task_0")
+    read_body(surface, step, name if isinstance(name, str) else "")
     return step
 
 
-def read_body(surface: Surface, node: Map, single: str) -> None:
-    """Read loop, tool and set of a step or block in place."""
+def read_body(surface: Surface, node: Map, name: str) -> None:
+    """Read loop, tool and set of a step or block in place; its one unnamed task is called after it."""
     if "loop" in node:
         node["loop"] = read_loop(node["loop"])
     if "tool" in node:
-        node["tool"] = read_tool(surface, node["tool"], single)
+        # A name that cannot be a name is reported once, for the step itself.
+        label = f"{name}_task" if _NAME.fullmatch(name) else "task_0"
+        node["tool"] = read_tool(surface, node["tool"], label)
     read_set(surface, node)
 
 
@@ -155,7 +161,7 @@ def _read_next_mode(surface: Surface, step: Map, spec: Map) -> None:
 
 
 def _read_next(surface: Surface, step: Map) -> None:
-    if "next" not in step:
+    if step.get("next") is None:
         return
     router = step["next"]
     if isinstance(router, Map) and not ("step" in router and "arcs" not in router):
