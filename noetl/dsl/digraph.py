@@ -60,13 +60,13 @@ class Digraph:
                 masks[member] = mask
         return tuple(masks)
 
-    def reachable(self, starts: Iterable[int], *, without: int | None = None) -> set[int]:
-        """The starts and every node they reach, never entering `without`."""
-        return _spread(self.out, starts, without)
+    def reachable(self, starts: Iterable[int], inside: set[int] | None = None) -> set[int]:
+        """The starts and every node they reach; with `inside` never a node out of that set."""
+        return _spread(self.out, starts, inside)
 
-    def reaching(self, goals: Iterable[int], *, without: int | None = None) -> set[int]:
-        """The goals and every node that reaches one of them, never through `without`."""
-        return _spread(self.into, goals, without)
+    def reaching(self, goals: Iterable[int], inside: set[int] | None = None) -> set[int]:
+        """The goals and every node that reaches one of them; with `inside` never a node out of that set."""
+        return _spread(self.into, goals, inside)
 
     def path(self, start: int, goal: int, inside: set[int] | None = None) -> list[int]:
         """The shortest way over one or more edges, both ends included; empty when there is none."""
@@ -80,8 +80,8 @@ class Digraph:
                     queue.append(target)
         return _walk_back(came_from, start, goal) if goal in came_from else []
 
-    def dominators(self, entry: int) -> Nodes:
-        """The immediate dominator of each node: the last node every way from the entry passes; -1 if none."""
+    def dominators(self, entry: int) -> "Dominators":
+        """For each node the nodes that every way to it from the entry passes."""
         order = self._postorder(entry)
         rank = {node: position for position, node in enumerate(order)}
         above = [-1] * len(self)
@@ -94,7 +94,7 @@ class Digraph:
                 changed |= above[node] != found
                 above[node] = found
         above[entry] = -1
-        return tuple(above)
+        return Dominators(entry, above)
 
     def _postorder(self, entry: int) -> list[int]:
         order: list[int] = []
@@ -112,6 +112,39 @@ class Digraph:
         return order
 
 
+class Dominators:
+    """A tree under the entry: `above` is the last node every way to a node passes, -1 if there is none."""
+
+    def __init__(self, entry: int, above: Sequence[int]) -> None:
+        self.above = tuple(above)
+        below: list[list[int]] = [[] for _ in above]
+        for node, parent in enumerate(above):
+            if parent >= 0:
+                below[parent].append(node)
+        self._first, self._last = _intervals(entry, below)
+
+    def covers(self, upper: int, lower: int) -> bool:
+        """Whether every way to `lower` passes `upper`; a node covers itself."""
+        first = self._first
+        return upper in first and lower in first and first[upper] <= first[lower] <= self._last[upper]
+
+
+def _intervals(root: int, below: Sequence[Sequence[int]]) -> tuple[dict[int, int], dict[int, int]]:
+    """Numbers in depth-first order: for each node its own and the highest under it."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    stack = [(root, False)]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            last[node] = len(first) - 1
+        else:
+            first[node] = len(first)
+            stack.append((node, True))
+            stack += [(child, False) for child in below[node]]
+    return first, last
+
+
 def bits(mask: int) -> Iterable[int]:
     """The numbers of the set bits, lowest first."""
     while mask:
@@ -120,12 +153,12 @@ def bits(mask: int) -> Iterable[int]:
         mask ^= lowest
 
 
-def _spread(edges: Sequence[Nodes], starts: Iterable[int], without: int | None) -> set[int]:
-    found = {start for start in starts if start != without}
+def _spread(edges: Sequence[Nodes], starts: Iterable[int], inside: set[int] | None) -> set[int]:
+    found = set(starts)
     stack = list(found)
     while stack:
         for node in edges[stack.pop()]:
-            if node != without and node not in found:
+            if node not in found and (inside is None or node in inside):
                 found.add(node)
                 stack.append(node)
     return found

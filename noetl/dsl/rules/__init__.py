@@ -1,0 +1,46 @@
+"""The rules of the language that its grammar cannot say: one function per rule, each with its codes.
+
+`check` runs all of them. A rule takes a Book and yields findings; what tokens can do is net.py's.
+"""
+
+from collections.abc import Callable, Iterator
+
+from noetl.dsl.diagnostic import Diagnostic
+from noetl.dsl.kind import Kinds
+from noetl.dsl.model import Playbook
+from noetl.dsl.rules import (
+    arcs,
+    bare_names,
+    code,
+    keychain,
+    loops,
+    pipelines,
+    policies,
+    references,
+    scopes,
+    steps,
+    workbook,
+)
+from noetl.dsl.rules.book import Book
+
+Rule = Callable[[Book], Iterator[Diagnostic]]
+
+RULES: tuple[Rule, ...] = (
+    *steps.RULES,
+    *arcs.RULES,
+    *pipelines.RULES,
+    *policies.RULES,
+    *code.RULES,
+    *scopes.RULES,
+    *bare_names.RULES,
+    *loops.RULES,
+    *keychain.RULES,
+    *references.RULES,
+    *workbook.RULES,
+)
+
+
+def check(playbook: Playbook, kinds: Kinds) -> list[Diagnostic]:
+    """Every finding of every rule, in no particular order."""
+    book = Book(playbook, kinds)
+    return [finding for rule in RULES for finding in rule(book)]

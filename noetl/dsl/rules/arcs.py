@@ -1,0 +1,43 @@
+"""Rules about single arcs. Whether arcs can fire together with the others is net.py's."""
+
+from collections.abc import Iterator
+
+from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.expression import comparisons
+from noetl.dsl.nearest import nearest
+from noetl.dsl.routing import DONE, FAILED, LOOP_DONE
+from noetl.dsl.rules.book import Book
+from noetl.dsl.rules.place import ADMIT, ARC
+
+UNKNOWN_STEP = Code("unknown-step", "error", "An arc leads to a step that does not exist")
+UNKNOWN_EVENT = Code("unknown-event", "warning", "A guard compares event.name with a name no event has")
+
+STARTED = "workflow.started"
+EVENTS = {ARC: (DONE, LOOP_DONE, FAILED), ADMIT: (DONE, LOOP_DONE, FAILED, STARTED)}
+
+
+def unknown_step(book: Book) -> Iterator[Diagnostic]:
+    """An arc leads to a step of the workflow."""
+    for step in book.playbook.steps:
+        for arc in step.next.arcs:
+            if arc.step not in book.step_names:
+                close = nearest(arc.step, book.step_names)
+                hint = (
+                    f"did you mean '{close}'?" if close else f"add the step: - {{step: {arc.step}, tool: …}}"
+                )
+                message = f"the arc from '{step.name}' leads to the unknown step '{arc.step}'"
+                yield UNKNOWN_STEP.at(arc.node.at("step"), message, hint)
+
+
+def unknown_event(book: Book) -> Iterator[Diagnostic]:
+    """`event.name` is compared with names that events have."""
+    for site in book.sites:
+        known = EVENTS.get(site.place)
+        for path, name in comparisons(site.text) if known else ():
+            if path == ("event", "name") and isinstance(name, str) and known and name not in known:
+                close = nearest(name, known)
+                hint = f"did you mean '{close}'?" if close else f"{site.place.says} sees {', '.join(known)}"
+                yield UNKNOWN_EVENT.at(site.mark, f"event.name is never '{name}' in {site.place.says}", hint)
+
+
+RULES = (unknown_step, unknown_event)

@@ -1,0 +1,126 @@
+"""Rules about names without a scope: what they mean, what hides them, and results read by name."""
+
+from collections.abc import Iterator
+
+from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.expression import Read, comparisons, reads
+from noetl.dsl.nearest import nearest
+from noetl.dsl.rules import place as at
+from noetl.dsl.rules.book import Book
+from noetl.dsl.rules.meaning import STEP, TASK
+from noetl.dsl.rules.scopes import UNDEFINED_NAME
+from noetl.dsl.rules.site import Site
+from noetl.dsl.template import GLOBALS
+
+PREFER_FULL_NAME = Code("prefer-full-name", "info", "A name is read without its scope")
+SHADOWED_NAME = Code("shadowed-name", "warning", "A name hides the task or step of the same name")
+READ_TOO_EARLY = Code("read-too-early", "warning", "A result is read before it can exist")
+FALL_THROUGH_FIELD = Code("fall-through-field", "info", "A payload field is read without data")
+UNKNOWN_STATUS = Code("unknown-status", "warning", "A status is compared with a word it never is")
+
+ENVELOPE = ("status", "data", "ref", "error", "meta", "http", "pg", "py", "loop")
+STATUSES = ("ok", "error")
+GOOD_WORDS = ("success", "succeeded", "done", "completed")
+AFTER_STEP = (at.STEP_OUTPUT, at.STEP_SET, at.SYNTHESIZE, at.ARC)
+
+
+def _bare(book: Book) -> Iterator[tuple[Site, Read, list[str]]]:
+    """Every read whose first part is no scope, with what it can mean there."""
+    for site in book.sites:
+        for read in reads(site.text):
+            if read.path[0] not in at.SCOPES and read.path[0] not in GLOBALS:
+                yield site, read, list(book.names.meanings(site, read.path[0]))
+
+
+def undefined_name(book: Book) -> Iterator[Diagnostic]:
+    """A bare name means something where it is read."""
+    for site, read, meanings in _bare(book):
+        if not meanings and not read.soft:
+            name = read.path[0]
+            message = f"'{name}' is read in {site.place.says}, but nothing there defines it"
+            yield UNDEFINED_NAME.at(site.mark, message, _advice(book, site, name))
+
+
+def _advice(book: Book, site: Site, name: str) -> str | None:
+    step = site.step
+    if step is not None and name in book.names.tasks(step):
+        return f"a task's result is read after its step as {step.name}.results.{name}.data"
+    if name in book.step_names:
+        return "pass the value of a step as input"
+    close = nearest(name, book.names.known)
+    return f"did you mean '{close}'?" if close else f"if the request brings it, write workload.{name}"
+
+
+def prefer_full_name(book: Book) -> Iterator[Diagnostic]:
+    """A bare name that means a scope's value is written with the scope; one that hides a result is a trap."""
+    for site, read, meanings in _bare(book):
+        if not meanings or meanings[0] in (TASK, STEP):
+            continue
+        name, full = read.path[0], meanings[0]
+        hidden = next((meaning for meaning in meanings if meaning in (TASK, STEP)), None)
+        if hidden:
+            message = f"'{read.dotted}' in {site.place.says} means {full}, not {hidden} of that name"
+            yield SHADOWED_NAME.at(site.mark, message, f"write {full}, or give {hidden} another name")
+        else:
+            yield PREFER_FULL_NAME.at(site.mark, f"'{name}' is {full} here", f"write {full}")
+
+
+def read_too_early(book: Book) -> Iterator[Diagnostic]:
+    """A task or step is read where it can have finished."""
+    is_split = any(book.net.splits(number) for number in book.net.reached)
+    for site, read, meanings in _bare(book):
+        if read.soft:
+            continue
+        if meanings[:1] == [TASK] and not _task_finished(book, site, read.path[0]):
+            message = f"'{read.dotted}' is read in {site.place.says}, but that task cannot have run yet"
+            yield READ_TOO_EARLY.at(site.mark, message, "read it in a task after it")
+        elif meanings[:1] == [STEP] and not is_split and not _step_finished(book, site, read.path[0]):
+            message = f"'{read.dotted}' is read in {site.place.says}, but no path leads here from that step"
+            yield READ_TOO_EARLY.at(site.mark, message, "read it in a step after it")
+
+
+def _task_finished(book: Book, site: Site, name: str) -> bool:
+    if site.task is None or site.owner is None:
+        return True
+    flow = book.flow(site.owner)
+    positions = book.names.tasks(site.owner)[name]
+    own = site.place in at.AFTER_TASK and site.task in positions
+    return own or any(flow.precedes(position, site.task) for position in positions)
+
+
+def _step_finished(book: Book, site: Site, name: str) -> bool:
+    graph = book.net.whole
+    reader = site.step
+    if reader is None or reader.name not in graph.number or graph.number[reader.name] not in book.net.reached:
+        return True
+    return (reader.name == name and site.place in AFTER_STEP) or graph.can_reach(name, reader.name)
+
+
+def fall_through_field(book: Book) -> Iterator[Diagnostic]:
+    """A field of a payload is read through `data`."""
+    for site in book.sites:
+        for read in reads(site.text):
+            root = read.path[0]
+            known = (*ENVELOPE, "results") if root in book.step_names else ENVELOPE
+            if len(read.path) > 1 and read.path[1] not in known and _is_result(book, site, root):
+                full = ".".join((root, "data", *read.path[1:]))
+                message = f"'{read.dotted}' is {full}: a field of the payload, not of the output itself"
+                yield FALL_THROUGH_FIELD.at(site.mark, message, f"write {full}")
+
+
+def _is_result(book: Book, site: Site, root: str) -> bool:
+    return root == "output" or next(book.names.meanings(site, root), None) in (TASK, STEP)
+
+
+def unknown_status(book: Book) -> Iterator[Diagnostic]:
+    """A status is compared with `ok` and `error`."""
+    for site in book.sites:
+        for path, word in comparisons(site.text):
+            is_status = len(path) == 2 and path[1] == "status" and _is_result(book, site, path[0])
+            if is_status and isinstance(word, str) and word not in STATUSES:
+                message = f"'{'.'.join(path)}' is compared with '{word}', but a status is 'ok' or 'error'"
+                hint = "write 'ok'" if word.lower() in GOOD_WORDS else "write 'ok' or 'error'"
+                yield UNKNOWN_STATUS.at(site.mark, message, hint)
+
+
+RULES = (undefined_name, prefer_full_name, read_too_early, fall_through_field, unknown_status)

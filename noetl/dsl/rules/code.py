@@ -1,0 +1,75 @@
+"""Rules about texts that are not templates but programs: Python code and SQL."""
+
+import warnings
+from collections.abc import Iterator
+
+from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.expression import is_whole, pieces
+from noetl.dsl.rules.book import Book
+from noetl.dsl.rules.site import leaves
+from noetl.dsl.template import is_template
+from noetl.dsl.tree import Map, Mark
+
+TEMPLATE_IN_CODE = Code("template-in-code", "warning", "Code holds what looks like a template")
+PYTHON_SYNTAX = Code("python-syntax", "warning", "Python code does not parse")
+SQL_INTERPOLATION = Code("sql-interpolation", "warning", "A value is put into SQL text")
+
+SAFE_FILTER = "sql_literal"
+
+
+def _inputs(book: Book, which: str) -> Iterator[tuple[str, str, str, Mark]]:
+    """The texts of some inputs of every task: label, kind, text, place. `which` is a field of Kind."""
+    for owner in book.owners:
+        for task in owner.tasks:
+            kind = book.kinds.get(task.kind)
+            for key in getattr(kind, which, ()):
+                where = task.input.at(key) if isinstance(task.input, Map) else task.node.at("input")
+                for text, mark in leaves(task.input.get(key), where):
+                    yield task.label, task.kind, text, mark
+
+
+def template_in_code(book: Book) -> Iterator[Diagnostic]:
+    """Code is never rendered, so it holds no templates."""
+    for label, _, text, mark in _inputs(book, "untemplated"):
+        if "{{" in text:
+            message = f"the code of task '{label}' holds '{{{{', but code is never rendered"
+            yield TEMPLATE_IN_CODE.at(
+                mark, message, 'pass the value as input: {x: "{{ … }}"} and use x in the code'
+            )
+
+
+def python_syntax(book: Book) -> Iterator[Diagnostic]:
+    """Python code parses."""
+    for label, kind, text, mark in _inputs(book, "untemplated"):
+        problem = _problem(text) if kind == "python" and "{{" not in text else None
+        if problem:
+            yield PYTHON_SYNTAX.at(mark, f"the code of task '{label}' does not parse: {problem}")
+
+
+def _problem(code: str) -> str | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(code, "code", "exec", dont_inherit=True)
+        except SyntaxError as error:
+            return f"{error.msg} at line {error.lineno} of it"
+        except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+            return str(error) or type(error).__name__
+    return None
+
+
+def sql_interpolation(book: Book) -> Iterator[Diagnostic]:
+    """Values reach SQL as bound parameters, not as text."""
+    for label, _, text, mark in _inputs(book, "sql_text"):
+        if not is_template(text) or is_whole(text):
+            continue
+        unsafe = next((name for last, name in pieces(text) if last != SAFE_FILTER), None)
+        if unsafe is not None:
+            message = (
+                f"the SQL of task '{label}' has '{unsafe}' put into its text, where a value can become code"
+            )
+            hint = "bind it: write a placeholder and params, or put it through | sql_literal"
+            yield SQL_INTERPOLATION.at(mark, message, hint)
+
+
+RULES = (template_in_code, python_syntax, sql_interpolation)

@@ -1,0 +1,123 @@
+"""Rules about loops: writes of parallel iterations, reducers, and settings that do nothing."""
+
+from collections.abc import Iterator
+
+from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.model import Assign, Loop, Step
+from noetl.dsl.nearest import nearest
+from noetl.dsl.rules.book import Book, called_block
+from noetl.dsl.rules.pipelines import title
+from noetl.dsl.rules.place import ARC, STEP_SET
+from noetl.dsl.rules.site import Owner, leaves, loops_of, set_sites
+from noetl.dsl.template import is_template
+from noetl.dsl.tree import Map, Mark
+
+PARALLEL_CTX_WRITE = Code("parallel-ctx-write", "warning", "Parallel iterations write one ctx path")
+UNUSED_REDUCER = Code("unused-reducer", "warning", "A reducer is declared for a path nobody writes")
+NO_EFFECT = Code("setting-without-effect", "info", "A setting has no effect here")
+
+
+def parallel_ctx_write(book: Book) -> Iterator[Diagnostic]:
+    """Parallel iterations write `ctx` through a reducer."""
+    for owner in book.owners:
+        loops = list(loops_of(owner))
+        if any(loop.mode == "parallel" for loop in loops):
+            reduced = {key for loop in loops for key in loop.reduce}
+            for assign, mark, writer in _iteration_writes(book, owner):
+                if assign.scope == "ctx" and _varies(assign) and not _covered(assign, reduced):
+                    yield _conflict(owner, writer, assign, mark)
+
+
+def _conflict(owner: Owner, writer: Owner, assign: Assign, mark: Mark) -> Diagnostic:
+    way = f" through block '{writer.name}'" if writer is not owner else ""
+    message = f"parallel iterations of {title(owner)} may write different values to {assign.target}{way}"
+    hint = f"declare how they combine: loop: {{spec: {{policy: {{reduce: {{{assign.target}: last}}}}}}}}"
+    return PARALLEL_CTX_WRITE.at(mark, message, hint)
+
+
+def _iteration_writes(book: Book, owner: Owner) -> Iterator[tuple[Assign, Mark, Owner]]:
+    """What one iteration writes: its tasks' sets, and those of the blocks its tasks call."""
+    for writer in _writers(book, owner):
+        for assign, mark, place in set_sites(writer):
+            if writer is not owner or place not in (STEP_SET, ARC):
+                yield assign, mark, writer
+
+
+def _writers(book: Book, owner: Owner) -> list[Owner]:
+    found: list[Owner] = [owner]
+    for caller in found:
+        for task in caller.tasks:
+            block = book.playbook.workbook.get(called_block(task)) if task.kind == "workbook" else None
+            if block is not None and all(block is not known for known in found):
+                found.append(block)
+    return found
+
+
+def _varies(assign: Assign) -> bool:
+    """Whether the value is rendered: a constant is the same in every iteration."""
+    return any(is_template(text) for text, _ in leaves(assign.value, Mark()))
+
+
+def _covered(assign: Assign, reduced: set[str]) -> bool:
+    segments = assign.target.split(".")
+    return any(".".join(segments[:n]) in reduced for n in range(1, len(segments) + 1))
+
+
+def unused_reducer(book: Book) -> Iterator[Diagnostic]:
+    """A reducer belongs to a path that iterations write."""
+    for owner in book.owners:
+        loops = [loop for loop in loops_of(owner) if loop.reduce]
+        written = {assign.target for assign, _, _ in _iteration_writes(book, owner)} if loops else set()
+        for loop in loops:
+            for key in loop.reduce:
+                if not any(f"{target}.".startswith(f"{key}.") for target in written):
+                    close = nearest(key, written)
+                    hint = (
+                        f"did you mean '{close}'?"
+                        if close
+                        else "remove it, or write the path in a task's set"
+                    )
+                    message = f"reduce names '{key}', which no task of {title(owner)} writes"
+                    yield UNUSED_REDUCER.at(_spec_mark(loop, "policy", "reduce", key), message, hint)
+
+
+def setting_without_effect(book: Book) -> Iterator[Diagnostic]:
+    """Settings of a loop that its mode or placement ignores."""
+    for owner in book.owners:
+        for loop in loops_of(owner):
+            yield from _idle_settings(loop, owner)
+        if isinstance(owner, Step) and owner.loop is None and owner.failure_mode == "best_effort":
+            spec = owner.node.get("spec", Map(mark=owner.node.mark))
+            mark = _deep_mark(spec, ("policy", "failure", "mode"))
+            message = f"failure.mode: best_effort has no effect: {title(owner)} has no loop"
+            yield NO_EFFECT.at(mark, message, "remove it; a failure is taken by an arc")
+
+
+def _idle_settings(loop: Loop, owner: Owner) -> Iterator[Diagnostic]:
+    if loop.chunk is not None and loop.placement == "local":
+        message = f"chunk has no effect: the loop of {title(owner)} runs as one lease"
+        yield NO_EFFECT.at(
+            _spec_mark(loop, "chunk"), message, "write policy: {exec: distributed}, or remove it"
+        )
+    written = loop.node.get("spec")
+    if loop.mode == "sequential" and isinstance(written, Map) and "max_in_flight" in written:
+        message = f"max_in_flight has no effect: the loop of {title(owner)} is sequential"
+        yield NO_EFFECT.at(written.at_key("max_in_flight"), message, "write mode: parallel, or remove it")
+
+
+def _spec_mark(loop: Loop, *keys: str) -> Mark:
+    return _deep_mark(loop.node.get("spec", Map(mark=loop.node.mark)), keys)
+
+
+def _deep_mark(node: Map, keys: tuple[str, ...]) -> Mark:
+    """Where a key deep in a map stands, or the deepest part of the way that is there."""
+    mark, inner = node.mark, node
+    for key in keys:
+        mark = inner.at_key(key)
+        if not isinstance(inner.get(key), Map):
+            break
+        inner = inner[key]
+    return mark
+
+
+RULES = (parallel_ctx_write, unused_reducer, setting_without_effect)

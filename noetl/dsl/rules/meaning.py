@@ -1,0 +1,100 @@
+"""What a name can mean at the place where a template reads it. The rules about it are scopes.py's.
+
+A bare name is looked for in this order: iterators, input, args, ctx, step, iter, workload, tasks, steps.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from noetl.dsl.model import Block, Step
+from noetl.dsl.rules import place as at
+from noetl.dsl.rules.site import Owner, Site, loops_of, set_sites
+
+if TYPE_CHECKING:
+    from noetl.dsl.rules.book import Book
+
+TASK = "a task"
+STEP = "a step"
+
+
+class Meanings:
+    """The names of one playbook by where they are defined."""
+
+    def __init__(self, book: "Book") -> None:
+        self.book = book
+        self._written: dict[int, Mapping[str, frozenset[str]]] = {}
+        self._tasks: dict[int, Mapping[str, tuple[int, ...]]] = {}
+
+    def written(self, owner: Owner | None, scope: str) -> frozenset[str]:
+        """The first segments of the `step` or `iter` paths that a step or block writes."""
+        if owner is None:
+            return frozenset()
+        if id(owner) not in self._written:
+            found: dict[str, set[str]] = {"step": set(), "iter": set(), "ctx": set()}
+            for assign, _, _ in set_sites(owner):
+                found[assign.scope].update(assign.path[:1])
+            self._written[id(owner)] = {name: frozenset(keys) for name, keys in found.items()}
+        return self._written[id(owner)][scope]
+
+    def inputs(self, site: Site) -> frozenset[str]:
+        """The keys of `input` at a place."""
+        owner = site.owner
+        if owner is None or not site.place.reads("input"):
+            return frozenset()
+        found = set(owner.input)
+        if isinstance(owner, Block):
+            found |= {key for _, task in self.book.calls.get(owner.name, ()) for key in task.input}
+        if site.task is not None and site.place in at.AFTER_TASK:
+            found |= set(owner.tasks[site.task].input)
+        return frozenset(found)
+
+    def iterators(self, site: Site) -> tuple[str, ...]:
+        """The iterators of the loops around a place, the outer one first."""
+        if site.owner is None or not (site.task is not None or site.place is at.INNER_IN):
+            return ()
+        return tuple(loop.iterator for loop in loops_of(site.owner))[: site.depth]
+
+    def tasks(self, owner: Owner | None) -> Mapping[str, tuple[int, ...]]:
+        """Names that tasks are read by, with their positions; a task inside sugar by each part."""
+        if owner is None:
+            return {}
+        if id(owner) not in self._tasks:
+            found: dict[str, list[int]] = {}
+            for position, task in enumerate(owner.tasks):
+                for part in task.label.split("."):
+                    found.setdefault(part, []).append(position)
+            self._tasks[id(owner)] = {name: tuple(positions) for name, positions in found.items()}
+        return self._tasks[id(owner)]
+
+    def meanings(self, site: Site, name: str) -> Iterator[str]:
+        """Every full name that a bare name can mean at a place, the one that wins first."""
+        place, owner = site.place, site.owner
+        if name in self.iterators(site):
+            outward = len(self.iterators(site)) - 1 - self.iterators(site).index(name)
+            yield ".".join(["iter", *["parent"] * outward, name])
+        if name in self.inputs(site):
+            yield f"input.{name}"
+        if name in self.book.args_given and place.reads("args") and isinstance(owner, Step):
+            yield f"args.{name}"
+        if name in self.book.ctx_written:
+            yield f"ctx.{name}"
+        for scope in ("step", "iter"):
+            if place.reads(scope) and name in self.written(owner, scope):
+                yield f"{scope}.{name}"
+        if name in self.book.playbook.workload:
+            yield f"workload.{name}"
+        if place.tasks and name in self.tasks(owner):
+            yield TASK
+        if place.steps and isinstance(owner, Step) and name in self.book.step_names:
+            yield STEP
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Every name defined anywhere, for suggestions."""
+        book = self.book
+        found = {*at.SCOPES, *book.step_names, *book.ctx_written, *book.playbook.workload}
+        for owner in book.owners:
+            found |= {*self.tasks(owner), *owner.input, *self.written(owner, "step")}
+            found |= {loop.iterator for loop in loops_of(owner)}
+        return frozenset(name for name in found if not name.startswith("_"))

@@ -1,0 +1,95 @@
+"""Rules about the order of tasks in a pipeline: labels, jumps, what can run and what never stops."""
+
+from collections.abc import Iterator
+
+from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.model import Rule, Task
+from noetl.dsl.nearest import nearest
+from noetl.dsl.rules.book import Book
+from noetl.dsl.rules.site import Owner, then_of
+from noetl.dsl.taskflow import TaskFlow, is_generated
+from noetl.dsl.tree import Mark
+
+DUPLICATE_LABEL = Code("duplicate-label", "error", "Two tasks of one pipeline have one name")
+UNKNOWN_LABEL = Code("unknown-label", "error", "A jump leads to a task that does not exist")
+UNREACHABLE_TASK = Code("unreachable-task", "warning", "A task can never run")
+ENDLESS_JUMP = Code("endless-jump", "warning", "A cycle of jumps has no exit")
+
+
+def title(owner: Owner) -> str:
+    """How a message calls a step or block."""
+    return f"{type(owner).__name__.lower()} '{owner.name}'"
+
+
+def duplicate_label(book: Book) -> Iterator[Diagnostic]:
+    """Task names are unique in their step or block."""
+    for owner in book.owners:
+        first: dict[str, int] = {}
+        for task in owner.tasks:
+            mark = task.node.at("name")
+            if task.label in first:
+                message = f"task '{task.label}' in {title(owner)} is a duplicate of line {first[task.label]}"
+                yield DUPLICATE_LABEL.at(mark, message, "rename one of the two")
+            first.setdefault(task.label, mark.line)
+
+
+def unknown_label(book: Book) -> Iterator[Diagnostic]:
+    """A jump leads to a task of the same pipeline."""
+    for owner in book.owners:
+        labels = {task.label for task in owner.tasks}
+        for rule in _jumps(owner.tasks):
+            if rule.to is not None and rule.to not in labels:
+                close = nearest(rule.to, [label for label in labels if "." not in label])
+                hint = f"did you mean '{close}'?" if close else "jump to a task of this pipeline by its name"
+                message = f"jump to the unknown task '{rule.to}' in {title(owner)}"
+                yield UNKNOWN_LABEL.at(then_of(rule).at("to"), message, hint)
+
+
+def _jumps(tasks: tuple[Task, ...]) -> Iterator[Rule]:
+    return (rule for task in tasks for rule in (*task.before, *(task.rules or ())) if rule.do == "jump")
+
+
+def unreachable_task(book: Book) -> Iterator[Diagnostic]:
+    """Every task can run; of several in a row only the first is named."""
+    for owner in book.owners:
+        if not owner.tasks:
+            continue
+        flow = book.flow(owner)
+        reached = flow.digraph.reachable([0])
+        for position, task in enumerate(owner.tasks):
+            is_first = position - 1 in reached or not flow.digraph.into[position]
+            if position not in reached and is_first and not is_generated(task):
+                before = owner.tasks[position - 1].label
+                why = f"'{before}' never goes on to it and nothing jumps to it"
+                message = f"task '{task.label}' can never run: {why}"
+                yield UNREACHABLE_TASK.at(_at_name(task), message, "jump to it, or remove it")
+
+
+def _at_name(task: Task) -> Mark:
+    return task.node.at("name") if "name" in task.node else task.node.mark
+
+
+def endless_jump(book: Book) -> Iterator[Diagnostic]:
+    """Every cycle of jumps can be left by something else than an error."""
+    for owner in book.owners:
+        if not owner.tasks:
+            continue
+        flow = book.flow(owner)
+        lasting = flow.digraph.reachable([0]) - flow.digraph.reaching([flow.end])
+        for members in flow.digraph.components:
+            if members[0] in lasting and flow.digraph.is_cycle(members):
+                yield from _endless(flow, members)
+
+
+def _endless(flow: TaskFlow, members: tuple[int, ...]) -> Iterator[Diagnostic]:
+    inside = {flow.tasks[m].label for m in members}
+    back = [(m, rule) for m in members for rule in _jumps((flow.tasks[m],)) if rule.to in inside]
+    for position, rule in back[-1:]:
+        path = flow.digraph.path(position, position, set(members))
+        names = " -> ".join(flow.tasks[m].label for m in path)
+        message = f"the jump to '{rule.to}' must repeat for ever, until a task fails: {names}"
+        hint = "let a rule of the cycle break, fail or continue past it"
+        yield ENDLESS_JUMP.at(then_of(rule).at("to"), message, hint)
+
+
+RULES = (duplicate_label, unknown_label, unreachable_task, endless_jump)

@@ -1,0 +1,90 @@
+"""Rules about the policy of one task: what is matched, what falls through, how often it is tried again."""
+
+from collections.abc import Iterator, Sequence
+
+from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.expression import ERROR, verdict
+from noetl.dsl.model import AdmitRule, Rule, Task
+from noetl.dsl.rules.book import Book
+from noetl.dsl.rules.site import then_of
+from noetl.dsl.taskflow import always_decides
+from noetl.dsl.tree import Map, Mark
+
+ERROR_FALLS_THROUGH = Code("error-falls-through", "warning", "A policy can swallow an error")
+MISSING_ELSE = Code("missing-else", "warning", "A policy does not say what happens otherwise")
+RETRY_WITHOUT_CAP = Code("retry-without-cap", "warning", "A retry does not say how often")
+RULE_NEVER_APPLIES = Code("rule-never-applies", "warning", "A rule can never be chosen")
+
+UNFAILING = ("noop",)  # kinds whose output is always ok
+ATTEMPTS_PRACTICAL_MAX = 1_000  # above this a number of attempts is no bound anyone waits for
+
+
+def unmatched(book: Book) -> Iterator[Diagnostic]:
+    """A policy decides every output, errors above all."""
+    for owner in book.owners:
+        for task in owner.tasks:
+            rules = task.rules or ()
+            if rules and task.on_unmatched == "continue" and not always_decides(rules):
+                caught = task.kind in UNFAILING or any(verdict(rule.when, ERROR) for rule in rules)
+                yield _missing_else(task) if caught else _falls_through(task)
+
+
+def _falls_through(task: Task) -> Diagnostic:
+    message = f"an error of task '{task.label}' that no rule matches is swallowed: the policy has no else"
+    hint = "end the rules with - else: {then: {do: fail}}, or write on_unmatched: by_status beside rules"
+    return ERROR_FALLS_THROUGH.at(_at_rules(task), message, hint)
+
+
+def _missing_else(task: Task) -> Diagnostic:
+    message = f"the rules of task '{task.label}' have no else: an output that no rule matches continues"
+    return MISSING_ELSE.at(_at_rules(task), message, "end the rules with - else: {then: {do: continue}}")
+
+
+def _at_rules(task: Task) -> Mark:
+    policy = task.node.get("spec", {}).get("policy")
+    return policy.at_key("rules") if isinstance(policy, Map) else task.node.mark
+
+
+def retry_without_cap(book: Book) -> Iterator[Diagnostic]:
+    """A retry says how many attempts are made in total."""
+    for owner in book.owners:
+        for task in owner.tasks:
+            for rule in task.rules or ():
+                then = then_of(rule)
+                if rule.do != "retry":
+                    continue
+                if "attempts" not in then:
+                    message = f"the retry of task '{task.label}' names no cap; the default is 3 attempts"
+                    yield RETRY_WITHOUT_CAP.at(then.at("do"), message, "write how many: attempts: 3")
+                elif isinstance(rule.attempts, int) and rule.attempts > ATTEMPTS_PRACTICAL_MAX:
+                    message = f"the retry of task '{task.label}' has no real cap: {rule.attempts} attempts"
+                    yield RETRY_WITHOUT_CAP.at(
+                        then.at("attempts"), message, "write a number you would wait for"
+                    )
+
+
+def rule_never_applies(book: Book) -> Iterator[Diagnostic]:
+    """No rule stands behind one that always holds, or has a guard that never does."""
+    for owner in book.owners:
+        for task in owner.tasks:
+            for rules in (task.before, task.rules or ()):
+                yield from _never(rules, f"task '{task.label}'")
+    for step in book.playbook.steps:
+        yield from _never(step.admit, f"the admission of '{step.name}'")
+
+
+def _never(rules: Sequence[Rule | AdmitRule], whose: str) -> Iterator[Diagnostic]:
+    always: Mark | None = None
+    for rule in rules:
+        holds = verdict(rule.when)
+        if always is not None:
+            message = f"a rule of {whose} never applies: the one at line {always.line} before it always holds"
+            yield RULE_NEVER_APPLIES.at(rule.node.mark, message, "put else last")
+        elif holds is False:
+            message = f"a rule of {whose} never applies: its guard is always false"
+            yield RULE_NEVER_APPLIES.at(rule.node.at("when"), message, "remove the rule or change its guard")
+        if holds and always is None:
+            always = rule.node.mark
+
+
+RULES = (unmatched, retry_without_cap, rule_never_applies)

@@ -1,0 +1,86 @@
+"""The `_ref` rule where the text alone decides it: a reference stands under a name that says so."""
+
+from collections.abc import Iterator
+
+from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.expression import plain_path
+from noetl.dsl.names import Path
+from noetl.dsl.rules.book import Book
+from noetl.dsl.rules.site import Owner, set_sites
+from noetl.dsl.template import is_template
+from noetl.dsl.tree import Value
+
+REFERENCE_NAME = Code("reference-name", "error", "A reference under a name that does not end in _ref")
+NOT_A_REFERENCE = Code("not-a-reference", "error", "A name that ends in _ref receives something else")
+
+REFERENCE_KEYS = {"type", "locator", "auth_reference", "meta"}
+SUFFIX = "_ref"
+STATE = ("ctx", "step", "iter")  # scopes in which the name of a value tells whether it is a reference
+PLAIN_FIELDS = (
+    "status",
+    "data",
+    "error",
+    "meta",
+    "http",
+    "pg",
+    "py",
+    "loop",
+)  # envelope fields, never a reference
+
+
+def reference_rule(book: Book) -> Iterator[Diagnostic]:
+    """Targets that end in `_ref` receive references, other targets do not."""
+    for owner in book.owners:
+        results = _results(book, owner)
+        for assign, mark, _ in set_sites(owner):
+            name = assign.path[-1] if assign.path else assign.scope
+            for code, message in _problems(name, assign.value, results):
+                hint = "store output.ref under …_ref and output.data under a plain name"
+                yield code.at(mark, f"{assign.target}: {message}", hint)
+
+
+def _results(book: Book, owner: Owner) -> set[str]:
+    """The names under which an envelope is read there."""
+    return {"output", *(task.label for task in owner.tasks), *book.step_names}
+
+
+def _problems(name: str, value: Value, results: set[str]) -> Iterator[tuple[Code, str]]:
+    wants = name.endswith(SUFFIX)
+    if isinstance(value, list):
+        for item in value:
+            yield from _problems(name, item, results)
+    elif isinstance(value, dict) and not _is_reference(value):
+        if wants:
+            yield NOT_A_REFERENCE, f"'{name}' must receive a reference, not a mapping of other keys"
+        for key, item in value.items():
+            yield from _problems(str(key), item, results)
+    elif isinstance(value, str) and is_template(value):
+        yield from _template(name, value, results)
+    elif wants and value is not None and not isinstance(value, dict):
+        yield NOT_A_REFERENCE, f"'{name}' must receive a reference, not {value!r}"
+
+
+def _template(name: str, text: str, results: set[str]) -> Iterator[tuple[Code, str]]:
+    path = plain_path(text)
+    if path is None:
+        return
+    if name.endswith(SUFFIX):
+        if len(path) == 2 and path[0] in results and path[1] in PLAIN_FIELDS:
+            yield NOT_A_REFERENCE, f"'{name}' must receive a reference, and {'.'.join(path)} is none"
+    elif _holds_reference(path, results):
+        yield REFERENCE_NAME, f"{'.'.join(path)} is a reference, so the name '{name}' must end in _ref"
+
+
+def _holds_reference(path: Path, results: set[str]) -> bool:
+    if len(path) == 2 and path[0] in results:
+        return path[1] == "ref"
+    if len(path) == 4 and path[1] == "results":
+        return path[0] in results and path[3] == "ref"
+    return path[0] in STATE and path[-1].endswith(SUFFIX)
+
+
+def _is_reference(value: dict[str, Value]) -> bool:
+    return set(value) == REFERENCE_KEYS
+
+
+RULES = (reference_rule,)

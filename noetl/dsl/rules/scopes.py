@@ -1,0 +1,161 @@
+"""Rules about the scopes templates read: what is not there, and what could not have been defined."""
+
+from collections.abc import Iterable, Iterator
+
+from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.expression import Read, reads
+from noetl.dsl.model import Block, Step
+from noetl.dsl.nearest import nearest
+from noetl.dsl.rules import place as at
+from noetl.dsl.rules.book import Book
+from noetl.dsl.rules.site import Site, loops_of, set_sites
+
+UNDEFINED_NAME = Code("undefined-name", "warning", "A template reads a name nothing defines")
+SCOPE_NOT_HERE = Code("scope-not-here", "warning", "A scope is read where it does not exist")
+ITER_OUTSIDE_LOOP = Code("iter-outside-loop", "warning", "iter is used in a step without loop")
+
+WHERE_READABLE = {
+    "event": "event is there in admission rules and arcs; in a task read output",
+    "output": "output is there in tasks, a step's set and arcs; read an earlier step by its name",
+    "iter": "iter is there inside an iteration; after a loop read output.data, the list of its results",
+    "step": "step is there in the step's tasks, its set and its arcs; use ctx for values of other steps",
+    "args": "args is there in the step an arc leads to; pass values to a block with input",
+    "input": "input is there after the step's input is rendered; read ctx or workload",
+    "_prev": "_prev is there in tasks",
+    "_task": "_task is there in tasks",
+    "_attempt": "_attempt is there in tasks",
+}
+BOUND = ("index", "count", "parent")  # what every iteration has beside its item
+
+
+def scope_not_here(book: Book) -> Iterator[Diagnostic]:
+    """A scope is read at boundaries that have it."""
+    for site in book.sites:
+        for read in reads(site.text):
+            scope = read.path[0]
+            if scope in WHERE_READABLE and not _is_here(site, scope):
+                message = f"'{read.dotted}' is read in {_said(site)}, where there is no {scope}"
+                yield SCOPE_NOT_HERE.at(site.mark, message, WHERE_READABLE[scope])
+
+
+def _said(site: Site) -> str:
+    return f"{site.place.says} of a block" if isinstance(site.owner, Block) else site.place.says
+
+
+def _is_here(site: Site, scope: str) -> bool:
+    if isinstance(site.owner, Block) and scope in ("args", "event"):
+        return False
+    after_loop = site.place in (at.STEP_OUTPUT, at.STEP_SET, at.ARC)
+    if scope == "iter" and after_loop and site.owner is not None and site.owner.loop is not None:
+        return False
+    return site.place.reads(scope)
+
+
+def output_before_any(book: Book) -> Iterator[Diagnostic]:
+    """`output` is read after something has completed."""
+    for site in book.sites:
+        if site.task != 0 or site.owner is None or site.place not in at.BEFORE_TASK:
+            continue
+        if book.flow(site.owner).digraph.into[0]:
+            continue
+        for read in reads(site.text):
+            if read.path[0] == "output" and not read.soft:
+                label = site.owner.tasks[0].label
+                where = f"{site.place.says} of the first task '{label}'"
+                message = f"'{read.dotted}' is read in {where}, when nothing has completed"
+                yield SCOPE_NOT_HERE.at(site.mark, message, "read an earlier step by its name, or ctx")
+
+
+def undefined_member(book: Book) -> Iterator[Diagnostic]:
+    """What is read of a scope is written somewhere; a workload key is not misspelt."""
+    for site in book.sites:
+        for read in reads(site.text):
+            if len(read.path) > 1 and not read.soft and _is_here(site, read.path[0]):
+                yield from _member(book, site, read)
+
+
+def _member(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
+    scope, key = read.path[:2]
+    names = book.names
+    match scope:
+        case "ctx" if not book.is_extended and key not in book.ctx_written:
+            yield _undefined(site, read, "no set writes it", book.ctx_written)
+        case "step" if key not in names.written(site.owner, "step"):
+            yield _undefined(site, read, "no set of this step writes it", names.written(site.owner, "step"))
+        case "args" if key not in book.args_given:
+            yield _undefined(site, read, "no arc passes it", book.args_given)
+        case "input" if key not in names.inputs(site) and not _is_uncalled(book, site):
+            yield _undefined(site, read, "it is not in the input", names.inputs(site))
+        case "workload" if key not in book.playbook.workload and nearest(key, book.playbook.workload):
+            yield _undefined(site, read, "workload has no such default", book.playbook.workload)
+        case "iter":
+            yield from _iteration(book, site, read)
+        case _:
+            return
+
+
+def _is_uncalled(book: Book, site: Site) -> bool:
+    """Whether the input of a block cannot be known because no task calls it."""
+    return isinstance(site.owner, Block) and site.owner.name not in book.calls
+
+
+def _undefined(site: Site, read: Read, why: str, known: Iterable[str]) -> Diagnostic:
+    scope = read.path[0]
+    close = nearest(read.path[1], known)
+    hint = f"did you mean '{scope}.{close}'?" if close else None
+    return UNDEFINED_NAME.at(site.mark, f"'{scope}.{read.path[1]}' is read in {_said(site)}, but {why}", hint)
+
+
+def _iteration(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
+    """What is read of an iteration: its item, its number, what it wrote, or an enclosing one."""
+    outward = 0
+    while read.path[1 + outward : 2 + outward] == ("parent",):
+        outward += 1
+    iterators = book.names.iterators(site)
+    if isinstance(site.owner, Block) and outward >= len(iterators):
+        return
+    if iterators and outward >= len(iterators):
+        message = f"'{read.dotted}' is read in {_said(site)}, but only {len(iterators)} loops are around it"
+        yield UNDEFINED_NAME.at(site.mark, message, f"the loops are over {', '.join(iterators)}")
+        return
+    key = read.path[1 + outward] if len(read.path) > 1 + outward else None
+    written = book.names.written(site.owner, "iter") if outward == 0 else frozenset()
+    known = {*written, *iterators[len(iterators) - 1 - outward :][:1]} if iterators else written
+    if key is not None and key not in known and key not in BOUND:
+        yield _unknown_item(site, read, key, iterators, known)
+
+
+def _unknown_item(
+    site: Site, read: Read, key: str, iterators: tuple[str, ...], known: Iterable[str]
+) -> Diagnostic:
+    hint = None
+    if key in iterators:
+        outward = len(iterators) - 1 - iterators.index(key)
+        hint = f"write: {'.'.join(['iter', *['parent'] * outward, key])}"
+    elif close := nearest(key, known):
+        hint = f"did you mean 'iter.{close}'?"
+    message = f"'{read.dotted}' is read in {_said(site)}, but the iteration has no '{key}'"
+    return UNDEFINED_NAME.at(site.mark, message, hint)
+
+
+def iter_outside_loop(book: Book) -> Iterator[Diagnostic]:
+    """`iter` belongs to loops; said once for each step or block without one."""
+    uses = {
+        id(site.owner): site
+        for site in reversed(book.sites)
+        for read in reads(site.text)
+        if read.path[0] == "iter" and not (isinstance(site.owner, Block) and read.path[1:2] == ("parent",))
+    }
+    for owner in book.owners:
+        writes = [mark for assign, mark, _ in set_sites(owner) if assign.scope == "iter"]
+        if any(loops_of(owner)) or any(key.startswith("_") for key in book.names.written(owner, "iter")):
+            continue
+        marks = [*writes, *([uses[id(owner)].mark] if id(owner) in uses else [])]
+        if marks:
+            kind = "step" if isinstance(owner, Step) else "block"
+            message = f"iter is used in {kind} '{owner.name}', which has no loop: it lasts the whole run"
+            mark = min(marks, key=lambda mark: (mark.line, mark.column))
+            yield ITER_OUTSIDE_LOOP.at(mark, message, "use step.… instead, or give the step a loop")
+
+
+RULES = (scope_not_here, output_before_any, undefined_member, iter_outside_loop)

@@ -1,0 +1,72 @@
+"""Rules about single steps and the executor's choice of them. Arcs are arcs.py's, tokens net.py's."""
+
+from collections.abc import Iterator
+
+from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.nearest import nearest
+from noetl.dsl.rules.book import Book
+
+DUPLICATE_STEP = Code("duplicate-step", "error", "Two steps have one name")
+EMPTY_STEP = Code("empty-step", "warning", "A step has neither tool nor next")
+UNKNOWN_ENTRY_STEP = Code("unknown-entry-step", "error", "The entry step does not exist")
+UNKNOWN_FINAL_STEP = Code("unknown-final-step", "error", "The final step does not exist")
+ADMIT_WITHOUT_ELSE = Code("admit-without-else", "warning", "Admission rules have no else")
+ADMIT_NEVER_ALLOWS = Code("admit-never-allows", "warning", "Admission refuses every token")
+
+
+def duplicate_step(book: Book) -> Iterator[Diagnostic]:
+    """Step names are unique."""
+    first: dict[str, int] = {}
+    for step in book.playbook.steps:
+        mark = step.node.at("step")
+        if step.name in first:
+            message = f"step '{step.name}' is a duplicate: the name is taken at line {first[step.name]}"
+            yield DUPLICATE_STEP.at(mark, message, "rename one of the two")
+        first.setdefault(step.name, mark.line)
+
+
+def empty_step(book: Book) -> Iterator[Diagnostic]:
+    """A step does something or leads somewhere."""
+    for step in book.playbook.steps:
+        if not step.tasks and not step.next.arcs:
+            message = f"step '{step.name}' has neither tool nor next, so it only marks an end"
+            yield EMPTY_STEP.at(
+                step.node.mark, message, "give it a tool or next, or write: tool: {kind: noop}"
+            )
+
+
+def unknown_executor_step(book: Book) -> Iterator[Diagnostic]:
+    """`entry_step` and `final_step` name steps."""
+    executor = book.playbook.executor
+    spec = executor.node.get("spec", executor.node)
+    for key, code, name in (
+        ("entry_step", UNKNOWN_ENTRY_STEP, executor.entry_step),
+        ("final_step", UNKNOWN_FINAL_STEP, executor.final_step),
+    ):
+        if name is not None and name not in book.step_names:
+            yield code.at(spec.at(key), f"{key} names the unknown step '{name}'", _did_you_mean(book, name))
+
+
+def _did_you_mean(book: Book, name: str) -> str:
+    close = nearest(name, book.step_names)
+    return f"did you mean '{close}'?" if close else "name a step of the workflow"
+
+
+def admission(book: Book) -> Iterator[Diagnostic]:
+    """Admission rules say what happens otherwise, and can let a token in."""
+    for step in book.playbook.steps:
+        if not step.admit:
+            continue
+        has_else = any(rule.when is None for rule in step.admit)
+        mark = step.admit[0].node.mark
+        if has_else and not any(rule.allow for rule in step.admit):
+            message = f"step '{step.name}' can never run: every admission rule refuses"
+            yield ADMIT_NEVER_ALLOWS.at(mark, message, "let one rule say then: {allow: true}")
+        elif not has_else:
+            default = "refused" if any(rule.allow for rule in step.admit) else "allowed"
+            message = f"the admission of '{step.name}' has no else: a token that no rule takes is {default}"
+            hint = f"write the default out: - else: {{then: {{allow: {str(default == 'allowed').lower()}}}}}"
+            yield ADMIT_WITHOUT_ELSE.at(mark, message, hint)
+
+
+RULES = (duplicate_step, empty_step, unknown_executor_step, admission)

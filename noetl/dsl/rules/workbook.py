@@ -1,0 +1,52 @@
+"""Rules about workbook blocks and the tasks that call them."""
+
+from collections.abc import Iterator
+
+from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.digraph import Digraph
+from noetl.dsl.nearest import nearest
+from noetl.dsl.rules.book import Book, called_block
+
+UNKNOWN_BLOCK = Code("unknown-block", "error", "A task calls a block that does not exist")
+RECURSIVE_BLOCK = Code("recursive-block", "warning", "A block calls itself")
+UNUSED_BLOCK = Code("unused-block", "info", "No task calls a block")
+
+
+def unknown_block(book: Book) -> Iterator[Diagnostic]:
+    """A workbook task calls a block of the workbook."""
+    blocks = book.playbook.workbook
+    for name, callers in book.calls.items():
+        for _, task in callers if name not in blocks else ():
+            close = nearest(name, blocks)
+            hint = f"did you mean '{close}'?" if close else f"add it: workbook: {{{name}: {{tool: …}}}}"
+            mark = task.node.at("block") if "block" in task.node else task.node.at("kind")
+            yield UNKNOWN_BLOCK.at(mark, f"task '{task.label}' calls the unknown block '{name}'", hint)
+
+
+def recursive_block(book: Book) -> Iterator[Diagnostic]:
+    """Calls between blocks come to an end."""
+    blocks = book.playbook.workbook
+    number = {name: place for place, name in enumerate(blocks)}
+    called = [[called_block(t) for t in block.tasks if t.kind == "workbook"] for block in blocks.values()]
+    digraph = Digraph([number[name] for name in names if name in number] for names in called)
+    names = list(blocks)
+    for members in digraph.components:
+        if digraph.is_cycle(members):
+            path = " -> ".join(names[n] for n in digraph.path(members[0], members[0]))
+            name = names[members[0]]
+            message = f"block '{name}' may call itself for ever: {path}"
+            hint = "end the recursion with a loop, or with a jump inside one block"
+            yield RECURSIVE_BLOCK.at(blocks[name].node.mark, message, hint)
+
+
+def unused_block(book: Book) -> Iterator[Diagnostic]:
+    """Every block is called by some task."""
+    for name, block in book.playbook.workbook.items():
+        if name not in book.calls and not book.is_extended:
+            message = f"no task calls block '{name}'"
+            yield UNUSED_BLOCK.at(
+                block.node.mark, message, f"call it: {{kind: workbook, block: {name}}}, or remove it"
+            )
+
+
+RULES = (unknown_block, recursive_block, unused_block)
