@@ -1,0 +1,276 @@
+"""What runs inside an isolated python process: takes a call, runs the author's code, answers, takes the next.
+
+Loaded by name in a fresh interpreter, so it imports little, and from the standard library only.
+
+Every call has a new namespace. After a call the folder, environment, import path, streams, limits and timers
+are put back. Imported modules stay, with the state they hold, except those found beside a script. A process
+that is left with threads, children, broken streams or little memory says so, and its host replaces it.
+"""
+
+from __future__ import annotations  # so that `typing` is not imported: a quarter of the start
+
+import _thread
+import fcntl
+import json
+import math
+import os
+import resource
+import signal
+import sys
+import time
+
+from noetl.worker.python_program import (
+    FILE,
+    MESSAGE_CHARS_MAX,
+    Problem,
+    Program,
+    Stop,
+    Unfit,
+    clean,
+    describe,
+    encode,
+    execute,
+    to_json_text,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
+
+HEADER_BYTES = 4
+CHUNK_BYTES = 1 << 18
+MEMORY_RESERVE_BYTES = 64 << 20  # room to report that the memory is used up
+OUT_OF_THE_WAY = 200  # descriptors from here on
+NULL = b"null"
+NO_PROBLEM: Problem = ("", "", "")
+
+
+class Child:
+    """The process: its connection, its programs, and what it puts back after a call."""
+
+    def __init__(self, setup: dict[str, Any]) -> None:
+        self.connection = _out_of_the_way(setup["connection"])
+        self.memory_bytes: int = setup["memory_bytes"]
+        self.programs: dict[int, Program] = {}
+        self.running = False
+        self.is_copy = False
+        self.is_limited = False
+        self.folder = os.getcwd()
+        sys.path.extend(path for path in setup["path"] if path not in sys.path)
+        self.path = list(sys.path)
+        self.environment = dict(os.environ)
+        self.streams = _open_streams()
+        self.memory_use = _open_memory_use()
+        _limit(resource.RLIMIT_CORE, 0, 0)
+        _limit(resource.RLIMIT_NOFILE, setup["open_files"], setup["open_files"])
+        _limit(resource.RLIMIT_AS, self.memory_bytes, self.memory_bytes + MEMORY_RESERVE_BYTES)
+        _die_with_host(_out_of_the_way(0))
+        os.open(os.devnull, os.O_RDONLY)  # takes the place of standard input
+        signal.signal(signal.SIGTERM, self._on_stop)
+        os.register_at_fork(after_in_child=self._become_a_copy)
+
+    def _on_stop(self, number: int, frame: FrameType | None) -> None:
+        if self.running:
+            raise Stop("the time of this call is over")
+
+    def _become_a_copy(self) -> None:
+        """A fork made by the author's code may finish that code, but never answers for it."""
+        self.is_copy = True
+        os.close(self.connection)
+
+    def serve(self) -> None:
+        """Answer calls until the connection closes; then end, and with it whatever was started here."""
+        try:
+            self._write(_frame([0, "ok", True, *NO_PROBLEM], NULL))
+            while (request := self._read()) is not None:
+                self._write(self._answer(*json.loads(request)))
+        except OSError as problem:
+            sys.stderr.write(f"the connection to the host is broken: {problem}\n")
+        os.killpg(0, signal.SIGKILL)
+
+    def _read(self) -> bytes | None:
+        """The next request; None when the host is gone."""
+        data = os.read(self.connection, CHUNK_BYTES)
+        while data and len(data) < HEADER_BYTES:
+            data += os.read(self.connection, CHUNK_BYTES)
+        parts = [data[HEADER_BYTES:]]
+        missing = int.from_bytes(data[:HEADER_BYTES], "little") - len(parts[0])
+        while data and missing > 0:
+            data = os.read(self.connection, min(missing, CHUNK_BYTES))
+            missing -= len(data)
+            parts.append(data)
+        return b"".join(parts) if data else None
+
+    def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self.connection, rest) :]
+
+    def _answer(
+        self,
+        number: int,
+        program_id: int,
+        new: list[Any] | None,
+        limits: list[Any],
+        variables: dict[str, Any],
+    ) -> bytes:
+        """Run one call and frame what became of it; nothing of the call runs after that."""
+        if new is not None:
+            self._learn(program_id, *new)
+        *narrower, result_bytes = limits
+        ended, value, problem = self._perform(self.programs[program_id], variables, narrower)
+        if self.is_copy:
+            self._end_copy()
+        if len(value) > result_bytes:
+            ended, problem = "value", ("", _too_large(len(value), result_bytes), "")
+            value = NULL
+        fit = self._put_back() and ended not in ("memory", "stopped")
+        return _frame([number, ended, fit, *problem], value)
+
+    def _learn(self, program_id: int, text: str, script: str | None) -> None:
+        if program_id == 0:  # the host counts from zero again when it has counted enough
+            self.programs.clear()
+        self.programs[program_id] = Program(text, script)
+
+    def _allow(self, memory_bytes: int | None, cpu_s: float | None) -> None:
+        """Set the limits of this call, where they are narrower than the host's."""
+        self.is_limited = memory_bytes is not None or cpu_s is not None
+        if memory_bytes is not None:
+            _limit(resource.RLIMIT_AS, min(memory_bytes, self.memory_bytes))
+        if cpu_s is not None:
+            _limit(resource.RLIMIT_CPU, math.ceil(time.process_time() + cpu_s))
+
+    def _perform(
+        self, program: Program, variables: dict[str, Any], limits: list[Any]
+    ) -> tuple[str, bytes, Problem]:
+        module = program.module(variables)
+        try:
+            self.running = True
+            self._allow(*limits)
+            return "ok", to_json_text(execute(program, module.__dict__, variables)), NO_PROBLEM
+        except Unfit as problem:
+            return "value", NULL, ("", clean(str(problem), MESSAGE_CHARS_MAX), "")
+        except BaseException as error:  # whatever it is, it is the author's
+            self.running = False
+            _limit(resource.RLIMIT_AS, self.memory_bytes + MEMORY_RESERVE_BYTES)
+            self.is_limited = True
+            return _ending(error), NULL, describe(error, program)
+        finally:
+            self.running = False
+            program.unload(module)
+
+    def _end_copy(self) -> None:
+        try:
+            sys.stdout.flush()
+        finally:
+            os._exit(0)
+
+    def _put_back(self) -> bool:
+        """Undo what the call may have changed; whether the process is fit for another one."""
+        try:
+            self._put_streams_back()
+            os.chdir(self.folder)
+            holds_much = self._holds_much_memory()
+        except (OSError, ValueError):
+            return False
+        if self.is_limited:
+            _limit(resource.RLIMIT_AS, self.memory_bytes)
+            _limit(resource.RLIMIT_CPU, resource.RLIM_INFINITY)
+        if os.environ != self.environment:
+            os.environ.clear()
+            os.environ.update(self.environment)
+        sys.path[:] = self.path
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGTERM, self._on_stop)
+        return not (holds_much or _thread._count() or _has_children())
+
+    def _put_streams_back(self) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            if stream not in self.streams and hasattr(stream, "flush"):
+                stream.flush()
+        if any(stream.closed for stream in self.streams):
+            self.streams = _open_streams()
+        sys.stdout, sys.stderr = self.streams
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+    def _holds_much_memory(self) -> bool:
+        """Whether the next call would find less than half of the address space it may use."""
+        if self.memory_use is None:
+            return False
+        pages = int(os.pread(self.memory_use, 64, 0).split()[0])
+        return pages * resource.getpagesize() > self.memory_bytes // 2
+
+
+def _open_streams() -> tuple[Any, Any]:
+    """Line by line, so that a process that dies has said what it said; closing them leaves 1 and 2 open."""
+    options: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace", "closefd": False}
+    sys.stdout = sys.__stdout__ = open(1, "w", buffering=1, **options)  # type: ignore[misc]  # noqa: SIM115
+    sys.stderr = sys.__stderr__ = open(2, "w", buffering=1, **options)  # type: ignore[misc]  # noqa: SIM115
+    return sys.stdout, sys.stderr
+
+
+def _open_memory_use() -> int | None:
+    try:
+        return os.open("/proc/self/statm", os.O_RDONLY)
+    except OSError:
+        return None
+
+
+def _limit(kind: int, soft: int, hard: int = resource.RLIM_INFINITY) -> None:
+    """Set a limit as far as the system's own hard limit allows."""
+    hard = _smaller(hard, resource.getrlimit(kind)[1])
+    resource.setrlimit(kind, (_smaller(soft, hard), hard))
+
+
+def _smaller(one: int, other: int) -> int:
+    return min((n for n in (one, other) if n != resource.RLIM_INFINITY), default=resource.RLIM_INFINITY)
+
+
+def _out_of_the_way(fd: int) -> int:
+    """The descriptor under a number that code will hardly touch, and that no program inherits."""
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OUT_OF_THE_WAY)
+    os.close(fd)
+    return moved
+
+
+def _die_with_host(lifeline: int) -> None:
+    """Have the kernel kill this whole group when the host's end of the lifeline closes, however it ends.
+
+    Where a kernel cannot do that, the process ends at its next read from the connection.
+    """
+    if hasattr(fcntl, "F_SETSIG"):
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _has_children() -> bool:
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _ending(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return "memory"
+    return "stopped" if isinstance(error, Stop) else "raised"
+
+
+def _too_large(size: int, size_max: int) -> str:
+    return f"the result is {size} bytes of JSON, at most {size_max}; write it to a file and return its path"
+
+
+def _frame(head: list[Any], value: bytes) -> bytes:
+    body = encode(head).encode()[:-1] + b"," + value + b"]"
+    return len(body).to_bytes(HEADER_BYTES, "little") + body
+
+
+def main() -> None:
+    """Take the setup from the command line and serve."""
+    setup = json.loads(sys.argv[1])
+    sys.argv[:] = [FILE]
+    Child(setup).serve()

@@ -1,0 +1,210 @@
+"""The host of isolated python processes: which call goes to which process, and how many of them there are.
+
+One process is kept warm; others are started when calls have to wait, and replaced when they end. A process
+runs one call at a time, so whatever a call does to its process it does to itself. No process is handled here:
+that is python_process.py.
+"""
+
+import asyncio
+import os
+import sys
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
+
+import msgspec
+
+from noetl.dsl.tree import Value
+from noetl.errors import BackendError, InvariantViolation
+from noetl.ports.call import Limits, Ran
+from noetl.worker.python_call import Launch, Request
+from noetl.worker.python_process import Process
+
+MEMORY_BYTES = 4 << 30  # of address space; libraries with many threads map a good deal of it
+RESULT_BYTES = 64 << 20
+LOG_BYTES = 256 << 10
+OPEN_FILES = 1024
+GRACE_S = 1.0
+PATIENCE_S = 0.005  # how long a call waits for a busy process before another one is started
+CORES = os.cpu_count() or 1
+ENVIRONMENT = {"PATH": os.defpath, "LANG": "C.UTF-8"}
+
+_variables = msgspec.json.Encoder()
+
+
+class PythonHost:
+    """Runs the author's code in warm processes of their own; belongs to one event loop."""
+
+    def __init__(
+        self,
+        max_processes: int | None = None,
+        limits: Limits | None = None,
+        *,
+        work_dir: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        log_bytes: int = LOG_BYTES,
+        grace_s: float = GRACE_S,
+        python: str = sys.executable,
+    ) -> None:
+        limits = limits or Limits()
+        self._launch = Launch(
+            python=python,
+            folder=work_dir or "",
+            environment=environment or {},
+            memory_bytes=limits.memory_bytes or MEMORY_BYTES,
+            cpu_s=limits.cpu_s,
+            result_bytes=limits.output_bytes or RESULT_BYTES,
+            open_files=OPEN_FILES,
+            log_bytes=log_bytes,
+            grace_s=grace_s,
+        )
+        self._scratch: str | None = None
+        self._max = max_processes or max(8, CORES)
+        self._processes: set[Process] = set()
+        self._free: list[Process] = []
+        self._waiting: deque[Request] = deque()
+        self._patience: asyncio.TimerHandle | None = None
+        self._freed = 0.0  # when a process was last done with a call, on the loop's clock
+        self._is_closed = False
+
+    def warm(self) -> None:
+        """Start the first process now, so that the first call finds it ready."""
+        if not self._processes and not self._is_closed:
+            self._add_process()
+
+    async def run(
+        self,
+        code: str,
+        variables: Mapping[str, Value],
+        *,
+        script: str | None = None,
+        timeout_s: float | None = None,
+        limits: Limits | None = None,
+    ) -> Ran:
+        """Run code; `timeout_s` counts from when a process takes it. When this returns, the call is over."""
+        if self._is_closed:
+            raise InvariantViolation("the python host is closed")
+        try:
+            text = _variables.encode(variables)
+        except (TypeError, ValueError, RecursionError) as problem:
+            return Ran("value", message=f"the variables have no JSON form: {problem}")
+        loop = asyncio.get_running_loop()
+        request = Request(code, script, text, timeout_s, limits, loop.time(), loop.create_future())
+        self._place(request)
+        try:
+            return await request.done
+        except asyncio.CancelledError:
+            await self._abandon(request)
+            raise
+
+    async def close(self) -> None:
+        """End every process; calls that still wait or run end as crashed."""
+        self._is_closed = True
+        closed = Ran("crashed", message="the python host was closed before the code finished")
+        while self._waiting:
+            request = self._waiting.popleft()
+            if not request.done.done():
+                request.done.set_result(closed)
+        for process in list(self._processes):
+            if process.request is None:
+                process.kill()
+            else:
+                process.stop(closed)
+        if self._processes:
+            await asyncio.wait([process.gone for process in self._processes])
+        if self._scratch is not None:
+            import shutil
+
+            await asyncio.to_thread(shutil.rmtree, self._scratch, ignore_errors=True)
+
+    def _place(self, request: Request) -> None:
+        while self._free:
+            process = self._free.pop()
+            if not process.is_ending:
+                process.start(request)
+                return
+        self._waiting.append(request)
+        self._grow()
+
+    async def _abandon(self, request: Request) -> None:
+        """Kill the process that runs a call nobody waits for any more, and see it dead."""
+        for process in self._processes:
+            if process.request is request:
+                process.stop(Ran("crashed", message="cancelled"))
+                await asyncio.shield(process.gone)
+                return
+
+    def _on_free(self, process: Process) -> None:
+        self._freed = asyncio.get_running_loop().time()
+        while self._waiting:
+            request = self._waiting.popleft()
+            if not request.done.done():
+                process.start(request)
+                return
+        self._free.append(process)
+
+    def _on_gone(self, process: Process) -> None:
+        self._processes.discard(process)
+        if process in self._free:
+            self._free.remove(process)
+        if not process.is_ready:
+            self._fail_start(f"it ended as it started: {process.last_words.strip()[-500:]}")
+        elif not self._waiting:
+            self.warm()
+        self._grow()
+
+    def _grow(self) -> None:
+        """Have enough processes for the calls that wait: the first at once, more when one waits for long."""
+        self._drop_abandoned()
+        if not self._waiting or len(self._processes) >= self._max:
+            return
+        if not self._processes:
+            self._add_process()
+        if self._patience is None:
+            loop = asyncio.get_running_loop()
+            self._patience = loop.call_later(PATIENCE_S, self._on_impatience, loop)
+
+    def _on_impatience(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._patience = None
+        self._drop_abandoned()
+        if self._waiting and self._is_stuck(loop.time() - PATIENCE_S):
+            self._add_process()
+        self._grow()
+
+    def _is_stuck(self, before: float) -> bool:
+        """Whether one more process would help: beyond one per core, only if none gets free meanwhile."""
+        starting = sum(not process.is_ready for process in self._processes)
+        if starting >= min(len(self._waiting), CORES):
+            return False
+        since = self._waiting[0].since if len(self._processes) < CORES else self._freed
+        return since <= before
+
+    def _drop_abandoned(self) -> None:
+        while self._waiting and self._waiting[0].done.done():
+            self._waiting.popleft()
+
+    def _add_process(self) -> None:
+        if self._scratch is None:
+            self._make_scratch()
+        try:
+            self._processes.add(Process(self._launch, self._on_free, self._on_gone))
+        except OSError as problem:
+            self._fail_start(f"cannot start {self._launch.python!r}: {problem}")
+
+    def _make_scratch(self) -> None:
+        """A folder that is home, place for temporary files, and the work folder if there is no other."""
+        import tempfile
+
+        self._scratch = tempfile.mkdtemp(prefix="noetl-python-")
+        home = {"HOME": self._scratch, "TMPDIR": self._scratch}
+        environment = {**ENVIRONMENT, **home, **self._launch.environment}
+        folder = self._launch.folder or self._scratch
+        self._launch = replace(self._launch, folder=folder, environment=environment)
+
+    def _fail_start(self, why: str) -> None:
+        """Tell the call that has waited longest; each failed start costs one call, so this ends."""
+        self._drop_abandoned()
+        if self._waiting:
+            self._waiting.popleft().done.set_exception(
+                BackendError(f"there is no process for python code: {why}")
+            )
