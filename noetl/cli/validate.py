@@ -112,7 +112,8 @@ def _summary(results: Sequence["Checked"]) -> None:
     from noetl.cli.render import Paint, colourful, note
 
     if results:
-        note(summary(results, Paint(colourful(sys.stderr))))
+        gap = "\n" if any(result.diagnostics for result in results) else ""
+        note(gap + summary(results, Paint(colourful(sys.stderr))))
 
 
 def _complain(error: "RequestError") -> None:

@@ -36,11 +36,7 @@ def summary(results: Sequence[Checked], paint: Paint) -> str:
     """One line that says how it went."""
     counts = tally(results)
     checked = results[0].name if len(results) == 1 else counted(len(results), "playbook")
-    parts = [
-        paint(counted(counts[severity], noun), severity)
-        for severity, noun in NOUNS
-        if counts[severity]
-    ]
+    parts = [paint(counted(counts[severity], noun), severity) for severity, noun in NOUNS if counts[severity]]
     bad = sum(1 for result in results if result.diagnostics)
     where = f" in {counted(bad, 'file')}" if len(results) > 1 and bad else ""
     mark = paint("failed", "error") if counts["error"] else paint("ok", "good")

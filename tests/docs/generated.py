@@ -1,0 +1,74 @@
+"""The pages and pictures that the program writes about itself.
+
+`python -m tests.docs.generated` writes them again, and with them what the commands on the pages print.
+"""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.docs.pages import ANYTHING, Block, Command, blocks, commands, pages
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PICTURES = ("branching", "parallel_pagination")
+TOOLS_HEAD = "# Tool kinds\n\nOne page per kind, as `noetl tools KIND` explains it.\n\n"
+
+
+def noetl(*arguments: str) -> str:
+    """What the program prints."""
+    program = Path(sys.executable).with_name("noetl")
+    return subprocess.run([program, *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+def generated() -> Iterator[tuple[Path, str]]:
+    """Each generated file with what it must hold."""
+    from noetl import tools
+
+    docs = ROOT / "docs"
+    yield docs / "schema" / "playbook.json", noetl("schema")
+    yield docs / "reference" / "tools" / "README.md", TOOLS_HEAD + noetl("tools", "--format", "markdown")
+    for kind in tools.own():
+        yield docs / "reference" / "tools" / f"{kind}.md", noetl("tools", kind, "--format", "markdown")
+    for name in PICTURES:
+        yield docs / "images" / f"{name}.svg", noetl("graph", f"examples/{name}.yaml", "--format", "svg")
+
+
+def run_commands(page: Path, folder: Path) -> Iterator[tuple[Block, Command, int, str]]:
+    """Each command of a page in a folder of its own, with its exit code and what it printed."""
+    (folder / "examples").symlink_to(ROOT / "examples")
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    environment = {"PATH": path, "NO_COLOR": "1", "HOME": str(folder)}
+    for block in blocks(page):
+        if block.title:
+            (folder / block.title).write_text(block.text)
+        for command in commands(block) if block.language == "console" else ():
+            shell = ["sh", "-c", command.command]
+            done = subprocess.run(shell, cwd=folder, env=environment, capture_output=True, text=True)
+            yield block, command, done.returncode, done.stdout + done.stderr
+
+
+def refreshed(page: Path) -> str:
+    """The page with what its commands print today; outputs that leave something open stay as they are."""
+    lines = page.read_text().split("\n")
+    with tempfile.TemporaryDirectory() as folder:
+        results = list(run_commands(page, Path(folder)))
+    for block, command, _, printed in reversed(results):
+        if ANYTHING not in command.output:
+            indent = " " * (len(lines[block.line - 1]) - len(lines[block.line - 1].lstrip()))
+            new = (
+                [f"{indent}{line}".rstrip() for line in printed.removesuffix("\n").split("\n")]
+                if printed
+                else []
+            )
+            lines[command.line : command.line + command.output.count("\n")] = new
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    for file, text in generated():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    for page in pages(ROOT):
+        page.write_text(refreshed(page))
