@@ -5,7 +5,7 @@ Nothing here imports a driver. The kinds themselves are the tools' room; the wor
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 
@@ -34,6 +34,11 @@ class Tool:
     def engine(self) -> bool:
         """Whether the engine carries this kind out instead of a worker calling `run`."""
         return self.run is None
+
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Size = Annotated[int, msgspec.Meta(ge=1)]
+Seconds = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class Input(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

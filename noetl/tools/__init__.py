@@ -4,9 +4,9 @@ A module here is a kind and ends with its `TOOL`; what several kinds share is in
 imported by the functions that use them, so that knowing every kind costs next to nothing.
 """
 
+import os
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 
 from noetl.dsl.kind import Kind
 from noetl.errors import NotFound
@@ -18,7 +18,10 @@ ENTRY_POINTS = "noetl.tools"
 @cache
 def own() -> tuple[str, ...]:
     """The names of the kinds in this folder."""
-    return tuple(sorted(module.name for module in iter_modules(__path__) if not module.ispkg))
+    files = (name for folder in __path__ for name in os.listdir(folder))
+    return tuple(
+        sorted(name.removesuffix(".py") for name in files if name.endswith(".py") and name[0] != "_")
+    )
 
 
 @cache

@@ -8,9 +8,15 @@ allowed folders, also over a link, is error kind `path`; a file that is not ther
 Parquet needs the extra `parquet`.
 """
 
+import os
 from typing import Annotated, Any, Literal
 
-from noetl.ports.tool import Input, define, doc
+from noetl.dsl.tree import Value
+from noetl.ports.call import Call
+from noetl.ports.envelope import Envelope, Failed, ok, reference
+from noetl.ports.tool import Input, Size, define, doc, read_knobs
+from noetl.tools.parts.content import MEDIA, Format, csv_text, decode, encode, format_of, rows_of
+from noetl.tools.parts.paths import inside, shown
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -27,7 +33,7 @@ workflow:
         input: {action: read, path: out/people.csv}
 """
 
-Format = Literal["json", "jsonl", "csv", "parquet", "text", "bytes"]
+LISTED_MAX = 10_000
 
 
 class Files(Input):
@@ -44,10 +50,166 @@ class Files(Input):
     missing_ok: Annotated[bool, doc("Whether `delete` accepts that the file is not there.")] = False
 
 
+class Knobs(Input):
+    """What stands under the task's `spec`."""
+
+    max_bytes: Annotated[Size, doc("The largest file that is read.")] = 256 * 1024**2
+
+
+async def run(files: Files, call: Call) -> Envelope:
+    """Do it in a thread: a disk may be slow."""
+    import asyncio
+
+    knobs: Knobs = read_knobs(Knobs, call)
+    path = inside(call, files.path)
+    actions = {"read": _read, "write": _write, "list": _list, "delete": _delete}
+    try:
+        return await asyncio.to_thread(actions[files.action], path, files, knobs, call)
+    except FileNotFoundError:
+        raise Failed("not_found", f"there is no file {files.path!r}") from None
+    except OSError as problem:
+        message = f"{files.path!r} cannot be {_DONE[files.action]}: {problem.strerror}"
+        raise Failed("file", message, code=_errno_name(problem)) from None
+
+
+_DONE = {"read": "read", "write": "written", "list": "listed", "delete": "deleted"}
+
+
+def read_raw(path: str, max_bytes: int) -> bytes:
+    """The bytes of a file that is not too large."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > max_bytes:
+            raise Failed("too_large", f"the file has {size} bytes; raise spec.max_bytes above {max_bytes}")
+        return file.read()
+
+
+def _read(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
+    return ok(decode(read_raw(path, knobs.max_bytes), format_of(path, files.format)))
+
+
+def _write(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
+    import hashlib
+
+    form = format_of(path, files.format)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if files.mode == "append":
+        _append(path, _addition(path, files.content, form))
+        raw = read_raw(path, knobs.max_bytes)
+    else:
+        raw = encode(files.content, form)
+        _put(path, raw, replace=files.mode == "replace")
+    meta: dict[str, Value] = {"content_type": MEDIA[form], "bytes": len(raw), "format": form}
+    meta["sha256"] = hashlib.sha256(raw).hexdigest()
+    ref = reference("blob", {"store": "file", "key": path, "tool": "file"}, meta=meta)
+    return ok({"path": shown(call, path), "bytes": len(raw), "sha256": meta["sha256"]}, ref=ref)
+
+
+def _put(path: str, raw: bytes, *, replace: bool) -> None:
+    """Write beside the target, then put in place at once; readers see the old file or the new one."""
+    import tempfile
+
+    handle, beside = tempfile.mkstemp(prefix=".noetl-", dir=os.path.dirname(path))
+    try:
+        with open(handle, "wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(beside, 0o666 & ~_umask())
+        if replace:
+            os.replace(beside, path)
+        else:
+            os.link(beside, path)  # unlike a rename, this fails when the target is there
+    except FileExistsError:
+        raise Failed("exists", f"the file {path!r} is there already") from None
+    finally:
+        if os.path.exists(beside):
+            os.unlink(beside)
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _addition(path: str, content: Value, form: Format) -> bytes:
+    """What an append adds; a CSV file keeps the columns it began with."""
+    if form in ("json", "parquet"):
+        raise Failed("format", f"{form} cannot be appended to; use jsonl or csv")
+    if form != "csv" or not os.path.exists(path) or os.path.getsize(path) == 0:
+        return encode(content, form)
+    import csv
+
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        columns = next(csv.reader(file))
+    rows = rows_of(content, "csv")
+    unknown = sorted({key for row in rows for key in row} - set(columns))
+    if unknown:
+        raise Failed("format", f"the file has no column {unknown[0]!r}; it has {', '.join(columns)}")
+    return csv_text(rows, columns, header=False)
+
+
+def _append(path: str, raw: bytes) -> None:
+    with open(path, "ab") as file:
+        file.write(raw)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _list(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
+    import glob
+
+    if not os.path.isdir(path):
+        raise FileNotFoundError(path)
+    found = glob.iglob(files.pattern, root_dir=path, recursive=True, include_hidden=False)
+    entries = []
+    for name in sorted(found):
+        full = os.path.join(path, name)
+        if os.path.isfile(full) and _stays(call, full):
+            entries.append(_entry(full, call))
+        if len(entries) > LISTED_MAX:
+            raise Failed("limit", f"the folder has more than {LISTED_MAX} such files; narrow the pattern")
+    return ok(entries)
+
+
+def _stays(call: Call, path: str) -> bool:
+    try:
+        return bool(inside(call, path))
+    except Failed:
+        return False
+
+
+def _entry(path: str, call: Call) -> dict[str, Value]:
+    import datetime
+
+    status = os.stat(path)
+    modified = datetime.datetime.fromtimestamp(status.st_mtime, datetime.UTC)
+    return {"path": shown(call, path), "bytes": status.st_size, "modified": modified.isoformat()}
+
+
+def _delete(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        if not files.missing_ok:
+            raise
+        return ok({"path": shown(call, path), "deleted": False})
+    return ok({"path": shown(call, path), "deleted": True})
+
+
+def _errno_name(problem: OSError) -> str | None:
+    import errno
+
+    return errno.errorcode.get(problem.errno or 0)
+
+
 TOOL = define(
     "file",
     __doc__,
     Files,
+    run,
+    knobs=Knobs,
     returns="the content; for a write `{path, bytes, sha256}`; for a list `[{path, bytes, modified}]`",
     example=EXAMPLE,
 )

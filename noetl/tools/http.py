@@ -27,7 +27,7 @@ from noetl import __version__
 from noetl.dsl.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, error, ok
-from noetl.ports.tool import Input, define, doc, read_knobs
+from noetl.ports.tool import Input, Seconds, Size, define, doc, read_knobs
 from noetl.tools.parts.paths import inside
 
 if TYPE_CHECKING:
@@ -106,17 +106,19 @@ class Request(Input):
 class Timeouts(Input):
     """How long each part of a request may take."""
 
-    connect: Annotated[float | None, doc("Seconds to reach the host, TLS included.")] = None
-    read: Annotated[float | None, doc("Seconds between two pieces of the answer.")] = None
+    connect: Annotated[Seconds | None, doc("Seconds to reach the host, TLS included.")] = None
+    read: Annotated[Seconds | None, doc("Seconds between two pieces of the answer.")] = None
 
 
 class Knobs(Input):
     """What stands under the task's `spec`."""
 
-    timeout: Annotated[float | Timeouts | None, doc("Seconds for one attempt, or `{connect, read}`.")] = None
+    timeout: Annotated[Seconds | Timeouts | None, doc("Seconds for one attempt, or `{connect, read}`.")] = (
+        None
+    )
     idempotency: Annotated[bool, doc("Send an idempotency key with the request.")] = False
     idempotency_header: Annotated[str | None, doc("The header for the key; naming one turns it on.")] = None
-    max_response_bytes: Annotated[int, doc("The largest body that is read, after decompression.")] = GIB
+    max_response_bytes: Annotated[Size, doc("The largest body that is read, after decompression.")] = GIB
 
 
 class Session:

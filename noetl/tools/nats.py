@@ -9,9 +9,16 @@ nobody answers is `no_responders`, retryable.
 Needs the extra `nats`.
 """
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from noetl.ports.tool import Input, define, doc
+from noetl.dsl.tree import Value
+from noetl.ports.call import Call
+from noetl.ports.envelope import Envelope, Failed, ok, reference
+from noetl.ports.tool import Input, Seconds, define, doc
+from noetl.ports.values import to_json
+
+if TYPE_CHECKING:
+    from nats.js.kv import KeyValue
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -47,13 +54,104 @@ class Message(Input):
     value: Annotated[Any, doc("What is sent or kept.")] = None
     headers: Annotated[dict[str, str] | None, doc("Headers of the message.")] = None
     stream: Annotated[bool, doc("Whether `publish` waits until a stream has kept the message.")] = False
-    reply_timeout: Annotated[float, doc("Seconds to wait for a reply or a receipt.")] = 5.0
+    reply_timeout: Annotated[Seconds, doc("Seconds to wait for a reply or a receipt.")] = 5.0
+
+
+async def run(message: Message, call: Call) -> Envelope:
+    """Speak to the server."""
+    if message.action in ("publish", "request"):
+        return await _send(message, _need(message.subject, "subject", message), call)
+    from noetl.tools.parts.nats_link import named
+
+    bucket = _need(message.bucket, "bucket", message)
+    store = await _open(bucket, call)
+    if message.action == "kv_keys":
+        with named(f"{bucket}/{message.key or ''}"):
+            return ok(sorted(await store.keys(filters=[message.key] if message.key else [])))
+    if message.action == "kv_get":
+        return ok(await read(bucket, _need(message.key, "key", message), None, call))
+    return await _entry(store, bucket, _need(message.key, "key", message), message, call)
+
+
+def _need(given: str | None, name: str, message: Message) -> str:
+    if not given:
+        raise Failed("input", f"nats needs input {name!r} to {message.action}")
+    return given
+
+
+async def _send(message: Message, subject: str, call: Call) -> Envelope:
+    from noetl.tools.parts.nats_link import link, named
+
+    client, raw, headers = await link(call), _bytes(message.value), message.headers
+    with named(subject):
+        if message.action == "request":
+            reply = await client.request(subject, raw, timeout=message.reply_timeout, headers=headers)
+            return ok(_value(reply.data))
+        if not message.stream:
+            await client.publish(subject, raw, headers=headers)
+            await client.flush(timeout=int(message.reply_timeout) or 1)
+            return ok(None)
+        once = {"Nats-Msg-Id": call.idempotency_key, **(headers or {})}  # the stream drops a repeated call
+        kept = await client.jetstream().publish(subject, raw, timeout=message.reply_timeout, headers=once)
+        return ok({"stream": kept.stream, "seq": kept.seq, "duplicate": bool(kept.duplicate)})
+
+
+async def _open(bucket: str, call: Call) -> "KeyValue":
+    from noetl.tools.parts.nats_link import link, named
+
+    client = await link(call)
+    with named(f"the bucket {bucket}"):
+        return await client.jetstream().key_value(bucket)
+
+
+async def read(bucket: str, key: str, revision: int | None, call: Call) -> Value:
+    """The value of a key, at a revision when one is given."""
+    from noetl.tools.parts.nats_link import named
+
+    store = await _open(bucket, call)
+    with named(f"{bucket}/{key}"):
+        return _value((await store.get(key, revision=revision)).value or b"")
+
+
+async def _entry(store: "KeyValue", bucket: str, key: str, message: Message, call: Call) -> Envelope:
+    from noetl.tools.parts.nats_link import named
+
+    with named(f"{bucket}/{key}"):
+        if message.action == "kv_delete":
+            await store.delete(key)
+            return ok({"key": key, "deleted": True})
+        put = store.create if message.action == "kv_create" else store.put
+        revision = await put(key, _bytes(message.value))
+    locator = {"store": bucket, "key": key, "revision": revision, "tool": "nats"}
+    return ok({"revision": revision}, ref=reference("nats", locator, auth=call.auth_name))
+
+
+def _bytes(value: Value) -> bytes:
+    """Text as it is, everything else as JSON."""
+    import msgspec
+
+    return value.encode() if isinstance(value, str) else msgspec.json.encode(value)
+
+
+def _value(raw: bytes) -> Value:
+    """JSON as its value, other text as text, other bytes as base64."""
+    import msgspec
+
+    try:
+        return to_json(msgspec.json.decode(raw))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        pass
+    try:
+        return to_json(raw.decode())
+    except UnicodeDecodeError:
+        return to_json(raw)
 
 
 TOOL = define(
     "nats",
     __doc__,
     Message,
+    run,
     returns="the reply or value; for a publish to a stream `{stream, seq}`; for `kv_put` `{revision}`",
     example=EXAMPLE,
 )

@@ -10,7 +10,11 @@ Remote stores need the extra `server`; NATS needs the extra `nats`.
 
 from typing import Annotated, Any, Literal
 
-from noetl.ports.tool import Input, define, doc
+from noetl.dsl.tree import Value
+from noetl.ports.call import Call
+from noetl.ports.envelope import Envelope, Failed, ok, reference
+from noetl.ports.tool import Input, Size, define, doc, read_knobs
+from noetl.tools.parts.content import MEDIA, Format, decode, encode, format_of
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -34,21 +38,71 @@ class Objects(Input):
     action: Annotated[Literal["get", "put", "list", "delete"], doc("What to do.")]
     store: Annotated[str, doc("The address of the bucket, or a folder.")]
     key: Annotated[str | None, doc("The object; for `list` the prefix.")] = None
-    format: Annotated[
-        Literal["json", "jsonl", "csv", "parquet", "text", "bytes"] | None,
-        doc("How the content is written; by default from the key."),
-    ] = None
+    format: Annotated[Format | None, doc("How the content is written; by default from the key.")] = None
     content: Annotated[Any, doc("What to put. With `bytes`, base64 text.")] = None
     mode: Annotated[Literal["replace", "create"], doc("What a put does to an object that is there.")] = (
         "replace"
     )
-    limit: Annotated[int, doc("At most this many entries of a list.")] = 1000
+    limit: Annotated[Size, doc("At most this many entries of a list.")] = 1000
+
+
+class Knobs(Input):
+    """What stands under the task's `spec`."""
+
+    max_bytes: Annotated[Size, doc("The largest object that is read.")] = 256 * 1024**2
+
+
+async def run(objects: Objects, call: Call) -> Envelope:
+    """Speak to the bucket."""
+    from noetl.tools.parts.object_stores import bucket
+
+    if objects.action == "list":
+        return ok(await bucket(objects.store, call).list(objects.key, objects.limit))
+    if not objects.key:
+        raise Failed("input", f"object needs input 'key' to {objects.action}")
+    if objects.action == "put":
+        return await _put(objects, objects.key, call)
+    if objects.action == "delete":
+        await bucket(objects.store, call).delete(objects.key)
+        return ok({"key": objects.key, "deleted": True})
+    raw = await get_raw(objects.store, objects.key, call)
+    return ok(decode(raw, format_of(objects.key, objects.format)))
+
+
+async def get_raw(store: str, key: str, call: Call) -> bytes:
+    """The bytes of an object that is not too large."""
+    from noetl.tools.parts.object_stores import bucket
+
+    knobs: Knobs = read_knobs(Knobs, call)
+    return await bucket(store, call).get(key, knobs.max_bytes)
+
+
+async def _put(objects: Objects, key: str, call: Call) -> Envelope:
+    import hashlib
+
+    from noetl.tools.parts.object_stores import bucket
+
+    form = format_of(key, objects.format)
+    raw = encode(objects.content, form)
+    tag = await bucket(objects.store, call).put(key, raw, objects.mode)
+    digest = hashlib.sha256(raw).hexdigest()
+    meta: dict[str, Value] = {
+        "content_type": MEDIA[form],
+        "bytes": len(raw),
+        "format": form,
+        "sha256": digest,
+    }
+    locator = {"store": objects.store, "key": key, "tool": "object"}
+    ref = reference("object_store", locator, auth=call.auth_name, meta=meta)
+    return ok({"key": key, "bytes": len(raw), "etag": tag}, ref=ref)
 
 
 TOOL = define(
     "object",
     __doc__,
     Objects,
+    run,
+    knobs=Knobs,
     returns="the content; for a put `{key, bytes, etag}`; for a list `[{key, bytes, modified, etag}]`",
     example=EXAMPLE,
 )

@@ -12,7 +12,12 @@ converted, everything else is error kind `value`.
 
 from typing import Annotated
 
-from noetl.ports.tool import Input, define, doc
+from noetl.dsl.tree import Value
+from noetl.errors import BackendError
+from noetl.ports.call import PYTHON_HOST, Call, Limits, PythonHost, Ran
+from noetl.ports.envelope import Envelope, Failed, error, ok
+from noetl.ports.tool import Count, Input, Seconds, Size, define, doc, read_knobs
+from noetl.tools.parts.paths import inside
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -36,13 +41,76 @@ class Code(Input):
 
     code: Annotated[str | None, doc("Python source that assigns `result` or defines `main(...)`.")] = None
     script: Annotated[str | None, doc("A file with such source, inside the allowed folders.")] = None
-    timeout: Annotated[float | None, doc("Seconds after which the process is killed.")] = None
+    timeout: Annotated[Seconds | None, doc("Seconds after which the process is killed.")] = None
+
+
+class Knobs(Input):
+    """What stands under the task's `spec`."""
+
+    memory_bytes: Annotated[Size | None, doc("The memory the code may use.")] = None
+    cpu_s: Annotated[Seconds | None, doc("The processor time it may use.")] = None
+    max_output_bytes: Annotated[Count | None, doc("How much of what it prints is kept.")] = None
+
+
+async def run(given: tuple[Code, dict[str, Value]], call: Call) -> Envelope:
+    """Have the host run the code, and shape how it ended."""
+    code, variables = given
+    knobs: Knobs = read_knobs(Knobs, call)
+    host = call.resource(PYTHON_HOST, _no_host)
+    text, script = (code.code or "", None) if code.script is None else await _script(code.script, call)
+    limits = Limits(knobs.memory_bytes, knobs.cpu_s, knobs.max_output_bytes)
+    ran = await host.run(text, variables, script=script, timeout_s=code.timeout, limits=limits)
+    for line in (ran.stdout + ran.stderr).splitlines():
+        call.log(line)
+    return _answer(ran, code)
+
+
+def _no_host() -> PythonHost:
+    raise BackendError("this worker cannot run python code", hint="it has no python host")
+
+
+async def _script(name: str, call: Call) -> tuple[str, str]:
+    import asyncio
+
+    path = inside(call, name)
+    try:
+        return await asyncio.to_thread(_text, path), path
+    except OSError as problem:
+        raise Failed("not_found", f"the script {name!r} cannot be read: {problem.strerror}") from None
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def _answer(ran: Ran, code: Code) -> Envelope:
+    match ran.ended:
+        case "ok":
+            return ok(ran.value)
+        case "raised" if ran.raised is not None:
+            raised = ran.raised
+            py = {"exception_type": raised.type, "traceback": raised.traceback}
+            return error("python", f"{raised.type}: {raised.message}".rstrip(": "), code=raised.type, py=py)
+        case "timeout":
+            after = f" after {code.timeout:g} s" if code.timeout else ""
+            return error("timeout", f"the code was still running{after} and was killed", retryable=True)
+        case "memory":
+            return error("limit", ran.message or "the code used more memory than it may", code="memory")
+        case "value":
+            return error("value", ran.message)
+        case _:
+            ended = "" if ran.exit_code is None else f" with exit code {ran.exit_code}"
+            message = ran.message or f"the process that ran the code ended{ended}"
+            return error("crashed", message, code=None if ran.exit_code is None else str(ran.exit_code))
 
 
 TOOL = define(
     "python",
     __doc__,
     Code,
+    run,
+    knobs=Knobs,
     returns="the value of `result`, or what `main` returns",
     open_input=True,
     one_of=(("code", "script"),),

@@ -9,7 +9,7 @@ as for the `http` kind.
 
 from typing import Annotated, Literal
 
-from noetl.ports.tool import Input, define, doc
+from noetl.ports.tool import Input, Size, define, doc
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -43,7 +43,7 @@ class Job(Input):
     action: Annotated[Literal["submit", "status", "result"], doc("What to do.")]
     backend: Annotated[str, doc("`local`, or the address of a service.")] = "local"
     circuit: Annotated[str | None, doc("The circuit to submit, as OpenQASM 3.")] = None
-    shots: Annotated[int, doc("How often it is measured.")] = 1024
+    shots: Annotated[Size, doc("How often it is measured.")] = 1024
     seed: Annotated[int, doc("Chooses the outcome of the local backend.")] = 0
     job: Annotated[str | None, doc("The job to ask about.")] = None
 

@@ -6,9 +6,15 @@ one way to its content. It reads all reference types: payloads of the result sto
 that secret; a missing or expired one is error kind `reference`.
 """
 
+from dataclasses import replace
 from typing import Annotated, Any
 
-from noetl.ports.tool import Input, define, doc
+from noetl.dsl.tree import Value
+from noetl.errors import BackendError, NoetlError
+from noetl.ports.call import Call
+from noetl.ports.envelope import Envelope, Failed, Reference, is_reference, ok
+from noetl.ports.tool import Count, Input, define, doc, invoke
+from noetl.tools.parts.sql import quoted
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -29,10 +35,153 @@ class Resolve(Input):
 
     ref: Annotated[dict[str, Any], doc("The reference, as in `{{ ctx.rows_ref }}`.")]
     select: Annotated[str | None, doc("A JMESPath expression applied to the payload.")] = None
-    limit: Annotated[int | None, doc("At most this many items of a list, counted after `select`.")] = None
-    offset: Annotated[int, doc("Leave out this many items of a list first.")] = 0
+    limit: Annotated[Count | None, doc("At most this many items of a list, counted after `select`.")] = None
+    offset: Annotated[Count, doc("Leave out this many items of a list first.")] = 0
+
+
+async def run(wanted: Resolve, call: Call) -> Envelope:
+    """Load the payload from wherever it lies, then take the part that was asked for."""
+    ref = wanted.ref
+    if not is_reference(ref):
+        fields = ", ".join(ref) or "nothing"
+        raise Failed(
+            "reference", f"not a reference: it needs type, locator, auth_reference, meta; it has {fields}"
+        )
+    call = await _with_auth(ref, call)
+    maker = ref["locator"].get("tool")
+    if maker in _ROWS:
+        return await _table(maker, ref["locator"], wanted, call)
+    try:
+        payload = await (_FROM[maker](ref, call) if maker in _FROM else call.payloads.get(ref))
+    except Failed as failure:
+        raise _lost(failure.message, retryable=failure.output["error"]["retryable"]) from None
+    except NoetlError as problem:
+        raise _lost(problem.message, retryable=isinstance(problem, BackendError)) from None
+    return ok(_slice(select(payload, wanted.select), wanted))
+
+
+async def _with_auth(ref: Reference, call: Call) -> Call:
+    if ref["auth_reference"] is None:
+        return call
+    name = str(ref["auth_reference"]).removeprefix("keychain/")
+    return replace(call, auth_name=name, auth=await call.secret(name))
+
+
+def _lost(message: str, *, retryable: bool = False) -> Failed:
+    return Failed("reference", f"the reference cannot be resolved: {message}", retryable=retryable)
+
+
+# ---- what tools have stored -----------------------------------------------------------------------------
+
+_ROWS = ("sqlite", "duckdb", "postgres")
+
+
+async def _table(kind: str, locator: dict[str, Value], wanted: Resolve, call: Call) -> Envelope:
+    """The rows of a table, or of the stretch that the reference names."""
+    from noetl.tools import get
+
+    query, params = _query(kind, locator, wanted)
+    values: dict[str, Value] = {"query": query, "params": params}
+    if "database" in locator:
+        values["database"] = locator["database"]
+    answer = await invoke(get(kind), values, call)
+    if answer["status"] == "error":
+        problem = answer["error"]
+        raise _lost(problem["message"], retryable=problem["retryable"])
+    rows = answer["data"]["rows"]
+    if wanted.select is None:  # the database has already left out what was not asked for
+        return ok(rows)
+    return ok(_slice(select(rows, wanted.select), wanted))
+
+
+def _query(kind: str, locator: dict[str, Value], wanted: Resolve) -> tuple[str, list[Value]]:
+    query, params = f"select * from {quoted(str(locator['table']))}", []
+    bounds = locator.get("range") or {}
+    conditions = []
+    for word, sign in (("start", ">="), ("end", "<=")):
+        if bounds.get(word) is not None:
+            params.append(bounds[word])
+            mark = f"${len(params)}" if kind == "postgres" else "?"
+            conditions.append(f"{quoted(str(bounds['column']))} {sign} {mark}")
+    if conditions:
+        query += f" where {' and '.join(conditions)}"
+    if bounds:
+        query += f" order by {quoted(str(bounds['column']))}"
+    if wanted.select is None and (wanted.limit is not None or wanted.offset):
+        limit = -1 if wanted.limit is None else wanted.limit
+        query += f" limit {'all' if limit < 0 and kind == 'postgres' else limit} offset {wanted.offset}"
+    return query, params
+
+
+async def _file(ref: Reference, call: Call) -> Value:
+    import asyncio
+
+    from noetl.tools.file import read_raw
+    from noetl.tools.parts.content import decode, format_of
+    from noetl.tools.parts.paths import inside
+
+    meta = ref["meta"]
+    path = inside(call, str(ref["locator"]["key"]))
+    try:
+        raw = await asyncio.to_thread(read_raw, path, int(meta.get("bytes", 2**31)))
+    except OSError as problem:
+        raise _lost(f"{path}: {problem.strerror}") from None
+    verify(raw, meta)
+    return decode(raw, format_of(path, meta.get("format")))
+
+
+def verify(raw: bytes, meta: dict[str, Value]) -> None:
+    """The bytes are those that the reference was made for."""
+    import hashlib
+
+    if "sha256" in meta and hashlib.sha256(raw).hexdigest() != meta["sha256"]:
+        raise Failed("reference", "the content has changed since the reference was made (checksum differs)")
+
+
+async def _object(ref: Reference, call: Call) -> Value:
+    from noetl.tools.object import get_raw
+    from noetl.tools.parts.content import decode, format_of
+
+    locator, meta = ref["locator"], ref["meta"]
+    raw = await get_raw(str(locator["store"]), str(locator["key"]), call)
+    verify(raw, meta)
+    return decode(raw, format_of(str(locator["key"]), meta.get("format")))
+
+
+async def _nats(ref: Reference, call: Call) -> Value:
+    from noetl.tools.nats import read
+
+    locator = ref["locator"]
+    return await read(str(locator["store"]), str(locator["key"]), locator.get("revision"), call)
+
+
+_FROM = {"file": _file, "object": _object, "nats": _nats}
+
+# ---- which part -----------------------------------------------------------------------------------------
+
+
+def select(payload: Value, expression: str | None) -> Value:
+    """The part of a payload that a JMESPath expression names."""
+    if expression is None:
+        return payload
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+
+    try:
+        return jmespath.search(expression, payload)
+    except JMESPathError as problem:
+        raise Failed("input", f"select {expression!r}: {problem}") from None
+
+
+def _slice(payload: Value, wanted: Resolve) -> Value:
+    if wanted.limit is None and not wanted.offset:
+        return payload
+    if not isinstance(payload, list):
+        raise Failed("input", f"limit and offset need a list; the payload is a {type(payload).__name__}")
+    end = None if wanted.limit is None else wanted.offset + wanted.limit
+    return payload[wanted.offset : end]
 
 
 TOOL = define(
-    "resolve", __doc__, Resolve, returns="the payload, or the part that was selected", example=EXAMPLE
+    "resolve", __doc__, Resolve, run, returns="the payload, or the part that was selected", example=EXAMPLE
 )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, error, ok
-from noetl.ports.tool import Input, define, doc, read_knobs
+from noetl.ports.tool import Count, Input, Seconds, define, doc, read_knobs
 from noetl.tools.parts.http_request import text_of
 from noetl.tools.parts.paths import inside
 
@@ -56,8 +56,8 @@ class Command(Input):
 class Knobs(Input):
     """What stands under the task's `spec`."""
 
-    max_output_bytes: Annotated[int, doc("How much of each output is kept.")] = 1024**2
-    grace: Annotated[float, doc("Seconds between asking the program to stop and killing it.")] = 2.0
+    max_output_bytes: Annotated[Count, doc("How much of each output is kept.")] = 1024**2
+    grace: Annotated[Seconds, doc("Seconds between asking the program to stop and killing it.")] = 2.0
 
 
 class Printed:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from noetl.dsl.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
-from noetl.ports.tool import Input, define, doc, read_knobs
+from noetl.ports.tool import Input, Size, define, doc, read_knobs
 from noetl.tools.parts.databases import MEMORY, Database, Databases
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import (
@@ -78,7 +78,7 @@ class Knobs(Input):
     busy_timeout: Annotated[float, doc("Seconds to wait for a locked database.")] = 5.0
     transaction: Annotated[bool, doc("Run several statements in one transaction.")] = True
     read_only: Annotated[bool, doc("Open the file for reading only.")] = False
-    max_rows: Annotated[int, doc("More rows than this are error kind `limit`.")] = MAX_ROWS
+    max_rows: Annotated[Size, doc("More rows than this are error kind `limit`.")] = MAX_ROWS
 
 
 class File(Database):

@@ -9,7 +9,7 @@ failed transfer leaves it as it was.
 
 from typing import Annotated, Any, Literal
 
-from noetl.ports.tool import Input, define, doc
+from noetl.ports.tool import Input, Size, define, doc
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -71,7 +71,7 @@ class Transfer(Input):
         "append"
     )
     keys: Annotated[list[str] | None, doc("The target columns that identify a row, for `upsert`.")] = None
-    chunk_size: Annotated[int, doc("Rows that are held in memory at a time.")] = 1000
+    chunk_size: Annotated[Size, doc("Rows that are held in memory at a time.")] = 1000
 
 
 TOOL = define("transfer", __doc__, Transfer, returns="`{rows}`", example=EXAMPLE)

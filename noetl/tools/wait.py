@@ -8,6 +8,8 @@ is a signal that shows its text to a person and carries `{approved, by, comment}
 
 from typing import Annotated
 
+from msgspec import Meta
+
 from noetl.ports.tool import Input, define, doc
 
 EXAMPLE = """\
@@ -25,7 +27,7 @@ workflow:
 class Wait(Input):
     """What is waited for."""
 
-    seconds: Annotated[float | None, doc("Wait this long.")] = None
+    seconds: Annotated[Annotated[float, Meta(ge=0)] | None, doc("Wait this long.")] = None
     until: Annotated[str | None, doc("Wait until this moment, as an ISO 8601 date and time with a zone.")] = (
         None
     )

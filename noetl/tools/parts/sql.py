@@ -82,7 +82,7 @@ def ref_parts(store: Store | None, locator: Mapping[str, Value], call: Call) -> 
     """The envelope's `ref` when the task says where its rows are."""
     if store is None:
         return {}
-    where: dict[str, Value] = {**locator, "table": store.table}
+    where: dict[str, Value] = {**locator, "tool": locator["store"], "table": store.table}
     if store.range is not None:
         where["range"] = {"column": store.range.column, "start": store.range.start, "end": store.range.end}
     meta = {"content_type": "application/json"}

@@ -1,0 +1,223 @@
+"""Values as the bytes of a file or object, and back: JSON, JSON lines, CSV, Parquet, text and plain bytes.
+
+Where the bytes lie is the kinds' business.
+"""
+
+import base64
+import binascii
+import os
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from noetl.dsl.tree import Value
+from noetl.errors import MissingExtra
+from noetl.ports.envelope import Failed
+from noetl.ports.values import to_json
+
+Format = Literal["json", "jsonl", "csv", "parquet", "text", "bytes"]
+Row = dict[str, Value]
+
+MEDIA = {
+    "json": "application/json",
+    "jsonl": "application/x-ndjson",
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "text": "text/plain",
+    "bytes": "application/octet-stream",
+}
+_BY_SUFFIX: dict[str, Format] = {
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".parquet": "parquet",
+}
+
+
+def format_of(name: str, given: Format | None) -> Format:
+    """The format that was asked for, else the one the name stands for."""
+    return given or _BY_SUFFIX.get(os.path.splitext(name)[1].lower(), "text")
+
+
+def decode(raw: bytes, form: Format) -> Value:
+    """Bytes as a value; Failed (kind `format`) when they are not what they should be."""
+    try:
+        return _DECODERS[form](raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as problem:
+        hint = "; read it with format: bytes" if form == "text" else ""
+        raise Failed("format", f"the content is not {form}: {problem}{hint}") from None
+
+
+def encode(content: Value, form: Format) -> bytes:
+    """A value as bytes; Failed (kind `format`) when it has no such form."""
+    return _ENCODERS[form](content)
+
+
+# ---- reading --------------------------------------------------------------------------------------------
+
+
+def _read_json(raw: bytes) -> Value:
+    return to_json(msgspec.json.decode(raw))
+
+
+def _read_lines(raw: bytes) -> Value:
+    return to_json(msgspec.json.Decoder().decode_lines(raw))
+
+
+def _read_csv(raw: bytes) -> Value:
+    import csv
+    import io
+
+    reader = csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True)
+    try:
+        rows = list(reader)
+    except csv.Error as problem:
+        raise Failed("format", f"line {reader.line_num} is not CSV: {problem}") from None
+    if any(None in row for row in rows):
+        raise Failed("format", "a CSV line has more cells than the first line has names")
+    return to_json(rows)
+
+
+def _read_parquet(raw: bytes) -> Value:
+    import io
+
+    if not (raw.startswith(b"PAR1") and raw.endswith(b"PAR1")):
+        raise Failed("format", "the content is not parquet: its first and last bytes are not PAR1")
+    rows: list[Row] = []
+    for batch in _arrow().read_parquet(io.BytesIO(raw)):
+        columns = {field.name: batch.column(field.name).to_pylist() for field in batch.schema}
+        rows.extend(dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True))
+    return to_json(rows)
+
+
+def _read_text(raw: bytes) -> Value:
+    return to_json(raw.decode())
+
+
+def _read_bytes(raw: bytes) -> Value:
+    return base64.b64encode(raw).decode()
+
+
+_DECODERS = {
+    "json": _read_json,
+    "jsonl": _read_lines,
+    "csv": _read_csv,
+    "parquet": _read_parquet,
+    "text": _read_text,
+    "bytes": _read_bytes,
+}
+
+# ---- writing --------------------------------------------------------------------------------------------
+
+
+def rows_of(content: Value, form: str) -> list[Row]:
+    """A value as rows; Failed when it is not a list of mappings."""
+    rows = content.get("rows") if isinstance(content, dict) else content
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise Failed("format", f"{form} needs a list of mappings; the content is a {type(content).__name__}")
+    return rows
+
+
+def columns_of_rows(rows: Iterable[Row]) -> list[str]:
+    """Every key, in the order in which the rows first use it."""
+    return list(dict.fromkeys(key for row in rows for key in row))
+
+
+def cell(value: Value) -> Value:
+    """A value as a CSV cell: null is empty, booleans are lower-case, lists and mappings are JSON text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return msgspec.json.encode(value).decode() if isinstance(value, list | dict) else value
+
+
+def csv_text(rows: Iterable[Row], columns: list[str], *, header: bool = True) -> bytes:
+    """Rows as CSV, with or without the line of names."""
+    import csv
+    import io
+
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    if header:
+        writer.writerow(columns)
+    writer.writerows([cell(row.get(column)) for column in columns] for row in rows)
+    return text.getvalue().encode()
+
+
+def _write_json(content: Value) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
+
+
+def _write_lines(content: Value) -> bytes:
+    if not isinstance(content, list):
+        raise Failed("format", f"jsonl needs a list; the content is a {type(content).__name__}")
+    return msgspec.json.Encoder().encode_lines(content)
+
+
+def _write_csv(content: Value) -> bytes:
+    rows = rows_of(content, "csv")
+    return csv_text(rows, columns_of_rows(rows))
+
+
+def _write_parquet(content: Value) -> bytes:
+    import io
+
+    rows = rows_of(content, "parquet")
+    if not rows:
+        raise Failed("format", "parquet needs at least one row, to know the columns")
+    for column in columns_of_rows(rows):
+        _shape([row.get(column) for row in rows], column)
+    arrow, lines, target = _arrow(), msgspec.json.Encoder().encode_lines(rows), io.BytesIO()
+    schema = arrow.infer_json_schema(io.BytesIO(lines))
+    arrow.write_parquet(arrow.read_json(io.BytesIO(lines), schema), target)
+    return target.getvalue()
+
+
+def _shape(values: list[Value], place: str) -> None:
+    """Refuse a column whose values are of several types: Parquet columns have one."""
+    names = {_type_word(value) for value in values if value is not None}
+    if len(names) > 1:
+        raise Failed("format", f"the column {place!r} mixes {' and '.join(sorted(names))}")
+    if names == {"list"}:
+        _shape([item for value in values for item in value or ()], f"{place}[]")
+    if names == {"mapping"}:
+        maps = [value for value in values if value is not None]
+        for key in columns_of_rows(maps):
+            _shape([value.get(key) for value in maps], f"{place}.{key}")
+
+
+def _type_word(value: Value) -> str:
+    words = {bool: "booleans", int: "numbers", float: "numbers", str: "text", list: "list", dict: "mapping"}
+    return words[type(value)]
+
+
+def _write_text(content: Value) -> bytes:
+    if not isinstance(content, str):
+        raise Failed("format", f"text needs a text; the content is a {type(content).__name__}")
+    return content.encode()
+
+
+def _write_bytes(content: Value) -> bytes:
+    try:
+        return base64.b64decode(content, validate=True)
+    except (binascii.Error, TypeError, ValueError) as problem:
+        raise Failed("format", f"bytes needs base64 text: {problem}") from None
+
+
+_ENCODERS = {
+    "json": _write_json,
+    "jsonl": _write_lines,
+    "csv": _write_csv,
+    "parquet": _write_parquet,
+    "text": _write_text,
+    "bytes": _write_bytes,
+}
+
+
+def _arrow() -> Any:
+    try:
+        import arro3.io
+    except ModuleNotFoundError:
+        raise MissingExtra("arro3-io", "parquet") from None
+    return arro3.io

@@ -1,0 +1,78 @@
+"""A bucket of the NATS object store, as the object kind uses buckets."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from noetl.dsl.tree import Value
+from noetl.ports.call import Call
+from noetl.ports.envelope import Failed
+from noetl.tools.parts.nats_link import link, named
+from noetl.tools.parts.object_stores import Mode
+
+
+class NatsBucket:
+    """A bucket of the NATS object store; made when something is first put into it."""
+
+    def __init__(self, address: str, call: Call) -> None:
+        parts = urlsplit(address)
+        self.name = parts.netloc
+        self.prefix = f"{parts.path.strip('/')}/" if parts.path.strip("/") else ""
+        self.call = call
+
+    async def _open(self, *, make: bool = False) -> Any:
+        import nats.js.errors as js
+
+        stream = (await link(self.call)).jetstream()
+        try:
+            return await stream.object_store(self.name)
+        except js.NotFoundError:
+            if not make:
+                raise
+            return await stream.create_object_store(self.name)
+
+    async def get(self, key: str, max_bytes: int) -> bytes:
+        """The bytes of an object."""
+        with named(key):
+            found = await (await self._open()).get(self.prefix + key)
+        raw = bytes(found.data or b"")
+        if len(raw) > max_bytes:
+            raise Failed("too_large", f"{key!r} has {len(raw)} bytes; raise spec.max_bytes above {max_bytes}")
+        return raw
+
+    async def put(self, key: str, raw: bytes, mode: Mode) -> str | None:
+        """Keep bytes under a key."""
+        with named(key):
+            store = await self._open(make=True)
+            if mode == "create" and await self._is_there(store, key):
+                raise Failed("exists", f"the object {key!r} is there already")
+            info = await store.put(self.prefix + key, raw)
+        return str(info.digest) if info.digest else None
+
+    async def _is_there(self, store: Any, key: str) -> bool:
+        import nats.js.errors as js
+
+        try:
+            await store.get_info(self.prefix + key)
+        except js.NotFoundError:
+            return False
+        return True
+
+    async def list(self, prefix: str | None, limit: int) -> list[dict[str, Value]]:
+        """The objects under a prefix."""
+        start = self.prefix + (prefix or "")
+        with named(start):
+            infos = await (await self._open()).list(ignore_deletes=True)
+        chosen = sorted(
+            (info for info in infos if info.name.startswith(start)), key=lambda info: str(info.name)
+        )
+        return [_entry(info, self.prefix) for info in chosen[:limit]]
+
+    async def delete(self, key: str) -> None:
+        """Remove an object."""
+        with named(key):
+            await (await self._open()).delete(self.prefix + key)
+
+
+def _entry(info: Any, prefix: str) -> dict[str, Value]:
+    key = info.name.removeprefix(prefix)
+    return {"key": key, "bytes": info.size, "modified": info.mtime, "etag": info.digest}

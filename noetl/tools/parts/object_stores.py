@@ -1,0 +1,194 @@
+"""Object stores by address: S3, Google Cloud, Azure and folders. Bytes in, bytes out."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+from urllib.parse import urlsplit
+
+from noetl.dsl.tree import Value
+from noetl.errors import MissingExtra
+from noetl.ports.call import Call, Secret
+from noetl.ports.envelope import Failed
+from noetl.tools.parts.paths import inside
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+KEPT_MAX = 32
+# What a secret may say about a store, by the address's scheme.
+_SETTINGS = {
+    "s3": "access_key_id secret_access_key session_token region endpoint virtual_hosted_style_request",
+    "gs": "service_account_path service_account_key application_credentials",
+    "az": "account_name account_key client_id client_secret tenant_id sas_key endpoint",
+}
+
+Mode = Literal["replace", "create"]
+
+
+class Bucket(Protocol):
+    """A place for objects."""
+
+    async def get(self, key: str, max_bytes: int) -> bytes:
+        """The bytes of an object."""
+        ...
+
+    async def put(self, key: str, raw: bytes, mode: Mode) -> str | None:
+        """Keep bytes under a key; the entity tag where there is one."""
+        ...
+
+    async def list(self, prefix: str | None, limit: int) -> list[dict[str, Value]]:
+        """The objects whose key begins with a prefix."""
+        ...
+
+    async def delete(self, key: str) -> None:
+        """Remove an object."""
+        ...
+
+
+def bucket(address: str, call: Call) -> Bucket:
+    """The bucket of an address; a plain path is a folder inside the allowed folders."""
+    scheme = urlsplit(address).scheme.lower()
+    if scheme == "nats":
+        from noetl.tools.parts.nats_bucket import NatsBucket
+
+        return NatsBucket(address, call)
+    return call.resource("object", Stores).get(address, scheme, call)
+
+
+class Stores:
+    """The object stores of a worker: making one sets up connections."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, Store] = OrderedDict()
+
+    def get(self, address: str, scheme: str, call: Call) -> "Store":
+        """The store of an address and a secret."""
+        if scheme in ("", "file"):
+            folder = inside(call, address.removeprefix("file://"))
+            return Store(_local(folder), lambda key: inside(call, f"{folder}/{key}"))
+        key = repr((address, sorted((call.auth or {}).items())))
+        if key not in self._kept:
+            self._kept[key] = Store(_remote(address, scheme, call.auth or {}))
+        self._kept.move_to_end(key)
+        if len(self._kept) > KEPT_MAX:
+            self._kept.popitem(last=False)
+        return self._kept[key]
+
+    async def close(self) -> None:
+        """Forget them; they close with their last use."""
+        self._kept.clear()
+
+
+def _obstore() -> Any:
+    try:
+        import obstore
+        import obstore.exceptions
+        import obstore.store
+    except ModuleNotFoundError:
+        raise MissingExtra("obstore", "server") from None
+    return obstore
+
+
+def _local(folder: str) -> "ObjectStore":
+    store: ObjectStore = _obstore().store.LocalStore(folder, mkdir=True)
+    return store
+
+
+def _remote(address: str, scheme: str, secret: Secret) -> "ObjectStore":
+    names = _SETTINGS.get({"s3a": "s3", "gcs": "gs", "azure": "az", "abfs": "az"}.get(scheme, scheme))
+    if names is None:
+        raise Failed("input", f"{address!r} is no object store; use s3://, gs://, az://, nats:// or a folder")
+    config: dict[str, Value] = {name: secret[name] for name in names.split() if name in secret}
+    if not config:
+        config["skip_signature"] = True  # without a secret, nothing of the machine's own is used
+    options = {"timeout": "60s", "connect_timeout": "10s", "allow_http": True}
+    retries = {"max_retries": 0}  # trying again is the policy's decision
+    obstore = _obstore()
+    try:
+        store: ObjectStore = obstore.store.from_url(
+            address, config=config, client_options=options, retry_config=retries
+        )
+    except (obstore.exceptions.BaseError, ValueError) as problem:
+        raise Failed("input", f"{address!r} cannot be used: {_first_line(problem)}") from None
+    return store
+
+
+class Store:
+    """A bucket that obstore speaks to. In a folder, `check` refuses a key that leads out over a link."""
+
+    def __init__(self, store: "ObjectStore", check: Callable[[str], str] | None = None) -> None:
+        self.store = store
+        self.check = check
+
+    def _key(self, key: str) -> str:
+        if self.check is not None:
+            self.check(key)
+        return key
+
+    async def get(self, key: str, max_bytes: int) -> bytes:
+        """The bytes of an object."""
+        obstore = _obstore()
+        try:
+            found = await obstore.get_async(self.store, self._key(key))
+            if found.meta["size"] > max_bytes:
+                size = found.meta["size"]
+                raise Failed("too_large", f"{key!r} has {size} bytes; raise spec.max_bytes above {max_bytes}")
+            return bytes(await found.bytes_async())
+        except (obstore.exceptions.BaseError, OSError, ValueError) as problem:
+            raise _failed(problem, key) from None
+
+    async def put(self, key: str, raw: bytes, mode: Mode) -> str | None:
+        """Keep bytes under a key."""
+        obstore = _obstore()
+        how = "create" if mode == "create" else "overwrite"
+        try:
+            kept = await obstore.put_async(self.store, self._key(key), raw, mode=how)
+        except (obstore.exceptions.BaseError, OSError, ValueError) as problem:
+            raise _failed(problem, key) from None
+        tag: str | None = kept["e_tag"]
+        return tag
+
+    async def list(self, prefix: str | None, limit: int) -> list[dict[str, Value]]:
+        """The objects under a prefix, in the order of their keys."""
+        obstore = _obstore()
+        entries: list[dict[str, Value]] = []
+        try:
+            async for batch in obstore.list(self.store, prefix, chunk_size=min(limit, 1000)):
+                entries.extend(_entry(meta) for meta in batch)
+                if self.check is None and len(entries) >= limit:  # a folder has no order of its own
+                    break
+        except (obstore.exceptions.BaseError, OSError, ValueError) as problem:
+            raise _failed(problem, prefix or "") from None
+        return sorted(entries, key=lambda entry: str(entry["key"]))[:limit]
+
+    async def delete(self, key: str) -> None:
+        """Remove an object."""
+        obstore = _obstore()
+        try:
+            await obstore.delete_async(self.store, self._key(key))
+        except (obstore.exceptions.BaseError, OSError, ValueError) as problem:
+            raise _failed(problem, key) from None
+
+
+def _entry(meta: dict[str, Any]) -> dict[str, Value]:
+    modified = meta["last_modified"].isoformat()
+    return {"key": meta["path"], "bytes": meta["size"], "modified": modified, "etag": meta["e_tag"]}
+
+
+def _first_line(problem: BaseException) -> str:
+    return str(problem).partition("\n")[0]
+
+
+def _failed(problem: BaseException, key: str) -> Failed:
+    errors = _obstore().exceptions
+    what = _first_line(problem)
+    if isinstance(problem, FileNotFoundError | errors.NotFoundError):
+        return Failed("not_found", f"there is no object {key!r}")
+    if isinstance(problem, errors.AlreadyExistsError | FileExistsError):
+        return Failed("exists", f"the object {key!r} is there already")
+    if isinstance(problem, errors.PermissionDeniedError | errors.UnauthenticatedError | PermissionError):
+        return Failed("auth", f"access to {key!r} was refused: {what}")
+    if isinstance(problem, ValueError):
+        return Failed("input", f"{key!r} cannot be used as a key: {what}")
+    retryable = isinstance(problem, errors.GenericError)
+    return Failed("object", f"{key!r}: {what}", code=type(problem).__name__, retryable=retryable)
