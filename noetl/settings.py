@@ -231,3 +231,8 @@ def _default_home() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("noetl"))
+
+
+def environment(name: str) -> str | None:
+    """A variable of the process's environment, for secrets that a playbook's keychain names."""
+    return os.environ.get(name)

@@ -1,0 +1,1 @@
+"""Where secrets come from: the environment, files, and credentials sealed in the store."""

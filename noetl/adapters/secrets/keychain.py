@@ -1,0 +1,133 @@
+"""Keychain entries become secret material: a mapping with `value`, or the fields of the entry's kind.
+
+An entry's fields may be literal, or name where they come from: {env}, {path} or {credential}.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from noetl.adapters.secrets.sealed import Sealer
+from noetl.dsl.model import Secret
+from noetl.errors import NotFound
+from noetl.ports.store import Store
+
+Material = dict[str, Any]
+Resolve = Callable[["Keychain", Secret], Awaitable[Material]]
+# The field that a whole-entry source (`env`, `path` or `credential` beside the kind) stands for.
+MAIN_FIELD = {"bearer": "token", "basic": "password", "api_key": "key", "postgres_credential": "password"}
+
+
+class Keychain:
+    """Resolves entries with the environment, files and stored credentials of this process."""
+
+    def __init__(
+        self, store: Store, sealer: Callable[[], Sealer], environ: Callable[[str], str | None], folder: Path
+    ) -> None:
+        self._store, self._sealer, self._environ, self._folder = store, sealer, environ, folder
+
+    async def material(self, entries: tuple[Secret, ...], name: str) -> Material:
+        """The material of a keychain entry, or of a stored credential when no entry has the name."""
+        entry = next((entry for entry in entries if entry.name == name), None)
+        if entry is None:
+            return await self.credential(name)
+        resolve = RESOLVERS.get(entry.kind)
+        if resolve is None:
+            raise NotFound(f"keychain entry {name!r}: kind {entry.kind!r} has no provider here")
+        return await resolve(self, entry)
+
+    async def credential(self, name: str) -> Material:
+        """A stored credential, opened."""
+        sealed = await self._store.secret(name)
+        return await asyncio.to_thread(lambda: self._sealer().open(name, sealed))
+
+    async def check(self, entries: tuple[Secret, ...]) -> dict[str, str]:
+        """Entries that cannot be had, and why."""
+        missing = {}
+        for entry in entries:
+            try:
+                await self.material(entries, entry.name)
+            except NotFound as error:
+                missing[entry.name] = error.message
+        return missing
+
+    async def text(self, source: Mapping[str, Any], what: str) -> str:
+        """The text that a source names: an environment variable, a file, or a credential's value."""
+        if "env" in source:
+            value = self._environ(str(source["env"]))
+            if value is None:
+                raise NotFound(f"{what}: the environment variable {source['env']} is not set")
+            return value
+        if "path" in source:
+            return await self._file(str(source["path"]), what)
+        if "credential" in source:
+            material = await self.credential(str(source["credential"]))
+            return str(material.get("value", ""))
+        raise NotFound(f"{what}: it names no source (env, path or credential)")
+
+    async def _file(self, path: str, what: str) -> str:
+        try:
+            text = await asyncio.to_thread((self._folder / Path(path).expanduser()).read_text)
+        except (OSError, UnicodeDecodeError) as error:
+            raise NotFound(f"{what}: the file {path} cannot be read: {error}") from None
+        return text.rstrip("\n")
+
+    async def field(self, value: Any, what: str) -> Any:
+        """A field of an entry: itself, or what its source names."""
+        return await self.text(value, what) if isinstance(value, Mapping) else value
+
+
+def _what(entry: Secret) -> str:
+    return f"keychain entry {entry.name!r}"
+
+
+async def _single(keychain: Keychain, entry: Secret) -> Material:
+    return {"value": await keychain.text(entry.source, _what(entry))}
+
+
+async def _static(keychain: Keychain, entry: Secret) -> Material:
+    return {key: value for key, value in entry.source.items() if key != "desc"}
+
+
+async def _stored(keychain: Keychain, entry: Secret) -> Material:
+    return await keychain.credential(str(entry.source["credential"]))
+
+
+async def _managed(keychain: Keychain, entry: Secret) -> Material:
+    provider = entry.source.get("provider", "env")
+    if provider not in ("env", "file"):
+        raise NotFound(f"{_what(entry)}: provider {provider!r} is not installed here")
+    source = {key: entry.source[key] for key in ("env", "path") if key in entry.source}
+    return {"value": await keychain.text(source or {"env": entry.name.upper()}, _what(entry))}
+
+
+async def _structured(keychain: Keychain, entry: Secret) -> Material:
+    """Fields one by one; a source beside the kind fills the entry's main field."""
+    source = dict(entry.source)
+    whole = {key: source.pop(key) for key in ("env", "path") if key in source}
+    material: Material = {"kind": entry.kind}
+    if "credential" in source:
+        material |= await keychain.credential(str(source.pop("credential")))
+    for key, value in source.items():
+        if key != "desc":
+            material[key] = await keychain.field(value, f"{_what(entry)} field {key!r}")
+    if whole:
+        material[MAIN_FIELD[entry.kind]] = await keychain.text(whole, _what(entry))
+    main = MAIN_FIELD[entry.kind]
+    if main in material:
+        material.setdefault("value", material[main])
+    return material
+
+
+RESOLVERS: dict[str, Resolve] = {
+    "env": _single,
+    "file": _single,
+    "static": _static,
+    "credential": _stored,
+    "secret_manager": _managed,
+    "postgres_credential": _structured,
+    "bearer": _structured,
+    "basic": _structured,
+    "api_key": _structured,
+}

@@ -1,0 +1,156 @@
+"""Playbooks by content, path and file: read, checked and compiled once, ready to run.
+
+A path is looked for in the catalog, then among the files of the project; a child may also be named by a file
+beside the calling one.
+"""
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+from noetl.core.message import Start, StartChild
+from noetl.core.output import problem
+from noetl.core.patch import deep_merge
+from noetl.core.program import Program, compile_program
+from noetl.dsl.kind import Kinds
+from noetl.dsl.load import Loaded, load
+from noetl.dsl.tree import plain
+from noetl.errors import NotFound, PlaybookError
+from noetl.ports.store import PlaybookText, Store
+
+PROGRAMS_KEPT = 256
+PLAYBOOK_FILES = ("*.yaml", "*.yml")
+
+
+def digest_of(text: str) -> str:
+    """The content hash of a playbook's text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Catalog:
+    """Every playbook this process can run."""
+
+    def __init__(self, store: Store, kinds: Kinds, engine: str, project: Path | None = None) -> None:
+        self.store, self.kinds, self.engine, self.project = store, kinds, engine, project
+        self._programs: OrderedDict[str, Program] = OrderedDict()
+
+    def load(self, text: str) -> Loaded:
+        """Read a playbook's text; raises PlaybookError with every finding when it may not run."""
+        loaded = load(text, kinds=self.kinds)
+        if not loaded.ok:
+            raise PlaybookError(loaded.diagnostics)
+        return loaded
+
+    async def register(self, text: str, file: str | None = None) -> tuple[PlaybookText, Program]:
+        """Check, compile and keep a playbook."""
+        digest = digest_of(text)
+        program = self._programs.get(digest)
+        if program is None:
+            loaded = self.load(text)
+            assert loaded.playbook is not None
+            program = self._keep(compile_program(loaded.playbook, self.kinds, digest))
+        return await self.store.register(program.path, digest, text, file), program
+
+    def _keep(self, program: Program) -> Program:
+        self._programs[program.hash] = program
+        if len(self._programs) > PROGRAMS_KEPT:
+            self._programs.popitem(last=False)
+        return program
+
+    async def program(self, digest: str) -> Program:
+        """The program of a playbook's content."""
+        known = self._programs.get(digest)
+        if known is not None:
+            return known
+        entry = await self.store.playbook(digest=digest)
+        loaded = self.load(entry.text)
+        assert loaded.playbook is not None
+        return self._keep(compile_program(loaded.playbook, self.kinds, digest))
+
+    def compiled(self, digest: str) -> Program:
+        """A program that is in memory already, as that of a running execution is."""
+        return self._programs[digest]
+
+    async def find(self, path: str, version: int | None = None) -> PlaybookText:
+        """A playbook by its path: the catalog's, or a file of the project."""
+        try:
+            return await self.store.playbook(path=path, version=version)
+        except NotFound:
+            file = await asyncio.to_thread(self._project_file, path) if version is None else None
+            if file is None:
+                raise
+        entry, _ = await self.register(await asyncio.to_thread(file.read_text), str(file))
+        return entry
+
+    def _project_file(self, path: str) -> Path | None:
+        """The file of the project that says it has a path."""
+        if self.project is None:
+            return None
+        for pattern in PLAYBOOK_FILES:
+            for file in sorted(self.project.rglob(pattern)):
+                if ".noetl" not in file.parts and _says(file, path):
+                    return file
+        return None
+
+    async def request(
+        self, entry: PlaybookText, program: Program, payload: dict[str, Any] | None, **more: Any
+    ) -> Start:
+        """The request to run a playbook with a payload merged over its workload."""
+        merged = deep_merge(plain(program.playbook.workload), payload or {})
+        return Start(
+            path=entry.path,
+            version=entry.version,
+            hash=entry.hash,
+            engine=self.engine,
+            payload=payload,
+            workload=merged,
+            problem=self._missing_kinds(program),
+            **more,
+        )
+
+    def _missing_kinds(self, program: Program) -> dict[str, Any] | None:
+        missing = [kind for kind in program.playbook.executor.requires_tools if kind not in self.kinds]
+        if not missing:
+            return None
+        return problem("requires", f"executor.requires names kinds that are not installed: {', '.join(missing)}")
+
+    async def child(self, execution_id: str, call: StartChild, caller: str) -> Start:
+        """The request for a child execution; its `problem` says why it cannot run."""
+        try:
+            entry = await self._child_entry(call, caller)
+            program = await self.program(entry.hash)
+        except NotFound as error:
+            return self._refused(call, problem("not_found", error.message))
+        except PlaybookError as error:
+            found = [item.message for item in error.diagnostics if item.severity == "error"]
+            return self._refused(call, problem("rejected", f"{call.path}: {'; '.join(found[:3])}"))
+        return await self.request(entry, program, call.payload, parent=call.parent, by="parent")
+
+    def _refused(self, call: StartChild, error: dict[str, Any]) -> Start:
+        return Start(call.path, "", self.engine, payload=call.payload, problem=error, parent=call.parent, by="parent")
+
+    async def _child_entry(self, call: StartChild, caller: str) -> PlaybookText:
+        beside = await self._beside(call.path, caller)
+        if beside is not None:
+            entry, _ = await self.register(await asyncio.to_thread(beside.read_text), str(beside))
+            return entry
+        return await self.find(call.path, call.version)
+
+    async def _beside(self, path: str, caller: str) -> Path | None:
+        if not path.endswith((".yaml", ".yml")):
+            return None
+        origin = (await self.store.playbook(digest=caller)).file
+        folder = Path(origin).parent if origin else self.project or Path.cwd()
+        file = (folder / path).resolve()
+        return file if file.is_file() else None
+
+
+def _says(file: Path, path: str) -> bool:
+    """Whether a file is a playbook with a path, without reading it whole when it is not."""
+    try:
+        text = file.read_text()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return path in text and "noetl.io/" in text and f"path: {path}" in text.replace('"', "").replace("'", "")

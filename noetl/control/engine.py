@@ -1,0 +1,378 @@
+"""Load, fold, decide, commit, dispatch: one mailbox per execution, one owner per mailbox.
+
+All that is decided is decided by the core. What is here waits, writes and sends, in this order: payloads,
+then the commit, then the commands. When a commit fails, the execution is dropped from memory and loaded again.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from noetl.control.live import Live
+from noetl.control.rows import encode_row, events_of, summary_of
+from noetl.core.decide import decide
+from noetl.core.draft import stored_refs
+from noetl.core.event import Event
+from noetl.core.fold import fold
+from noetl.core.message import (
+    Answer,
+    ChildEnded,
+    Command,
+    Control,
+    ControlChild,
+    Decision,
+    Deliver,
+    Dispatch,
+    Message,
+    Recall,
+    Report,
+    Start,
+    StartChild,
+    TellParent,
+    Tick,
+)
+from noetl.core.operate import next_due
+from noetl.core.order import build_order
+from noetl.core.output import is_reference
+from noetl.core.program import Program
+from noetl.core.state import State, canonical, restore
+from noetl.core.synthesize import with_fragments
+from noetl.errors import Conflict, NoetlError, NotFound
+from noetl.ports.control import Dispatch as Workers
+from noetl.ports.results import Results
+from noetl.ports.store import Append, Row, Store
+
+SNAPSHOT_EVENTS = 5_000
+Listener = Callable[[str, int, list[Event]], None]
+
+
+class Programs(Protocol):
+    """Where compiled playbooks come from."""
+
+    async def program(self, digest: str) -> Program:
+        """The program of a playbook's content; raises NotFound."""
+        ...
+
+    async def child(self, execution_id: str, call: StartChild, caller: str) -> Start:
+        """The request for a child execution, resolved; its `problem` says why it cannot run."""
+        ...
+
+
+class Payloads(Protocol):
+    """Reads payloads as values."""
+
+    async def get(self, ref: dict[str, Any]) -> Any:
+        """The payload of a reference; raises NotFound."""
+        ...
+
+
+def now_ms() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+class Engine:
+    """Runs the executions this process owns."""
+
+    def __init__(self, store: Store, results: Results, payloads: Payloads, programs: Programs, owner: str) -> None:
+        self.store, self.results, self.payloads, self.programs = store, results, payloads, programs
+        self.owner = owner
+        self.workers: Workers | None = None
+        self.listeners: list[Listener] = []
+        self.lease_ms = 30_000
+        self._live: dict[str, Live] = {}
+        self._loading: dict[str, asyncio.Task[Live]] = {}
+        self._background: set[asyncio.Task[Any]] = set()
+
+    # Messages in
+
+    async def start(self, execution_id: str, message: Start, request: str | None = None) -> Answer:
+        """Begin an execution; the request and its first decision are one commit."""
+        program = None if message.problem else await self.programs.program(message.hash)
+        live = Live(State(execution_id), program, b"", request=request)
+        self._live[execution_id] = live
+        return await self._submit(live, message)
+
+    async def report(self, execution_id: str, report: Report) -> Answer:
+        """A worker's report; a batch that was already accepted is answered as it was."""
+        try:
+            live = await self.load(execution_id)
+        except NotFound:
+            return Answer(False, "there is no such execution")
+        answer = await self._submit(live, report)
+        if not answer.accepted and await self.store.answered(execution_id, report.batch_id):
+            return Answer(seq=live.state.seq)
+        return answer
+
+    async def send(self, execution_id: str, message: Message) -> Answer:
+        """Any other message."""
+        return await self._submit(await self.load(execution_id), message)
+
+    async def _submit(self, live: Live, message: Message) -> Answer:
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        live.mailbox.append((message, future))
+        self._pump(live)
+        return await future
+
+    def _post(self, live: Live, message: Message) -> None:
+        live.mailbox.append((message, None))
+        self._pump(live)
+
+    def _pump(self, live: Live) -> None:
+        if live.pump is None or live.pump.done():
+            live.pump = asyncio.create_task(self._drain(live))
+
+    # Decisions
+
+    async def _drain(self, live: Live) -> None:
+        """Decide on everything in the mailbox; messages that arrive together are committed together."""
+        while live.mailbox:
+            waiting: list[tuple[asyncio.Future[Answer] | None, Answer]] = []
+            decisions: list[Decision] = []
+            rows: list[Row] = []
+            before = live.state.seq
+            try:
+                while live.mailbox:
+                    message, future = live.mailbox.popleft()
+                    decision = await self._decide(live, message)
+                    waiting.append((future, decision.answer))
+                    decisions.append(decision)
+                    if decision.events:
+                        rows.append(self._row(live, message, decision))
+                await self._commit(live, before, rows, decisions)
+            except NoetlError as error:
+                self._break(live, error, [future for future, _ in waiting])
+                return
+            for future, answer in waiting:
+                if future is not None and not future.done():
+                    future.set_result(answer)
+            for decision in decisions:
+                for command in decision.commands:
+                    self._carry_out(live, command)
+            self._after(live)
+
+    async def _decide(self, live: Live, message: Message) -> Decision:
+        await self._hydrate(live, message)
+        decision = decide(live.state, message, now_ms(), live.program, hydrated=live.hydrated)
+        if live.state.fragments and live.program is not None:
+            live.program = with_fragments(live.program, live.state.fragments)
+        return decision
+
+    async def _hydrate(self, live: Live, message: Message) -> None:
+        """Have the payloads at hand that the step's own templates read."""
+        if not isinstance(message, Report) or live.program is None:
+            return
+        for event in message.events:
+            output = (event.data or {}).get("output") if event.name in ("step.done", "step.failed") else None
+            if output is None or output.get("data") is not None or not is_reference(output.get("ref")):
+                continue
+            step = live.program.steps[live.state.runs[event.run].step] if event.run in live.state.runs else None
+            limit = live.program.limits["max_hydrate_bytes"]
+            if step and step.boundary.reads("output", "data") and output["ref"]["meta"].get("bytes", 0) <= limit:
+                await self._have(live, output["ref"])
+
+    async def _have(self, live: Live, ref: dict[str, Any]) -> None:
+        key = ref["locator"].get("key")
+        if ref["locator"].get("store") == "results" and key not in live.hydrated:
+            live.hydrated[key] = await self.payloads.get(ref)
+
+    def _row(self, live: Live, message: Message, decision: Decision) -> Row:
+        row = encode_row(live.state.seq, live.head, message, decision.events, now_ms())
+        live.head = row.hash
+        live.since_snapshot += len(decision.events)
+        return row
+
+    async def _commit(self, live: Live, before: int, rows: list[Row], decisions: list[Decision]) -> None:
+        if not rows:
+            return
+        for decision in decisions:
+            for payload in decision.payloads:
+                await self.results.write(payload)
+        due = next_due(live.state)
+        shown = (live.state.status, due)
+        summary = summary_of(live.state, due, live.request) if shown != live.shown or live.state.ended else None
+        snapshot = None
+        if live.since_snapshot >= SNAPSHOT_EVENTS and not live.state.ended:
+            snapshot, live.since_snapshot = canonical(live.state), 0
+        claim = (self.owner, self.lease_ms) if before == 0 else None
+        await self.store.commit(Append(live.state.execution_id, before, rows, summary, snapshot, claim))
+        live.shown = shown
+        seq = before
+        for decision in decisions:
+            for listener in self.listeners:
+                listener(live.state.execution_id, seq + 1, decision.events)
+            seq += len(decision.events)
+
+    def _break(self, live: Live, error: NoetlError, waiting: list[asyncio.Future[Answer] | None]) -> None:
+        """The commit failed: forget what is in memory; whoever asked is told, and the log decides."""
+        self._live.pop(live.state.execution_id, None)
+        live.broken = error
+        if live.timer is not None:
+            live.timer.cancel()
+        for future in [*waiting, *(future for _, future in live.mailbox)]:
+            if future is not None and not future.done():
+                future.set_exception(error)
+        live.mailbox.clear()
+        live.ended.set()
+
+    def _after(self, live: Live) -> None:
+        if live.state.ended:
+            if live.timer is not None:
+                live.timer.cancel()
+            self._live.pop(live.state.execution_id, None)
+            live.ended.set()
+            return
+        due = next_due(live.state)
+        if due != live.due_at:
+            live.due_at = due
+            if live.timer is not None:
+                live.timer.cancel()
+                live.timer = None
+            if due is not None:
+                wait = max(0.0, (due - now_ms()) / 1000)
+                live.timer = asyncio.get_running_loop().call_later(wait, self._ring, live)
+
+    def _ring(self, live: Live) -> None:
+        live.timer, live.due_at = None, None
+        self._post(live, Tick())
+
+    # Commands out
+
+    def _carry_out(self, live: Live, command: Command) -> None:
+        assert self.workers is not None
+        execution_id = live.state.execution_id
+        match command:
+            case Dispatch(lease=lease):
+                found = live.state.leases.get(lease)
+                if found is not None and live.program is not None:
+                    self.workers.offer(build_order(live.state, live.program, found, live.hydrated))
+            case Recall(lease=lease, give_back=give_back):
+                self.workers.recall(execution_id, lease, give_back)
+            case Deliver(lease=lease, address=address, output=output):
+                self.workers.deliver(execution_id, lease, address, output)
+            case StartChild():
+                self._spawn(self._start_child(live, command))
+            case ControlChild(execution_id=child, what=what, why=why):
+                self._spawn(self._tell(child, Control(what, by="parent", why=why)))
+            case TellParent(execution_id=parent, ended=ended):
+                self._spawn(self._tell(parent, ended))
+
+    async def _start_child(self, live: Live, command: StartChild) -> None:
+        try:
+            await self.store.summary(command.execution_id)
+        except NotFound:
+            start = await self.programs.child(live.state.execution_id, command, live.state.hash)
+            await self.start(command.execution_id, start)
+        else:
+            await self._attach(command.execution_id, live.state.execution_id)
+
+    async def _attach(self, child: str, parent: str) -> None:
+        """The child is there already, from before a crash: run it on, or pass on how it ended."""
+        summary = await self.store.summary(child)
+        if summary.ended_at is None:
+            await self.resume(child)
+            return
+        ended = msgspec.json.decode(summary.result or b"{}")
+        await self._tell(parent, ChildEnded(child, summary.status, ended.get("output"), ended.get("error")))
+
+    async def _tell(self, execution_id: str, message: Message) -> None:
+        try:
+            await self.send(execution_id, message)
+        except (NotFound, Conflict):
+            return  # it is over, and so has no use for what it would have been told
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._reap)
+
+    def _reap(self, task: asyncio.Task[Any]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self.failed = task.exception()
+
+    failed: BaseException | None = None  # of work nobody waits for; the process edge reports it
+
+    # Loading
+
+    async def load(self, execution_id: str) -> Live:
+        """The execution in memory, folded from its log when it is not there; raises NotFound, Conflict."""
+        live = self._live.get(execution_id)
+        if live is not None:
+            return live
+        loading = self._loading.get(execution_id)
+        if loading is None:
+            loading = asyncio.create_task(self._load(execution_id))
+            self._loading[execution_id] = loading
+            loading.add_done_callback(lambda _: self._loading.pop(execution_id, None))
+        return await asyncio.shield(loading)
+
+    async def _load(self, execution_id: str) -> Live:
+        summary = await self.store.summary(execution_id)
+        if summary.ended_at is not None:
+            raise Conflict(f"execution {execution_id} is already {summary.status}")
+        if not await self.store.claim(execution_id, self.owner, self.lease_ms):
+            raise Conflict(f"execution {execution_id} is run by another process")
+        log = await self.store.log(execution_id)
+        state = restore(log.snapshot) if log.snapshot else State(execution_id)
+        for row in log.rows:
+            fold(state, events_of(row))
+        program = await self.programs.program(state.hash) if state.hash else None
+        if program is not None:
+            program = with_fragments(program, state.fragments)
+        live = Live(state, program, log.rows[-1].hash if log.rows else b"", request=summary.request)
+        for ref in stored_refs(msgspec.to_builtins(state)):
+            await self._have(live, ref)
+        self._live[execution_id] = live
+        self._after(live)
+        return live
+
+    async def resume(self, execution_id: str) -> Live:
+        """Take over an execution whose process is gone, or go on with one that is paused."""
+        live = await self.load(execution_id)
+        for child, waits in list(live.state.children.items()):
+            run_id, _, address = waits.partition(" ")
+            parked = live.state.runs[run_id].parked[address]
+            call = parked.call or {}
+            parent = {"execution_id": execution_id, "run": run_id, "at": address, "waits": True}
+            command = StartChild(child, call.get("path", ""), call.get("version"), call.get("input"), parent)
+            self._spawn(self._start_child(live, command))
+        if live.state.status == "paused":
+            await self._submit(live, Control("resume"))
+        else:
+            await self._submit(live, Control("recover"))
+        return live
+
+    async def until_ended(self, execution_id: str) -> None:
+        """Wait until an execution that runs here is over or was dropped."""
+        live = self._live.get(execution_id)
+        if live is None:
+            return
+        await live.ended.wait()
+        if live.broken is not None:
+            raise live.broken
+
+    def program_of(self, execution_id: str) -> Program | None:
+        """The program of an execution that runs here."""
+        live = self._live.get(execution_id)
+        return live.program if live else None
+
+    def live_state(self, execution_id: str) -> State | None:
+        """The state of an execution that runs here."""
+        live = self._live.get(execution_id)
+        return live.state if live else None
+
+    async def close(self) -> None:
+        """Let go of every execution; what is committed stays as it is."""
+        for live in list(self._live.values()):
+            if live.timer is not None:
+                live.timer.cancel()
+            await self.store.release(live.state.execution_id, self.owner)
+        for task in list(self._background):
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+
+

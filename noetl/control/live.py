@@ -1,0 +1,29 @@
+"""An execution in memory: its state, program and mailbox. Can be dropped at any time and loaded again."""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.message import Answer, Message
+from noetl.core.program import Program
+from noetl.core.state import State
+
+
+@dataclass(slots=True)
+class Live:
+    """One execution that this process owns."""
+
+    state: State
+    program: Program | None
+    head: bytes  # the last link of the hash chain
+    hydrated: dict[str, Any] = field(default_factory=dict)
+    mailbox: deque[tuple[Message, asyncio.Future[Answer] | None]] = field(default_factory=deque)
+    pump: asyncio.Task[None] | None = None
+    timer: asyncio.TimerHandle | None = None
+    due_at: int | None = None
+    shown: tuple[str, int | None] = ("", None)  # status and due time as the store has them
+    since_snapshot: int = 0
+    request: str | None = None
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    broken: BaseException | None = None

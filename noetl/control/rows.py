@@ -1,0 +1,87 @@
+"""How decisions rest: one row per decided message, and the projection that lists show."""
+
+from typing import Any
+
+import msgspec
+
+from noetl.core.event import Event
+from noetl.core.message import Message, Report
+from noetl.core.state import State
+from noetl.ports.store import Row, Summary, chained
+
+_ENCODER = msgspec.json.Encoder()
+_EVENTS = msgspec.json.Decoder(list[Event])
+_MESSAGES = msgspec.json.Decoder(Message)
+
+
+def encode_row(last: int, head: bytes, message: Message, events: list[Event], now: int) -> Row:
+    """The row of a decision whose events end at sequence number `last`."""
+    body = _ENCODER.encode(events)
+    batch = None
+    if isinstance(message, Report):
+        batch = message.batch_id
+        message = msgspec.structs.replace(message, events=[], frames={})
+    return Row(last - len(events) + 1, last, now, _ENCODER.encode(message), body, chained(head, body), batch)
+
+
+def events_of(row: Row) -> list[Event]:
+    """The events of a row."""
+    return _EVENTS.decode(row.body)
+
+
+def message_of(row: Row) -> Message:
+    """The message of a row, without the events of a report."""
+    return _MESSAGES.decode(row.cause)
+
+
+def summary_of(state: State, due: int | None, request: str | None) -> Summary:
+    """The projection of a state."""
+    return Summary(
+        execution_id=state.execution_id,
+        status=state.status,
+        path=state.path,
+        version=state.version,
+        hash=state.hash,
+        requested_at=state.requested_at,
+        started_at=state.started_at,
+        ended_at=state.ended_at,
+        due_at=due,
+        parent=(state.parent or {}).get("execution_id"),
+        retry_of=state.retry_of,
+        idempotency_key=state.idempotency_key,
+        request=request,
+        result=_ENCODER.encode(shown(state)) if state.ended else None,
+    )
+
+
+def shown(state: State) -> dict[str, Any]:
+    """An execution as `noetl run --json` and the API show it."""
+    counts = {
+        "events": state.seq,
+        "steps": sum(step.runs for step in state.steps.values()),
+        "tasks": state.tasks,
+        "iterations": state.iterations,
+    }
+    end = state.ended_at or state.requested_at
+    return {
+        "execution_id": state.execution_id,
+        "status": state.status,
+        "playbook": {"path": state.path, "version": state.version, "hash": state.hash},
+        "output": state.output,
+        "error": shown_error(state.error),
+        "failures": state.failures,
+        "ctx": state.ctx,
+        "steps": {name: {"runs": step.runs, "status": step.status} for name, step in state.steps.items()},
+        "counts": counts,
+        "duration_ms": end - state.requested_at,
+        "parent": state.parent,
+        "retry_of": state.retry_of,
+    }
+
+
+def shown_error(error: dict[str, Any] | None) -> dict[str, Any] | None:
+    """An error with every field of the contract."""
+    if error is None:
+        return None
+    fields = ("kind", "message", "step", "task", "iteration", "attempt", "details")
+    return {**{field: error.get(field) for field in fields}, **error}

@@ -1,0 +1,23 @@
+"""The end of a workbook block: its own `set` and `output`, rendered at its call boundary."""
+
+from noetl.core.frame import Frame
+from noetl.core.judge import TemplateJudge, Unjudged
+from noetl.core.output import failed, problem
+from noetl.core.pipeline import Ended
+from noetl.core.program import BlockProgram
+from noetl.dsl.template import TemplateError
+
+
+def block_boundary(block: BlockProgram, frame: Frame, ended: Ended) -> Ended:
+    """Render a block's `output` and `set` when it ended well."""
+    frame.output = ended.output
+    try:
+        if block.output is not None:
+            data = block.output.render(frame.scope("").bind(block.output.names))
+            frame.output = {**ended.output, "data": data}
+        if block.set:
+            frame.write(TemplateJudge().writes(("task", block.name), block.set, frame.scope("")).pairs)
+    except (TemplateError, Unjudged) as error:
+        wrong = problem("template", f"workbook block {block.name!r}: {error.message}")
+        return Ended(False, failed(wrong), wrong)
+    return Ended(True, frame.output)

@@ -1,0 +1,57 @@
+"""The one door of the core: a state and a message give a decision. A table from message to handler.
+
+The draft folds as it goes, so the state that comes in is the state after the decision when it returns.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from noetl.core import message as messages
+from noetl.core import operate, park, report, start
+from noetl.core.draft import Draft
+from noetl.core.judge import Judge, TemplateJudge
+from noetl.core.message import Answer, Decision, Message
+from noetl.core.program import Program
+from noetl.core.state import State
+from noetl.core.token import settle
+
+Handler = Callable[[Draft, Any], Answer]
+LIVE = TemplateJudge()
+
+
+def decide(
+    state: State,
+    message: Message,
+    now: int,
+    program: Program | None,
+    judge: Judge = LIVE,
+    hydrated: Mapping[str, Any] | None = None,
+) -> Decision:
+    """What follows from a message. `now` is milliseconds since the epoch; the state is changed in place."""
+    draft = Draft(state, program, judge, now, {} if hydrated is None else hydrated)
+    answer = HANDLERS[type(message)](draft, message)
+    answer.seq = state.seq
+    return Decision(draft.events, draft.commands, draft.payloads, answer)
+
+
+def _report(draft: Draft, message: messages.Report) -> Answer:
+    answer = report.report(draft, message)
+    if answer.accepted:
+        settle(draft)
+    return answer
+
+
+def _child_ended(draft: Draft, message: messages.ChildEnded) -> Answer:
+    park.child_ended(draft, message)
+    settle(draft)
+    return Answer(seq=draft.state.seq)
+
+
+HANDLERS: Mapping[type, Handler] = {
+    messages.Start: start.start,
+    messages.Report: _report,
+    messages.Control: operate.control,
+    messages.Expire: operate.expire,
+    messages.Tick: operate.tick,
+    messages.ChildEnded: _child_ended,
+}

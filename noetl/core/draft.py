@@ -1,0 +1,99 @@
+"""A decision in the making: the state so far, and the events, payloads and commands it has led to.
+
+Each emitted event is folded at once, so later parts of one decision see the earlier ones. A draft is thrown
+away, with its state, when its commit fails.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from noetl.core import fold, message
+from noetl.core.event import Event
+from noetl.core.judge import Judge
+from noetl.core.output import STORED, externalise, size_of
+from noetl.core.program import Program, StepProgram
+from noetl.core.state import State
+from noetl.errors import InvariantViolation
+
+class Draft:
+    """What a decision works on."""
+
+    __slots__ = ("commands", "events", "hydrated", "judge", "now", "payloads", "program", "state", "steps")
+
+    def __init__(
+        self,
+        state: State,
+        program: Program | None,
+        judge: Judge,
+        now: int,
+        hydrated: Mapping[str, Any],
+    ) -> None:
+        self.state, self.judge, self.now = state, judge, now
+        self.hydrated = dict(hydrated)
+        self.program: Program = program  # type: ignore[assignment] # absent only for a refused start
+        self.steps: Mapping[str, StepProgram] = program.steps if program else {}
+        self.events: list[Event] = []
+        self.commands: list[message.Command] = []
+        self.payloads: list[message.Payload] = []
+
+    def emit(self, name: str, run: str | None = None, at: str | None = None, **data: Any) -> None:
+        """Record an event of the server and fold it."""
+        event = Event(name, self.now, "s", run, at, None, None, None, data or None)
+        self.events.append(event)
+        fold.evolve(self.state, event)
+
+    def emit_as(self, by: str, name: str, run: str, **data: Any) -> None:
+        """Record an event that a worker's report led to, under its name."""
+        event = Event(name, self.now, by, run, None, None, None, None, data)
+        self.events.append(event)
+        fold.evolve(self.state, event)
+
+    def accept(self, event: Event) -> None:
+        """Record an event as a worker reported it and fold it."""
+        self.events.append(event)
+        fold.evolve(self.state, event)
+
+    def command(self, command: message.Command) -> None:
+        """Ask for something to be done after the commit."""
+        self.commands.append(command)
+
+    def store(self, value: Any) -> Any:
+        """The value itself, or a marker for it when it is over the payload limit."""
+        if value is None or isinstance(value, bool | int | float) or size_of(value) <= self.limit("max_payload_bytes"):
+            return value
+        ref, payload = externalise(self.state.execution_id, value)
+        self.payloads.append(payload)
+        self.hydrated[payload.key] = value
+        return {STORED: ref}
+
+    def load(self, value: Any) -> Any:
+        """What a field holds, also when it rests in the result store."""
+        if isinstance(value, dict) and len(value) == 1 and STORED in value:
+            return self.hydrated[value[STORED]["locator"]["key"]]
+        return value
+
+    def limit(self, name: str) -> int:
+        """A limit of the execution."""
+        return int(self.program.limits[name])
+
+    def extend(self, program: Program) -> None:
+        """Go on with a program that has more steps."""
+        self.program, self.steps = program, program.steps
+
+    def step(self, name: str) -> StepProgram:
+        """The program of a step."""
+        try:
+            return self.steps[name]
+        except KeyError:
+            raise InvariantViolation(f"the program has no step {name!r}") from None
+
+
+def stored_refs(value: Any) -> list[dict[str, Any]]:
+    """References to the payloads that a state needs in memory before anything can be decided on it."""
+    if isinstance(value, dict):
+        if len(value) == 1 and STORED in value:
+            return [value[STORED]]
+        return [ref for item in value.values() for ref in stored_refs(item)]
+    if isinstance(value, list):
+        return [ref for item in value for ref in stored_refs(item)]
+    return []

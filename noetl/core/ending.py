@@ -1,0 +1,82 @@
+"""How an execution ends: when nothing is left to do, when it fails or is cancelled, and who is told.
+
+The end is decided with the event that caused it; nothing watches for it.
+"""
+
+from typing import Any
+
+from noetl.core.draft import Draft
+from noetl.core.message import ChildEnded, ControlChild, Recall, TellParent
+from noetl.core.output import failed, problem
+
+
+def complete(draft: Draft) -> None:
+    """End the workflow when no token is runnable, held or in flight."""
+    state = draft.state
+    if state.ended or state.tokens or state.runs:
+        return
+    if state.failing:
+        _finish(draft, "failed", state.error)
+    else:
+        _finish(draft, "completed", None)
+
+
+def abort(draft: Draft, error: dict[str, Any], status: str = "failed", why: str | None = None) -> None:
+    """End at once: tokens are discarded, runs and children cancelled, no arc evaluated."""
+    state = draft.state
+    if state.ended:
+        return
+    reason = why or ("execution failed" if status == "failed" else "cancelled")
+    for token in list(state.tokens.values()):
+        draft.emit("token.discarded", token=token.id, step=token.step, reason=reason)
+    for child in list(state.children):
+        draft.command(ControlChild(child, "cancel", reason))
+    for run in list(state.runs.values()):
+        cancel_run(draft, run.id, reason)
+    _finish(draft, status, error)
+
+
+def cancel_run(draft: Draft, run_id: str, why: str) -> None:
+    """End a run as cancelled and call its workers back."""
+    recall(draft, run_id, why)
+    error = problem("cancelled", f"cancelled: {why}")
+    run = draft.state.runs[run_id]
+    extra = {}
+    if run.loop is not None:
+        extra["loop"] = _counts_of(run.loop)
+    data: dict[str, Any] = {"error": error, "output": failed(error, **extra), "keep": False}
+    draft.emit("step.failed", run_id, **data)
+
+
+def _counts_of(loop: Any) -> dict[str, int]:
+    skipped = loop.total - loop.done - loop.failed
+    return {"total": loop.total, "done": loop.done, "failed": loop.failed, "skipped": skipped}
+
+
+def recall(draft: Draft, run_id: str, why: str) -> None:
+    """Tell every worker of a run to stop at once."""
+    for lease in draft.state.leases.values():
+        if lease.run == run_id and lease.out:
+            draft.command(Recall(lease.id, lease.epoch, lease.worker, why=why))
+
+
+def _finish(draft: Draft, status: str, error: dict[str, Any] | None) -> None:
+    state = draft.state
+    output = state.output if status == "completed" else None
+    counts = {"steps": sum(step.runs for step in state.steps.values()), "tasks": state.tasks}
+    counts["iterations"] = state.iterations
+    elapsed = draft.now - (state.started_at or draft.now)
+    data: dict[str, Any] = {"status": status, "output": output, "counts": counts, "duration_ms": elapsed}
+    if error is not None:
+        data["error"] = error
+    draft.emit("workflow.finished", **data)
+    draft.emit("playbook.processed", status=status, **({"error": error} if error else {}))
+    tell_parent(draft, status, output, error)
+
+
+def tell_parent(draft: Draft, status: str, output: Any, error: dict[str, Any] | None) -> None:
+    """Let the parent that waits for this execution know how it ended."""
+    parent = draft.state.parent
+    if parent and parent.get("waits"):
+        ended = ChildEnded(draft.state.execution_id, status, output, error)
+        draft.command(TellParent(parent["execution_id"], ended))

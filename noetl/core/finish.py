@@ -1,0 +1,152 @@
+"""The end of a step run: step output and set, the terminal event, the router, the tokens that follow.
+
+Order of effects: the run's own writes, the step's set, the guards of all arcs, the sets of the chosen arcs,
+the new tokens. An error in the step's set turns the terminal event into `step.failed`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from noetl.core import route, synthesize, view
+from noetl.core.draft import Draft
+from noetl.core.judge import Unjudged
+from noetl.core.output import externalise, failed, is_reference, problem, size_of
+from noetl.core.patch import apply
+from noetl.core.program import StepProgram
+from noetl.core.schemas import schema_problem
+from noetl.core.state import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended: the terminal event's name, the output envelope, and what it still writes."""
+
+    name: str
+    output: dict[str, Any]
+    writes: list[list[Any]] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+    by: str = "s"
+    routed: bool = True  # False: cancelled, nothing is evaluated
+
+    @classmethod
+    def failed(cls, error: Mapping[str, Any], **parts: Any) -> "Outcome":
+        """A run that ended in an error."""
+        return cls("step.failed", failed(error), **parts)
+
+
+def finish(draft: Draft, run: Run, outcome: Outcome) -> None:
+    """End a run and route on."""
+    publish(draft, run, outcome.writes)
+    step = draft.step(run.step)
+    outcome = replace(outcome, output=with_ref(draft, step, outcome.output))
+    written: list[list[Any]] = []
+    left_out: list[str] = []
+    if outcome.routed:
+        outcome, written, left_out = _boundary(draft, run, outcome)
+    fragment = synthesize.requested(draft, run, outcome) if step.synthesize and outcome.name == "step.done" else None
+    if isinstance(fragment, dict):
+        outcome, fragment = replace(outcome, name="step.failed", output=failed(fragment)), None
+    _record(draft, run, outcome, written, left_out)
+    publish(draft, run, written, origin="set")
+    if fragment is not None:
+        synthesize.extend(draft, run, fragment)
+    elif outcome.routed and not draft.state.ended:
+        route.route(draft, run, outcome.name, outcome.output)
+
+
+def publish(draft: Draft, run: Run, pairs: list[list[Any]], origin: str = "run", at: str | None = None) -> None:
+    """Make writes effective: ctx through `ctx.patched`, step in the run itself."""
+    patch = [[path[1:], draft.store(value)] for path, value in pairs if path[0] == "ctx"]
+    if patch:
+        draft.emit("ctx.patched", run.id, at, patch=patch, origin=origin)
+    own = [[path[1:], value] for path, value in pairs if path[0] == "step"]
+    if own:
+        run.step_scope = apply(run.step_scope, own)
+
+
+def _boundary(draft: Draft, run: Run, outcome: Outcome) -> tuple[Outcome, list[list[Any]], list[str]]:
+    """The step's `output`, its schema, and its `set`; any error of them is the run's."""
+    step = draft.step(run.step)
+    well = outcome.name != "step.failed"
+    try:
+        if well and step.output is not None:
+            scope = view.departure(draft, run, event_of(run, outcome), hydrated(draft, step.boundary, outcome.output))
+            data = draft.judge.value(("output", run.id), step.output, scope)
+            changed = {key: value for key, value in outcome.output.items() if key != "ref"}
+            outcome = replace(outcome, output=with_ref(draft, step, {**changed, "data": data}))
+        if well and (wrong := schema_problem(step.validate.get("output"), outcome.output.get("data"), "output")):
+            raise Unjudged("validation", f"output of step {run.step!r}: {wrong}")
+        if not step.set:
+            return outcome, [], []
+        scope = view.departure(draft, run, event_of(run, outcome), hydrated(draft, step.boundary, outcome.output))
+        written = draft.judge.writes(("set", run.id), step.set, scope, lenient=not well)
+    except Unjudged as error:
+        if not well:  # the first error is never replaced
+            return outcome, [], [".".join(write.path) for write in step.set]
+        return Outcome.failed(problem(error.kind, error.message), by=outcome.by), [], []
+    run.step_scope = apply(run.step_scope, [[path[1:], value] for path, value in written.pairs if path[0] == "step"])
+    return outcome, written.pairs, written.left_out
+
+
+def event_of(run: Run, outcome: Outcome) -> dict[str, Any]:
+    """The event as arcs see it."""
+    output = outcome.output
+    data = {"output": output, "error": output.get("error"), "loop": output.get("loop")}
+    return {"name": outcome.name, "step": run.step, "data": data}
+
+
+def hydrated(draft: Draft, mentions: Any, output: dict[str, Any]) -> dict[str, Any]:
+    """The output with its payload in place when it was put aside and these templates read it."""
+    ref = output.get("ref")
+    if output.get("data") is not None or not is_reference(ref) or not mentions.reads("output", "data"):
+        return output
+    if ref["locator"].get("store") != "results":
+        return output
+    if ref["meta"]["bytes"] > draft.limit("max_hydrate_bytes"):
+        size = ref["meta"]["bytes"]
+        raise Unjudged("limit", f"output.data has {size} bytes, more than limits.max_hydrate_bytes; use kind: resolve")
+    return {**output, "data": draft.hydrated[ref["locator"]["key"]]}
+
+
+def _record(draft: Draft, run: Run, outcome: Outcome, written: list[list[Any]], left_out: list[str]) -> None:
+    """The terminal event. Its own output is put aside when it is too large."""
+    step, program = draft.step(run.step), draft.program
+    result = outcome.name != "step.failed" and program.final_step in (None, run.step)
+    data: dict[str, Any] = {"output": _recorded_output(draft, outcome.output), **outcome.extra}
+    if outcome.name == "step.failed":
+        data["error"] = outcome.output.get("error")
+    if written:
+        data["set"] = [[path, draft.store(value)] for path, value in written]
+    if left_out:
+        data["left_out"] = left_out
+    if result:
+        data["result"] = True
+    if not step.read_later:
+        data["keep"] = False
+    if run.fragment:
+        data["fragment"] = run.fragment
+    draft.emit_as(outcome.by, outcome.name, run.id, **data)
+
+
+def with_ref(draft: Draft, step: StepProgram, output: dict[str, Any]) -> dict[str, Any]:
+    """The output with a reference beside its payload when the payload is large or someone reads the reference."""
+    value = output.get("data")
+    if "ref" in output or output["status"] != "ok" or not (step.wants_ref or _large(draft, value)):
+        return output
+    ref, payload = externalise(draft.state.execution_id, value)
+    draft.payloads.append(payload)
+    draft.hydrated[payload.key] = value
+    return {**output, "ref": ref}
+
+
+def _large(draft: Draft, value: Any) -> bool:
+    if value is None or isinstance(value, bool | int | float):
+        return False
+    return draft.program.reference_first or size_of(value) > draft.limit("max_payload_bytes")
+
+
+def _recorded_output(draft: Draft, output: dict[str, Any]) -> dict[str, Any]:
+    if "ref" in output and _large(draft, output.get("data")):
+        return {**output, "data": None}
+    return output

@@ -1,0 +1,403 @@
+"""The fold: one transition per event name. Only what happened changes the state, and only here.
+
+`evolve` works in place for speed and gives the state back. An event name without an entry is an error.
+Nothing here decides; a decision that is not in an event did not happen.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from noetl.core import patch
+from noetl.core.event import CATALOGUE, TERMINAL, Event, step_of
+from noetl.core.state import (
+    DONE,
+    FAILED,
+    PENDING,
+    RUNNING,
+    Fragment,
+    Lease,
+    LoopState,
+    Parked,
+    Run,
+    State,
+    StepCount,
+    Token,
+)
+from noetl.errors import InvariantViolation
+
+Transition = Callable[[State, Event, dict[str, Any]], None]
+_NOTHING: dict[str, Any] = {}
+
+
+def evolve(state: State, event: Event) -> State:
+    """The state after an event."""
+    transition = TRANSITIONS.get(event.name)
+    if transition is None:
+        if event.name not in CATALOGUE:
+            raise InvariantViolation(f"the log has an event called {event.name!r} that this engine does not know")
+    else:
+        transition(state, event, event.data or _NOTHING)
+    state.seq += 1
+    return state
+
+
+def fold(state: State, events: Iterable[Event]) -> State:
+    """The state after a run of events."""
+    for event in events:
+        evolve(state, event)
+    return state
+
+
+def _requested(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.path = data["path"]
+    state.version = data.get("version")
+    state.parent = data.get("parent")
+    state.idempotency_key = data.get("idempotency_key")
+    state.retry_of = data.get("retry_of")
+    state.until = data.get("until")
+    state.requested_at = event.ts
+
+
+def _evaluated(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.hash = data.get("hash", "")
+    state.engine = data.get("engine", "")
+    state.workload = data.get("workload")
+    state.error = data.get("error")
+
+
+def _restored(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.ctx = dict(data.get("ctx", _NOTHING))
+    state.results = dict(data.get("results", _NOTHING))
+    state.steps = {name: StepCount(**count) for name, count in data.get("steps", _NOTHING).items()}
+
+
+def _started(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.status = "running"
+    state.started_at = event.ts
+
+
+def _enqueued(state: State, event: Event, data: dict[str, Any]) -> None:
+    token = Token(
+        id=data["token"],
+        step=data["step"],
+        source=data.get("from"),
+        run=data.get("from_run"),
+        event=data.get("event", {}),
+        args=data.get("args", {}),
+        barred=data.get("barred", []),
+        fragment=data.get("fragment"),
+    )
+    state.tokens[token.id] = token
+    state.enqueued += 1
+
+
+def _held(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.tokens[data["token"]].held = True
+
+
+def _refused(state: State, event: Event, data: dict[str, Any]) -> None:
+    del state.tokens[data["token"]]
+    state.refused += 1
+
+
+def _discarded(state: State, event: Event, data: dict[str, Any]) -> None:
+    del state.tokens[data["token"]]
+    state.discarded += 1
+
+
+def _scheduled(state: State, event: Event, data: dict[str, Any]) -> None:
+    step, run_id = data["step"], event.run or ""
+    for token in data["tokens"]:
+        del state.tokens[token]
+    state.consumed += len(data["tokens"])
+    count = state.steps.setdefault(step, StepCount())
+    count.runs += 1
+    count.status = "running"
+    run = Run(
+        id=run_id,
+        step=step,
+        tokens=data["tokens"],
+        source=data.get("from"),
+        event=data.get("event", {}),
+        args=data.get("args", {}),
+        input=data.get("input"),
+        collection=data.get("collection"),
+        scheduled_at=event.ts,
+        timeout_ms=data.get("timeout_ms"),
+        timeout_at=data.get("deadline"),
+        barred=data.get("barred", []),
+        fragment=data.get("fragment"),
+    )
+    if "total" in data:
+        run.loop = LoopState(total=data["total"], marks=bytearray([PENDING]) * data["total"])
+    state.runs[run_id] = run
+    _bar_others(state, data.get("bars"), run_id)
+    if "lease" in data:
+        state.leases[data["lease"]] = Lease(id=data["lease"], run=run_id, share=data.get("share", 1))
+
+
+def _bar_others(state: State, join: str | None, run_id: str) -> None:
+    """A join of mode `first` has fired: every other live token, and what descends from it, is refused there."""
+    if join is None:
+        return
+    for other in (*state.tokens.values(), *state.runs.values()):
+        if other.id != run_id and join not in other.barred:
+            other.barred = [*other.barred, join]
+
+
+def _granted(state: State, event: Event, data: dict[str, Any]) -> None:
+    known = state.leases.get(data["lease"])
+    if known is not None:
+        known.out = True
+        return
+    lease = Lease(
+        id=data["lease"], run=event.run or "", lo=data["lo"], hi=data["hi"], share=data.get("share", 1)
+    )
+    state.leases[lease.id] = lease
+    loop = state.runs[lease.run].loop
+    if loop is not None:
+        loop.next = max(loop.next, data["hi"])
+
+
+def _step_started(state: State, event: Event, data: dict[str, Any]) -> None:
+    run = state.runs[event.run or ""]
+    lease = state.leases.get(data.get("lease", run.id))
+    if lease is not None:
+        lease.worker = data.get("worker")
+        lease.progressed = True
+    if run.started_at is None:
+        run.started_at = event.ts
+        if run.timeout_ms is not None:
+            end = event.ts + run.timeout_ms
+            run.timeout_at = min(end, run.timeout_at) if run.timeout_at else end
+
+
+def _checkpointed(state: State, event: Event, data: dict[str, Any]) -> None:
+    run = state.runs[event.run or ""]
+    run.frame.update(data["frames"])
+    lease = state.leases.get(data.get("lease", run.id))
+    if lease is not None:
+        lease.progressed = True
+
+
+def _task_done(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.tasks += 1
+
+
+def _parked(state: State, event: Event, data: dict[str, Any]) -> None:
+    parked = Parked(
+        label=event.label or "",
+        visit=event.visit or 1,
+        attempt=event.attempt or 1,
+        until=data.get("until"),
+        signal=data.get("signal"),
+        child=data.get("child"),
+        call=data.get("call"),
+        schema=data.get("schema"),
+    )
+    state.runs[event.run or ""].parked[event.at or ""] = parked
+    if parked.child is not None and data.get("wait", True):
+        state.children[parked.child] = f"{event.run} {event.at or ''}"
+
+
+def _resumed_task(state: State, event: Event, data: dict[str, Any]) -> None:
+    parked = state.runs[event.run or ""].parked[event.at or ""]
+    parked.output = data["output"]
+    if parked.child is not None:
+        state.children.pop(parked.child, None)
+    if "consumed" in data:
+        del state.signals[data["consumed"]]
+
+
+def outer_index(address: str | None) -> int | None:
+    """The index of an outer iteration's address; None for any other address."""
+    if address and address[0] == "[" and address.find("]") == len(address) - 1:
+        return int(address[1:-1])
+    return None
+
+
+def _iteration_started(state: State, event: Event, data: dict[str, Any]) -> None:
+    index = outer_index(event.at)
+    loop = state.runs[event.run or ""].loop
+    if index is not None and loop is not None:
+        loop.marks[index] = RUNNING
+
+
+def _iteration_done(state: State, event: Event, data: dict[str, Any]) -> None:
+    run = state.runs[event.run or ""]
+    index, loop = outer_index(event.at), run.loop
+    state.iterations += 1
+    if index is None or loop is None:
+        run.outcomes[event.at or ""] = data
+        return
+    loop.marks[index] = DONE
+    loop.done += 1
+    output = data.get("output") or _NOTHING
+    if output.get("data") is not None:
+        loop.outputs[str(index)] = output["data"]
+    if "ref" in output and output.get("data") is None:
+        loop.refs[str(index)] = output["ref"]
+    _settle_iteration(run, loop, event, index, data)
+
+
+def _iteration_failed(state: State, event: Event, data: dict[str, Any]) -> None:
+    run = state.runs[event.run or ""]
+    index, loop = outer_index(event.at), run.loop
+    state.iterations += 1
+    if index is None or loop is None:
+        run.outcomes[event.at or ""] = data
+        return
+    loop.marks[index] = FAILED
+    loop.failed += 1
+    if len(loop.errors) < 100 or index < max(int(known) for known in loop.errors):
+        loop.errors[str(index)] = data["error"]
+    _settle_iteration(run, loop, event, index, {})
+
+
+def _settle_iteration(run: Run, loop: LoopState, event: Event, index: int, data: dict[str, Any]) -> None:
+    if data.get("writes"):
+        loop.writes[str(index)] = data["writes"]
+    prefix = event.at or ""
+    for kept in (run.frame, run.outcomes, run.parked):
+        if kept:
+            for address in [known for known in kept if known.startswith(prefix)]:
+                del kept[address]
+
+
+def _ended(state: State, event: Event, data: dict[str, Any]) -> None:
+    run_id = event.run or ""
+    step = step_of(run_id)
+    state.runs.pop(run_id)
+    for lease in [known.id for known in state.leases.values() if known.run == run_id]:
+        del state.leases[lease]
+    for child in [known for known, waits in state.children.items() if waits.split(" ")[0] == run_id]:
+        del state.children[child]
+    state.steps[step].status = "failed" if event.name == "step.failed" else "done"
+    output = data.get("output") or {"status": "error", "error": data.get("error")}
+    if data.get("keep", True):
+        state.results[step] = output
+    if data.get("result"):
+        state.output = output["ref"] if output.get("data") is None and "ref" in output else output.get("data")
+    fragment = state.fragments.get(data.get("fragment", ""))
+    if fragment is not None:
+        fragment.last = {"name": event.name, "step": step, "output": output}
+
+
+def _patched(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.ctx = patch.apply(state.ctx, data["patch"])
+
+
+def _evaluated_next(state: State, event: Event, data: dict[str, Any]) -> None:
+    if "failure" in data:
+        state.failures.append(data["failure"])
+
+
+def _lease_expired(state: State, event: Event, data: dict[str, Any]) -> None:
+    lease = state.leases[data["lease"]]
+    lease.epoch = data["epoch"]
+    lease.worker, lease.out = None, False
+    lease.takeovers = data.get("takeovers", 0)
+    lease.progressed = False
+    loop = state.runs[lease.run].loop
+    if loop is not None:
+        _release_marks(loop, lease)
+
+
+def _release_marks(loop: LoopState, lease: Lease) -> None:
+    """Iterations that were running under a lost lease wait again."""
+    marks = loop.marks
+    for index in range(lease.lo or 0, loop.total if lease.hi is None else lease.hi):
+        if marks[index] == RUNNING:
+            marks[index] = PENDING
+
+
+def _lease_closed(state: State, event: Event, data: dict[str, Any]) -> None:
+    del state.leases[data["lease"]]
+
+
+def _paused(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.status = "paused"
+    state.paused_at = event.ts
+
+
+def _resumed(state: State, event: Event, data: dict[str, Any]) -> None:
+    slept = event.ts - (state.paused_at or event.ts)
+    state.status, state.paused_at, state.until = "running", None, None
+    for run in state.runs.values():
+        if run.timeout_at is not None:
+            run.timeout_at += slept
+
+
+def _cancelled(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.error = data.get("error")
+
+
+def _signalled(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.signals.append({"name": data["name"], "payload": data.get("payload")})
+
+
+def _extended(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.fragments[event.run or ""] = Fragment(
+        origin=event.run or "", step=data["step"], steps=data["steps"], run=data["origin"]
+    )
+
+
+def _fragment_ended(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.fragments[event.run or ""].ended = True
+
+
+def _finished(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.status = data["status"]
+    state.ended_at = event.ts
+    state.output = data.get("output")
+    state.error = data.get("error")
+    state.failing = False
+
+
+def _processed(state: State, event: Event, data: dict[str, Any]) -> None:
+    state.status = data["status"]
+    state.ended_at = event.ts
+    state.error = data.get("error", state.error)
+
+
+def _failing(state: State, event: Event, data: dict[str, Any]) -> None:
+    _evaluated_next(state, event, data)
+    if "fails" in data:
+        state.failing = True
+        state.error = data["fails"]
+
+
+TRANSITIONS: dict[str, Transition] = {
+    "playbook.execution.requested": _requested,
+    "playbook.request.evaluated": _evaluated,
+    "execution.restored": _restored,
+    "workflow.started": _started,
+    "token.enqueued": _enqueued,
+    "token.held": _held,
+    "token.refused": _refused,
+    "token.discarded": _discarded,
+    "step.scheduled": _scheduled,
+    "lease.granted": _granted,
+    "step.started": _step_started,
+    "step.checkpointed": _checkpointed,
+    "task.done": _task_done,
+    "task.parked": _parked,
+    "task.resumed": _resumed_task,
+    "loop.iteration.started": _iteration_started,
+    "loop.iteration.done": _iteration_done,
+    "loop.iteration.failed": _iteration_failed,
+    **dict.fromkeys(TERMINAL, _ended),
+    "ctx.patched": _patched,
+    "next.evaluated": _failing,
+    "lease.expired": _lease_expired,
+    "lease.returned": _lease_expired,
+    "lease.closed": _lease_closed,
+    "execution.paused": _paused,
+    "execution.resumed": _resumed,
+    "execution.cancelled": _cancelled,
+    "execution.signalled": _signalled,
+    "workflow.extended": _extended,
+    "workflow.contracted": _fragment_ended,
+    "workflow.finished": _finished,
+    "playbook.processed": _processed,
+}

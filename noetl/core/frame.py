@@ -1,0 +1,163 @@
+"""One pipeline in progress: where it is, what it has seen, what it has written. Can be put down and taken up again.
+
+A frame at a task boundary is a checkpoint; the checkpoint is plain JSON. Driving it is pipeline.py's.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.event import Event
+from noetl.core.message import Payload
+from noetl.core.output import STORED, externalise, size_of
+from noetl.core.patch import assign
+from noetl.core.program import Pipeline, Program
+from noetl.core.redact import Redactor
+from noetl.core.scope import Scope
+from noetl.dsl.template import Envelope
+
+Writes = list[list[Any]]
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What all pipelines of one order share."""
+
+    execution_id: str
+    run: str
+    step: str
+    program: Program
+    workload: Mapping[str, Any]
+    args: Mapping[str, Any]
+    steps: Mapping[str, Any]
+    limits: Mapping[str, Any]
+    now: Callable[[], int]
+    spread: Callable[[], float]  # a number in [0, 1) for jitter
+    events: list[Event] = field(default_factory=list)
+    payloads: list[Payload] = field(default_factory=list)
+    redactor: Redactor = field(default_factory=Redactor)
+    jumped: bool = False  # a pipeline jumped since the last report
+    stopping: bool = False  # pipelines stop at their next task boundary
+
+    def record(self, event: Event) -> None:
+        """Note something that happened; it is reported with the next batch."""
+        self.events.append(event)
+
+
+@dataclass(slots=True)
+class Frame:
+    """The state of one pipeline."""
+
+    at: str
+    pipeline: Pipeline
+    around: Surroundings
+    input: Mapping[str, Any]
+    ctx: dict[str, Any]
+    step: dict[str, Any]
+    iter: dict[str, Any]
+    iterators: Mapping[str, Any] = field(default_factory=dict)
+    prefix: str = ""  # `<task>/` inside a workbook block
+    buffered: bool = False  # in a parallel loop: ctx writes wait for the iteration's end
+    reduced: Mapping[tuple[str, ...], str] = field(default_factory=dict)  # paths whose writes are operands
+    args: Mapping[str, Any] = field(default_factory=dict)
+    pc: int = 0
+    visits: dict[str, int] = field(default_factory=dict)
+    passed: dict[str, int] = field(default_factory=dict)
+    runs: int = 0
+    attempt: int = 0  # 0: a new visit begins
+    answered: int = 0  # answered errors in this visit: each makes a new idempotency key
+    waiting: str | None = None  # parked for: retry, wait, child
+    prev: Any = None
+    output: dict[str, Any] | None = None
+    results: dict[str, dict[str, Any]] = field(default_factory=dict)
+    writes: Writes = field(default_factory=list)  # not yet sent
+    moved: bool = False  # went on since the last checkpoint
+
+    def write(self, pairs: Writes) -> None:
+        """Apply the pairs of one `set`."""
+        for path, value in pairs:
+            scope, rest = path[0], path[1:]
+            if scope == "iter":
+                self.iter = assign(self.iter, rest, value)
+                continue
+            self.writes.append([path, value])
+            if self.reduced and tuple(path) in self.reduced:
+                continue  # read inside the loop, a reduced key has its value at loop start
+            if scope == "step":
+                self.step = assign(self.step, rest, value)
+            else:
+                self.ctx = assign(self.ctx, rest, value)
+
+    def scope(self, task: str, own_input: Mapping[str, Any] | None = None) -> Scope:
+        """What templates of a task see; with the task's own input over the step's when it is rendered."""
+        given = self.input if own_input is None else {**self.input, **own_input}
+        around = self.around
+        fixed = {
+            "workload": around.workload,
+            "ctx": self.ctx,
+            "step": self.step,
+            "iter": self.iter,
+            "input": given,
+            "args": self.args,
+            "execution_id": around.execution_id,
+            "_prev": self.prev,
+            "_task": task,
+            "_attempt": max(self.attempt, 1),
+        }
+        if self.output is not None:
+            fixed["output"] = Envelope(self.output)
+        chain = (self.iterators, given, self.args, self.ctx, self.step, self.iter, around.workload)
+        return Scope(fixed, chain, self.results, around.steps)
+
+    def checkpoint(self) -> dict[str, Any]:
+        """The frame as plain JSON. Outside parallel loops the pending ctx writes are sent with it."""
+        named = self.pipeline.mentions.bare()
+        kept: dict[str, Any] = {
+            "pc": self.pipeline.tasks[self.pc].label if self.pc < len(self.pipeline.tasks) else None,
+            "visits": dict(self.visits),
+            "passed": dict(self.passed),
+            "runs": self.runs,
+            "attempt": self.attempt,
+            "answered": self.answered,
+            "waiting": self.waiting,
+            "prev": self._stored(self.prev),
+            "output": self._stored(self.output),
+            "iter": {key: self._stored(value) for key, value in self.iter.items() if key != "parent"},
+            "step": {key: self._stored(value) for key, value in self.step.items()},
+            "results": {label: self._stored(output) for label, output in self.results.items() if label in named},
+        }
+        if self.buffered:
+            kept["writes"] = list(self.writes)
+        else:
+            kept["sent"] = [pair for pair in self.writes if pair[0][0] == "ctx"]
+            kept["writes"] = [pair for pair in self.writes if pair[0][0] != "ctx"]
+            self.writes = kept["writes"]
+        self.moved = False
+        return {key: value for key, value in kept.items() if value not in (None, {}, [], 0)}
+
+    def _stored(self, value: Any) -> Any:
+        """A value fit for an event: itself, or a marker for the payload it is written to."""
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        around = self.around
+        if size_of(value) <= around.limits["max_payload_bytes"] // 4:
+            return value
+        ref, payload = externalise(around.execution_id, value)
+        around.payloads.append(payload)
+        return {STORED: ref}
+
+    def resume(self, kept: Mapping[str, Any]) -> None:
+        """Take up where a checkpoint was made."""
+        label = kept.get("pc")
+        self.pc = self.pipeline.labels[label] if label is not None else len(self.pipeline.tasks)
+        self.visits, self.passed = dict(kept.get("visits", {})), dict(kept.get("passed", {}))
+        self.runs, self.attempt = kept.get("runs", 0), kept.get("attempt", 0)
+        self.answered, self.waiting = kept.get("answered", 0), kept.get("waiting")
+        self.prev, self.output = kept.get("prev"), kept.get("output")
+        self.step = kept.get("step", self.step)
+        self.results = dict(kept.get("results", {}))
+        self.iter = {**self.iter, **kept.get("iter", {})}
+        self.writes = [list(pair) for pair in kept.get("writes", [])]
+        for path, value in self.writes:
+            if path[0] == "ctx":
+                self.ctx = assign(self.ctx, path[1:], value)

@@ -1,0 +1,148 @@
+"""Loops as the worker drives them: frames of iterations, and what the iterations of one level amount to.
+
+The outer loop's outcome is the server's (loop.py); inner loops and block loops end here. Concurrency, and so
+everything that waits, is the worker's shell.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.event import Event
+from noetl.core.frame import Frame, Surroundings, Writes
+from noetl.core.output import failed, ok, problem
+from noetl.core.patch import PatchProblem, look_up, reduce_writes
+from noetl.core.pipeline import Ended, recorded
+from noetl.core.program import LoopProgram, Pipeline
+
+
+@dataclass(slots=True)
+class Level:
+    """One level of iteration: where it is, what it iterates, and what every iteration starts from."""
+
+    address: str
+    loop: LoopProgram
+    pipeline: Pipeline
+    around: Surroundings
+    total: int
+    share: int
+    best_effort: bool
+    input: Mapping[str, Any]
+    ctx: dict[str, Any]
+    step: dict[str, Any]
+    args: Mapping[str, Any]
+    parent: Mapping[str, Any] | None = None
+    iterators: Mapping[str, Any] = field(default_factory=dict)
+    prefix: str = ""
+    buffered: bool = False  # an enclosing loop is parallel
+    inner: LoopProgram | None = None
+
+    def frame(self, index: int, item: Any) -> Frame:
+        """The frame of one iteration."""
+        name = self.loop.iterator
+        own: dict[str, Any] = {name: item, "index": index, "count": self.total}
+        if self.parent is not None:
+            own["parent"] = self.parent
+        return Frame(
+            at=f"{self.address}[{index}]",
+            pipeline=self.pipeline,
+            around=self.around,
+            input=self.input,
+            ctx=self.ctx,
+            step=self.step,
+            iter=own,
+            iterators={**self.iterators, name: item},
+            prefix=self.prefix,
+            buffered=self.buffered or self.loop.parallel or bool(self.loop.reduce),
+            reduced=self.loop.reduce,
+            args=self.args,
+        )
+
+
+    def carry(self, frame: Frame) -> None:
+        """In a sequential loop the next iteration sees what this one wrote."""
+        if not self.loop.parallel:
+            self.ctx, self.step = frame.ctx, frame.step
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How one iteration ended."""
+
+    well: bool
+    output: dict[str, Any]
+    error: dict[str, Any] | None = None
+    writes: Writes = field(default_factory=list)
+    broke: bool = False
+
+    @classmethod
+    def of(cls, ended: Ended, writes: Writes) -> "Outcome":
+        """The outcome of an iteration whose pipeline ended."""
+        return cls(ended.well, ended.output, ended.error, writes, ended.broke)
+
+    @classmethod
+    def known(cls, data: Mapping[str, Any]) -> "Outcome":
+        """The outcome that an earlier report recorded."""
+        error = data.get("error")
+        return cls(error is None, data.get("output") or ok(), error, list(data.get("writes", ())))
+
+
+def started(around: Surroundings, at: str) -> None:
+    """Say that an iteration begins."""
+    around.record(Event("loop.iteration.started", around.now(), "w", around.run, at))
+
+
+def ended(frame: Frame, outcome: Outcome) -> None:
+    """Say how an iteration ended; a successful output is put aside when it is large."""
+    around = frame.around
+    data: dict[str, Any] = {}
+    if outcome.writes:
+        data["writes"] = outcome.writes
+    if outcome.well:
+        kept = recorded(frame, outcome.output)
+        if kept.get("data") is not None or "ref" in kept or kept["status"] != "ok":
+            data["output"] = {key: kept[key] for key in ("status", "data", "ref", "error") if kept.get(key) is not None}
+        if outcome.broke:
+            data["break"] = True
+    else:
+        data["error"] = outcome.error
+    name = "loop.iteration.done" if outcome.well else "loop.iteration.failed"
+    around.record(Event(name, around.now(), "w", around.run, frame.at, None, None, None, data or None))
+
+
+def level_result(level: Level, outcomes: Sequence[Outcome | None]) -> tuple[dict[str, Any], Writes]:
+    """What an inner loop amounts to: its output envelope and the writes it passes outward."""
+    errors = [(i, one.error) for i, one in enumerate(outcomes) if one is not None and not one.well]
+    counts = {
+        "total": level.total,
+        "done": sum(1 for one in outcomes if one is not None and one.well),
+        "failed": len(errors),
+    }
+    counts["skipped"] = level.total - counts["done"] - counts["failed"]
+    totals: dict[str, Any] = dict(counts)
+    if errors and not level.best_effort:
+        return failed(errors[0][1] or {}, loop=totals), []
+    if errors:
+        totals["errors"] = [{"index": index, "error": error} for index, error in errors[:100]]
+    data = [one.output.get("data") if one is not None and one.well else None for one in outcomes]
+    try:
+        writes = _combined(level, outcomes)
+    except PatchProblem as wrong:
+        return failed(problem("conflict", str(wrong)), loop=totals), []
+    return {**ok(data), "loop": totals}, writes
+
+
+def _combined(level: Level, outcomes: Sequence[Outcome | None]) -> Writes:
+    """All writes in index order; reduced paths become one write."""
+    operands: dict[tuple[str, ...], list[Any]] = {}
+    plain: Writes = []
+    for one in outcomes:
+        for path, value in one.writes if one is not None and one.well else ():
+            if tuple(path) in level.loop.reduce:
+                operands.setdefault(tuple(path), []).append(value)
+            else:
+                plain.append([path, value])
+    for key, values in operands.items():
+        existing = look_up(level.ctx if key[0] == "ctx" else level.step, key[1:])
+        plain.append([list(key), reduce_writes(level.loop.reduce[key], existing, values)])
+    return plain

@@ -1,0 +1,154 @@
+"""Loops as the server sees them: handing out chunks, and what the iterations amount to in the end.
+
+Driving the iterations of one lease is the worker's; here are the shares of `max_in_flight`, the order of
+outputs, the merging of buffered writes, and the step's outcome.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from noetl.core import view
+from noetl.core.draft import Draft
+from noetl.core.finish import Outcome
+from noetl.core.judge import Unjudged
+from noetl.core.message import Dispatch
+from noetl.core.output import failed, manifest, ok, problem
+from noetl.core.patch import Patch, PatchProblem, look_up, reduce_writes
+from noetl.core.program import LoopProgram, StepProgram
+from noetl.core.state import LoopState, Run
+
+DEFAULT_CHUNK = 100
+CHUNKS_AT_ONCE = 4
+ERRORS_KEPT = 100
+
+
+def in_flight(draft: Draft, run_id: str, step: StepProgram) -> int:
+    """How many iterations of a loop may run at one moment."""
+    loop = step.loop
+    assert loop is not None
+    if not loop.parallel:
+        return 1
+    return _whole(draft, run_id, loop.max_in_flight, "max_in_flight", 10)
+
+
+def _whole(draft: Draft, run_id: str, value: Any, name: str, default: int) -> int:
+    scope = view.arrival(draft, {}, {})
+    number = draft.judge.value(("limits", run_id, name), value, scope)
+    if number is None:
+        return default
+    try:
+        whole = int(number)
+    except (TypeError, ValueError):
+        whole = 0
+    if whole < 1 or isinstance(number, bool):
+        raise Unjudged("value", f"loop of step run {run_id}: {name} is {number!r}; it must be a whole number of at least 1")
+    return whole
+
+
+def begin(draft: Draft, run: Run) -> None:
+    """Start a distributed loop: say so, and hand out the first chunks."""
+    step = draft.step(run.step)
+    assert step.loop is not None and run.loop is not None
+    limit = in_flight(draft, run.id, step)
+    chunk = _whole(draft, run.id, step.loop.chunk, "chunk", DEFAULT_CHUNK)
+    draft.emit("loop.started", run.id, total=run.loop.total, max_in_flight=limit, chunk=chunk)
+    lanes = min(limit, CHUNKS_AT_ONCE) if step.loop.parallel else 1
+    shares = [limit // lanes + (1 if lane < limit % lanes else 0) for lane in range(lanes)]
+    for share in shares:
+        grant_next(draft, run, chunk, share)
+
+
+def grant_next(draft: Draft, run: Run, chunk: int, share: int) -> bool:
+    """Hand out the next chunk of iterations; False when none is left."""
+    loop = run.loop
+    assert loop is not None
+    if loop.next >= loop.total:
+        return False
+    lo = loop.next
+    hi = min(lo + max(chunk, share), loop.total)
+    lease = f"{run.id}:{lo}"
+    draft.emit("lease.granted", run.id, lease=lease, lo=lo, hi=hi, share=share)
+    draft.command(Dispatch(lease, draft.step(run.step).pool or draft.program.pool))
+    return True
+
+
+def finished(loop: LoopState) -> bool:
+    """Whether every iteration has ended."""
+    return loop.done + loop.failed == loop.total
+
+
+def counts(loop: LoopState) -> dict[str, Any]:
+    """The loop part of the step's output."""
+    skipped = loop.total - loop.done - loop.failed
+    found: dict[str, Any] = {"total": loop.total, "done": loop.done, "failed": loop.failed, "skipped": skipped}
+    if loop.errors:
+        by_index = sorted(loop.errors.items(), key=lambda item: int(item[0]))[:ERRORS_KEPT]
+        found["errors"] = [{"index": int(index), "error": error} for index, error in by_index]
+    return found
+
+
+def outcome(draft: Draft, run: Run, by: str = "s") -> Outcome:
+    """What the iterations amount to: the step's terminal event, output and writes."""
+    step, loop = draft.step(run.step), run.loop
+    assert loop is not None and step.loop is not None
+    totals = counts(loop)
+    if loop.failed and not step.best_effort:
+        first = totals["errors"][0]
+        error = {**first["error"], "iteration": first["error"].get("iteration", first["index"])}
+        return Outcome("step.failed", failed(error, loop=totals), _published(step.loop, loop, run), by=by)
+    try:
+        writes = merged_writes(draft, step.loop, run)
+    except PatchProblem as wrong:
+        error = problem("conflict", f"step {run.step!r}: {wrong}")
+        return Outcome("step.failed", failed(error, loop=totals), by=by)
+    return Outcome("loop.done", {**_output(draft, loop), "loop": totals}, writes, by=by)
+
+
+def _published(program: LoopProgram, loop: LoopState, run: Run) -> Patch:
+    """A failed loop applies none of its buffered ctx writes; step writes are read by its set and arcs."""
+    return [[path, value] for _, path, value in _in_order(loop) if path[0] == "step"]
+
+
+def _output(draft: Draft, loop: LoopState) -> dict[str, Any]:
+    data = [loop.outputs.get(str(index)) for index in range(loop.total)]
+    if not loop.refs:
+        return ok(data)
+    ref, payload = manifest(draft.state.execution_id, data, loop.refs)
+    draft.payloads.append(payload)
+    return {"status": "ok", "data": None, "ref": ref}
+
+
+def _in_order(loop: LoopState) -> Iterable[tuple[int, list[str], Any]]:
+    for index in sorted(int(key) for key in loop.writes):
+        for path, value in loop.writes[str(index)]:
+            yield index, path, value
+
+
+def merged_writes(draft: Draft, program: LoopProgram, run: Run) -> Patch:
+    """The writes of all iterations in (index, write order): reduced, or checked for conflicts."""
+    assert run.loop is not None
+    operands: dict[tuple[str, ...], list[Any]] = {}
+    plain: dict[tuple[str, ...], tuple[int, Any]] = {}
+    for index, path, value in _in_order(run.loop):
+        key = tuple(path)
+        if key in program.reduce:
+            operands.setdefault(key, []).append(value)
+        elif program.parallel or key[0] == "step":
+            _note(plain, key, index, value)
+    ctx = view.loaded(draft, draft.state.ctx)
+    merged: Patch = [[list(key), value] for key, (_, value) in plain.items()]
+    for key, values in operands.items():
+        existing = look_up(ctx, key[1:]) if key[0] == "ctx" else None
+        merged.append([list(key), reduce_writes(program.reduce[key], existing, values)])
+    return merged
+
+
+def _note(plain: dict[tuple[str, ...], tuple[int, Any]], key: tuple[str, ...], index: int, value: Any) -> None:
+    known = plain.get(key)
+    if known is not None and known[0] != index and known[1] != value and key[0] == "ctx":
+        target = ".".join(key)
+        raise PatchProblem(
+            f"iterations {known[0]} and {index} write different values to {target}; "
+            f"declare how they combine: loop.spec.policy.reduce: {{{target}: …}}"
+        )
+    plain[key] = (index, value)

@@ -1,0 +1,191 @@
+"""What goes in and out of the core: messages to decide on, commands to carry out, orders and reports of workers.
+
+Plain data. A message and the state give a decision; the shells move these and never interpret them.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+from noetl.core.event import Event
+
+
+class Start(msgspec.Struct, tag="start", omit_defaults=True):
+    """A request to run a playbook, already resolved; `problem` is why it cannot run."""
+
+    path: str
+    hash: str
+    engine: str
+    version: int | None = None
+    payload: Any = None
+    workload: Any = None
+    diagnostics: list[dict[str, Any]] = []
+    problem: dict[str, Any] | None = None
+    parent: dict[str, Any] | None = None
+    idempotency_key: str | None = None
+    retry_of: str | None = None
+    kept: dict[str, Any] | None = None  # what a retry or rerun keeps of the earlier execution
+    until: str | None = None
+    by: str = "cli"
+
+
+class Report(msgspec.Struct, tag="report", omit_defaults=True):
+    """What a worker did under a lease since its last report."""
+
+    lease: str
+    epoch: int
+    worker: str
+    batch_id: str
+    events: list[Event] = []
+    frames: dict[str, dict[str, Any]] = {}  # checkpoints of pipelines by address
+    returned: bool = False  # the lease is handed back: drain or pause
+    final: bool = False  # nothing more comes under this lease
+
+
+class Control(msgspec.Struct, tag="control", omit_defaults=True):
+    """An operator's or the CLI's wish."""
+
+    what: Literal["pause", "resume", "cancel", "signal", "recover"]
+    by: str = "cli"
+    why: str | None = None
+    name: str | None = None
+    payload: Any = None
+
+
+class Expire(msgspec.Struct, tag="expire", omit_defaults=True):
+    """Leases whose worker has gone silent."""
+
+    leases: list[str]
+    why: str = "silent"
+
+
+class Tick(msgspec.Struct, tag="tick"):
+    """Time has passed; whatever is due by now is done."""
+
+
+class ChildEnded(msgspec.Struct, tag="child", omit_defaults=True):
+    """A child execution is over."""
+
+    execution_id: str
+    status: str
+    output: Any = None
+    error: dict[str, Any] | None = None
+
+
+Message = Start | Report | Control | Expire | Tick | ChildEnded
+
+
+class Dispatch(msgspec.Struct, tag="dispatch"):
+    """Hand a lease to a worker of a pool."""
+
+    lease: str
+    pool: str
+
+
+class Recall(msgspec.Struct, tag="recall", omit_defaults=True):
+    """Tell the worker of a lease to stop: at once, or at the next task boundary when the lease is to come back."""
+
+    lease: str
+    epoch: int
+    worker: str | None = None
+    give_back: bool = False
+    why: str = ""
+
+
+class Deliver(msgspec.Struct, tag="deliver"):
+    """Give a pipeline that waits inside a held lease its answer."""
+
+    lease: str
+    address: str
+    output: dict[str, Any]
+
+
+class StartChild(msgspec.Struct, tag="start_child", omit_defaults=True):
+    """Start a child execution under an id that a repeat finds again."""
+
+    execution_id: str
+    path: str
+    version: int | None = None
+    payload: Any = None
+    parent: dict[str, Any] | None = None
+
+
+class ControlChild(msgspec.Struct, tag="control_child"):
+    """Cancel, pause or resume a child execution."""
+
+    execution_id: str
+    what: Literal["cancel", "pause", "resume"]
+    why: str = ""
+
+
+class TellParent(msgspec.Struct, tag="tell_parent"):
+    """Tell the parent execution that this one is over."""
+
+    execution_id: str
+    ended: ChildEnded
+
+
+Command = Dispatch | Recall | Deliver | StartChild | ControlChild | TellParent
+
+
+class Payload(msgspec.Struct):
+    """A payload to write to the result store before the events that name it are committed."""
+
+    key: str
+    body: bytes
+
+
+class Answer(msgspec.Struct, omit_defaults=True):
+    """What the sender of a message is told."""
+
+    accepted: bool = True
+    why: str = ""
+    seq: int = 0
+
+
+class Decision(msgspec.Struct):
+    """What follows from a message: events to commit, payloads to write before, commands to carry out after."""
+
+    events: list[Event] = []
+    commands: list[Command] = []
+    payloads: list[Payload] = []
+    answer: Answer = msgspec.field(default_factory=Answer)
+
+
+class LoopOrder(msgspec.Struct, omit_defaults=True):
+    """The iterations of an order: items of indexes lo..hi-1, and which of them are finished already."""
+
+    total: int
+    lo: int
+    hi: int
+    share: int
+    items: Any = None  # a list of hi-lo items, or a reference to the whole collection
+    finished: dict[str, dict[str, Any]] = {}  # index -> outcome of an iteration that need not run again
+
+
+class WorkOrder(msgspec.Struct, omit_defaults=True):
+    """Everything a worker needs to run a lease. No second fetch; no secrets."""
+
+    execution_id: str
+    lease: str
+    epoch: int
+    run: str
+    step: str
+    program: str  # content hash of the playbook
+    pool: str = "default"
+    text: str | None = None  # canonical playbook text, for a worker that does not have the program yet
+    fragments: list[dict[str, Any]] = []
+    workload: Any = None
+    ctx: dict[str, Any] = {}
+    input: Any = None
+    args: dict[str, Any] = {}
+    event: dict[str, Any] = {}
+    step_scope: dict[str, Any] = {}
+    results: dict[str, dict[str, Any]] = {}  # finished steps that the step's templates mention
+    previous: dict[str, Any] | None = None  # output of the step the token came from
+    loop: LoopOrder | None = None
+    frames: dict[str, dict[str, Any]] = {}
+    outcomes: dict[str, dict[str, Any]] = {}
+    answers: dict[str, dict[str, Any]] = {}  # answers to parked pipelines by address
+    waiting: list[str] = []  # addresses of parked pipelines that have no answer yet
+    started: bool = False  # step.started was accepted before; a takeover does not say it again

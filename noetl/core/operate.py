@@ -1,0 +1,189 @@
+"""What operators and time do to an execution: pause, resume, cancel, signal, takeover of leases, timeouts."""
+
+from collections.abc import Callable
+from typing import Any
+
+from noetl.core import loop, park
+from noetl.core.draft import Draft
+from noetl.core.ending import abort, recall
+from noetl.core.event import Event
+from noetl.core.finish import Outcome, finish
+from noetl.core.message import Answer, Control, ControlChild, Expire, Recall, Tick
+from noetl.core.output import failed, ok, problem
+from noetl.core.state import DONE, FAILED, Lease, Run, State
+from noetl.core.token import settle
+
+
+def control(draft: Draft, message: Control) -> Answer:
+    """Carry out an operator's wish, or say why the state forbids it."""
+    state = draft.state
+    if state.ended:
+        return Answer(False, f"the execution is already {state.status}", state.seq)
+    return CONTROLS[message.what](draft, message)
+
+
+def _pause(draft: Draft, message: Control) -> Answer:
+    state = draft.state
+    if state.status == "paused":
+        return Answer(False, "the execution is already paused", state.seq)
+    draft.emit("execution.paused", by=message.by, why=message.why)
+    for lease in state.leases.values():
+        if lease.out:
+            draft.command(Recall(lease.id, lease.epoch, lease.worker, give_back=True, why="paused"))
+    _tell_children(draft, "pause")
+    return Answer(seq=state.seq)
+
+
+def _resume(draft: Draft, message: Control) -> Answer:
+    state = draft.state
+    if state.status != "paused":
+        return Answer(False, f"the execution is {state.status}, not paused", state.seq)
+    draft.emit("execution.resumed", by=message.by, why=message.why)
+    for run in list(state.runs.values()):
+        park.redispatch(draft, run.id)
+        _regrant(draft, run)
+    _tell_children(draft, "resume")
+    settle(draft)
+    return Answer(seq=state.seq)
+
+
+def _regrant(draft: Draft, run: Run) -> None:
+    """A distributed loop whose chunks ended while paused goes on with the next one."""
+    step = draft.step(run.step)
+    if step.loop is None or not step.loop.distributed or run.loop is None:
+        return
+    limit = loop.in_flight(draft, run.id, step)
+    used = sum(lease.share for lease in draft.state.leases.values() if lease.run == run.id)
+    while used < limit and loop.grant_next(draft, run, loop.DEFAULT_CHUNK, limit - used):
+        used = limit
+
+
+def _tell_children(draft: Draft, what: Any) -> None:
+    for child in draft.state.children:
+        draft.command(ControlChild(child, what, f"the parent was told to {what}"))
+
+
+def _cancel(draft: Draft, message: Control) -> Answer:
+    error = problem("cancelled", message.why or f"cancelled by {message.by}")
+    draft.emit("execution.cancelled", by=message.by, why=message.why, error=error)
+    abort(draft, error, "cancelled")
+    return Answer(seq=draft.state.seq)
+
+
+def _signal(draft: Draft, message: Control) -> Answer:
+    state = draft.state
+    draft.emit("execution.signalled", name=message.name, payload=draft.store(message.payload), by=message.by)
+    for run in list(state.runs.values()):
+        for address, parked in run.parked.items():
+            if parked.signal == message.name and parked.output is None:
+                park.answer(draft, run, address, ok(message.payload), consumed=len(state.signals) - 1)
+                return Answer(seq=state.seq)
+    return Answer(seq=state.seq)
+
+
+def _recover(draft: Draft, message: Control) -> Answer:
+    """The process that ran the execution is gone: every lease that was out goes out again."""
+    for lease in [known for known in draft.state.leases.values() if known.out]:
+        draft.emit(
+            "lease.expired", lease.run, lease=lease.id, epoch=lease.epoch + 1, takeovers=lease.takeovers, why="resume"
+        )
+        park.redispatch(draft, lease.run)
+    settle(draft)
+    return Answer(seq=draft.state.seq)
+
+
+CONTROLS: dict[str, Callable[[Draft, Control], Answer]] = {
+    "pause": _pause,
+    "resume": _resume,
+    "cancel": _cancel,
+    "signal": _signal,
+    "recover": _recover,
+}
+
+
+def expire(draft: Draft, message: Expire) -> Answer:
+    """Leases whose worker fell silent are issued again, or fail when that did not help before."""
+    state = draft.state
+    for lease_id in message.leases:
+        lease = state.leases.get(lease_id)
+        if lease is not None and lease.out:
+            _expire_one(draft, lease, message.why)
+    settle(draft)
+    return Answer(seq=state.seq)
+
+
+def _expire_one(draft: Draft, lease: Lease, why: str) -> None:
+    run = draft.state.runs[lease.run]
+    takeovers = 1 if lease.progressed else lease.takeovers + 1
+    facts = {"lease": lease.id, "epoch": lease.epoch + 1, "takeovers": takeovers, "why": why}
+    draft.emit("lease.expired", lease.run, **facts, worker=lease.worker)
+    most = int(draft.step(run.step).limits["max_takeovers"])
+    if takeovers <= most:
+        if draft.state.status == "running":
+            park.redispatch(draft, lease.run)
+        return
+    error = problem("worker_lost", f"step run {run.id} lost its worker {takeovers} times without progress in between")
+    if lease.lo is None:
+        finish(draft, run, Outcome.failed(error))
+    else:
+        _fail_chunk(draft, run, lease, error)
+
+
+def _fail_chunk(draft: Draft, run: Run, lease: Lease, error: dict[str, Any]) -> None:
+    assert run.loop is not None
+    for index in range(lease.lo or 0, lease.hi or 0):
+        if run.loop.marks[index] not in (DONE, FAILED):
+            draft.accept(Event("loop.iteration.failed", draft.now, "s", run.id, f"[{index}]", data={"error": error}))
+    draft.emit("lease.closed", run.id, lease=lease.id)
+    if loop.finished(run.loop) or not draft.step(run.step).best_effort:
+        recall(draft, run.id, "iterations were lost")
+        finish(draft, run, loop.outcome(draft, run))
+    else:
+        loop.grant_next(draft, run, (lease.hi or 0) - (lease.lo or 0), lease.share)
+
+
+def tick(draft: Draft, message: Tick) -> Answer:
+    """Do whatever is due by now."""
+    state, now = draft.state, draft.now
+    if state.ended or state.status == "paused":
+        return Answer(seq=state.seq)
+    for run in list(state.runs.values()):
+        if run.timeout_at is not None and run.timeout_at <= now:
+            _time_out(draft, run)
+            continue
+        for address in park.due(run, now):
+            _wake(draft, run, address)
+    settle(draft)
+    return Answer(seq=state.seq)
+
+
+def _time_out(draft: Draft, run: Run) -> None:
+    recall(draft, run.id, "timeout")
+    for child, waits in list(draft.state.children.items()):
+        if waits.partition(" ")[0] == run.id:
+            draft.command(ControlChild(child, "cancel", "the parent's step timed out"))
+    bound = f"{run.timeout_ms / 1000:g} s" if run.timeout_ms is not None else "its deadline"
+    error = problem("timeout", f"step run {run.id} exceeded {bound}")
+    extra = {"loop": loop.counts(run.loop)} if run.loop is not None else {}
+    finish(draft, run, Outcome("step.failed", failed(error, **extra)))
+
+
+def _wake(draft: Draft, run: Run, address: str) -> None:
+    parked = run.parked[address]
+    if parked.signal is None:
+        park.answer(draft, run, address, ok())
+    else:
+        error = problem("timeout", f"no signal {parked.signal!r} came in time", retryable=True)
+        park.answer(draft, run, address, failed(error))
+
+
+def next_due(state: State) -> int | None:
+    """When something of this execution is next due, in milliseconds since the epoch."""
+    if state.ended or state.status == "paused":
+        return None
+    times: list[int] = []
+    for run in state.runs.values():
+        if run.timeout_at is not None:
+            times.append(run.timeout_at)
+        times += [p.until for p in run.parked.values() if p.until is not None and p.output is None]
+    return min(times, default=None)

@@ -1,0 +1,97 @@
+"""The work order of a lease: all a worker needs and nothing it does not name."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from noetl.core.mention import pruned
+from noetl.core.message import LoopOrder, WorkOrder
+from noetl.core.output import STORED, is_reference
+from noetl.core.patch import apply
+from noetl.core.program import Program, StepProgram
+from noetl.core.state import DONE, FAILED, Lease, Run, State
+
+
+def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[str, Any]) -> WorkOrder:
+    """Everything the worker of a lease needs, as the state stands."""
+    run = state.runs[lease.run]
+    step = program.steps[run.step]
+    mentions = step.mentions
+    ctx = _in_place(state.ctx, hydrated)
+    workload = _in_place(state.workload, hydrated) or {}
+    answers = {at: parked.output for at, parked in run.parked.items() if parked.output is not None}
+    return WorkOrder(
+        execution_id=state.execution_id,
+        lease=lease.id,
+        epoch=lease.epoch,
+        run=run.id,
+        step=run.step,
+        program=state.hash,
+        pool=step.pool or program.pool,
+        fragments=[{"origin": one.origin, "steps": one.steps} for one in state.fragments.values()],
+        workload=pruned(workload, mentions.keys("workload")),
+        ctx=pruned(ctx, mentions.keys("ctx")),
+        input=_in_place(run.input, hydrated),
+        args=_in_place(run.args, hydrated),
+        step_scope=_step_scope(run, step),
+        results=_results(state, run, mentions.bare()),
+        loop=_loop_order(run, step, lease, hydrated),
+        frames=_in_place(run.frame, hydrated),
+        outcomes=run.outcomes,
+        answers=answers,
+        waiting=[at for at, parked in run.parked.items() if parked.output is None],
+        started=run.started_at is not None,
+    )
+
+
+def _in_place(value: Any, hydrated: Mapping[str, Any]) -> Any:
+    """A value with everything in it that rests in the result store put back."""
+    if not hydrated or not isinstance(value, dict):
+        return value
+    if len(value) == 1 and STORED in value:
+        return hydrated[value[STORED]["locator"]["key"]]
+    return {key: _in_place(item, hydrated) for key, item in value.items()}
+
+
+def _results(state: State, run: Run, names: frozenset[str]) -> dict[str, dict[str, Any]]:
+    """Finished steps by name; inside a fragment also by the name its author wrote."""
+    found = {name: state.results[name] for name in names if name in state.results}
+    if run.fragment is not None:
+        for name in names:
+            full = f"{run.fragment}.{name}"
+            if full in state.results:
+                found[name] = state.results[full]
+    return found
+
+
+def _step_scope(run: Run, step: StepProgram) -> dict[str, Any]:
+    """In a sequential loop on another worker, what earlier iterations wrote to `step` is there."""
+    if run.loop is None or step.loop is None or step.loop.parallel:
+        return run.step_scope
+    scope = run.step_scope
+    for index in sorted(int(key) for key in run.loop.writes):
+        own = [[path[1:], value] for path, value in run.loop.writes[str(index)] if path[0] == "step"]
+        scope = apply(scope, own)
+    return scope
+
+
+def _loop_order(
+    run: Run, step: StepProgram, lease: Lease, hydrated: Mapping[str, Any]
+) -> LoopOrder | None:
+    loop = run.loop
+    if loop is None:
+        return None
+    lo, hi = lease.lo or 0, loop.total if lease.hi is None else lease.hi
+    items = _in_place(run.collection, hydrated)
+    if is_reference(items):
+        items = hydrated[items["locator"]["key"]]
+    finished = {str(index): _known(loop, index) for index in range(lo, hi) if loop.marks[index] in (DONE, FAILED)}
+    return LoopOrder(
+        total=loop.total, lo=lo, hi=hi, share=lease.share, items=items[lo:hi], finished=finished
+    )
+
+
+def _known(loop: Any, index: int) -> dict[str, Any]:
+    """That an iteration is over; its output stays with the server."""
+    if loop.marks[index] == FAILED:
+        return {"error": loop.errors.get(str(index), {"kind": "failed", "message": "failed earlier"})}
+    return {}

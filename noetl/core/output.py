@@ -1,0 +1,127 @@
+"""Output envelopes, references and payloads: what a boundary produced and how a large one is put aside.
+
+A payload's key is made from its content, so the core can name it before anyone has written it.
+Reading and writing payloads is the result store's business.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from noetl.core.message import Payload
+
+REFERENCE_KEYS = frozenset({"type", "locator", "auth_reference", "meta"})
+JSON = "application/json"
+ROWS = "application/x-ndjson"
+STORED = "$stored"  # marks a field whose value rests in the result store
+MANIFEST = "application/vnd.noetl.manifest+json"
+_PREVIEW_CHARS = 200
+_encode = msgspec.json.encode
+
+
+def is_reference(value: Any) -> bool:
+    """Whether a value is a reference: a mapping with exactly the four fields of one."""
+    return isinstance(value, dict) and len(value) == 4 and value.keys() == REFERENCE_KEYS
+
+
+def reference_problem(path: Sequence[str], value: Any) -> str | None:
+    """Why a value may not be written to a target under the `_ref` rule; None when it may."""
+    target = ".".join(path)
+    if path[-1].endswith("_ref"):
+        references = value if isinstance(value, list) else [value]
+        if value is None or all(is_reference(item) for item in references):
+            return None
+        return f"{target} ends in _ref, so it takes a reference; it was given {describe(value)}"
+    if is_reference(value):
+        return f"{target} was given an unresolved reference; name it {target}_ref, or resolve it first"
+    inside = _reference_inside(value)
+    if inside is None:
+        return None
+    return f"{target} holds a reference at {inside!r}; a key that holds a reference ends in _ref"
+
+
+def _reference_inside(value: Any) -> str | None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if is_reference(item) and not key.endswith("_ref"):
+                return key
+            if not key.endswith("_ref") and (found := _reference_inside(item)) is not None:
+                return f"{key}.{found}"
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            found = str(index) if is_reference(item) else _reference_inside(item)
+            if found is not None:
+                return found
+    return None
+
+
+def describe(value: Any) -> str:
+    """A value in a few words, for messages."""
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}"
+    if isinstance(value, dict):
+        return f"a mapping with {len(value)} entries"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return "null" if value is None else repr(value)
+
+
+def problem(kind: str, message: str, *, retryable: bool = False, **details: Any) -> dict[str, Any]:
+    """The error part of an envelope."""
+    return {"kind": kind, "code": None, "message": message, "retryable": retryable, "details": details}
+
+
+def ok(data: Any = None) -> dict[str, Any]:
+    """An envelope that went well."""
+    return {"status": "ok", "data": data}
+
+
+def failed(error: Mapping[str, Any], **parts: Any) -> dict[str, Any]:
+    """An envelope that failed."""
+    return {"status": "error", "data": None, "error": dict(error), **parts}
+
+
+def size_of(value: Any) -> int:
+    """How many bytes a value takes as JSON."""
+    return len(_encode(value))
+
+
+def encode_payload(value: Any) -> tuple[bytes, str]:
+    """The bytes a payload rests as, and their content type: rows one to a line, so that they can be sliced."""
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        return b"\n".join(_encode(item) for item in value), ROWS
+    return _encode(value), JSON
+
+
+def externalise(execution_id: str, value: Any) -> tuple[dict[str, Any], Payload]:
+    """The reference to a payload and the payload itself, to be written before the reference is used."""
+    return refer(execution_id, *encode_payload(value))
+
+
+def refer(execution_id: str, body: bytes, content_type: str) -> tuple[dict[str, Any], Payload]:
+    """The reference to bytes of the result store, and the bytes to write."""
+    digest = hashlib.sha256(body).hexdigest()
+    key = f"{execution_id}/{digest[:32]}"
+    meta = {"content_type": content_type, "bytes": len(body), "sha256": digest, "ttl": "24h"}
+    if content_type != MANIFEST:
+        meta["preview"] = body[:_PREVIEW_CHARS].decode("utf-8", "replace")
+    locator = {"store": "results", "key": key}
+    return {"type": "blob", "locator": locator, "auth_reference": None, "meta": meta}, Payload(key, body)
+
+
+def manifest(execution_id: str, items: Sequence[Any], refs: Mapping[str, Any]) -> tuple[dict[str, Any], Payload]:
+    """A reference to a list of which some items rest as payloads of their own."""
+    parts = [{"ref": refs[str(i)]} if str(i) in refs else {"value": item} for i, item in enumerate(items)]
+    return refer(execution_id, _encode({"items": parts}), MANIFEST)
+
+
+def bounded(value: Any, limit: int = 200) -> Any:
+    """A value small enough to be recorded as something a decision saw."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        return value if len(value) <= limit else value[:limit] + "…"
+    body = _encode(value)
+    return value if len(body) <= limit else body[:limit].decode("utf-8", "replace") + "…"

@@ -1,0 +1,116 @@
+"""Pipelines that wait without a slot: for a time, a signal, an approval or a child; and leases sent out again."""
+
+import hashlib
+from typing import Any
+
+from noetl.core.draft import Draft
+from noetl.core.event import Event
+from noetl.core.message import ChildEnded, Deliver, Dispatch, StartChild
+from noetl.core.output import failed, ok, problem
+from noetl.core.state import Lease, Parked, Run
+
+MAX_DEPTH = 32
+
+
+def child_id(key: str) -> str:
+    """The id of the child execution that a call's idempotency key stands for."""
+    return hashlib.sha256(f"child {key}".encode()).hexdigest()[:32]
+
+
+def park(draft: Draft, run: Run, event: Event) -> None:
+    """Record that a pipeline waits; start the child it waits for, or answer it when its signal is already there."""
+    data, address = dict(event.data or {}), event.at or ""
+    call = data.get("call")
+    if call is not None:
+        data["child"] = child_id(data["key"])
+    draft.accept(Event(event.name, event.ts, event.by, run.id, event.at, event.label, event.visit, event.attempt, data))
+    if call is not None:
+        _start_child(draft, run, address, data, call)
+    for index, signal in enumerate(draft.state.signals):
+        if data.get("signal") == signal["name"]:
+            answer(draft, run, address, ok(signal["payload"]), consumed=index)
+            return
+
+
+def _start_child(draft: Draft, run: Run, address: str, data: dict[str, Any], call: dict[str, Any]) -> None:
+    state, waits = draft.state, data.get("wait", True)
+    depth = (state.parent or {}).get("depth", 0) + 1
+    if depth > MAX_DEPTH:
+        error = problem("limit", f"playbooks are nested {depth} deep; at most {MAX_DEPTH} are allowed")
+        answer(draft, run, address, failed(error))
+        return
+    parent = {"execution_id": state.execution_id, "run": run.id, "at": address, "depth": depth, "waits": waits}
+    parent["path"] = state.path
+    draft.command(StartChild(data["child"], call["path"], call.get("version"), call.get("input"), parent))
+    if not waits:
+        answer(draft, run, address, ok({"execution_id": data["child"]}))
+
+
+def answer(draft: Draft, run: Run, address: str, output: dict[str, Any], **facts: Any) -> None:
+    """Give a waiting pipeline its answer, and a worker if it has none."""
+    draft.emit("task.resumed", run.id, address or None, output=output, label=run.parked[address].label, **facts)
+    if draft.state.status != "running":
+        return
+    lease = lease_of(draft, run, address)
+    if lease is not None and lease.out:
+        draft.command(Deliver(lease.id, address, output))
+    else:
+        redispatch(draft, run.id)
+
+
+def lease_of(draft: Draft, run: Run, address: str) -> Lease | None:
+    """The lease that an address of a run belongs to."""
+    own = [lease for lease in draft.state.leases.values() if lease.run == run.id]
+    if address.startswith("["):
+        index = int(address[1 : address.index("]")])
+        for lease in own:
+            if lease.lo is not None and lease.lo <= index < (lease.hi or 0):
+                return lease
+    return own[0] if own else None
+
+
+def redispatch(draft: Draft, run_id: str) -> None:
+    """Send out again the leases of a run that are with nobody and have something to do."""
+    state = draft.state
+    run = state.runs[run_id]
+    step = draft.step(run.step)
+    for lease in state.leases.values():
+        if lease.run == run_id and not lease.out and not only_waits(run, lease):
+            draft.emit("lease.granted", run_id, lease=lease.id, lo=lease.lo, hi=lease.hi)
+            draft.command(Dispatch(lease.id, step.pool or draft.program.pool))
+
+
+def only_waits(run: Run, lease: Lease) -> bool:
+    """Whether everything a lease stands for is waiting for something that has not come."""
+    unanswered = [address for address, parked in run.parked.items() if parked.output is None]
+    if not unanswered:
+        return False
+    if run.loop is None:
+        return True
+    open_ended = [index for index in range(lease.lo or 0, lease.hi or run.loop.total) if run.loop.marks[index] in b"pr"]
+    return all(any(address.startswith(f"[{index}]") for address in unanswered) for index in open_ended)
+
+
+def child_ended(draft: Draft, message: ChildEnded) -> None:
+    """A child is over: its parent's pipeline goes on with its output."""
+    waits = draft.state.children.get(message.execution_id)
+    if waits is None:
+        return
+    run_id, _, address = waits.partition(" ")
+    run = draft.state.runs[run_id]
+    if message.status == "completed":
+        answer(draft, run, address, ok(message.output))
+        return
+    own = message.error or {}
+    told = f"child execution {message.execution_id} {message.status}: {own.get('message', 'no error was given')}"
+    error = problem("child", told, execution_id=message.execution_id, status=message.status, error=own)
+    answer(draft, run, address, failed(error))
+
+
+def due(run: Run, now: int) -> list[str]:
+    """Addresses whose waiting time is over."""
+    return [address for address, parked in run.parked.items() if _is_due(parked, now)]
+
+
+def _is_due(parked: Parked, now: int) -> bool:
+    return parked.output is None and parked.until is not None and parked.until <= now

@@ -1,0 +1,492 @@
+"""A pipeline as a generator: it yields what is to be done outside, and is sent what came of it.
+
+Per task: before-rules, input, tool, output and set, rules, directive. `noop` never leaves the generator.
+The shell that drives it does all waiting and calling; see worker/.
+"""
+
+import hashlib
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core import policy
+from noetl.core.event import Event
+from noetl.core.frame import Frame
+from noetl.core.judge import TemplateJudge, Unjudged
+from noetl.core.output import externalise, failed, is_reference, ok, problem, size_of
+from noetl.core.policy import Choice
+from noetl.core.program import TaskProgram
+from noetl.core.schemas import schema_problem
+from noetl.core.scope import Scope
+from noetl.dsl.template import TemplateError
+
+SHORT_WAIT_S = 5.0
+LOGS = "$logs"  # what a tool printed travels beside its output, into the task's event
+_INPUT_SHOWN = 2048
+_JUDGE = TemplateJudge()
+# An attempt that ended like this may or may not have been carried out: its repeat keeps the idempotency key.
+UNANSWERED = frozenset({"timeout", "connect", "dns", "tls", "network", "crashed", "cancelled", "protocol"})
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    """Call a tool."""
+
+    task: TaskProgram
+    label: str
+    input: Mapping[str, Any]
+    spec: Mapping[str, Any]
+    auth: Any
+    attempt: int
+    key: str
+    prev: Any
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class NeedSecrets:
+    """Fetch keychain entries; answered with a mapping of name to material."""
+
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Wait a short while in place."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Park:
+    """Wait without a slot; answered with an output envelope."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class CallBlock:
+    """Run a workbook block behind its call boundary; answered with (output, writes)."""
+
+    block: str
+    label: str
+    input: Mapping[str, Any]
+    frame: Frame
+
+
+Effect = RunTool | NeedSecrets | Sleep | Park | CallBlock
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a pipeline ended. `handed_back`: it stopped at a task boundary and its frame is the checkpoint."""
+
+    well: bool
+    output: dict[str, Any]
+    error: dict[str, Any] | None = None
+    broke: bool = False
+    handed_back: bool = False
+
+
+Drive = Generator[Effect, Any, Ended]
+_HANDED_BACK = Ended(True, {}, handed_back=True)
+
+
+@dataclass(slots=True)
+class _Visit:
+    """One attempt at one task."""
+
+    task: TaskProgram
+    label: str
+    visit: int
+    started: bool = False
+    logs: Any = None
+    input: Mapping[str, Any] = field(default_factory=dict)
+
+
+def drive(frame: Frame, answer: dict[str, Any] | None = None) -> Drive:
+    """Run a pipeline from where its frame stands; `answer` is what a parked task was waiting for."""
+    tasks = frame.pipeline.tasks
+    try:
+        while frame.pc < len(tasks):
+            if frame.around.stopping:
+                return _HANDED_BACK
+            ended = yield from _visit(frame, tasks[frame.pc], answer)
+            answer = None
+            if ended is not None:
+                return ended
+    except Unjudged as error:
+        return _failed(frame, tasks[min(frame.pc, len(tasks) - 1)], problem(error.kind, error.message))
+    return Ended(True, frame.output or ok())
+
+
+def _visit(frame: Frame, task: TaskProgram, answer: dict[str, Any] | None) -> Generator[Effect, Any, Ended | None]:
+    """Come to a task: ask its before-rules on a new visit, then run it."""
+    label = frame.prefix + task.label
+    if frame.attempt == 0:
+        frame.visits[task.label] = frame.visits.get(task.label, 0) + 1
+        choice = _before(frame, task)
+        if choice.do in ("continue", "skip"):
+            _count_visit(frame, task)
+        if choice.do != "continue":
+            return _skipped(frame, task, label, choice)
+        frame.attempt = 1
+    visit = _Visit(task, label, frame.visits[task.label])
+    frame.runs += 1
+    if frame.runs > frame.around.limits["max_task_runs"]:
+        raise Unjudged("limit", f"the pipeline ran more than {frame.around.limits['max_task_runs']} tasks")
+    output = yield from _perform(frame, visit, answer)
+    output = _after(frame, visit, output)
+    return (yield from _decide(frame, visit, output))
+
+
+def _before(frame: Frame, task: TaskProgram) -> Choice:
+    if not task.before:
+        return Choice("continue")
+    choice = policy.choose(task.before, frame.scope(task.label), f"{task.label} before")
+    return choice or Choice("continue")
+
+
+def _count_visit(frame: Frame, task: TaskProgram) -> None:
+    limits = task.spec.render({}).get("limits") if task.spec.static else None
+    most = (limits or {}).get("max_visits")
+    if most is None:
+        return
+    frame.passed[task.label] = frame.passed.get(task.label, 0) + 1
+    if frame.passed[task.label] > most:
+        raise Unjudged("limit", f"task {task.label!r} was visited more than {most} times")
+
+
+def _skipped(frame: Frame, task: TaskProgram, label: str, choice: Choice) -> Ended | None:
+    """A before-rule decided: the tool is not run, the task's set not applied."""
+    assert choice.program is not None
+    scope = frame.scope(task.label)
+    pairs = policy.rendered_set(choice.program, scope)
+    frame.write(pairs)
+    data = {"do": choice.do, "before": choice.rule, "set": pairs, "seen": choice.seen}
+    data = {key: value for key, value in data.items() if value not in ([], {}, None)}
+    around = frame.around
+    around.record(
+        Event("task.done", around.now(), "w", around.run, frame.at or None, label, frame.visits[task.label], 1, data)
+    )
+    if task.merge_point is not None and frame.output is not None:
+        frame.results[task.merge_point] = frame.output
+    return _act(frame, task, choice, frame.output or ok(), scope)
+
+
+def _perform(frame: Frame, visit: _Visit, answer: dict[str, Any] | None) -> Generator[Effect, Any, dict[str, Any]]:
+    """One attempt: render the input, then do what the kind does."""
+    task, around = visit.task, frame.around
+    waiting, frame.waiting = frame.waiting, None
+    if answer is not None and waiting in ("wait", "child"):
+        return _answered(answer, waiting)
+    try:
+        visit.input = yield from _rendered(frame, task)
+        spec = task.spec.render(frame.scope(task.label).bind(task.spec.names))
+    except TemplateError as error:
+        _started(frame, visit)
+        return failed(problem("template", f"input of task {task.label!r}: {error.message}"))
+    _started(frame, visit)
+    wrong = schema_problem(spec.get("validate", {}).get("input"), visit.input, "input")
+    if wrong:
+        return failed(problem("validation", f"input of task {task.label!r}: {wrong}"))
+    engine_kind = ENGINE_KINDS.get(task.kind)
+    if engine_kind is not None:
+        output: dict[str, Any] = yield from engine_kind(frame, visit)
+    else:
+        auth = yield from _auth(frame, task)
+        key = idempotency_key(frame, visit)
+        output = yield RunTool(
+            task, visit.label, visit.input, spec, auth, frame.attempt, key, frame.prev, frame.at
+        )
+    wrong = schema_problem(spec.get("validate", {}).get("output"), output.get("data"), "output")
+    if wrong and output["status"] == "ok":
+        output = {**output, **failed(problem("validation", f"output of task {task.label!r}: {wrong}")), "data": output["data"]}
+    output = around.redactor.clean(output)
+    visit.logs = output.pop(LOGS, None)
+    return output
+
+
+def _rendered(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Mapping[str, Any]]:
+    """The task's own input; keychain entries it names are fetched first."""
+    value = task.input
+    if value.static:
+        return value.render({})  # type: ignore[no-any-return]
+    bound = frame.scope(task.label).bind(value.names)
+    names = frozenset(path[1] for path in value.paths if path[0] == "keychain" and len(path) > 1)
+    if names:
+        bound["keychain"] = yield NeedSecrets(names)
+    return value.render(bound)  # type: ignore[no-any-return]
+
+
+def _auth(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Any]:
+    if task.auth is None:
+        return None
+    bound = frame.scope(task.label).bind(task.auth.names)
+    names = frozenset(path[1] for path in task.auth.paths if path[0] == "keychain" and len(path) > 1)
+    if names:
+        bound["keychain"] = yield NeedSecrets(names)
+    return task.auth.render(bound)
+
+
+def _started(frame: Frame, visit: _Visit) -> None:
+    if visit.started:
+        return
+    visit.started = True
+    around = frame.around
+    data = None
+    if visit.input and not visit.task.input.static:
+        shown = around.redactor.clean({key: value for key, value in visit.input.items() if key != "code"})
+        data = {"input": shown} if shown and size_of(shown) <= _INPUT_SHOWN else None
+    around.record(
+        Event(
+            "task.started", around.now(), "w", around.run, frame.at or None, visit.label, visit.visit, frame.attempt, data
+        )
+    )
+
+
+def idempotency_key(frame: Frame, visit: _Visit) -> str:
+    """Stable over takeover and unanswered attempts; new after an answered error and on each visit."""
+    parts = (frame.around.execution_id, frame.around.run, frame.at, visit.label, visit.visit, frame.answered)
+    return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()[:32]
+
+
+def _after(frame: Frame, visit: _Visit, output: dict[str, Any]) -> dict[str, Any]:
+    """On ok: the task's `output` replaces the data, then its `set` is applied; an error in either is the output's."""
+    task = visit.task
+    if output["status"] == "ok" and (task.output is not None or task.set):
+        frame.output, before = output, frame.output
+        scope = frame.scope(task.label, visit.input)
+        try:
+            if task.output is not None:
+                data = task.output.render(scope.bind(task.output.names))
+                output = {**{key: value for key, value in output.items() if key != "ref"}, "data": data}
+                frame.output = output
+                scope = frame.scope(task.label, visit.input)
+            if task.set:
+                frame.write(_JUDGE.writes(("task", task.label), task.set, scope).pairs)
+        except (TemplateError, Unjudged) as error:
+            frame.output = before
+            kind = error.kind if isinstance(error, Unjudged) else "template"
+            return {**failed(problem(kind, f"task {task.label!r}: {error.message}")), "data": output.get("data")}
+    return _with_ref(frame, output)
+
+
+def _with_ref(frame: Frame, output: dict[str, Any]) -> dict[str, Any]:
+    if not frame.pipeline.wants_ref or output["status"] != "ok" or is_reference(output.get("ref")):
+        return output
+    ref, payload = externalise(frame.around.execution_id, output.get("data"))
+    frame.around.payloads.append(payload)
+    return {**output, "ref": ref}
+
+
+def _decide(frame: Frame, visit: _Visit, output: dict[str, Any]) -> Generator[Effect, Any, Ended | None]:
+    """Let the rules choose a directive and act on it."""
+    task = visit.task
+    before, frame.output = frame.output, output
+    frame.results[task.label] = output
+    frame.moved = True
+    scope: Scope | None = None
+    choice = None
+    if task.rules:
+        scope = frame.scope(task.label, visit.input)
+        choice = policy.choose(task.rules, scope, task.label)
+    choice = choice or policy.by_status(task, output["status"])
+    pairs = policy.rendered_set(choice.program, scope) if choice.program and scope else []
+    retry = _retry_wait(frame, visit, choice, scope) if choice.do == "retry" and scope else None
+    if choice.do == "retry" and retry is None:
+        choice = Choice("fail", choice.rule, choice.program, choice.seen)
+    frame.write(pairs)
+    _done(frame, visit, output, choice, pairs, retry)
+    if retry is not None:
+        frame.output = before
+        yield from _wait_to_retry(frame, visit, output, retry)
+        return None
+    if choice.do == "skip":
+        frame.output = before
+        del frame.results[task.label]
+    return _act(frame, task, choice, output, scope)
+
+
+def _done(
+    frame: Frame, visit: _Visit, output: dict[str, Any], choice: Choice, pairs: list[list[Any]], retry: float | None
+) -> None:
+    around = frame.around
+    data: dict[str, Any] = {"output": recorded(frame, output), "do": choice.do}
+    if choice.rule is not None:
+        data["rule"] = choice.rule
+    if choice.seen:
+        data["seen"] = choice.seen
+    if pairs:
+        data["set"] = [[path, shown(frame, value)] for path, value in pairs]
+    if retry is not None:
+        data["delay"] = retry
+    if visit.logs:
+        data["logs"] = visit.logs
+    around.record(
+        Event(
+            "task.done", around.now(), "w", around.run, frame.at or None, visit.label, visit.visit, frame.attempt, data
+        )
+    )
+
+
+def recorded(frame: Frame, output: dict[str, Any]) -> dict[str, Any]:
+    """The envelope as the log keeps it: a payload over the limit is put aside."""
+    value = output.get("data")
+    if value is None or isinstance(value, bool | int | float):
+        return output
+    around = frame.around
+    if size_of(value) <= around.limits["max_payload_bytes"]:
+        return output
+    if is_reference(output.get("ref")):
+        return {**output, "data": None}
+    ref, payload = externalise(around.execution_id, value)
+    around.payloads.append(payload)
+    return {**output, "data": None, "ref": ref}
+
+
+def shown(frame: Frame, value: Any) -> Any:
+    """A written value as the detail event keeps it."""
+    return value if size_of(value) <= _INPUT_SHOWN else {"bytes": size_of(value)}
+
+
+def _retry_wait(frame: Frame, visit: _Visit, choice: Choice, scope: Scope) -> float | None:
+    """Seconds until the next attempt; None when the attempts are used up."""
+    assert choice.program is not None
+    given = policy.options(choice.program, scope, f"retry of task {visit.task.label!r}")
+    try:
+        attempts = int(given["attempts"])
+    except (TypeError, ValueError):
+        raise Unjudged("template", f"retry of task {visit.task.label!r}: attempts is {given['attempts']!r}") from None
+    if frame.attempt >= attempts:
+        return None
+    return policy.wait_s(choice.program, given, frame.attempt, frame.around.now(), frame.around.spread)
+
+
+def _wait_to_retry(
+    frame: Frame, visit: _Visit, output: dict[str, Any], seconds: float
+) -> Generator[Effect, Any, None]:
+    error = output.get("error") or {}
+    if output["status"] == "ok" or error.get("kind") not in UNANSWERED:
+        frame.answered += 1
+    frame.attempt += 1
+    if seconds <= SHORT_WAIT_S:
+        if seconds > 0:
+            yield Sleep(seconds)
+        return
+    frame.waiting = "retry"
+    until = frame.around.now() + int(seconds * 1000)
+    yield Park(_parked(frame, visit, {"until": until, "for": "retry"}))
+    frame.waiting = None
+
+
+def _act(frame: Frame, task: TaskProgram, choice: Choice, output: dict[str, Any], scope: Scope | None) -> Ended | None:
+    """Carry out a directive that ends the visit."""
+    frame.attempt, frame.answered = 0, 0
+    frame.moved = True
+    if choice.do == "continue":
+        frame.prev = output.get("data")
+        frame.pc += 1
+    elif choice.do == "skip":
+        frame.pc += 1
+    elif choice.do == "jump":
+        assert choice.program is not None and choice.program.to is not None
+        frame.prev = output.get("data")
+        frame.pc = choice.program.to
+        frame.around.jumped = True
+    elif choice.do == "break":
+        return Ended(True, output, broke=True)
+    else:
+        return _fail(frame, task, choice, output, scope)
+    return None
+
+
+def _fail(frame: Frame, task: TaskProgram, choice: Choice, output: dict[str, Any], scope: Scope | None) -> Ended:
+    error = dict(output.get("error") or problem("failed", f"task {task.label!r} failed by its policy"))
+    if choice.program is not None:
+        message = policy.options(choice.program, scope or frame.scope(task.label), task.label).get("message")
+        error["message"] = str(message) if message is not None else error["message"]
+    return _failed(frame, task, error, output)
+
+
+def _failed(
+    frame: Frame, task: TaskProgram, error: Mapping[str, Any], output: dict[str, Any] | None = None
+) -> Ended:
+    place: dict[str, Any] = {"task": frame.prefix + task.label, "attempt": max(frame.attempt, 1)}
+    if frame.at:
+        place["iteration"] = frame.at
+    full = {**place, **error}
+    return Ended(False, {**(output or {"data": None}), "status": "error", "error": full}, full)
+
+
+def _parked(frame: Frame, visit: _Visit, data: dict[str, Any]) -> Event:
+    around = frame.around
+    return Event(
+        "task.parked", around.now(), "w", around.run, frame.at or None, visit.label, visit.visit, frame.attempt, data
+    )
+
+
+def _answered(answer: dict[str, Any], waiting: str) -> dict[str, Any]:
+    """The output of a wait or child. An approval that was declined is an error."""
+    data = answer.get("data")
+    if waiting == "wait" and isinstance(data, dict) and data.get("approved") is False:
+        return {**failed(problem("rejected", str(data.get("reason") or "the approval was declined"))), "data": data}
+    return answer
+
+
+def _noop(frame: Frame, visit: _Visit) -> Generator[Effect, Any, dict[str, Any]]:
+    return ok(frame.prev)
+    yield  # a generator like the others, though it never waits
+
+
+def _wait(frame: Frame, visit: _Visit) -> Generator[Effect, Any, dict[str, Any]]:
+    given, now = visit.input, frame.around.now()
+    data: dict[str, Any] = {"for": "wait"}
+    if given.get("seconds") is not None:
+        seconds = policy.seconds(given["seconds"], now)
+        if seconds <= SHORT_WAIT_S and not (given.get("signal") or given.get("approval")):
+            yield Sleep(seconds)
+            return ok()
+        data["until"] = now + int(seconds * 1000)
+    elif given.get("until") is not None:
+        data["until"] = _moment(given["until"])
+    name = given.get("signal") or given.get("approval")
+    if name is not None:
+        data["signal"] = str(name)
+    frame.waiting = "wait"
+    answer = yield Park(_parked(frame, visit, data))
+    frame.waiting = None
+    return _answered(answer, "wait")
+
+
+def _moment(value: Any) -> int:
+    from datetime import UTC, datetime
+
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        raise Unjudged("value", f"until is {value!r}; it must be a date and time such as 2030-01-31T12:00:00Z") from None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)
+
+
+def _playbook(frame: Frame, visit: _Visit) -> Generator[Effect, Any, dict[str, Any]]:
+    task = visit.task
+    call = dict(task.call.render(frame.scope(task.label).bind(task.call.names)))
+    call["input"] = dict(visit.input)
+    data = {"for": "child", "call": call, "key": idempotency_key(frame, visit), "wait": call.pop("wait", True)}
+    frame.waiting = "child"
+    answer: dict[str, Any] = yield Park(_parked(frame, visit, data))
+    frame.waiting = None
+    return answer
+
+
+def _workbook(frame: Frame, visit: _Visit) -> Generator[Effect, Any, dict[str, Any]]:
+    task = visit.task
+    block = str(task.call.render({}).get("block") or task.label)
+    output, writes = yield CallBlock(block, visit.label, visit.input, frame)
+    frame.write(writes)
+    return output  # type: ignore[no-any-return]
+
+
+ENGINE_KINDS = {"noop": _noop, "wait": _wait, "playbook": _playbook, "workbook": _workbook}

@@ -1,0 +1,147 @@
+"""What a worker's report leads to. Each reported event is accepted under the lease's current epoch, or none is.
+
+The report is a message; the events are the server's: a terminal event is completed here before it is recorded.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from noetl.core import loop, park
+from noetl.core.draft import Draft
+from noetl.core.ending import recall
+from noetl.core.event import Event
+from noetl.core.finish import Outcome, finish, publish
+from noetl.core.fold import outer_index
+from noetl.core.message import Answer, Report
+from noetl.core.output import failed, problem
+from noetl.core.state import Lease, Run
+
+Handler = Callable[[Draft, Run, Lease, Event], None]
+_encode = msgspec.json.encode
+
+
+def report(draft: Draft, message: Report) -> Answer:
+    """Accept a report, or refuse it whole when its lease is not current."""
+    state = draft.state
+    lease = state.leases.get(message.lease)
+    if lease is None or lease.epoch != message.epoch or not lease.out:
+        return Answer(False, "the lease is not current", state.seq)
+    run = state.runs[lease.run]
+    for event in message.events:
+        handler = HANDLERS.get(event.name)
+        if handler is None or event.run != run.id:
+            draft.emit("event.rejected", run.id, event=event.name, why="not for a worker to report", lease=lease.id)
+        elif not _too_large(draft, event, lease):
+            handler(draft, run, lease, event)
+            if run.id not in state.runs:
+                return Answer(seq=state.seq)
+    _checkpoint(draft, run, lease, message)
+    if message.returned:
+        _returned(draft, lease)
+    elif message.final and lease.lo is not None:
+        _chunk_ended(draft, run, lease)
+    return Answer(seq=state.seq)
+
+
+def _too_large(draft: Draft, event: Event, lease: Lease) -> bool:
+    """Refuse an event over the payload limit, with room for the envelope around the payload."""
+    if not event.data or len(_encode(event.data)) <= 2 * draft.limit("max_payload_bytes"):
+        return False
+    draft.emit("event.rejected", event.run, event=event.name, why="larger than max_payload_bytes", lease=lease.id)
+    if event.name in ("step.done", "step.failed", "loop.iteration.done", "loop.iteration.failed"):
+        error = problem("limit", f"the event {event.name} was larger than limits.max_payload_bytes")
+        name = "step.failed" if event.name.startswith("step.") else "loop.iteration.failed"
+        smaller = msgspec.structs.replace(event, name=name, data={"error": error, "output": failed(error)})
+        HANDLERS[name](draft, draft.state.runs[event.run or ""], lease, smaller)
+    return True
+
+
+def _accept(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+    draft.accept(event)
+
+
+def _step_started(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+    data = {**(event.data or {}), "lease": lease.id, "epoch": lease.epoch}
+    draft.accept(msgspec.structs.replace(event, data=data))
+
+
+def _parked(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+    park.park(draft, run, event)
+
+
+def _iteration_ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+    draft.accept(event)
+    step = draft.step(run.step)
+    if step.loop is None or outer_index(event.at) is None:
+        return
+    if not step.loop.parallel:
+        writes = [pair for pair in (event.data or {}).get("writes", ()) if tuple(pair[0]) not in step.loop.reduce]
+        publish(draft, run, [pair for pair in writes if pair[0][0] == "ctx"], at=event.at)
+    if event.name == "loop.iteration.failed" and not step.best_effort and step.loop.distributed:
+        recall(draft, run.id, "another iteration failed")
+        finish(draft, run, loop.outcome(draft, run))
+
+
+def _ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+    data = event.data or {}
+    if run.loop is not None:
+        own = data.get("error") if event.name == "step.failed" else None
+        outcome = loop.outcome(draft, run, by="w")
+        if own is not None and outcome.name != "step.failed":
+            outcome = Outcome("step.failed", failed(own, loop=loop.counts(run.loop)), by="w")
+    else:
+        run.step_scope = data.get("step", {})
+        output = data.get("output") or failed(data.get("error") or {})
+        extra = {"results": data["results"]} if "results" in data else {}
+        output = {**output, **extra}
+        outcome = Outcome(event.name, output, data.get("writes", []), by="w")
+    finish(draft, run, outcome)
+
+
+def _checkpoint(draft: Draft, run: Run, lease: Lease, message: Report) -> None:
+    """Keep how far the pipelines of the lease are, and make the writes they sent effective."""
+    if not message.frames:
+        return
+    sent: list[tuple[str, list[Any]]] = []
+    frames: dict[str, Any] = {}
+    for address, frame in message.frames.items():
+        frames[address] = {key: value for key, value in frame.items() if key != "sent"}
+        sent += [(address, pair) for pair in frame.get("sent", ())]
+    draft.emit_as("w", "step.checkpointed", run.id, frames=frames, lease=lease.id)
+    for address, pair in sent:
+        publish(draft, run, [pair], origin="checkpoint", at=address or None)
+
+
+def _returned(draft: Draft, lease: Lease) -> None:
+    draft.emit("lease.returned", lease.run, lease=lease.id, epoch=lease.epoch + 1, takeovers=lease.takeovers)
+    if draft.state.status == "running":
+        park.redispatch(draft, lease.run)
+
+
+def _chunk_ended(draft: Draft, run: Run, lease: Lease) -> None:
+    """A chunk is through: its share goes to the next one; the last one ends the loop."""
+    state = run.loop
+    assert state is not None
+    share, size = lease.share, (lease.hi or 0) - (lease.lo or 0)
+    draft.emit("lease.closed", run.id, lease=lease.id)
+    if loop.finished(state):
+        finish(draft, run, loop.outcome(draft, run))
+    elif draft.state.status == "running":
+        loop.grant_next(draft, run, size, share)
+
+
+HANDLERS: dict[str, Handler] = {
+    "step.started": _step_started,
+    "task.started": _accept,
+    "task.done": _accept,
+    "task.parked": _parked,
+    "loop.started": _accept,
+    "loop.iteration.started": _accept,
+    "loop.iteration.done": _iteration_ended,
+    "loop.iteration.failed": _iteration_ended,
+    "loop.done": _ended,
+    "step.done": _ended,
+    "step.failed": _ended,
+}

@@ -1,0 +1,124 @@
+"""The router of a finished run: guards of all arcs, sets of the chosen ones, tokens for their targets.
+
+What each guard saw is recorded with the decision. A failure that no arc takes fails the execution.
+"""
+
+from typing import Any
+
+from noetl.core import view
+from noetl.core.draft import Draft
+from noetl.core.ending import abort
+from noetl.core.judge import Unjudged
+from noetl.core.output import problem
+from noetl.core.patch import apply
+from noetl.core.program import ArcProgram, StepProgram
+from noetl.core.scope import Scope
+from noetl.core.state import Run
+
+
+def enqueue(draft: Draft, step: str, **parts: Any) -> None:
+    """Put a token on its way to a step."""
+    number = draft.state.enqueued + 1
+    kept = {key: value for key, value in parts.items() if value}
+    draft.emit("token.enqueued", token=f"t{number}", step=step, **kept)
+
+
+def route(draft: Draft, run: Run, name: str, output: dict[str, Any]) -> None:
+    """Evaluate the arcs of a run that ended with an event."""
+    step = draft.step(run.step)
+    event = {"name": name, "step": run.step, "data": _event_data(output)}
+    scope = view.departure(draft, run, event, output)
+    try:
+        records, chosen = _guards(draft, run, step, scope)
+        patches = [_arc_effects(draft, run, index, step.arcs[index], scope) for index in chosen]
+    except Unjudged as error:
+        draft.emit("next.evaluated", run.id, event=name, error=error.message, taken=[])
+        abort(draft, {**problem(error.kind, error.message), "step": run.step})
+        return
+    for index, effect in zip(chosen, patches, strict=True):
+        records[index].update({key: value for key, value in effect.items() if value})
+    taken = [step.arcs[index].step for index in chosen]
+    facts: dict[str, Any] = {"event": name, "arcs": records, "taken": taken}
+    if name == "step.failed":
+        facts |= _failure_facts(run, step, chosen, output)
+    draft.emit("next.evaluated", run.id, **facts)
+    if "fails" in facts and not draft.program.drain:
+        abort(draft, facts["fails"])
+        return
+    for index, effect in zip(chosen, patches, strict=True):
+        _fire(draft, run, step.arcs[index], effect, event)
+
+
+def _event_data(output: dict[str, Any]) -> dict[str, Any]:
+    return {"output": output, "error": output.get("error"), "loop": output.get("loop")}
+
+
+def _guards(draft: Draft, run: Run, step: StepProgram, scope: Scope) -> tuple[list[dict[str, Any]], list[int]]:
+    """Every arc's guard, in order; in exclusive mode those behind the first that holds are not asked."""
+    records: list[dict[str, Any]] = []
+    chosen: list[int] = []
+    for index, arc in enumerate(step.arcs):
+        record: dict[str, Any] = {"step": arc.step, "matched": False}
+        records.append(record)
+        if chosen and not step.inclusive:
+            record["asked"] = False
+            continue
+        judged = draft.judge.guard(("arc", run.id, index), arc.guard, scope)
+        record["matched"] = judged.value
+        if judged.seen:
+            record["seen"] = judged.seen
+        if judged.value:
+            chosen.append(index)
+    return records, chosen
+
+
+def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Scope) -> dict[str, Any]:
+    """What a chosen arc writes and the args of its token; later arcs see what earlier ones wrote."""
+    pairs: list[list[Any]] = []
+    if arc.set:
+        pairs = draft.judge.writes(("arc-set", run.id, index), arc.set, scope).pairs
+    args = dict(run.args)
+    own = draft.judge.value(("arc-args", run.id, index), arc.args, scope)
+    args.update(own or {})
+    patch = [[path[1:], value] for path, value in pairs]
+    scope.fixed["ctx"] = apply(scope.fixed["ctx"], patch)
+    own_input, token_args, _, *rest = scope.chain
+    scope.chain = (own_input, token_args, scope.fixed["ctx"], *rest)
+    return {"set": [[path, draft.store(value)] for path, value in patch], "args": draft.store(args) if args else None}
+
+
+def _failure_facts(run: Run, step: StepProgram, chosen: list[int], output: dict[str, Any]) -> dict[str, Any]:
+    error = {**(output.get("error") or {}), "step": run.step}
+    if not chosen:
+        return {"fails": error}
+    unguarded = [step.arcs[index].step for index in chosen if not step.arcs[index].guarded]
+    if unguarded:
+        return {"failure": {"step": run.step, "error": error, "taken_by": unguarded[0]}}
+    return {}
+
+
+def _fire(draft: Draft, run: Run, arc: ArcProgram, effect: dict[str, Any], event: dict[str, Any]) -> None:
+    if effect["set"]:
+        draft.emit("ctx.patched", run.id, patch=effect["set"], origin="arc", to=arc.step)
+    target = draft.step(arc.step)
+    carried = {key: value for key, value in event.items() if key != "data"}
+    if target.wants_event or target.routes_only:
+        carried["data"] = _small(draft, event["data"])
+    enqueue(
+        draft,
+        arc.step,
+        **{"from": run.step},
+        from_run=run.id,
+        event=carried,
+        args=effect["args"],
+        barred=run.barred,
+        fragment=run.fragment,
+    )
+
+
+def _small(draft: Draft, data: dict[str, Any]) -> dict[str, Any]:
+    """Event data fit for a token: a payload that has a reference travels as that."""
+    output = data["output"]
+    if "ref" in output and draft.store(output.get("data")) is not output.get("data"):
+        return {**data, "output": {**output, "data": None}}
+    return data

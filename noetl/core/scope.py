@@ -1,0 +1,72 @@
+"""What names mean in a template: the scopes, the order in which a bare name is looked for, and what was seen.
+
+A scope binds just the names a template reads. Rendering itself is dsl/template.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from noetl.core.output import bounded
+from noetl.dsl.template import Envelope
+
+_MISSING: Any = object()
+_EMPTY: dict[str, Any] = {}
+
+
+class Scope:
+    """Fixed scopes by name, then where bare names are looked for: mappings in order, tasks, steps."""
+
+    __slots__ = ("chain", "fixed", "steps", "tasks")
+
+    def __init__(
+        self,
+        fixed: dict[str, Any],
+        chain: tuple[Mapping[str, Any], ...] = (),
+        tasks: Mapping[str, Any] = _EMPTY,
+        steps: Mapping[str, Any] = _EMPTY,
+    ) -> None:
+        self.fixed = fixed
+        self.chain = chain
+        self.tasks = tasks
+        self.steps = steps
+
+    def bind(self, names: Iterable[str]) -> dict[str, Any]:
+        """The names a template reads, as far as they mean something here."""
+        bound = {}
+        fixed = self.fixed
+        for name in names:
+            value = fixed[name] if name in fixed else self._bare(name)
+            if value is not _MISSING:
+                bound[name] = value
+        return bound
+
+    def _bare(self, name: str) -> Any:
+        for mapping in self.chain:
+            if name in mapping:
+                return mapping[name]
+        for envelopes in (self.tasks, self.steps):
+            if name in envelopes:
+                return Envelope(envelopes[name])
+        return _MISSING
+
+    def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, Any]:
+        """The values at the paths a guard reads, small enough to be kept with the decision."""
+        found = {}
+        for path in sorted(paths):
+            if path[0] == "keychain":
+                continue
+            value = self.bind((path[0],)).get(path[0], _MISSING)
+            for key in path[1:]:
+                value = _below(value, key)
+            found[".".join(str(part) for part in path)] = None if value is _MISSING else bounded(value)
+        return found
+
+
+def _below(value: Any, key: Any) -> Any:
+    if isinstance(value, Envelope) and key not in value:
+        value = value.get("data")
+    if isinstance(value, dict):
+        return value.get(key, _MISSING)
+    if isinstance(value, list) and isinstance(key, int) and -len(value) <= key < len(value):
+        return value[key]
+    return _MISSING

@@ -1,0 +1,49 @@
+"""The start of an execution: the request is recorded, then judged, then its first token is on its way."""
+
+from typing import Any
+
+from noetl.core.draft import Draft
+from noetl.core.ending import tell_parent
+from noetl.core.message import Answer, Start
+from noetl.core.route import enqueue
+from noetl.core.token import settle
+
+
+def start(draft: Draft, message: Start) -> Answer:
+    """Record a request and start it, or record why it cannot run."""
+    asked = {
+        "path": message.path,
+        "version": message.version,
+        "payload": message.payload if message.problem else draft.store(message.payload),
+        "idempotency_key": message.idempotency_key,
+        "parent": message.parent,
+        "retry_of": message.retry_of,
+        "until": message.until,
+        "by": message.by,
+    }
+    draft.emit("playbook.execution.requested", **{key: value for key, value in asked.items() if value is not None})
+    if message.problem is not None:
+        draft.emit("playbook.request.evaluated", status="error", error=message.problem, hash=message.hash)
+        draft.emit("playbook.processed", status="failed", error=message.problem)
+        tell_parent(draft, "failed", None, message.problem)
+        return Answer(False, message.problem["message"], draft.state.seq)
+    judged: dict[str, Any] = {"hash": message.hash, "engine": message.engine, "workload": draft.store(message.workload)}
+    if message.diagnostics:
+        judged["diagnostics"] = message.diagnostics
+    draft.emit("playbook.request.evaluated", **judged)
+    _begin(draft, message)
+    return Answer(seq=draft.state.seq)
+
+
+def _begin(draft: Draft, message: Start) -> None:
+    draft.emit("workflow.started")
+    event = {"name": "workflow.started", "step": None}
+    if message.kept is None:
+        enqueue(draft, draft.program.entry, event=event)
+    else:
+        kept = message.kept
+        draft.emit("execution.restored", of=message.retry_of, **kept["state"])
+        for token in kept["tokens"]:
+            enqueue(draft, token["step"], **{key: value for key, value in token.items() if key != "step"})
+    settle(draft)
+

@@ -1,0 +1,171 @@
+"""The state of one execution: the fold of its log, and nothing that cannot be written down as JSON.
+
+Only the shapes and their look-ups live here; fold.py is the only place that changes them.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+
+Status = Literal["pending", "running", "paused", "completed", "failed", "cancelled"]
+ENDED: frozenset[str] = frozenset({"completed", "failed", "cancelled"})
+
+PENDING, RUNNING, DONE, FAILED = b"prdf"
+
+
+class Token(msgspec.Struct, omit_defaults=True):
+    """A routing envelope on its way to a step. Live until a run consumes it or it is refused or discarded."""
+
+    id: str
+    step: str
+    source: str | None = None  # the step it came from; None for the entry token
+    run: str | None = None  # the run it came from
+    event: dict[str, Any] = {}
+    args: dict[str, Any] = {}
+    held: bool = False
+    barred: list[str] = []  # joins of mode `first` that refuse it
+    fragment: str | None = None  # the run whose synthesised fragment it moves in
+
+
+class Lease(msgspec.Struct, omit_defaults=True):
+    """Work handed to a worker: a whole run, or iterations lo..hi-1 of a distributed loop."""
+
+    id: str
+    run: str
+    epoch: int = 1
+    worker: str | None = None
+    lo: int | None = None
+    hi: int | None = None
+    share: int = 1
+    out: bool = True  # a worker has it, or it is on its way to one
+    takeovers: int = 0
+    progressed: bool = False
+
+
+class Parked(msgspec.Struct, omit_defaults=True):
+    """A pipeline that waits without a slot: for a time, a signal, an approval or a child execution."""
+
+    label: str
+    visit: int = 1
+    attempt: int = 1
+    until: int | None = None
+    signal: str | None = None
+    child: str | None = None
+    call: dict[str, Any] | None = None  # the child's path, version and input
+    schema: dict[str, Any] | None = None
+    output: dict[str, Any] | None = None  # the answer, once it is there
+
+
+class LoopState(msgspec.Struct, omit_defaults=True):
+    """Where a loop stands. `marks` has one byte per iteration: pending, running, done or failed."""
+
+    total: int
+    marks: bytearray = msgspec.field(default_factory=bytearray)
+    next: int = 0  # the first index not yet handed out (distributed)
+    done: int = 0
+    failed: int = 0
+    outputs: dict[str, Any] = {}
+    refs: dict[str, dict[str, Any]] = {}
+    writes: dict[str, list[Any]] = {}  # buffered ctx and step writes, by index
+    errors: dict[str, dict[str, Any]] = {}
+
+
+class Run(msgspec.Struct, omit_defaults=True):
+    """One live run of a step."""
+
+    id: str
+    step: str
+    tokens: list[str] = []
+    source: str | None = None
+    event: dict[str, Any] = {}
+    args: dict[str, Any] = {}
+    input: Any = None
+    collection: Any = None  # the loop's items, or a reference to them
+    loop: LoopState | None = None
+    scheduled_at: int = 0
+    started_at: int | None = None
+    timeout_at: int | None = None
+    timeout_ms: int | None = None
+    frame: dict[str, dict[str, Any]] = {}  # checkpoints of pipelines by address
+    outcomes: dict[str, dict[str, Any]] = {}  # finished inner iterations by address
+    parked: dict[str, Parked] = {}
+    step_scope: dict[str, Any] = {}
+    barred: list[str] = []
+    fragment: str | None = None
+
+
+class StepCount(msgspec.Struct):
+    """How often a step ran and how its latest run ended."""
+
+    runs: int = 0
+    status: str = "running"
+
+
+class Fragment(msgspec.Struct, omit_defaults=True):
+    """A synthesised piece of workflow, alive until its last token ends."""
+
+    origin: str
+    step: str
+    steps: list[dict[str, Any]] = []
+    last: dict[str, Any] | None = None
+    run: Any = None  # the origin's run, kept for its arcs
+    ended: bool = False
+
+
+class State(msgspec.Struct, omit_defaults=True):
+    """Everything a decision needs to know of one execution."""
+
+    execution_id: str
+    status: Status = "pending"
+    seq: int = 0
+    path: str = ""
+    version: int | None = None
+    hash: str = ""
+    engine: str = ""
+    requested_at: int = 0
+    started_at: int | None = None
+    ended_at: int | None = None
+    paused_at: int | None = None
+    idempotency_key: str | None = None
+    parent: dict[str, Any] | None = None
+    retry_of: str | None = None
+    until: str | None = None
+    workload: Any = None
+    ctx: dict[str, Any] = {}
+    tokens: dict[str, Token] = {}
+    runs: dict[str, Run] = {}
+    leases: dict[str, Lease] = {}
+    results: dict[str, dict[str, Any]] = {}  # step -> envelope of its latest completed run
+    steps: dict[str, StepCount] = {}
+    children: dict[str, str] = {}  # child execution id -> `run address` that waits for it
+    signals: list[dict[str, Any]] = []
+    fragments: dict[str, Fragment] = {}
+    failures: list[dict[str, Any]] = []
+    error: dict[str, Any] | None = None
+    output: Any = None
+    final: bool = False  # the output of the final step has been seen
+    failing: bool = False  # a failure nothing took; draining
+    enqueued: int = 0
+    consumed: int = 0
+    refused: int = 0
+    discarded: int = 0
+    tasks: int = 0
+    iterations: int = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether the execution is over."""
+        return self.status in ENDED
+
+
+_ENCODER = msgspec.json.Encoder(order="sorted")
+
+
+def canonical(value: Any) -> bytes:
+    """Sorted-key minimal JSON: two equal states have equal bytes."""
+    return _ENCODER.encode(value)
+
+
+def restore(snapshot: bytes) -> State:
+    """The state a snapshot holds."""
+    return msgspec.json.decode(snapshot, type=State)

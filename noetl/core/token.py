@@ -1,0 +1,112 @@
+"""Tokens on the move: arrival, join, admission, the start of a run, and the end of the workflow.
+
+Per token in this order: join, step input, admission, schedule. `settle` is called at the end of every decision.
+"""
+
+from typing import Any
+
+from noetl.core import join, schedule, synthesize, view
+from noetl.core.admit import Admission, admit
+from noetl.core.draft import Draft
+from noetl.core.ending import abort, complete
+from noetl.core.judge import Unjudged
+from noetl.core.output import problem
+from noetl.core.state import Token
+
+
+def settle(draft: Draft) -> None:
+    """Move every token that can move, then see whether the workflow is over."""
+    state = draft.state
+    while state.tokens and state.status == "running":
+        if not (_move_free(draft) or _move_joined(draft)):
+            break
+    if synthesize.conclude(draft):
+        settle(draft)
+    else:
+        complete(draft)
+
+
+def _move_free(draft: Draft) -> bool:
+    for token in draft.state.tokens.values():
+        mode = draft.step(token.step).join
+        if mode in (None, "each"):
+            _advance(draft, [token])
+            return True
+        if mode == "first":
+            _first(draft, token)
+            return True
+    return False
+
+
+def _first(draft: Draft, token: Token) -> None:
+    if token.step in token.barred:
+        draft.emit("token.refused", token=token.id, step=token.step, reason="join", join="first")
+    else:
+        _advance(draft, [token], bars=token.step)
+
+
+def _move_joined(draft: Draft) -> bool:
+    state = draft.state
+    for verdict in join.verdicts(draft):
+        if verdict.go:
+            _advance(draft, [state.tokens[token] for token in verdict.go])
+            return True
+        if verdict.hopeless:
+            _give_up(draft, verdict.step)
+            return True
+        for token in join.waiting_tokens(state, verdict.step):
+            if not token.held:
+                draft.emit("token.held", token=token.id, step=token.step, waits_for=list(verdict.waits_for))
+    return False
+
+
+def _give_up(draft: Draft, step: str) -> None:
+    """A join of mode `all` whose missing source can no longer come."""
+    ran = step in draft.state.steps
+    for token in join.waiting_tokens(draft.state, step):
+        draft.emit("token.discarded", token=token.id, step=step, reason="join impossible")
+    if not ran:
+        sources = ", ".join(draft.step(step).sources)
+        abort(draft, problem("join", f"step {step!r} waits for a token from each of {sources}; one can no longer come"))
+
+
+def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None:
+    """Render the step's input, ask its gate, and start a run or refuse the tokens."""
+    step = draft.step(tokens[0].step)
+    if draft.state.until == step.name:
+        draft.emit("execution.paused", by="cli", why=f"--until {step.name} reached")
+        return
+    arrived = schedule.Arrival.of(draft, step, tokens, bars)
+    try:
+        arrived.input = _render_input(draft, arrived)
+    except Unjudged as error:
+        schedule.fail_before_start(draft, arrived, problem(error.kind, error.message))
+        return
+    scope = view.arrival(draft, arrived.event, arrived.args, arrived.input)
+    try:
+        admission = admit(draft, step.name, tokens[-1].id, step.admit, scope)
+    except Unjudged as error:
+        abort(draft, problem(error.kind, error.message))
+        return
+    _enter(draft, arrived, admission)
+
+
+def _render_input(draft: Draft, arrived: schedule.Arrival) -> Any:
+    step = arrived.step
+    if step.input.static:
+        return step.input.render({}) or None
+    scope = view.arrival(draft, arrived.event, arrived.args)
+    return draft.judge.value(("input", arrived.run_id), step.input, scope)
+
+
+def _enter(draft: Draft, arrived: schedule.Arrival, admission: Admission) -> None:
+    name = "token.claimed" if admission.allow else "token.refused"
+    seen: dict[str, Any] = {}
+    if admission.rule is not None:
+        seen = {"rule": admission.rule, "guards": admission.guards}
+    if not admission.allow:
+        seen["reason"] = "admit"
+    for token in arrived.tokens:
+        draft.emit(name, token=token.id, step=arrived.step.name, **seen)
+    if admission.allow:
+        schedule.schedule(draft, arrived)

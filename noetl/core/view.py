@@ -1,0 +1,44 @@
+"""What the server's templates can see: the scopes at admission, at the end of a step run and on its arcs."""
+
+from typing import Any
+
+from noetl.core.draft import Draft
+from noetl.core.scope import Scope
+from noetl.core.state import Run
+from noetl.dsl.template import Envelope
+
+
+def arrival(draft: Draft, event: dict[str, Any], args: dict[str, Any], given: Any = None) -> Scope:
+    """The scope in which a step's input is rendered (nothing given yet) and its admission decided."""
+    state = draft.state
+    own_input = given if isinstance(given, dict) else {}
+    workload, ctx = draft.load(state.workload) or {}, loaded(draft, state.ctx)
+    fixed = {
+        "workload": workload,
+        "ctx": ctx,
+        "args": args,
+        "event": event,
+        "execution_id": state.execution_id,
+        "input": own_input,
+    }
+    return Scope(fixed, (own_input, args, ctx, workload), steps=state.results)
+
+
+def departure(draft: Draft, run: Run, event: dict[str, Any], output: dict[str, Any]) -> Scope:
+    """The scope of a finished run: step output, step set and arcs, on the current ctx."""
+    scope = arrival(draft, event, run.args, draft.load(run.input))
+    scope.fixed["output"] = Envelope(output)
+    scope.fixed["step"] = run.step_scope
+    own_input, args, ctx, workload = scope.chain
+    scope.chain = (own_input, args, ctx, run.step_scope, workload)
+    return scope
+
+
+def loaded(draft: Draft, value: Any) -> Any:
+    """A value with everything in it that rests in the result store put in its place."""
+    if not draft.hydrated:
+        return value
+    value = draft.load(value)
+    if isinstance(value, dict):
+        return {key: loaded(draft, item) for key, item in value.items()}
+    return value

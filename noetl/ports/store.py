@@ -1,0 +1,180 @@
+"""What the control plane needs of a database: an append-only log per execution, and a few projections of it.
+
+Every adapter passes one conformance suite. An append is durable when `commit` returns; the batch id makes an
+append that may or may not have happened harmless to repeat.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+
+
+class Row(msgspec.Struct):
+    """One decided message as it rests: events first..last, the message that caused them, and the hash chain."""
+
+    first: int
+    last: int
+    ts: int
+    cause: bytes
+    body: bytes
+    hash: bytes
+    batch: str | None = None
+
+
+class Summary(msgspec.Struct, omit_defaults=True):
+    """What lists and status show of an execution, kept in step with its log by the same transaction."""
+
+    execution_id: str
+    status: str
+    path: str
+    version: int | None = None
+    hash: str = ""
+    requested_at: int = 0
+    started_at: int | None = None
+    ended_at: int | None = None
+    due_at: int | None = None
+    parent: str | None = None
+    retry_of: str | None = None
+    idempotency_key: str | None = None
+    request: str | None = None  # digest of playbook and payload, to tell a repeat from a conflict
+    result: bytes | None = None  # the execution as its readers see it, once it has ended
+
+
+class Append(msgspec.Struct):
+    """One execution's part of a commit. `expected` is the sequence number the log must end with."""
+
+    execution_id: str
+    expected: int
+    rows: list[Row]
+    summary: Summary | None = None  # None: nothing that lists show has changed
+    snapshot: bytes | None = None
+    claim: tuple[str, int] | None = None  # of a new execution: its owner and for how many milliseconds
+
+
+class StoredLog(msgspec.Struct):
+    """What recovery reads: the newest snapshot and the rows behind it."""
+
+    snapshot: bytes | None
+    rows: list[Row]
+
+
+class Listed(msgspec.Struct):
+    """A page of summaries and where the next one begins."""
+
+    items: list[Summary]
+    cursor: str | None = None
+
+
+class PlaybookText(msgspec.Struct):
+    """A registered playbook: one version of one path."""
+
+    path: str
+    version: int
+    hash: str
+    text: str
+    file: str | None = None
+    registered_at: int = 0
+
+
+class Store(Protocol):
+    """The event log and its projections."""
+
+    async def commit(self, append: Append) -> None:
+        """Append durably, or raise Conflict when the log has moved on, BackendError when it cannot be known."""
+        ...
+
+    async def log(self, execution_id: str) -> StoredLog:
+        """The newest snapshot and every row after it; raises NotFound."""
+        ...
+
+    async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
+        """Rows of the log in order, from the one that holds an event."""
+        ...
+
+    async def answered(self, execution_id: str, batch: str) -> bool:
+        """Whether a batch has been appended."""
+        ...
+
+    async def summary(self, execution_id: str) -> Summary:
+        """One execution; raises NotFound."""
+        ...
+
+    async def list(
+        self,
+        *,
+        status: str | None = None,
+        path: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> Listed:
+        """Executions, the newest first."""
+        ...
+
+    async def by_key(self, idempotency_key: str) -> Summary | None:
+        """The execution that was started with an idempotency key."""
+        ...
+
+    async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
+        """Become the one writer of an execution, or stay it; False while another owner's claim is fresh."""
+        ...
+
+    async def release(self, execution_id: str, owner: str) -> None:
+        """Give a claim up."""
+        ...
+
+    async def heartbeat(self, owner: str, lease_ms: int) -> None:
+        """Renew every claim of an owner."""
+        ...
+
+    async def due(self, now: int, limit: int = 100) -> list[str]:
+        """Executions that are not over, have something due or no fresh owner."""
+        ...
+
+    async def post(self, execution_id: str, message: bytes) -> None:
+        """Leave a message for the owner of an execution."""
+        ...
+
+    async def take(self, owner: str) -> Sequence[tuple[str, bytes]]:
+        """The messages left for the executions of an owner, each given once."""
+        ...
+
+    async def register(self, path: str, digest: str, text: str, file: str | None) -> PlaybookText:
+        """Keep a playbook; the same text under the same path is the version it already is."""
+        ...
+
+    async def playbook(
+        self, *, digest: str | None = None, path: str | None = None, version: int | None = None
+    ) -> PlaybookText:
+        """A playbook by its content, or by path and version (the newest when none is given); raises NotFound."""
+        ...
+
+    async def playbooks(self) -> Sequence[PlaybookText]:
+        """The newest version of every path."""
+        ...
+
+    async def put_secret(self, name: str, sealed: bytes) -> None:
+        """Keep a sealed credential."""
+        ...
+
+    async def secret(self, name: str) -> bytes:
+        """A sealed credential; raises NotFound."""
+        ...
+
+    async def secrets(self) -> Sequence[tuple[str, int]]:
+        """Names of credentials and when each was last set."""
+        ...
+
+    async def delete_secret(self, name: str) -> None:
+        """Forget a credential; raises NotFound."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what was begun and let go of the database."""
+        ...
+
+
+def chained(previous: bytes, body: bytes) -> bytes:
+    """The next link of the hash chain."""
+    return hashlib.sha256(previous + body).digest()

@@ -1,0 +1,1 @@
+"""Which implementation fills which port. Embedded and distributed differ here and nowhere else."""

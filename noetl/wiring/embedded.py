@@ -1,0 +1,149 @@
+"""One process: control plane and worker over SQLite, an in-process transport, results in a folder."""
+
+import os
+import socket
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uuid_utils
+
+from noetl import __version__
+from noetl.adapters.directory.results import DirectoryResults
+from noetl.adapters.secrets.keychain import Keychain
+from noetl.adapters.secrets.sealed import Sealer, key_of
+from noetl.adapters.sqlite.store import SqliteStore
+from noetl.control.catalog import Catalog
+from noetl.control.engine import Engine
+from noetl.core.fragment import extended
+from noetl.core.message import Start, WorkOrder
+from noetl.core.output import problem
+from noetl.core.program import Program
+from noetl.errors import NotFound, RequestError
+from noetl.ports.call import PYTHON_HOST, Resources
+from noetl.settings import Settings, environment
+from noetl.tools import get, kinds
+from noetl.wiring.payloads import StoredPayloads
+from noetl.worker.pool import Pool
+from noetl.worker.python_host import PythonHost
+from noetl.worker.toolbox import Toolbox
+
+
+def new_execution_id() -> str:
+    """A fresh id; ids sort by the time they were made."""
+    return uuid_utils.uuid7().hex
+
+
+def store_path(settings: Settings) -> str:
+    """The SQLite file of the settings."""
+    scheme, separator, rest = settings.store.partition("://")
+    if not separator:
+        return settings.store
+    if scheme != "sqlite":
+        told = f"an embedded run keeps its log in SQLite, not in {scheme}://"
+        raise RequestError(told, hint="unset NOETL_STORE, or name a server with --server")
+    return rest[1:] if rest.startswith("//") else rest
+
+
+@dataclass(slots=True)
+class Embedded:
+    """Everything one process needs to run executions."""
+
+    settings: Settings
+    store: SqliteStore
+    results: DirectoryResults
+    payloads: StoredPayloads
+    catalog: Catalog
+    engine: Engine
+    pool: Pool
+    keychain: Keychain
+
+    async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
+        """The secret a task names."""
+        program = self.engine.program_of(execution_id)
+        entries = program.playbook.keychain if program else ()
+        return await self.keychain.material(entries, name)
+
+    async def checked(self, start: Start, program: Program) -> Start:
+        """The request, refused when a keychain entry cannot be had."""
+        missing = await self.keychain.check(program.playbook.keychain)
+        if missing and start.problem is None:
+            told = "; ".join(missing.values())
+            start.problem = problem("keychain", told, names=sorted(missing))
+        return start
+
+    async def close(self) -> None:
+        """Stop the worker, let go of executions, close the store."""
+        await self.pool.stop()
+        await self.engine.close()
+        await self.store.close()
+
+
+class _Secrets:
+    """The worker's way to secrets, within the one process."""
+
+    def __init__(self) -> None:
+        self.embedded: Embedded | None = None
+
+    async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
+        """The secret a task names."""
+        if self.embedded is None:
+            raise NotFound(f"there is no secret {name!r} yet")
+        return await self.embedded.resolve(execution_id, name)
+
+
+def build(settings: Settings) -> Embedded:
+    """Fill every port for one process."""
+    path = Path(store_path(settings))
+    store = SqliteStore(str(path))
+    results = DirectoryResults(str(path.parent / "results"))
+    payloads = StoredPayloads(results)
+    catalog = Catalog(store, kinds(), f"noetl {__version__}", settings.project)
+    owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    engine = Engine(store, results, payloads, catalog, owner)
+    engine.lease_ms = int(settings.lease_s * 1000)
+    keychain = Keychain(
+        store, lambda: Sealer(key_of(settings.key, settings.home / "key")), environment, settings.project
+    )
+    secrets = _Secrets()
+    pool = Pool(_toolbox(settings, results, secrets), engine, results, _programs(catalog), settings.concurrency)
+    engine.workers = pool
+    embedded = Embedded(settings, store, results, payloads, catalog, engine, pool, keychain)
+    secrets.embedded = embedded
+    return embedded
+
+
+def _toolbox(settings: Settings, results: DirectoryResults, secrets: _Secrets) -> Toolbox:
+    resources = Resources()
+    resources.give(PYTHON_HOST, PythonHost())
+    return Toolbox(
+        worker_id=f"embedded-{os.getpid()}",
+        tool=get,
+        payloads=lambda execution_id: StoredPayloads(results, execution_id),
+        secrets=secrets,
+        resources=resources,
+        work_dir=lambda _: os.getcwd(),
+    )
+
+
+def _programs(catalog: Catalog) -> Any:
+    def program_of(order: WorkOrder) -> Program:
+        program = catalog.compiled(order.program)
+        for fragment in order.fragments:
+            program = extended(program, fragment["origin"], fragment["steps"])
+        return program
+
+    return program_of
+
+
+@asynccontextmanager
+async def embedded(settings: Settings) -> AsyncIterator[Embedded]:
+    """Build, and close whatever happens."""
+    made = build(settings)
+    try:
+        yield made
+    finally:
+        await made.close()

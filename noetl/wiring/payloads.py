@@ -1,0 +1,64 @@
+"""Payloads as values: what tools, worker and control plane see of the result store. Size and checksum verified."""
+
+import base64
+import hashlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+from noetl.core.output import MANIFEST, ROWS, externalise, is_reference, refer
+from noetl.errors import InvariantViolation, NotFound
+from noetl.ports.envelope import Reference
+from noetl.ports.results import Results
+
+
+class StoredPayloads:
+    """The result store, bound to the execution whose payloads are written."""
+
+    def __init__(self, results: Results, execution_id: str = "") -> None:
+        self._results, self._execution_id = results, execution_id
+
+    async def put(self, data: Any) -> Reference:
+        """Store a JSON value."""
+        ref, payload = externalise(self._execution_id, data)
+        await self._results.write(payload)
+        return ref
+
+    async def put_stream(self, chunks: AsyncIterator[bytes], content_type: str) -> Reference:
+        """Store bytes as they arrive."""
+        key, size, digest = await self._results.write_stream(self._execution_id, chunks)
+        ref, _ = refer(self._execution_id, b"", content_type)
+        ref["locator"]["key"] = key
+        ref["meta"] = {"content_type": content_type, "bytes": size, "sha256": digest, "ttl": "24h"}
+        return ref
+
+    async def get(self, ref: Reference) -> Any:
+        """The payload of a reference, verified."""
+        key = ref["locator"].get("key")
+        if ref["locator"].get("store") != "results" or not isinstance(key, str):
+            raise NotFound(f"the reference is not to the result store but to {ref['locator']!r}")
+        meta = ref.get("meta") or {}
+        body = await self._results.read(key)
+        if "sha256" in meta and hashlib.sha256(body).hexdigest() != meta["sha256"]:
+            raise InvariantViolation(f"the payload {key} does not have the checksum its reference names")
+        return await self._decoded(body, meta.get("content_type"))
+
+    async def _decoded(self, body: bytes, content_type: str | None) -> Any:
+        if content_type == ROWS:
+            return [msgspec.json.decode(line) for line in body.split(b"\n")]
+        if content_type == MANIFEST:
+            return await self._assembled(msgspec.json.decode(body))
+        if content_type is None or content_type.startswith("application/json"):
+            return msgspec.json.decode(body)
+        if content_type.startswith("text/"):
+            return body.decode("utf-8", "replace")
+        return base64.b64encode(body).decode("ascii")
+
+    async def _assembled(self, manifest: dict[str, Any]) -> list[Any]:
+        items = []
+        for part in manifest["items"]:
+            ref = part.get("ref")
+            items.append(await self.get(ref) if is_reference(ref) else part.get("value"))
+        return items
+

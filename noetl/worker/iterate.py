@@ -1,0 +1,128 @@
+"""The iterations of one level, as many at once as the level's share allows.
+
+Lanes take indexes in order; a pipeline that never waits runs to its end without a task of its own.
+"""
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from noetl.core import iteration
+from noetl.core.frame import Frame
+from noetl.core.iteration import Level, Outcome
+from noetl.core.judge import Unjudged
+from noetl.core.output import failed, problem
+from noetl.core.pipeline import Ended, drive
+from noetl.dsl.template import TemplateError
+
+if TYPE_CHECKING:
+    from noetl.worker.runner import Runner
+
+FLUSH_EVENTS = 500
+
+
+class Parked(Exception):
+    """This pipeline waits without a worker; its frame goes back to the server."""
+
+
+class Iterating:
+    """A level in progress."""
+
+    def __init__(
+        self, runner: "Runner", level: Level, items: dict[int, Any], known: dict[int, Outcome], *, outer: bool
+    ) -> None:
+        self.runner, self.level, self.items, self.outer = runner, level, items, outer
+        self.outcomes = known
+        waiting = set(runner.order.waiting)
+        self.todo = deque(index for index in items if index not in known and not self._waits(index, waiting))
+        self.parked: Parked | None = None
+        self.stopped = False
+
+    def _waits(self, index: int, waiting: set[str]) -> bool:
+        """An iteration that is parked elsewhere and has no answer yet is not taken up here."""
+        if self.runner.keeps_lease or not any(at.startswith(f"{self.level.address}[{index}]") for at in waiting):
+            return False
+        self.runner.parked += 1
+        return True
+
+    async def run(self) -> dict[int, Outcome]:
+        """Run what is to be run; the outcomes by index, those never started left out."""
+        lanes = min(self.level.share, len(self.todo))
+        if lanes <= 1:
+            await self._lane()
+        else:
+            await self._run_lanes(lanes)
+        if self.parked is not None and not self.outer:
+            raise self.parked
+        return self.outcomes
+
+    async def _run_lanes(self, count: int) -> None:
+        tasks = [asyncio.create_task(self._lane()) for _ in range(count)]
+        try:
+            pending = set(tasks)
+            while pending:
+                done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    if not task.cancelled():
+                        task.result()
+                if self.stopped:
+                    break
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _lane(self) -> None:
+        around, reporter = self.runner.around, self.runner.reporter
+        while self.todo and not self.stopped and not around.stopping:
+            index = self.todo.popleft()
+            if not await self._one(index):
+                return
+            if len(around.events) >= FLUSH_EVENTS:
+                await reporter.flush()
+
+    async def _one(self, index: int) -> bool:
+        """One iteration; False when its lane is to end: it parks, was handed back, or stops the loop."""
+        level, runner = self.level, self.runner
+        frame = level.frame(index, self.items[index])
+        if frame.at not in runner.order.frames:
+            iteration.started(runner.around, frame.at)
+        runner.reporter.watch(frame)
+        try:
+            ended = await self._body(frame)
+        except Parked as parked:
+            self.parked = parked
+            runner.parked += 1
+            return False
+        if ended.handed_back:
+            return False
+        runner.reporter.unwatch(frame)
+        self._finish(index, frame, ended)
+        return not self.stopped
+
+    async def _body(self, frame: Frame) -> Ended:
+        level, runner = self.level, self.runner
+        if level.inner is not None:
+            try:
+                return await runner.run_inner(level, frame)
+            except (TemplateError, Unjudged) as error:
+                wrong = problem("template", f"inner loop at {frame.at}: {error.message}")
+                return Ended(False, failed(wrong), wrong)
+        if frame.at in runner.order.frames:
+            return await runner.drive(frame)
+        machine = drive(frame)
+        try:
+            effect = next(machine)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+        return await runner.go_on(machine, effect, frame)
+
+    def _finish(self, index: int, frame: Frame, ended: Ended) -> None:
+        outcome = Outcome.of(ended, frame.writes)
+        iteration.ended(frame, outcome)
+        if self.outer:
+            outcome = Outcome(outcome.well, {})  # the server keeps the outputs of the outer loop
+        self.outcomes[index] = outcome
+        self.level.carry(frame)
+        if not ended.well and not self.level.best_effort:
+            self.stopped = True

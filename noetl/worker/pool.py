@@ -1,0 +1,133 @@
+"""A worker: takes orders, runs as many at once as it has slots, and stops, pauses or drains when told.
+
+It never starts a step and never writes the log. Orders come through `offer`, results leave through reports.
+"""
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from noetl.core.frame import Surroundings
+from noetl.core.message import WorkOrder
+from noetl.core.program import Program
+from noetl.errors import BackendError
+from noetl.ports.control import Reports
+from noetl.worker.reporter import PayloadWriter, Refused, Reporter
+from noetl.worker.runner import Runner
+from noetl.worker.slots import Slots
+from noetl.worker.toolbox import Toolbox
+
+GRACE_S = 10.0
+Key = tuple[str, str]
+
+
+def now_ms() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+class Pool:
+    """The orders of one worker."""
+
+    def __init__(
+        self,
+        toolbox: Toolbox,
+        reports: Reports,
+        payloads: PayloadWriter,
+        programs: Callable[[WorkOrder], Program],
+        concurrency: int,
+    ) -> None:
+        self.toolbox, self.reports, self.payloads, self.programs = toolbox, reports, payloads, programs
+        self.slots = Slots(concurrency, self._pump)
+        self._queue: deque[WorkOrder] = deque()
+        self._running: dict[Key, tuple[Runner, asyncio.Task[None]]] = {}
+        self._draining = False
+        self.lost: BaseException | None = None  # why the control plane could not be reached
+
+    def offer(self, order: WorkOrder) -> None:
+        """Take an order; it begins when there is a slot."""
+        self._queue.append(order)
+        self._pump()
+
+    def _pump(self) -> None:
+        while self._queue and self.slots.room and not self._draining:
+            order = self._queue.popleft()
+            runner = self._runner(order)
+            self.slots.take()
+            task = asyncio.create_task(self._run(runner))
+            self._running[order.execution_id, order.lease] = (runner, task)
+
+    def _runner(self, order: WorkOrder) -> Runner:
+        program = self.programs(order)
+        around = Surroundings(
+            execution_id=order.execution_id,
+            run=order.run,
+            step=order.step,
+            program=program,
+            workload=order.workload or {},
+            args=order.args,
+            steps=order.results,
+            limits=program.steps[order.step].limits,
+            now=now_ms,
+            spread=random.random,
+        )
+        reporter = Reporter(order, around, self.reports, self.payloads, self.toolbox.worker_id)
+        return Runner(order, program, self.toolbox, reporter, self.slots)
+
+    async def _run(self, runner: Runner) -> None:
+        order = runner.order
+        runner.reporter.on_refused = asyncio.current_task().cancel  # type: ignore[union-attr]
+        try:
+            await runner.run()
+        except Refused:
+            pass  # the work is not ours any more; what was not accepted is done again by whoever has it now
+        except BackendError as error:
+            self.lost = error
+        finally:
+            self._running.pop((order.execution_id, order.lease), None)
+            self.slots.give()
+
+    def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
+        """Stop a lease at once, or let its pipelines stop at their next task boundary."""
+        self._queue = deque(one for one in self._queue if (one.execution_id, one.lease) != (execution_id, lease))
+        found = self._running.get((execution_id, lease))
+        if found is None:
+            return
+        runner, task = found
+        if give_back:
+            runner.around.stopping = True
+            runner.release_waiting()
+        else:
+            task.cancel()
+
+    def deliver(self, execution_id: str, lease: str, address: str, output: dict[str, Any]) -> None:
+        """Give a waiting pipeline its answer."""
+        found = self._running.get((execution_id, lease))
+        if found is not None:
+            found[0].deliver(address, output)
+
+    async def drain(self) -> None:
+        """Take nothing more; let every order stop at its next task boundary, then wait for them."""
+        self._draining = True
+        tasks = []
+        for runner, task in list(self._running.values()):
+            runner.around.stopping = True
+            runner.release_waiting()
+            tasks.append(task)
+        if tasks:
+            _, pending = await asyncio.wait(tasks, timeout=GRACE_S)
+            for task in pending:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def stop(self) -> None:
+        """End everything at once."""
+        self._draining = True
+        tasks = [task for _, task in self._running.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.toolbox.resources.close()

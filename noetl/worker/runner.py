@@ -1,0 +1,320 @@
+"""Drives one work order: pipelines and loops of the core, tools and waits of the world around them.
+
+The pipelines are pure generators; this shell calls tools, sleeps, parks and reports. What to do next is never
+decided here.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from noetl.core import iteration
+from noetl.core.block import block_boundary
+from noetl.core.event import Event
+from noetl.core.frame import Frame, Surroundings
+from noetl.core.iteration import Level, Outcome
+from noetl.core.message import WorkOrder
+from noetl.core.pipeline import (
+    CallBlock,
+    Drive,
+    Effect,
+    Ended,
+    NeedSecrets,
+    Park,
+    RunTool,
+    Sleep,
+    drive,
+    recorded,
+)
+from noetl.core.program import BlockProgram, LoopProgram, Program, StepProgram
+from noetl.core.schedule import as_items
+from noetl.worker.iterate import Iterating, Parked
+from noetl.worker.reporter import Reporter
+from noetl.worker.slots import Slots
+from noetl.worker.toolbox import Toolbox
+
+
+class Runner:
+    """One work order in progress."""
+
+    def __init__(
+        self, order: WorkOrder, program: Program, toolbox: Toolbox, reporter: Reporter, slots: Slots
+    ) -> None:
+        self.order, self.program, self.toolbox, self.reporter = order, program, toolbox, reporter
+        self.slots = slots
+        self.step: StepProgram = program.steps[order.step]
+        self.around: Surroundings = reporter.around
+        self.waiting: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self.parked = 0
+        self.effects: dict[type, Callable[[Any, Frame], Awaitable[Any]]] = {
+            RunTool: self._run_tool,
+            NeedSecrets: self._need_secrets,
+            Sleep: self._sleep,
+            Park: self._park,
+            CallBlock: self._call_block,
+        }
+
+    @property
+    def keeps_lease(self) -> bool:
+        """Whether pipelines that wait do so under the lease: those of a local loop."""
+        return (
+            self.order.loop is not None
+            and self.order.loop.lo == 0
+            and self.order.loop.hi == self.order.loop.total
+        )
+
+    async def run(self) -> None:
+        """Run the order to its end, its hand-back, or until everything in it waits."""
+        order, around = self.order, self.around
+        if not order.started:
+            data = {"worker": self.toolbox.worker_id, "epoch": order.epoch}
+            around.record(Event("step.started", around.now(), "w", order.run, data=data))
+        if order.loop is None:
+            await self._run_plain()
+        else:
+            await self._run_outer()
+
+    async def _run_plain(self) -> None:
+        frame = self._frame("")
+        try:
+            ended = await self.drive(frame)
+        except Parked:
+            await self.reporter.hand_back([frame])
+            return
+        if ended.handed_back:
+            await self.reporter.hand_back([frame])
+        else:
+            await self.reporter.close(self._terminal(frame, ended))
+
+    def _frame(self, at: str) -> Frame:
+        order = self.order
+        frame = Frame(
+            at=at,
+            pipeline=self.step.pipeline,
+            around=self.around,
+            input=order.input or {},
+            ctx=order.ctx,
+            step=order.step_scope,
+            iter={},
+            args=order.args,
+        )
+        self.reporter.watch(frame)
+        return frame
+
+    def _terminal(self, frame: Frame, ended: Ended) -> Event:
+        data: dict[str, Any] = {"output": recorded(frame, ended.output)}
+        if ended.error is not None:
+            data["error"] = ended.error
+        writes = [pair for pair in frame.writes if pair[0][0] == "ctx"]
+        if writes:
+            data["writes"] = writes
+        if frame.step:
+            data["step"] = frame.step
+        wanted = {label: frame.results[label] for label in self.step.wants_results if label in frame.results}
+        if wanted:
+            data["results"] = {label: recorded(frame, output) for label, output in wanted.items()}
+        name = "step.done" if ended.well else "step.failed"
+        return Event(name, self.around.now(), "w", self.order.run, data=data)
+
+    # Driving one pipeline
+
+    async def drive(self, frame: Frame) -> Ended:
+        """Drive a pipeline to its end."""
+        kept = self.order.frames.get(frame.at)
+        if kept is not None:
+            frame.resume(kept)
+        answer = self.order.answers.get(frame.at)
+        if answer is None and frame.waiting is not None:
+            answer = await self._still_waiting(frame)
+        machine = drive(frame, answer)
+        try:
+            effect = next(machine)
+        except StopIteration as stop:
+            return stop.value  # type: ignore[no-any-return]
+        return await self.go_on(machine, effect, frame)
+
+    async def go_on(self, machine: Drive, effect: Effect, frame: Frame) -> Ended:
+        while True:
+            self.reporter.touch()
+            reply = await self.effects[type(effect)](effect, frame)
+            try:
+                effect = machine.send(reply)
+            except StopIteration as stop:
+                return stop.value  # type: ignore[no-any-return]
+
+    async def _still_waiting(self, frame: Frame) -> dict[str, Any]:
+        """A pipeline taken over while it was parked: wait on under the lease, or leave it where it is."""
+        if not self.keeps_lease:
+            raise Parked
+        return await self._wait_for(frame.at)
+
+    # Effects
+
+    async def _run_tool(self, effect: RunTool, frame: Frame) -> dict[str, Any]:
+        return await self.toolbox.call(effect, frame, self.order)
+
+    async def _need_secrets(self, effect: NeedSecrets, frame: Frame) -> dict[str, Any]:
+        return {
+            name: await self.toolbox.secret(self.order, name, frame.around.redactor) for name in effect.names
+        }
+
+    async def _sleep(self, effect: Sleep, frame: Frame) -> None:
+        await asyncio.sleep(effect.seconds)
+
+    async def _park(self, effect: Park, frame: Frame) -> dict[str, Any]:
+        self.around.record(effect.event)
+        if not self.keeps_lease:
+            raise Parked
+        self.reporter.soon(frame)
+        return await self._wait_for(frame.at)
+
+    async def _wait_for(self, address: str) -> dict[str, Any]:
+        future = self.waiting.setdefault(address, asyncio.get_running_loop().create_future())
+        self.slots.give()
+        try:
+            return await future
+        finally:
+            self.waiting.pop(address, None)
+            self.slots.take()
+
+    def deliver(self, address: str, output: dict[str, Any]) -> None:
+        """The answer a parked pipeline of this lease waits for."""
+        loop = asyncio.get_running_loop()
+        future = self.waiting.setdefault(address, loop.create_future())
+        if not future.done():
+            future.set_result(output)
+
+    def release_waiting(self) -> None:
+        """Pipelines that wait under the lease are to be handed back where they are."""
+        for future in list(self.waiting.values()):
+            if not future.done():
+                future.set_exception(Parked())
+
+    # Workbook blocks
+
+    async def _call_block(self, effect: CallBlock, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
+        block = self.program.blocks[effect.block]
+        at = f"{frame.at}/{effect.label}"
+        base = (
+            {**block.input.render({})}
+            if block.input.static
+            else block.input.render(frame.scope("").bind(block.input.names))
+        )
+        given = {**base, **effect.input}
+        inner = Frame(
+            at=at,
+            pipeline=block.pipeline,
+            around=self.around,
+            input=given,
+            ctx=frame.ctx,
+            step={},
+            iter={"parent": frame.iter},
+            prefix=f"{effect.label}/",
+            buffered=True,
+            args=frame.args,
+        )
+        if block.loop is None:
+            ended = await self.drive(inner)
+        else:
+            ended = await self._block_loop(block, inner, given)
+        return self._block_end(block, inner, ended)
+
+    async def _block_loop(self, block: BlockProgram, frame: Frame, given: dict[str, Any]) -> Ended:
+        assert block.loop is not None
+        level = self._level(frame.at, block.loop, frame, block.pipeline, parent=frame.iter.get("parent"))
+        level.input = given
+        output, writes = await self._run_level(level, frame)
+        frame.write(writes)
+        return Ended(output["status"] == "ok", output, output.get("error"))
+
+    def _block_end(
+        self, block: BlockProgram, frame: Frame, ended: Ended
+    ) -> tuple[dict[str, Any], list[list[Any]]]:
+        """The block's own `set` and `output`; its step scope ends here, its ctx writes go on to the caller."""
+        if ended.well:
+            ended = block_boundary(block, frame, ended)
+        return ended.output, [pair for pair in frame.writes if pair[0][0] == "ctx"]
+
+    # Loops
+
+    async def _run_outer(self) -> None:
+        order, loop = self.order, self.order.loop
+        assert loop is not None and self.step.loop is not None
+        if self.keeps_lease and not order.started:
+            self.around.record(
+                Event("loop.started", self.around.now(), "w", order.run, data={"total": loop.total})
+            )
+        frame = self._frame("")
+        self.reporter.unwatch(frame)
+        level = self._level("", self.step.loop, frame, self.step.pipeline, parent=None)
+        level.total, level.share = loop.total, loop.share
+        items = {loop.lo + place: item for place, item in enumerate(loop.items)}
+        known = {int(index): Outcome.known(data) for index, data in loop.finished.items()}
+        outcomes = await self._iterate(level, items, known, outer=True)
+        await self._end_outer(outcomes)
+
+    async def _end_outer(self, outcomes: dict[int, Outcome]) -> None:
+        if self.parked or self.around.stopping and len(outcomes) < len(self.order.loop.items):  # type: ignore[union-attr]
+            await self.reporter.hand_back(self.reporter.frames())
+            return
+        if not self.keeps_lease:
+            await self.reporter.close(None)
+            return
+        failed_ones = [one for one in outcomes.values() if not one.well]
+        name = "step.failed" if failed_ones and not self.step.best_effort else "loop.done"
+        await self.reporter.close(Event(name, self.around.now(), "w", self.order.run, data={}))
+
+    def _level(self, address: str, loop: LoopProgram, frame: Frame, pipeline: Any, parent: Any) -> Level:
+        return Level(
+            address=address,
+            loop=loop,
+            pipeline=pipeline,
+            around=self.around,
+            total=0,
+            share=1,
+            best_effort=self.step.best_effort,
+            input=frame.input,
+            ctx=frame.ctx,
+            step=frame.step,
+            args=frame.args,
+            parent=parent,
+            iterators=frame.iterators,
+            prefix=frame.prefix,
+            buffered=frame.buffered,
+            inner=loop.inner,
+        )
+
+    async def _run_level(self, level: Level, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
+        """An inner loop or a block's loop: render its items here, run them, put their outcomes together."""
+        scope = frame.scope("")
+        rendered = level.loop.collection.render(scope.bind(level.loop.collection.names))
+        if isinstance(rendered, dict) and "locator" in rendered:
+            rendered = await self.toolbox.payload(rendered)
+        items = dict(enumerate(as_items(rendered, self.order.step)))
+        level.total = len(items)
+        level.share = (
+            int(level.loop.max_in_flight.render(scope.bind(level.loop.max_in_flight.names)))
+            if level.loop.parallel
+            else 1
+        )
+        known = {
+            index: Outcome.known(self.order.outcomes[f"{level.address}[{index}]"])
+            for index in items
+            if f"{level.address}[{index}]" in self.order.outcomes
+        }
+        outcomes = await self._iterate(level, items, known, outer=False)
+        return iteration.level_result(level, [outcomes.get(index) for index in range(level.total)])
+
+    async def _iterate(
+        self, level: Level, items: dict[int, Any], known: dict[int, Outcome], *, outer: bool
+    ) -> dict[int, Outcome]:
+        """Run the iterations of a level: one after the other, or as many at once as its share allows."""
+        return await Iterating(self, level, items, known, outer=outer).run()
+
+    async def run_inner(self, level: Level, frame: Frame) -> Ended:
+        """One iteration of a loop that has a loop inside."""
+        assert level.inner is not None
+        inner = self._level(frame.at, level.inner, frame, level.pipeline, parent=frame.iter)
+        output, writes = await self._run_level(inner, frame)
+        frame.write(writes)
+        return Ended(output["status"] == "ok", output, output.get("error"))

@@ -1,0 +1,139 @@
+"""What the orders of one worker share: the tools, the resources they keep open, secrets and payloads.
+
+The one place where an unexpected exception of a tool becomes an output.
+"""
+
+import asyncio
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from noetl.core.event import iso
+from noetl.core.frame import Frame
+from noetl.core.message import WorkOrder
+from noetl.core.output import failed, problem, size_of
+from noetl.core.pipeline import LOGS, RunTool
+from noetl.core.redact import Redactor
+from noetl.errors import NoetlError
+from noetl.ports.call import Call, Payloads, Resources
+from noetl.ports.control import Secrets
+from noetl.ports.envelope import Failed
+from noetl.ports.tool import Tool, invoke
+
+LOG_CHARS = 16_384
+
+
+@dataclass(slots=True)
+class Toolbox:
+    """Calls tools on behalf of pipelines."""
+
+    worker_id: str
+    tool: Callable[[str], Tool]
+    payloads: Callable[[str], Payloads]  # the result store, bound to an execution
+    secrets: Secrets
+    resources: Resources
+    work_dir: Callable[[str], str]  # where relative paths of an execution start
+    roots: tuple[str, ...] = ()
+
+    async def call(self, effect: RunTool, frame: Frame, order: WorkOrder) -> dict[str, Any]:
+        """One tool call: exactly one output envelope, whatever happens."""
+        began, started = time.perf_counter(), frame.around.now()
+        logs: list[str] = []
+        output = await self._bounded(effect, frame, order, logs)
+        data = output.get("data")
+        meta = {
+            "attempt": effect.attempt,
+            "duration_ms": round((time.perf_counter() - began) * 1000, 3),
+            "ts": iso(started),
+            "bytes": 0 if data is None else size_of(data),
+            "idempotency_key": effect.key,
+            "trace_id": order.execution_id,
+        }
+        output["meta"] = {**meta, **(output.get("meta") or {})}
+        if output.get("error") is None:
+            output.pop("error", None)
+        if logs:
+            output[LOGS] = _bounded_logs(logs)
+        return output
+
+    async def _bounded(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> dict[str, Any]:
+        """The call within the task's own timeout."""
+        seconds = effect.spec.get("timeout")
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+            return await self._guarded(effect, frame, order, logs)
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._guarded(effect, frame, order, logs)
+        except TimeoutError:
+            return failed(problem("timeout", f"task {effect.label!r} took longer than {seconds} s", retryable=True))
+
+    async def _guarded(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> dict[str, Any]:
+        try:
+            tool = self.tool(effect.task.kind)
+            call = await self._call(effect, frame, order, logs)
+            return await invoke(tool, effect.input, call)
+        except Failed as failure:
+            return failure.output
+        except NoetlError as error:
+            hint = f"; {error.hint}" if error.hint else ""
+            return failed(problem(error.code.replace("-", "_"), f"{error.message}{hint}"))
+        except TimeoutError:
+            raise
+        except Exception as error:
+            told = f"{effect.task.kind}: {type(error).__name__}: {error}"
+            where = traceback.format_exc(limit=-3)
+            return failed(problem("internal", told, traceback=where))
+
+    async def _call(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> Call:
+        auth_name = str(effect.auth) if isinstance(effect.auth, str) else None
+        material: Mapping[str, Any] | None = effect.auth if isinstance(effect.auth, dict) else None
+        redactor = frame.around.redactor
+        if auth_name is not None:
+            material = await self.secret(order, auth_name, redactor)
+
+        async def secret(name: str) -> Mapping[str, Any]:
+            return await self.secret(order, name, redactor)
+
+        return Call(
+            payloads=self.payloads(order.execution_id),
+            resources=self.resources,
+            execution_id=order.execution_id,
+            step=order.step,
+            task=effect.label,
+            attempt=effect.attempt,
+            idempotency_key=effect.key,
+            prev=effect.prev,
+            spec=effect.spec,
+            auth_name=auth_name,
+            auth=material,
+            secret=secret,
+            work_dir=self.work_dir(order.program),
+            roots=self.roots,
+            log=logs.append,
+        )
+
+    async def secret(self, order: WorkOrder, name: str, redactor: Redactor) -> Mapping[str, Any]:
+        """A keychain entry or credential, remembered for redaction before anything can use it."""
+        name = name.removeprefix("keychain/")
+        material = await self.secrets.resolve(order.execution_id, name)
+        redactor.learn(material)
+        return material
+
+    async def payload(self, order_ref: Mapping[str, Any]) -> Any:
+        """The payload of a reference."""
+        return await self.payloads("").get(dict(order_ref))
+
+
+def _bounded_logs(lines: list[str]) -> list[str]:
+    """The end of what was printed, within bounds."""
+    kept: list[str] = []
+    size = 0
+    for line in reversed(lines):
+        size += len(line)
+        if size > LOG_CHARS:
+            kept.append("… (earlier lines left out)")
+            break
+        kept.append(line)
+    return kept[::-1]
