@@ -28,10 +28,13 @@ EMPTY_NAMES = {"base", "common"}
 # A broad except hides bugs. It may stand only where a program or a tool call ends, each with its reason.
 BROAD_EXCEPT_ALLOWED = {
     "noetl/cli/main.py": "the process edge: a bug becomes a message and an exit code",
+    "noetl/worker/python_child.py": "the author's code: whatever it raises becomes the answer to its call",
     "noetl/worker/runner.py": "the one tool call: an unexpected exception becomes an output",
 }
 
 SETTINGS = "noetl/settings.py"
+# An isolated process is started with an environment made for it, and puts that back after each call.
+OWN_ENVIRONMENT = "noetl/worker/python_child.py"
 TEMPLATE = "noetl/dsl/template.py"
 PURE_ROOMS = ("noetl/dsl/", "noetl/core/", "noetl/ports/", "noetl/errors.py")
 # Folders whose modules are found by listing the folder, so nobody imports them by name.
@@ -212,7 +215,7 @@ def _names_broad_error(node: ast.expr) -> bool:
 
 
 def environment_is_read_in_settings(source: Source) -> Iterator[str]:
-    if not source.is_product or source.path == SETTINGS:
+    if not source.is_product or source.path in (SETTINGS, OWN_ENVIRONMENT):
         return
     advice = f"only {SETTINGS} reads the environment: take the value as an argument"
     doors = {"environ", "environb", "getenv"}

@@ -13,10 +13,10 @@ from typing import Any, Literal
 import msgspec
 
 from noetl.ports.call import Limits, Raised, Ran
+from noetl.worker.python_child import HEADER_BYTES
 
 PIPE_BYTES = 1 << 16  # what the system keeps in a pipe: one read empties it
 PROGRAMS_MAX = 256
-HEADER_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ HEADER_BYTES = 4
 CHUNK_BYTES = 1 << 18
 MEMORY_RESERVE_BYTES = 64 << 20  # room to report that the memory is used up
 OUT_OF_THE_WAY = 200  # descriptors from here on
+EXIT_BROKEN = 113  # says to the host that the code broke their connection
 NULL = b"null"
 NO_PROBLEM: Problem = ("", "", "")
 
@@ -61,6 +62,7 @@ class Child:
         self.path = list(sys.path)
         self.environment = dict(os.environ)
         self.streams = _open_streams()
+        self.outputs = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OUT_OF_THE_WAY) for fd in (1, 2)]
         self.memory_use = _open_memory_use()
         _limit(resource.RLIMIT_CORE, 0, 0)
         _limit(resource.RLIMIT_NOFILE, setup["open_files"], setup["open_files"])
@@ -80,13 +82,13 @@ class Child:
         os.close(self.connection)
 
     def serve(self) -> None:
-        """Answer calls until the connection closes; then end, and with it whatever was started here."""
+        """Answer calls until the host closes the connection; end at once if something else has broken it."""
         try:
             self._write(_frame([0, "ok", True, *NO_PROBLEM], NULL))
             while (request := self._read()) is not None:
                 self._write(self._answer(*json.loads(request)))
-        except OSError as problem:
-            sys.stderr.write(f"the connection to the host is broken: {problem}\n")
+        except OSError:
+            os._exit(EXIT_BROKEN)
         os.killpg(0, signal.SIGKILL)
 
     def _read(self) -> bytes | None:
@@ -192,8 +194,9 @@ class Child:
         if any(stream.closed for stream in self.streams):
             self.streams = _open_streams()
         sys.stdout, sys.stderr = self.streams
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for number, output in enumerate(self.outputs, 1):
+            self.streams[number - 1].flush()
+            os.dup2(output, number)
 
     def _holds_much_memory(self) -> bool:
         """Whether the next call would find less than half of the address space it may use."""

@@ -18,8 +18,8 @@ from pathlib import Path
 import msgspec
 
 from noetl.ports.call import Raised, Ran
+from noetl.worker import python_child
 from noetl.worker.python_call import (
-    HEADER_BYTES,
     Answer,
     Launch,
     Printed,
@@ -29,9 +29,9 @@ from noetl.worker.python_call import (
     ending,
     read_answer,
 )
+from noetl.worker.python_child import EXIT_BROKEN, HEADER_BYTES
 
-CHILD = "noetl.worker.python_child"
-BOOT = f"import sys; sys.path.append(sys.argv.pop()); from {CHILD} import main; main()"
+BOOT = f"import sys; sys.path.append(sys.argv.pop()); from {python_child.__name__} import main; main()"
 ROOT = str(Path(__file__).resolve().parents[2])
 CHUNK_BYTES = 1 << 18
 ENVELOPE_BYTES = 1 << 17  # what an answer may hold beside the result
@@ -62,6 +62,7 @@ class Process:
         self._timer: asyncio.TimerHandle | None = None
         self._verdict: Ran | None = None  # how the call ends once the process is dead
         self._is_broken = False
+        self._is_killed = False
         self._connection, self._popen = _start(launch)
         self._pipes = [pipe for pipe in (self._popen.stdout, self._popen.stderr) if pipe is not None]
         self._streams = [Printed(pipe.fileno(), launch.log_bytes) for pipe in self._pipes]
@@ -179,7 +180,7 @@ class Process:
 
     def kill(self) -> None:
         """End the process and everything it started, now."""
-        self.is_ending = True
+        self.is_ending = self._is_killed = True
         self._signal(signal.SIGKILL)
         if self._exit_fd is None:
             self._loop.call_soon(self._poll_exit)
@@ -243,7 +244,7 @@ class Process:
         return ending(answer, self._limits()[0] or self._launch.memory_bytes)
 
     def _death(self, exit_code: int) -> Ran:
-        if self._is_broken and exit_code == -signal.SIGKILL:
+        if self._is_broken and (exit_code == EXIT_BROKEN or self._is_killed):
             return Ran("crashed", message=STRAY)
         return death(exit_code, self._limits()[1])
 
