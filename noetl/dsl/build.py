@@ -30,6 +30,7 @@ __all__ = ["build", "to_tree"]
 _SCOPES = ("ctx", "step", "iter")
 _EXECUTOR_OWN = ("entry_step", "final_step", "on_failure", "pool", "trace", "timeout")
 _STEP_OWN = ("join", "pool", "timeout", "synthesize", "validate", "policy", "lease")
+_NOTHING = Map()  # shared: nothing writes to a built model
 _LOOP_OWN = ("mode", "max_in_flight", "chunk", "policy")
 
 
@@ -226,7 +227,7 @@ def _assigns(value: Value) -> tuple[Assign, ...]:
 
 
 def _map(value: Value) -> Map:
-    return value if isinstance(value, Map) else Map()
+    return value if isinstance(value, Map) else _NOTHING
 
 
 def _maps(value: Value) -> Iterator[Map]:

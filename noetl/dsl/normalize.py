@@ -65,7 +65,7 @@ def _read_executor(surface: Surface, executor: Map) -> Map:
 
 def _read_workbook(surface: Surface, root: Map) -> Value:
     book = root["workbook"]
-    if isinstance(book, Map) and list(book) == ["tasks"] and not _is_block(book["tasks"]):
+    while isinstance(book, Map) and list(book) == ["tasks"] and not _is_block(book["tasks"]):
         message = "'workbook.tasks' is an older spelling: blocks stand directly under 'workbook'"
         surface.deprecated(WORKBOOK_TASKS, book.at_key("tasks"), message, f"workbook: {flow(book['tasks'])}")
         book = book["tasks"]

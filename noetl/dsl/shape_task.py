@@ -27,6 +27,8 @@ MISSING_INPUT = Code("missing-input", "error", "An input the tool kind needs is 
 INPUT_CLASH = Code("conflicting-inputs", "error", "Inputs of which only one may be given")
 SUGAR_CLASH = Code("sugar-with-kind", "error", "A task is two things at once")
 
+_ANY_SPEC = Record(TASK_SPEC.name, TASK_SPEC.keys, open=True)
+
 
 def check_tasks(checker: Checker, tool: Value, mark: Mark) -> None:
     """A pipeline: a list of tasks and sugar items."""
@@ -89,6 +91,11 @@ def _check_without_kind(checker: Checker, node: Map) -> None:
             return
     message = "a task has no 'kind'"
     checker.report(MISSING_KEY, node.mark, message, f"add kind: …, or one of {', '.join(SUGAR)}")
+
+
+def check_spec(checker: Checker, spec: Value, mark: Mark) -> None:
+    """The spec of a task whose kind is not known: its other keys may be knobs of that kind."""
+    checker.record(_ANY_SPEC, spec, mark)
 
 
 def _check_known_keys(checker: Checker, node: Map) -> None:

@@ -10,12 +10,13 @@ from noetl.dsl.tree import Map
 OLDER = {"set_ctx": "ctx", "set_iter": "iter"}
 LEGACY = {"set_vars": "step", "set_shared": "ctx"}
 FAMILY = ("set", *OLDER, *LEGACY, "set_prev")
+_FAMILY = frozenset(FAMILY)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def read_set(surface: Surface, holder: Map, *, bare: bool = True, quiet: bool = False) -> None:
     """Replace the whole `set` family by one flat `set`; `quiet` where what holds it is refused already."""
-    if not any(key in holder for key in FAMILY):
+    if _FAMILY.isdisjoint(holder):
         return
     if "set" in holder and not isinstance(holder["set"], Map):
         return

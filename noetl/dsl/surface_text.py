@@ -1,5 +1,7 @@
 """Older names inside templates: `outcome` -> `output`, older event names -> today's; `args` is only noted."""
 
+import re
+
 from noetl.dsl.graft import copy_map, copy_seq
 from noetl.dsl.kind import Kinds
 from noetl.dsl.respell import respell_event, respell_output
@@ -7,11 +9,14 @@ from noetl.dsl.surface import ARGS, OUTCOME, Surface
 from noetl.dsl.template import TemplateError, compile_template, is_template
 from noetl.dsl.tree import Map, Mark, Seq, Value
 
+# Only a text with one of these words is worth taking apart.
+_OLDER = re.compile(r"outcome|\bargs\b|call\.(?:done|error)|step\.exit")
+
 
 def respell(surface: Surface, value: Value, mark: Mark) -> Value:
     """The same value with today's names in every template; the node itself when nothing changes."""
     if isinstance(value, str):
-        return _respell_text(surface, value, mark) if "{" in value else value
+        return _respell_text(surface, value, mark) if _OLDER.search(value) else value
     if isinstance(value, Map):
         return _respell_map(surface, value)
     if isinstance(value, Seq):

@@ -301,7 +301,7 @@ BROKEN = {
     ],
     "unknown-kind": [
         task("{kind: «htpp, url: 'http://a'}"),
-        task("[{name: a, kind: «teleport, anything: 5}]"),
+        task("[{name: a, kind: «teleport, anything: 5, spec: {knob: 5, timeout: 3}}]"),
         rooted("workbook: {double: {tool: {kind: «nop}}}"),
         task("[{name: w, while: {when: true, do: [{name: a, kind: «htpp}]}}]"),
     ],
