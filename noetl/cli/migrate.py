@@ -1,4 +1,4 @@
-"""`noetl migrate`: rewrite older spellings to the current language. What is rewritten, and how, is the language's."""
+"""`noetl migrate`: rewrite older spellings to the current language. What is rewritten is the language's."""
 
 import os
 import sys
@@ -44,9 +44,9 @@ class Wanted:
 def command(playbooks: tuple[str, ...], diff: bool, write: bool, check: bool, quiet: bool) -> int:
     """Rewrite older spellings to the current language.
 
-    Comments, order and style stay as they are, and a file that is up to date is not touched. FILE is a file, a
-    folder (searched for playbooks), a glob pattern, or - for standard input, which --write rewrites to stdout.
-    Notes on stderr say what was changed and what deserves a look.
+    Comments, order and style stay as they are; a file that is up to date is not touched. FILE is a file, a
+    folder (searched for playbooks), a glob pattern, or - for standard input, which --write rewrites to
+    stdout. Notes on stderr say what was changed and what deserves a look.
     """
     from noetl.cli import sources
 

@@ -1,6 +1,6 @@
 """Older playbook text to canonical text: comments, order and style stay. The one door is `migrate`.
 
-text --read--> editable tree --documents, steps, tasks, ...--> the same tree in today's spelling --write--> text
+text --read--> editable tree --documents, steps, tasks, ...--> today's spelling --write--> text
 
 A text that is canonical already comes back byte for byte; migrating twice is migrating once.
 """
@@ -34,16 +34,19 @@ def migrate(text: str | bytes, *, kinds: Kinds) -> Migrated:
         raise PlaybookError(findings, "the text is not valid YAML and cannot be migrated")
     original = text.decode() if isinstance(text, bytes) else text
     body = original.removeprefix(BYTE_ORDER_MARK)
-    lead, ending = original[: len(original) - len(body)], "\r\n" if "\r\n" in body else "\n"
-    new, notes = _rewritten(body.replace(ending, "\n"), kinds)
-    new = lead + new.replace("\n", ending)
-    return Migrated(new, _in_order(notes), new != original)
+    ending = "\r\n" if "\r\n" in body else "\n"
+    plain = body.replace(ending, "\n")
+    new, notes = _rewritten(plain, kinds)
+    if new == plain:
+        return Migrated(original, _in_order(notes), False)
+    lead = original[: len(original) - len(body)]
+    return Migrated(lead + new.replace("\n", ending), _in_order(notes), True)
 
 
 def _rewritten(text: str, kinds: Kinds) -> tuple[str, list[Note]]:
     from noetl.dsl.migrate.documents import rewrite_document
     from noetl.dsl.migrate.read import UnusualLayout, read
-    from noetl.dsl.migrate.text import shape, as_map
+    from noetl.dsl.migrate.text import as_map, shape
     from noetl.dsl.migrate.write import write
 
     try:

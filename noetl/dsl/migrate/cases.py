@@ -1,4 +1,4 @@
-"""`case` of a step, as far as it says something the language can say: guarded arcs, or a choice between tasks.
+"""`case` of a step, as far as the language can say what it says: guarded arcs, or a choice between tasks.
 
 Whatever else a `case` does is left as it is, with a note: guessing would change what the playbook does.
 """
@@ -12,12 +12,15 @@ from noetl.dsl.migrate.templates import mentions
 from noetl.dsl.migrate.text import (
     Collection,
     Entry,
+    Node,
     Scalar,
     as_list,
     as_map,
+    entries,
     item,
     listing,
     mapping,
+    maps,
     pair,
     plain,
     scalars,
@@ -52,103 +55,109 @@ def rewrite_case(rw: Rewriting, step: Collection) -> None:
 
 
 def _branches(rw: Rewriting, entry: Entry) -> list[Branch]:
+    """Every branch, or none when one of them is of another shape."""
     found = []
-    for source in (as_list(entry.value) or listing()).entries:
+    for source in entries(as_list(entry.value)):
         body = as_map(source.value)
         if body is None:
             return []
         rewrite_guard(rw, body)
-        last = body.entry("else")
-        then = last or body.entry("then")
-        actions = _actions(then)
-        if actions is None or (last is None and body.entry("when") is None):
+        guard, last = body.entry("when"), body.entry("else")
+        actions = _actions((last or body.entry("then") or source).value)
+        if not actions or (guard is None) == (last is None):
             return []
-        found.append(Branch(None if last else body.entry("when"), actions, source))
+        found.append(Branch(guard, actions, source))
     return found
 
 
-def _actions(then: Entry | None) -> dict[str, Entry] | None:
+def _actions(node: Node) -> dict[str, Entry]:
     """What a branch does: a mapping of actions, or a list of mappings with one action each."""
-    node = then.value if then is not None else None
     inner = as_map(node)
-    if inner is not None and inner.keys() == ["then"]:
-        node = inner.get("then")
-    parts = (
-        [as_map(node)]
-        if as_map(node) is not None
-        else [as_map(part) for part in (as_list(node) or listing()).values()]
+    if inner is not None and inner.names == ["then"]:
+        return _actions(inner.entries[0].value)
+    found = (
+        entries(inner) if inner is not None else [action for part in maps(node) for action in part.entries]
     )
-    actions: dict[str, Entry] = {}
-    for part in parts:
-        for action in part.entries if part is not None else []:
-            if str(action.key) in actions:
-                return None
-            actions[str(action.key)] = action
-    return None if None in parts else actions
+    actions = {str(action.key): action for action in found}
+    return actions if len(actions) == len(found) else {}
+
+
+# ---- arcs -------------------------------------------------------------------------------------------------
 
 
 def _as_arcs(rw: Rewriting, step: Collection, entry: Entry, branches: list[Branch]) -> bool:
-    targets = [_targets(branch.actions["next"]) for branch in branches]
-    several = any(len(arcs) > 1 for arcs in targets)
+    targets = [_targets(branch.actions["next"].value) for branch in branches]
+    several, given = any(len(arcs) > 1 for arcs in targets), step.entry("next")
     if not all(targets) or (several and len(branches) > 1):
         return False
-    given = step.entry("next")
+    if any(
+        "when" in arc for branch, arcs in zip(branches, targets, strict=True) if branch.guard for arc in arcs
+    ):
+        return False
     if given is not None and (as_list(given.value) is None or several):
         return False
     arcs = listing(flow=step.flow)
     for branch, found in zip(branches, targets, strict=True):
-        for arc in found:
-            if arc.entry("when") is not None and branch.guard is not None:
-                return False
-            if branch.guard is not None:
-                arc.add(pair("when", branch.guard.value, mark=branch.guard.mark))
-            holder = arcs.add(item(arc, mark=branch.source.mark))
-            holder.before, holder.column = branch.source.before, branch.source.column
+        _add_arcs(arcs, branch, found)
     if given is not None:
-        for arc_entry in as_list(given.value).entries:  # type: ignore[union-attr]
-            arcs.add(arc_entry)
+        arcs.entries += entries(given.value)
         step.drop(given)
     router = mapping([pair("arcs", arcs)], flow=step.flow)
     if several:
         router.insert(0, pair("spec", mapping([pair("mode", plain("inclusive"))], flow=True)))
-    entry.key, entry.key_text, entry.value = "next", "next", router
+    entry.rename("next")
+    entry.value = router
     rw.review(entry.mark, "'case' is now 'next': its guards are asked once, when the step has ended")
     return True
 
 
-def _targets(action: Entry) -> list[Collection]:
+def _targets(node: Node) -> list[Collection]:
     """The arcs of an action `next`: a step's name, one arc, or a list of either."""
-    nodes = list(as_list(action.value).values()) if as_list(action.value) is not None else [action.value]  # type: ignore[union-attr]
     arcs = []
-    for node in nodes:
-        arc = as_map(node)
-        if isinstance(node, Scalar) and not node.empty:
-            arc = mapping([pair("step", node)], flow=True)
-        if arc is None or arc.entry("step") is None:
+    for each in [entry.value for entry in entries(node)] if as_list(node) is not None else [node]:
+        arc = as_map(each)
+        if isinstance(each, Scalar) and not each.empty:
+            arc = mapping([pair("step", each)], flow=True)
+        if arc is None or "step" not in arc:
             return []
         arcs.append(arc)
     return arcs
 
 
+def _add_arcs(arcs: Collection, branch: Branch, found: list[Collection]) -> None:
+    for number, arc in enumerate(found):
+        if branch.guard is not None:
+            arc.add(pair("when", branch.guard.value, mark=branch.guard.mark))
+        holder = arcs.add(item(arc, mark=branch.source.mark))
+        if number == 0:
+            holder.before, holder.column = branch.source.before, branch.source.column
+
+
+# ---- choices ----------------------------------------------------------------------------------------------
+
+
 def _as_choice(step: Collection, entry: Entry, branches: list[Branch]) -> bool:
     guards = [scalar for branch in branches if branch.guard for scalar in scalars(branch.guard.value)]
     if any(mentions(scalar.value, "event") for scalar in guards):
-        return False
-    choices = listing(flow=step.flow)
-    for branch in branches:
-        tasks = next(iter(branch.actions.values())).value
-        tasks = tasks if as_list(tasks) is not None else listing([item(tasks)], flow=step.flow)
-        body = [pair("then", tasks)] if branch.guard is not None else [pair("else", tasks)]
-        guard = [pair("when", branch.guard.value, mark=branch.guard.mark)] if branch.guard is not None else []
-        holder = choices.add(item(mapping([*guard, *body], flow=step.flow), mark=branch.source.mark))
-        holder.before, holder.column = branch.source.before, branch.source.column
-    choice = item(
-        mapping([pair("name", plain("case")), pair("choose", choices)], flow=step.flow), mark=entry.mark
-    )
-    given = step.entry("tool")
-    if given is None:
-        entry.key, entry.key_text, entry.value = "tool", "tool", listing([choice], flow=step.flow)
-        return True
-    step.drop(entry)
-    as_pipeline(step, step.word("step") or "step").add(choice)
+        return False  # a task knows nothing of events
+    choices = listing([_choice(branch, flow=step.flow) for branch in branches], flow=step.flow)
+    choice = mapping([pair("name", plain("case")), pair("choose", choices)], flow=step.flow)
+    if "tool" in step:
+        step.drop(entry)
+        as_pipeline(step, step.word("step") or "step").add(item(choice, mark=entry.mark))
+    else:
+        entry.rename("tool")
+        entry.value = listing([item(choice, mark=entry.mark)], flow=step.flow)
     return True
+
+
+def _choice(branch: Branch, *, flow: bool) -> Entry:
+    tasks = next(iter(branch.actions.values())).value
+    if as_list(tasks) is None:
+        tasks = listing([item(tasks)], flow=flow)
+    body = [pair("else", tasks)]
+    if branch.guard is not None:
+        body = [pair("when", branch.guard.value, mark=branch.guard.mark), pair("then", tasks)]
+    holder = item(mapping(body, flow=flow), mark=branch.source.mark)
+    holder.before, holder.column = branch.source.before, branch.source.column
+    return holder

@@ -1,10 +1,21 @@
-"""The root of a document of any age: `vars`, `executor.kind`, `workbook: {tasks: X}`, and the order of all rewrites."""
+"""The root of a document of any age: `vars`, `executor.kind`, `workbook.tasks`; the order of all rewrites."""
 
 from noetl.dsl.migrate.payloads import rewrite_payloads
+from noetl.dsl.migrate.respelling import respell
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.steps import rewrite_body, rewrite_step
-from noetl.dsl.migrate.templates import respell
-from noetl.dsl.migrate.text import Collection, Entry, as_list, as_map, listing, mapping, pair
+from noetl.dsl.migrate.text import (
+    Collection,
+    Entry,
+    Scalar,
+    as_list,
+    as_map,
+    at,
+    entries,
+    mapping,
+    maps,
+    pair,
+)
 
 
 def rewrite_document(rw: Rewriting, root: Collection) -> None:
@@ -12,9 +23,7 @@ def rewrite_document(rw: Rewriting, root: Collection) -> None:
     _rewrite_vars(rw, root)
     _rewrite_executor(rw, root)
     _rewrite_workbook(rw, root)
-    steps = [
-        step for step in map(as_map, (root.list_at("workflow") or listing()).values()) if step is not None
-    ]
+    steps = maps(root.get("workflow"))
     for step in steps:
         rewrite_step(rw, step)
     blocks = _blocks(root)
@@ -37,9 +46,9 @@ def _rewrite_vars(rw: Rewriting, root: Collection) -> None:
     if values is None or (workload is not None and given is None):
         rw.review(entry.mark, "'vars' was left as it is", "put the values under workload")
         return
-    rw.root_vars = set(values.keys())
+    rw.root_vars = set(values.names)
     if given is None:
-        entry.key = entry.key_text = "workload"
+        entry.rename("workload")
     else:
         for value in list(values.entries):
             if given.entry(str(value.key)) is None:
@@ -61,7 +70,7 @@ def _rewrite_executor(rw: Rewriting, root: Collection) -> None:
         executor.drop(entry)
         rw.review(entry.mark, "'executor.kind' is gone: 'profile' says the same")
         return
-    entry.key = entry.key_text = "profile"
+    entry.rename("profile")
     rw.changed(entry.mark, "'executor.kind' is now 'executor.profile'")
 
 
@@ -95,7 +104,7 @@ def _is_block(node: Collection | None) -> bool:
 
 def _wrap_task(rw: Rewriting, block: Collection) -> None:
     """A named task of the older catalogue is a block with that one task."""
-    if "kind" not in block.keys() or "tool" in block.keys():
+    if "kind" not in block or "tool" in block:
         return
     inside = mapping([entry for entry in block.entries if entry.key != "name"], flow=block.flow)
     inside.column = block.column
@@ -108,15 +117,13 @@ def _blocks(root: Collection) -> list[tuple[str, Collection]]:
     """Every block of the workbook with its name; a list of named blocks counts too."""
     book = root.get("workbook")
     if as_list(book) is not None:
-        named = [as_map(node) for node in as_list(book).values()]  # type: ignore[union-attr]
-        return [(block.word("name") or "block", block) for block in named if block is not None]
-    entries = as_map(book).entries if as_map(book) is not None else []  # type: ignore[union-attr]
-    return [(str(entry.key), block) for entry in entries if (block := as_map(entry.value)) is not None]
+        return [(block.word("name") or "block", block) for block in maps(book)]
+    return [(str(entry.key), block) for entry in entries(book) if (block := as_map(entry.value)) is not None]
 
 
 def _entry_step(root: Collection, steps: list[Collection]) -> str | None:
-    executor = root.map_at("executor")
-    spec = executor.map_at("spec") if executor is not None else None
+    named = at(root, "executor", "spec", "entry_step")
     names = [step.word("step") for step in steps]
-    named = spec.word("entry_step") if spec is not None else None
-    return named or ("start" if "start" in names else names[0] if names else None)
+    if isinstance(named, Scalar) and not named.empty:
+        return named.value
+    return "start" if "start" in names else names[0] if names else None

@@ -1,5 +1,6 @@
-"""Rules of every age: `eval` and `expr`, directives beside their guard, the three shapes of `else`, `backoff: fixed`."""
+"""Rules of every age: `eval`, `expr`, directives beside their guard, shapes of `else`, `backoff: fixed`."""
 
+from noetl.dsl.grammar_task import DIRECTIVES, OPTION_OWNER
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.text import (
     Collection,
@@ -7,9 +8,12 @@ from noetl.dsl.migrate.text import (
     Scalar,
     as_list,
     as_map,
+    at,
+    is_nothing,
     item,
     listing,
     mapping,
+    maps,
     pair,
     plain,
     quoted,
@@ -25,11 +29,11 @@ def rewrite_guard(rw: Rewriting, node: Collection) -> None:
     entry = node.entry("expr")
     if entry is None:
         return
-    if node.entry("when") is not None:
+    if "when" in node:
         rw.review(entry.mark, "'expr' stands beside 'when'; 'when' decides and 'expr' is gone")
         node.drop(entry)
         return
-    entry.key = entry.key_text = "when"
+    entry.rename("when")
     with_braces(entry)
     rw.changed(entry.mark, "'expr' is now 'when'")
 
@@ -37,75 +41,55 @@ def rewrite_guard(rw: Rewriting, node: Collection) -> None:
 def with_braces(entry: Entry) -> None:
     """Older guards could leave out the braces around the expression."""
     node = entry.value
-    if (
-        isinstance(node, Scalar)
-        and not node.empty
-        and "{{" not in node.value
-        and node.value not in (*TRUE, "false")
-    ):
+    if not isinstance(node, Scalar) or node.empty or "{{" in node.value:
+        return
+    if node.style != "plain" or node.value not in ("true", "false"):
         entry.value = quoted("{{ " + node.value.strip() + " }}", node.mark)
 
 
+# ---- eval -------------------------------------------------------------------------------------------------
+
+
 def rewrite_eval(rw: Rewriting, task: Collection) -> bool:
-    """Make the `eval` of a task its policy; whether it had one."""
+    """Make the `eval` of a task its policy; whether that was done."""
     entry = task.entry("eval")
+    rules = as_list(rw.seen(entry.value)) if entry is not None else None
     if entry is None:
         return False
-    rules = rw.seen(entry.value)
-    if as_list(rules) is None or _has_policy(task):
-        message = "'eval' was left as it is: " + (
-            "it is not a list" if as_list(rules) is None else "the task has a policy"
-        )
-        rw.review(entry.mark, message, "write: spec: {policy: {rules: [...]}}")
+    if rules is None or at(task, "spec", "policy") is not None:
+        why = "it is not a list" if rules is None else "the task also has a policy"
+        rw.review(entry.mark, f"'eval' was left as it is: {why}", "write: spec: {policy: {rules: [...]}}")
         return False
-    if not as_list(rules).entries:  # type: ignore[union-attr]
+    if not rules.entries:
         task.drop(entry)
         rw.changed(entry.mark, "an empty 'eval' decides nothing and is gone")
         return False
-    policy = mapping([pair("rules", entry.value)], flow=_is_flow(entry))
-    if not _decides_always(rules):  # type: ignore[arg-type]
+    policy = mapping([pair("rules", entry.value)], flow=rules.flow)
+    if not any("else" in rule or not {"expr", "when"} & {*rule.names} for rule in maps(rules)):
         policy.insert(0, pair("on_unmatched", plain("by_status")))
     _put_policy(task, entry, policy)
     rw.changed(entry.mark, "'eval' is now spec.policy.rules")
     return True
 
 
-def _is_flow(entry: Entry) -> bool:
-    return isinstance(entry.value, Collection) and entry.value.flow
-
-
-def _has_policy(task: Collection) -> bool:
-    spec = task.map_at("spec")
-    return spec is not None and spec.entry("policy") is not None
-
-
-def _decides_always(rules: Collection) -> bool:
-    maps = [as_map(rule) for rule in rules.values()]
-    return any(
-        rule is not None and ("else" in rule.keys() or not {"expr", "when"} & set(rule.keys()))
-        for rule in maps
-    )
-
-
 def _put_policy(task: Collection, entry: Entry, policy: Collection) -> None:
     """Put a policy where `eval` was, or into the `spec` that is there."""
     holder = pair("policy", policy, mark=entry.mark)
     spec = task.entry("spec")
-    if spec is not None and isinstance(spec.value, Collection):
-        holder.before, holder.after, holder.column = _comment_lines(entry), entry.after, entry.column
+    knobs = as_map(spec.value) if spec is not None else None
+    if knobs is not None:
+        holder.before, holder.column = [*filter(str.strip, entry.before)], entry.column
+        holder.after = entry.after
         task.pull(entry)
-        spec.value.add(holder)
+        knobs.add(holder)
         return
     if spec is not None:
-        task.pull(spec)
-    entry.key = entry.key_text = "spec"
+        task.drop(spec)
+    entry.rename("spec")
     entry.value = mapping([holder], flow=policy.flow)
-    if policy.flow:
-        entry.gap = " "
 
 
-def _comment_lines(entry: Entry) -> list[str]:
-    return entry.before if any(line.strip() for line in entry.before) else []
+# ---- rules ------------------------------------------------------------------------------------------------
 
 
 def rewrite_policy(rw: Rewriting, task: Collection, loop: Collection | None) -> None:
@@ -120,9 +104,8 @@ def rewrite_policy(rw: Rewriting, task: Collection, loop: Collection | None) -> 
         rw.review(
             entry.mark, "a policy that was a list is now {rules: [...]}; what no rule matches continues"
         )
-    policy = as_map(entry.value)
     for key in ("rules", "before"):
-        found = policy.list_at(key) if policy is not None else None
+        found = as_list(at(entry.value, key))
         if found is not None:
             rewrite_rules(rw, found, loop)
 
@@ -136,25 +119,29 @@ def rewrite_rules(rw: Rewriting, rules: Collection, loop: Collection | None = No
         rewrite_guard(rw, rule)
         _gather_then(rw, rule, last=position == len(rules.entries) - 1)
         _shape_else(rw, rule)
-        then = rule.map_at("then") or (rule.map_at("else") or rule).map_at("then")
+        then = then_of(rule)
         if then is not None:
             _rewrite_then(rw, then, loop)
+
+
+def then_of(rule: Collection) -> Collection | None:
+    """What a rule does, whether it is guarded or `else`."""
+    return rule.map_at("then") or as_map(at(rule, "else", "then"))
 
 
 def _gather_then(rw: Rewriting, rule: Collection, *, last: bool) -> None:
     """Put directives that stand beside their guard under `then`."""
     loose = [entry for entry in rule.entries if entry.key not in ("when", "else", "then")]
-    if not loose or "then" in rule.keys() or (as_map(rule.get("else")) or mapping()).entries:
+    if not loose or "then" in rule or not is_nothing(rule.get("else")):
         return
     first = loose[0]
     then = mapping(flow=rule.flow)
     holder = rule.insert(rule.place(first), pair("then", then, mark=first.mark))
     for entry in loose:
         then.add(rule.pull(entry))
-    if rule.flow is False and holder is rule.entries[0]:
-        holder.before, first.before = first.before, []
-        holder.column = first.column
-    if not {"when", "else"} & set(rule.keys()):
+    if holder is rule.entries[0]:
+        holder.column, holder.before, first.before = first.column, first.before, []
+    if not {"when", "else"} & {*rule.names}:
         _make_unconditional(rw, rule, holder, last=last)
     rw.changed(first.mark, "the directive now stands under 'then'")
 
@@ -162,14 +149,11 @@ def _gather_then(rw: Rewriting, rule: Collection, *, last: bool) -> None:
 def _make_unconditional(rw: Rewriting, rule: Collection, then: Entry, *, last: bool) -> None:
     """A rule without a guard always held: the last one is `else`."""
     if last:
-        inner = pair("then", then.value)
-        then.key = then.key_text = "else"
-        then.value = mapping([inner], flow=rule.flow)
+        then.value = mapping([pair("then", then.value)], flow=rule.flow)
+        then.rename("else")
     else:
         rule.insert(0, pair("when", plain("true")))
-        rw.review(
-            then.mark, "a rule without a condition always holds, so the rules after it are never reached"
-        )
+        rw.review(then.mark, "a rule without a condition always holds: the rules after it are never reached")
 
 
 def _shape_else(rw: Rewriting, rule: Collection) -> None:
@@ -178,15 +162,9 @@ def _shape_else(rw: Rewriting, rule: Collection) -> None:
     if entry is None:
         return
     body = as_map(entry.value)
-    empty = (
-        says(entry.value, "null", "~")
-        or getattr(entry.value, "empty", False)
-        or (body is not None and not body.entries)
-    )
-    if beside is not None and empty:
+    if beside is not None and is_nothing(entry.value):
         entry.value = mapping([rule.pull(beside)], flow=rule.flow)
-        entry.gap = " "
-    elif body is not None and body.entries and "then" not in body.keys():
+    elif body is not None and body.entries and "then" not in body:
         entry.value = mapping([pair("then", body)], flow=body.flow)
         entry.value.indent, body.indent = body.indent, None
     else:
@@ -200,11 +178,23 @@ def _rewrite_then(rw: Rewriting, then: Collection, loop: Collection | None) -> N
     if entry is not None and says(entry.value, "fixed"):
         entry.value = plain("none")
         rw.changed(entry.mark, "'backoff: fixed' is now 'backoff: none'")
+    if rw.inside_eval:
+        _drop_idle_options(rw, then)
+
+
+def _drop_idle_options(rw: Rewriting, then: Collection) -> None:
+    """Older rules could carry options of another directive, which did nothing."""
+    do = then.word("do")
+    for entry in list(then.entries):
+        owner = OPTION_OWNER.get(str(entry.key))
+        if owner is not None and do in DIRECTIVES and owner != do:
+            then.drop(entry)
+            rw.review(entry.mark, f"'{entry.key}' does nothing for '{do}' and is gone")
 
 
 def admission(guard: Entry, *, flow: bool) -> Collection:
     """The admission that lets a token in when a guard holds."""
-    first = mapping([guard, pair("then", mapping([pair("allow", plain("true"))], flow=True))], flow=flow)
+    allow = mapping([pair("allow", plain("true"))], flow=True)
     refuse = mapping([pair("then", mapping([pair("allow", plain("false"))], flow=True))], flow=True)
-    last = mapping([pair("else", refuse)], flow=flow)
-    return mapping([pair("rules", listing([item(first), item(last)], flow=flow))], flow=flow)
+    rules = [mapping([guard, pair("then", allow)], flow=flow), mapping([pair("else", refuse)], flow=flow)]
+    return mapping([pair("rules", listing([item(rule) for rule in rules], flow=flow))], flow=flow)

@@ -1,183 +1,172 @@
 """`set_prev: X` of a directive: a `noop` with `output: X` right after the task.
 
-Every way out of the task that does not set `_prev` must pass by that noop, so directives that fell through to the
-next task jump to it, and every way that does set it ends where it ended before.
+Every way out of the task that does not set `_prev` must pass by that noop, so directives that fell through
+jump to the next task, and every way that does set it ends where it ended before.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+from noetl.dsl.migrate.policies import then_of
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.tasks import as_pipeline, free_label
 from noetl.dsl.migrate.templates import edit_scalar, mentions, name_output
 from noetl.dsl.migrate.text import (
     Collection,
     Entry,
-    Node,
-    Scalar,
     as_list,
     as_map,
+    at,
     item,
     listing,
     mapping,
+    maps,
     pair,
     plain,
+    quoted,
     scalars,
 )
+
+HINT = "keep the value in iter or step and read it from there"
 
 
 @dataclass(slots=True)
 class Way:
-    """One rule that sets `_prev`: its directive and the value."""
+    """One way out of a task that sets `_prev`: the body of its rule, and the value."""
 
     then: Collection
     entry: Entry
     do: str
+    to: str | None
 
 
 def rewrite_previous(rw: Rewriting, owner: Collection, name: str) -> None:
     """Replace every `set_prev` of a step's or block's pipeline."""
-    entry = owner.entry("tool")
-    if entry is None:
-        return
-    found = [as_map(entry.value)] if as_map(entry.value) is not None else map(as_map, _items(entry))
-    if not any(_ways(task) for task in found):
+    tool = owner.get("tool")
+    single = as_map(tool)
+    if not any(_ways(task) for task in ([single] if single is not None else maps(tool))):
         return
     tasks = as_pipeline(owner, name)
     for holder in list(tasks.entries):
         task = as_map(holder.value)
         if task is not None and _ways(task):
-            _rewrite_task(rw, tasks, holder, task)
-
-
-def _items(entry: Entry) -> Iterator[Node]:
-    return (as_list(entry.value) or listing()).values()
+            _rewrite_task(rw, tasks, tasks.place(holder), task)
 
 
 def _thens(task: Collection) -> list[Collection]:
-    spec = task.map_at("spec")
-    policy = spec.map_at("policy") if spec is not None else None
-    rules = policy.list_at("rules") if policy is not None else None
-    found = []
-    for rule in map(as_map, rules.values() if rules is not None else ()):
-        then = (
-            (rule.map_at("then") or (rule.map_at("else") or rule).map_at("then"))
-            if rule is not None
-            else None
-        )
-        found += [then] if then is not None else []
-    return found
+    found = (then_of(rule) for rule in maps(at(task, "spec", "policy", "rules")))
+    return [then for then in found if then is not None]
 
 
-def _ways(task: Collection | None) -> list[Way]:
+def _ways(task: Collection) -> list[Way]:
     found = []
-    for then in _thens(task) if task is not None else []:
+    for then in _thens(task):
         entry = then.entry("set_prev")
         if entry is not None:
-            found.append(Way(then, entry, then.word("do") or "continue"))
+            found.append(Way(then, entry, then.word("do") or "continue", then.word("to")))
     return found
 
 
-def _rewrite_task(rw: Rewriting, tasks: Collection, holder: Entry, task: Collection) -> None:
-    at = tasks.place(holder)
-    label = task.word("name") or ""
-    after = _label_at(tasks, at + 1)
-    ways = [way for way in _ways(task) if _leaves_task(rw, way, task)]
+def _rewrite_task(rw: Rewriting, tasks: Collection, place: int, task: Collection) -> None:
+    after = _next_label(tasks, place)
+    ways = [way for way in _ways(task) if _goes_on(rw, way, task)]
     if not ways:
         return
+    if after == "" or any(then.word("do") == "skip" for then in _thens(task)):
+        rw.review(
+            ways[0].entry.mark, "'set_prev' was left as it is: a way past the new task is missing", HINT
+        )
+        return
     ways.sort(key=lambda way: way.do != "continue")  # the first noop is the one the task falls through to
-    _pass_by(task, ways, after)
+    _pass_by(task, [way.then for way in ways], after)
     for number, way in enumerate(ways):
-        name = free_label(tasks, f"{label}_prev" + (f"_{number + 1}" if number else ""))
-        noop = _noop(rw, way, name, task)
-        _lead_on(way, noop, after, last=number == len(ways) - 1)
+        label = free_label(tasks, f"{task.word('name')}_prev" + (f"_{number + 1}" if number else ""))
         if number or way.do != "continue":
-            _direct(way.then, "jump", noop.word("name"))
-        tasks.insert(at + 1 + number, item(noop, mark=way.entry.mark))
+            _direct(way.then, "jump", label)
+        noop = _noop(rw, way, label, task)
+        _lead_on(way, noop, after, last=number == len(ways) - 1)
+        tasks.insert(place + 1 + number, item(noop, mark=way.entry.mark))
 
 
-def _label_at(tasks: Collection, index: int) -> str | None:
-    task = as_map(tasks.entries[index].value) if index < len(tasks.entries) else None
-    return task.word("name") if task is not None else None
+def _next_label(tasks: Collection, place: int) -> str | None:
+    """The label after a task: None at the end of the pipeline, empty when it cannot be told."""
+    if place + 1 == len(tasks.entries):
+        return None
+    task = as_map(tasks.entries[place + 1].value)
+    return (task.word("name") if task is not None else None) or ""
 
 
-def _leaves_task(rw: Rewriting, way: Way, task: Collection) -> bool:
-    """Whether the directive goes on to somewhere `_prev` can be read; others are dealt with here."""
+def _goes_on(rw: Rewriting, way: Way, task: Collection) -> bool:
+    """Whether the directive goes on to where `_prev` can be read; the others are dealt with here."""
     if way.do in ("continue", "jump", "break"):
         return True
-    reads = way.do == "retry" and any(mentions(scalar.value, "_prev") for scalar in scalars(task))
-    if reads or way.do == "skip":
-        hint = "keep the value in iter or step and read it from there"
+    if way.do == "retry" and any(mentions(scalar.value, "_prev") for scalar in scalars(task)):
         rw.review(
-            way.entry.mark, f"'set_prev' of '{way.do}' was left as it is: no task can be put in between", hint
+            way.entry.mark, "'set_prev' of 'retry' was left as it is: no task can come in between", HINT
         )
         return False
     way.then.drop(way.entry)
-    rw.review(way.entry.mark, f"'set_prev' of '{way.do}' had no effect that anything could read and is gone")
+    rw.review(way.entry.mark, f"'set_prev' of '{way.do}' set what nothing could read and is gone")
     return False
 
 
-def _noop(rw: Rewriting, way: Way, name: str, task: Collection) -> Collection:
+def _noop(rw: Rewriting, way: Way, label: str, task: Collection) -> Collection:
     """The task that takes over the value; what it read of the output it now reads by the task's name."""
-    label = task.word("name") or ""
+    name = task.word("name") or ""
     for scalar in scalars(way.entry.value):
         if mentions(scalar.value, "_prev"):
-            message = "'set_prev' read '_prev', which inside the new noop is the data of the task before it"
-            rw.review(way.entry.mark, message)
-        edit_scalar(scalar, lambda text: name_output(text, label))
+            message = f"'set_prev' read '_prev', which in the new task is the data of '{name}'"
+            rw.review(way.entry.mark, message, HINT)
+        edit_scalar(scalar, lambda text: name_output(text, name))
     output = way.then.pull(way.entry)
-    output.key = output.key_text = "output"
-    rw.changed(output.mark, f"'set_prev' is now the output of the task '{name}'")
-    return mapping([pair("name", plain(name)), pair("kind", plain("noop")), output], flow=task.flow)
+    output.rename("output")
+    rw.changed(output.mark, f"'set_prev' is now the output of the task '{label}'")
+    return mapping([pair("name", plain(label)), pair("kind", plain("noop")), output], flow=task.flow)
 
 
-def _pass_by(task: Collection, ways: list[Way], after: str | None) -> None:
+def _pass_by(task: Collection, setting: list[Collection], after: str | None) -> None:
     """Send every other way that fell through past the noops."""
-    setting = [way.then for way in ways]
     for then in _thens(task):
         if then not in setting and then.word("do") == "continue":
-            _direct(then, "jump" if after else "break", after)
-    policy = task.map_at("spec").map_at("policy")  # type: ignore[union-attr]
-    rules = policy.list_at("rules")  # type: ignore[union-attr]
-    if any("else" in rule.keys() for rule in map(as_map, rules.values()) if rule is not None):  # type: ignore[union-attr]
+            _direct(then, *_onward(after))
+    policy, rules = as_map(at(task, "spec", "policy")), as_list(at(task, "spec", "policy", "rules"))
+    if policy is None or rules is None or any("else" in rule for rule in maps(rules)):
         return
-    _decide_unmatched(policy, rules, after)  # type: ignore[arg-type]
-
-
-def _decide_unmatched(policy: Collection, rules: Collection, after: str | None) -> None:
     unmatched = policy.entry("on_unmatched")
     if unmatched is not None and policy.word("on_unmatched") == "by_status":
-        failed = mapping([pair("do", plain("fail"))], flow=True)
-        guard = Scalar("\"{{ output.status == 'error' }}\"", "{{ output.status == 'error' }}", "double")
-        rules.add(item(mapping([pair("when", guard), pair("then", failed)], flow=rules.flow)))
+        guard = pair("when", quoted("{{ output.status == 'error' }}"))
+        failed = pair("then", mapping([pair("do", plain("fail"))], flow=True))
+        rules.add(item(mapping([guard, failed], flow=rules.flow)))
         policy.drop(unmatched)
-    then = mapping([pair("do", plain("continue"))], flow=True)
-    _direct(then, "jump" if after else "break", after)
-    rules.add(item(mapping([pair("else", mapping([pair("then", then)], flow=True))], flow=rules.flow)))
+    rules.add(item(_otherwise(*_onward(after), flow=rules.flow)))
+
+
+def _onward(after: str | None) -> tuple[str, str | None]:
+    """The directive that goes on after the noops."""
+    return ("jump", after) if after is not None else ("break", None)
 
 
 def _lead_on(way: Way, noop: Collection, after: str | None, *, last: bool) -> None:
     """Let a noop end where the directive it came from ended."""
-    then = mapping([pair("do", plain("continue"))], flow=True)
-    if way.do == "jump":
-        _direct(then, "jump", way.then.word("to"))
-    elif way.do == "break":
-        _direct(then, "break", None)
-    elif last:
+    if way.do == "continue" and last:
         return
-    else:
-        _direct(then, "jump" if after else "break", after)
-    rules = listing(
-        [item(mapping([pair("else", mapping([pair("then", then)], flow=True))], flow=True))], flow=True
-    )
+    do, to = (way.do, way.to) if way.do != "continue" else _onward(after)
+    rules = listing([item(_otherwise(do, to, flow=True))], flow=True)
     noop.add(pair("spec", mapping([pair("policy", mapping([pair("rules", rules)], flow=True))], flow=True)))
 
 
+def _otherwise(do: str, to: str | None, *, flow: bool) -> Collection:
+    """The rule `else: {then: {do: …}}`."""
+    then = mapping([pair("do", plain(do))], flow=True)
+    _direct(then, do, to)
+    return mapping([pair("else", mapping([pair("then", then)], flow=True))], flow=flow)
+
+
 def _direct(then: Collection, do: str, to: str | None) -> None:
-    entry = then.entry("do")
-    assert entry is not None
+    """Give a rule's body another directive."""
+    entry, target = then.entry("do"), then.entry("to")
+    if entry is None:
+        return
     entry.value = plain(do)
-    target = then.entry("to")
     if target is not None:
         then.pull(target)
     if to is not None:

@@ -107,7 +107,7 @@ class _Reader:
         return Scalar(self._block_scalar(event), event.value, style, owner.column, mark)
 
     def _block_scalar(self, event: Any) -> str:
-        """The lines of a literal or folded scalar; blank lines that are not part of its value are left behind."""
+        """The lines of a literal or folded scalar, without blank lines that are no part of its value."""
         (first, column), (last, end_column) = _start(event), _end(event)
         lines = [self.lines[first][column:], *self.lines[first + 1 : last + (end_column > 0)]]
         if "+" not in lines[0].split("#")[0]:
@@ -174,7 +174,7 @@ class _Reader:
         entry.gap = self._gap(start, entry.value)
 
     def _gap(self, start: Position, node: Node) -> str:
-        """What stands between a colon or dash and the value, when the value begins on that line or is a scalar."""
+        """What stands between a colon or dash and a value that begins beside it, or is a scalar."""
         if isinstance(node, Scalar) and node.empty:
             return ""
         to = (node.mark.line - 1, node.mark.column - 1)
@@ -226,7 +226,7 @@ class _Reader:
         return takewhile(lambda event: not isinstance(event, ends), self.events)
 
     def _lines_until(self, line: int) -> list[str]:
-        """The whole lines from the cursor to a line; the rest of the cursor's line goes to the entry it belongs to."""
+        """The whole lines from the cursor to a line; the rest of its own line goes to the open entry."""
         first, column = self.at
         if first >= line:
             return []

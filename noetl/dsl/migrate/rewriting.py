@@ -34,13 +34,13 @@ class Rewriting:
     kinds: Kinds
     anchors: dict[str, Node]
     notes: list[Note] = field(default_factory=list)
-    quiet: bool = False  # whether changes are part of a larger one that is noted already
+    inside_eval: bool = False  # what changes inside is part of one change that is noted already
     shared: set[str] = field(default_factory=set)  # names written by set_shared: their readers read ctx
     root_vars: set[str] = field(default_factory=set)  # names of the root vars: their readers read workload
 
     def changed(self, mark: Mark, message: str) -> None:
         """Note what was rewritten."""
-        if not self.quiet:
+        if not self.inside_eval:
             self.notes.append(Note(mark, message))
 
     def review(self, mark: Mark, message: str, hint: str | None = None) -> None:
@@ -55,3 +55,8 @@ class Rewriting:
         """The kind of a task, when it is known."""
         node = task.get("kind")
         return self.kinds.get(node.value) if isinstance(node, Scalar) else None
+
+    def verbatim(self, node: Collection) -> tuple[str, ...]:
+        """Inputs of a task that are never templates; none when the node is no task."""
+        kind = self.kind_of(node) if node.kind == "map" else None
+        return kind.untemplated if kind is not None else ()

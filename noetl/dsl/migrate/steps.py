@@ -1,4 +1,4 @@
-"""Steps of every age: `when`, `vars`, `args`, `pipe`, `spec.next_mode`, lists under `next`, loops scheduled by policy."""
+"""Steps of every age: `when`, `vars`, `args`, `pipe`, `next_mode`, lists under `next`, loop scheduling."""
 
 from noetl.dsl.migrate.cases import rewrite_case
 from noetl.dsl.migrate.policies import TRUE, admission, rewrite_guard, rewrite_rules, with_braces
@@ -12,9 +12,12 @@ from noetl.dsl.migrate.text import (
     Scalar,
     as_list,
     as_map,
+    at,
+    entries,
     item,
     listing,
     mapping,
+    maps,
     pair,
     plain,
     quoted,
@@ -65,7 +68,7 @@ def _rewrite_pipe(rw: Rewriting, step: Collection) -> None:
             "put their tasks into one list",
         )
         return
-    entry.key = entry.key_text = "tool"
+    entry.rename("tool")
     rw.changed(entry.mark, "'pipe' is now 'tool': a list under 'tool' is the pipeline")
 
 
@@ -79,7 +82,7 @@ def _rewrite_args(rw: Rewriting, owner: Collection) -> None:
         return
     rw.changed(entry.mark, "'args' is now 'input'")
     if given is None:
-        entry.key = entry.key_text = "input"
+        entry.rename("input")
         return
     for value in list(values.entries):
         if given.entry(str(value.key)) is None:
@@ -95,10 +98,7 @@ def _rewrite_args(rw: Rewriting, owner: Collection) -> None:
 
 
 def _rewrite_admission(rw: Rewriting, step: Collection) -> None:
-    spec = step.map_at("spec")
-    policy = spec.map_at("policy") if spec is not None else None
-    admit = policy.map_at("admit") if policy is not None else None
-    rules = admit.list_at("rules") if admit is not None else None
+    rules = as_list(at(step, "spec", "policy", "admit", "rules"))
     if rules is not None:
         rewrite_rules(rw, rules)
 
@@ -124,7 +124,7 @@ def _rewrite_when(rw: Rewriting, step: Collection) -> None:
         return
     admit = pair("admit", admission(guard, flow=step.flow), mark=entry.mark)
     if spec is None:
-        entry.key = entry.key_text = "spec"
+        entry.rename("spec")
         entry.value, entry.after = (
             mapping([pair("policy", mapping([admit], flow=step.flow))], flow=step.flow),
             "",
@@ -145,8 +145,7 @@ def _can_hold_policy(step: Collection) -> bool:
 
 def _refuse_first(rw: Rewriting, step: Collection, entry: Entry, policy: Collection) -> None:
     """A step with both a guard and an admission: refuse when the guard does not hold, then ask the rules."""
-    admit = policy.map_at("admit")
-    rules = admit.list_at("rules") if admit is not None else None
+    rules = as_list(at(policy, "admit", "rules"))
     text = entry.value.value.strip() if isinstance(entry.value, Scalar) else ""
     inside = text.removeprefix("{{").removesuffix("}}").strip()
     if rules is None or text != "{{" + text[2:-2] + "}}" or "{{" in inside or "{%" in text:
@@ -169,12 +168,9 @@ def _rewrite_next(rw: Rewriting, step: Collection) -> None:
     if entry is not None:
         _make_router(rw, entry)
     _move_mode(rw, step, as_map(entry.value) if entry is not None else None)
-    router = as_map(entry.value) if entry is not None else None
-    arcs = router.list_at("arcs") if router is not None else None
-    for arc in map(as_map, arcs.values() if arcs is not None else ()):
-        if arc is not None:
-            rewrite_guard(rw, arc)
-            rewrite_set(rw, arc, None, bare=False)
+    for arc in maps(at(step, "next", "arcs")):
+        rewrite_guard(rw, arc)
+        rewrite_set(rw, arc, None, bare=False)
 
 
 def _make_router(rw: Rewriting, entry: Entry) -> None:
@@ -183,7 +179,7 @@ def _make_router(rw: Rewriting, entry: Entry) -> None:
     if arcs is None and isinstance(node, Scalar) and not node.empty:
         arcs = listing([item(node)], flow=True)
     router = as_map(node)
-    if router is not None and "step" in router.keys() and "arcs" not in router.keys():
+    if router is not None and "step" in router and "arcs" not in router:
         arcs = listing([item(router)], flow=router.flow)
     if arcs is None:
         return
@@ -212,7 +208,7 @@ def _move_mode(rw: Rewriting, step: Collection, router: Collection | None) -> No
 
 
 def _give_mode(router: Collection, mode: Entry) -> None:
-    mode.key = mode.key_text = "mode"
+    mode.rename("mode")
     routing = router.map_at("spec")
     if routing is not None and routing.entry("mode") is None:
         routing.add(mode)
@@ -233,21 +229,25 @@ def _lift_scheduling(rw: Rewriting, loop: Collection) -> None:
     """`mode` and `max_in_flight` stand in the loop's spec, not in its policy."""
     spec = loop.map_at("spec")
     policy = spec.entry("policy") if spec is not None else None
-    inside = as_map(policy.value) if policy is not None else None
-    for key in ("mode", "max_in_flight") if inside is not None else ():
-        entry = inside.entry(key)  # type: ignore[union-attr]
-        if entry is None:
-            continue
-        if spec.entry(key) is not None:  # type: ignore[union-attr]
-            inside.drop(entry)  # type: ignore[union-attr]
-        else:
-            spec.insert(spec.place(policy), inside.pull(entry))  # type: ignore[union-attr, arg-type]
-        rw.changed(entry.mark, f"'{key}' of the loop now stands in its spec")
-    if spec is not None and policy is not None and inside is not None and not inside.entries:
-        spec.drop(policy)
+    if spec is not None and policy is not None:
+        _lift_out(rw, spec, policy)
     inner = loop.map_at("loop")
     if inner is not None:
         _lift_scheduling(rw, inner)
+
+
+def _lift_out(rw: Rewriting, spec: Collection, policy: Entry) -> None:
+    inside = as_map(policy.value)
+    for entry in entries(inside):
+        if inside is None or entry.key not in ("mode", "max_in_flight"):
+            continue
+        if entry.key in spec:
+            inside.drop(entry)
+        else:
+            spec.insert(spec.place(policy), inside.pull(entry))
+        rw.changed(entry.mark, f"'{entry.key}' of the loop now stands in its spec")
+        if not inside.entries:
+            spec.drop(policy)
 
 
 # ---- vars -----------------------------------------------------------------------------------------------
@@ -266,14 +266,14 @@ def _rewrite_vars(rw: Rewriting, owner: Collection, name: str) -> None:
         return
     late = any(mentions(scalar.value, name) for scalar in scalars(values) for name in AFTERWARDS)
     if late or owner.entry("tool") is None:
-        entry.key = entry.key_text = "set_vars"
+        entry.rename("set_vars")
         rewrite_set(rw, owner, None)
         rw.review(entry.mark, "'vars' is now the 'set' of the step: it is written when the step has ended")
         return
     owner.pull(entry)
     tasks = as_pipeline(owner, name)
     label = free_label(tasks, "init_vars")
-    entry.key = entry.key_text = "set_vars"
+    entry.rename("set_vars")
     entry.before = [line for line in entry.before if line.strip()]
     first = mapping([pair("name", plain(label)), pair("kind", plain("noop")), entry], flow=tasks.flow)
     tasks.insert(0, item(first, mark=entry.mark))

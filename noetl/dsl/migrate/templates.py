@@ -1,37 +1,25 @@
-"""Older names inside templates: where they are, and today's names in their place, in the text as it is quoted.
+"""Templates inside the text: which names they read, and edits that keep how the text is quoted.
 
-What a template reads comes from expression.py, the respelling of outcome and events from respell.py. Which name
-becomes which is decided here for what no single text can tell: vars, result, and the status a text is compared with.
+Nothing here knows which name becomes which; that is respelling.py and payloads.py.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
-from noetl.dsl.expression import Path, plain_path, reads
+from noetl.dsl.expression import plain_path, reads
 from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.tasks import tasks_of
-from noetl.dsl.migrate.text import Collection, Node, Scalar, mapping, scalars
-from noetl.dsl.migrate.writes import written
-from noetl.dsl.respell import respell_event, respell_output
-from noetl.dsl.template import is_template
+from noetl.dsl.migrate.text import Collection, Node, Scalar, scalars
+from noetl.dsl.names import Path
+from noetl.dsl.respell import compares_with_success, rename_root, respell_output
+from noetl.dsl.template import TemplateError, Token, is_template, tokens
 
 Edit = Callable[[str], str]
 PathEdit = Callable[[Path], tuple[int, str] | None]  # how many segments are replaced, and by what
 
-QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-CODE = re.compile(rf"\{{\{{(?:{QUOTED}|(?!\}}\}}).)*\}}\}}|\{{%(?:{QUOTED}|(?!%\}}).)*%\}}", re.DOTALL)
-DOTTED = re.compile(
-    rf"(?P<skip>{QUOTED}|\|\s*\w+|\.\s*\w+|\bis\s+(?:not\s+)?\w+|\b\w+\s*=(?!=)|\d[\w.]*)"
-    r"|(?P<path>[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*|\[\s*(?:'\w+'|\"\w+\")\s*\])*)"
-)
-SEGMENT = re.compile(r"\w+")
-STATUS = r"(?P<path>\b\w+\.status)"
-WORD = r"(?P<quote>['\"])success(?P=quote)"
-COMPARED = (
-    re.compile(rf"{STATUS}(?P<op>\s*[!=]=\s*){WORD}"),
-    re.compile(rf"{WORD}(?P<op>\s*[!=]=\s*){STATUS}"),
-)
+SCOPES = frozenset({"args", "ctx", "event", "input", "iter", "keychain", "step", "workload"})
+NOT_A_VALUE = (".", "|", "is", "is not")  # what a field, a filter or a test comes after
+SUCCESS = ("'success'", '"success"')
 
 
 def paths_of(node: Node) -> frozenset[Path]:
@@ -51,7 +39,9 @@ def whole_path(text: str) -> Path | None:
 
 def rename(text: str, names: dict[str, str]) -> str:
     """A template with other root names."""
-    return edit_paths(text, lambda path: (1, names[path[0]]) if path[0] in names else None)
+    for old, new in names.items():
+        text = rename_root(text, old, new)
+    return text
 
 
 def name_output(text: str, label: str) -> str:
@@ -59,25 +49,94 @@ def name_output(text: str, label: str) -> str:
     return rename(respell_output(text), {"output": label})
 
 
+# ---- dotted names -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Dotted:
+    """A dotted name of a template: where each segment ends, and the tokens it takes."""
+
+    path: Path
+    ends: tuple[int, ...]
+    first: int
+    after: int
+
+
 def edit_paths(text: str, edit: PathEdit) -> str:
-    """A template with the beginnings of some dotted names replaced."""
-    if not is_template(text):
-        return text
-    return CODE.sub(lambda code: DOTTED.sub(lambda found: _edited(found, edit), code.group()), text)
+    """A template with the beginnings of some dotted names replaced; names it binds itself are not touched."""
+    roots = {read.path[0] for read in reads(text)} if is_template(text) else set()
+    for found in reversed(list(_dotted(_words(text)))) if roots else ():
+        change = edit(found.path) if found.path[0] in roots else None
+        if change is not None:
+            count, new = change
+            start = found.ends[0] - len(found.path[0])
+            text = text[:start] + new + text[found.ends[count - 1] :]
+    return text
 
 
-def _edited(found: re.Match[str], edit: PathEdit) -> str:
-    text = found["path"]
-    if text is None:
-        return found.group()
-    segments = list(SEGMENT.finditer(text))
-    change = edit(tuple(segment.group() for segment in segments))
-    if change is None:
+def compare_with_ok(text: str) -> str:
+    """A template that compares a status with the word it has today."""
+    if not compares_with_success(text):
         return text
-    count, new = change
-    end = segments[count - 1].end()
-    closing = re.match(r"['\"]\s*\]", text[end:])
-    return new + text[end + (closing.end() if closing else 0) :]
+    words = _words(text)
+    statuses = [d for d in _dotted(words) if d.path[1:] == ("status",) and d.path[0] not in SCOPES]
+    places = {token.start: token for status in statuses for token in _compared(words, status)}
+    for start, token in sorted(places.items(), reverse=True):
+        text = text[:start] + token.text.replace("success", "ok") + text[start + len(token.text) :]
+    return text
+
+
+def _compared(words: list[Token], status: Dotted) -> Iterator[Token]:
+    """The texts 'success' that a status is compared with, on either side of it."""
+    before, after = words[: status.first], words[status.after :]
+    while len(after) > 1 and after[0].text == "|":
+        after = after[2:]
+    found: list[Token] = []
+    if before and before[-1].text in ("==", "!="):
+        found += before[-2:-1]
+    if after and after[0].text in ("==", "!="):
+        found += after[1:2]
+    elif after and after[0].text in ("in", "not"):
+        found += takewhile(lambda token: token.text not in ("]", ")"), after)
+    yield from (token for token in found if token.text in SUCCESS)
+
+
+def _words(text: str) -> list[Token]:
+    """The tokens of a template without white space; none when it cannot be split."""
+    try:
+        return [token for token in tokens(text) if token.kind not in ("whitespace", "data")]
+    except TemplateError:
+        return []
+
+
+def _dotted(words: list[Token]) -> Iterator[Dotted]:
+    for index, token in enumerate(words):
+        if token.kind == "name" and not _is_no_value(words, index):
+            path, ends, after = [token.text], [token.start + len(token.text)], index + 1
+            while segment := _segment(words, after):
+                name, end, length = segment
+                path.append(name)
+                ends.append(end)
+                after += length
+            yield Dotted(tuple(path), tuple(ends), index, after)
+
+
+def _is_no_value(words: list[Token], index: int) -> bool:
+    """Whether a name is a field, a filter, a test or a keyword of a call."""
+    before = words[index - 1].text if index else ""
+    if before == "not" and index > 1 and words[index - 2].text == "is":
+        before = "is"
+    return before in NOT_A_VALUE or (index + 1 < len(words) and words[index + 1].text == "=")
+
+
+def _segment(words: list[Token], index: int) -> tuple[str, int, int] | None:
+    """A `.field` or `['field']` at a place: its name, where it ends, and how many tokens it takes."""
+    part = words[index : index + 3]
+    if len(part) > 1 and part[0].text == "." and part[1].kind == "name":
+        return part[1].text, part[1].start + len(part[1].text), 2
+    if len(part) > 2 and part[0].text == "[" and part[1].kind == "string" and part[2].text == "]":
+        return part[1].text[1:-1], part[2].start + 1, 3
+    return None
 
 
 # ---- the text as it is quoted -----------------------------------------------------------------------------
@@ -91,7 +150,7 @@ def edit_scalar(scalar: Scalar, edit: Edit) -> bool:
     match scalar.style:
         case "single":
             scalar.text = _inside(
-                scalar.text, "'", lambda text: edit(text.replace("''", "'")).replace("'", "''")
+                scalar.text, "'", lambda raw: edit(raw.replace("''", "'")).replace("'", "''")
             )
         case "double" if "\\" in scalar.text:
             scalar.text = _inside(scalar.text, '"', lambda _: _escaped(value))
@@ -117,109 +176,13 @@ def _escaped(value: str) -> str:
 
 def templates_under(rw: Rewriting, node: Node) -> Iterator[Scalar]:
     """Every scalar under a node that is rendered; code that is never a template is left out."""
-    if isinstance(node, Scalar):
-        if is_template(node.value):
-            yield node
+    if isinstance(node, Scalar) and is_template(node.value):
+        yield node
     elif isinstance(node, Collection):
-        kind = rw.kind_of(node) if node.kind == "map" else None
+        verbatim = rw.verbatim(node)
         for entry in node.entries:
-            values = entry.value
-            if entry.key == "input" and kind is not None and isinstance(values, Collection):
-                for value in values.entries:
-                    if value.key not in kind.untemplated:
-                        yield from templates_under(rw, value.value)
+            if entry.key == "input" and verbatim and isinstance(entry.value, Collection):
+                kept = (value for value in entry.value.entries if value.key not in verbatim)
+                yield from (scalar for value in kept for scalar in templates_under(rw, value.value))
             else:
-                yield from templates_under(rw, values)
-
-
-# ---- what the names mean in one step ------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Names:
-    """What older root names stand for in one step or block."""
-
-    variables: dict[str, str]  # name under vars -> where it is now
-    defined: frozenset[str]  # names that mean something of their own here
-    args: bool = False  # whether args is still to be read as input
-
-    def edit(self, path: Path) -> tuple[int, str] | None:
-        """Today's beginning of a dotted name."""
-        root = path[0]
-        if root in self.defined:
-            return None
-        if root == "vars":
-            return (2, self.variables.get(path[1], f"step.{path[1]}")) if len(path) > 1 else (1, "step")
-        if root in ("result", "result_ref"):
-            return 1, "output.data" if root == "result" else "output.ref"
-        if path[:3] == ("output", "py", "exception"):
-            return 3, "output.py.exception_type"
-        return (1, "input") if root == "args" and self.args else None
-
-
-def respell(rw: Rewriting, root: Collection, owner: Collection, *, args: bool = False) -> None:
-    """Bring every template of a step or block to today's names."""
-    names = Names(_variables(rw, owner), _defined(root, owner), args)
-    edited: list[tuple[Scalar, str]] = []
-    for scalar in templates_under(rw, owner):
-        before = scalar.value
-        if edit_scalar(scalar, lambda text: _today(text, names)):
-            edited.append((scalar, before))
-    if edited:
-        numbers = sorted({scalar.mark.line for scalar, _ in edited})
-        lines = f"line{'s' if len(numbers) > 1 else ''} " + ", ".join(map(str, numbers))
-        first = min((scalar.mark for scalar, _ in edited), key=lambda mark: (mark.line, mark.column))
-        rw.changed(first, f"templates {_difference(edited)} ({lines})")
-
-
-def _today(text: str, names: Names) -> str:
-    text = respell_event(respell_output(text))
-    text = edit_paths(text, names.edit)
-    return CODE.sub(lambda code: _compare_with_ok(code.group()), text)
-
-
-def _compare_with_ok(code: str) -> str:
-    for pattern in COMPARED:
-        code = pattern.sub(lambda found: found.group().replace("success", "ok"), code)
-    return code
-
-
-def _difference(edited: list[tuple[Scalar, str]]) -> str:
-    old = {read.path[0] for _, before in edited for read in reads(before)}
-    old -= {read.path[0] for scalar, _ in edited for read in reads(scalar.value)}
-    names = ", ".join(f"'{name}'" for name in sorted(old))
-    return f"read today's names instead of {names}" if old else "use today's words"
-
-
-def _variables(rw: Rewriting, owner: Collection) -> dict[str, str]:
-    mine = set()
-    for node in _setting(owner):
-        mine |= written(node, "step")
-    found = {name: f"workload.{name}" for name in rw.root_vars}
-    found |= {name: f"ctx.{name}" for name in rw.shared}
-    return found | {name: f"step.{name}" for name in mine}
-
-
-def _setting(node: Node) -> Iterator[Collection]:
-    """Every `set` under a node."""
-    if isinstance(node, Collection):
-        for entry in node.entries:
-            if entry.key == "set" and isinstance(entry.value, Collection):
-                yield entry.value
-            yield from _setting(entry.value)
-
-
-def _defined(root: Collection, owner: Collection) -> frozenset[str]:
-    """Names that templates of a step can read because the document defines them."""
-    found = set((root.map_at("workload") or mapping()).keys()) | set(
-        (owner.map_at("input") or mapping()).keys()
-    )
-    found |= {str(task.word("name")) for task in tasks_of(owner)}
-    found |= {str(key) for task in tasks_of(owner) for key in (task.map_at("input") or mapping()).keys()}
-    for step in (root.list_at("workflow") or mapping()).values():
-        found |= {str(step.word("step"))} if isinstance(step, Collection) else set()
-    loop = owner.map_at("loop")
-    while loop is not None:
-        found.add(str(loop.word("iterator")))
-        loop = loop.map_at("loop")
-    return frozenset(found) - {"args"}
+                yield from templates_under(rw, entry.value)

@@ -1,6 +1,6 @@
 """The text as a tree that can be edited: every scalar, comment, blank line and brace as the author wrote it.
 
-Only the shapes and their edits live here. Reading is read.py, writing is write.py; nothing here knows the language.
+Only the shapes and their edits live here. Reading is read.py, writing write.py; nothing knows the language.
 A collection keeps its entries in order; an entry takes its comments along wherever it goes.
 """
 
@@ -49,6 +49,10 @@ class Entry:
     after: str = ""  # the rest of its line: spaces and a comment
     column: int = 0  # where `before` was written
     mark: Mark = NOWHERE
+
+    def rename(self, key: str) -> None:
+        """Give the entry another key."""
+        self.key = self.key_text = key
 
     @property
     def comments(self) -> list[str]:
@@ -108,7 +112,11 @@ class Collection:
             self.add(Entry(found, key, key))
         return found
 
-    def keys(self) -> list[str]:
+    def __contains__(self, key: object) -> bool:
+        return any(entry.key == key for entry in self.entries)
+
+    @property
+    def names(self) -> list[str]:
         """Every key, in order."""
         return [entry.key for entry in self.entries if entry.key is not None]
 
@@ -121,7 +129,7 @@ class Collection:
         return next(i for i, other in enumerate(self.entries) if other is entry)
 
     def insert(self, at: int, entry: Entry) -> Entry:
-        """Put an entry at a position; in front of everything it leaves the lead of the collection where it was."""
+        """Put an entry at a position."""
         self.entries.insert(at, entry)
         return entry
 
@@ -167,9 +175,41 @@ def as_list(node: Node | None) -> Collection | None:
     return node if isinstance(node, Collection) and node.kind == "list" else None
 
 
+def entries(node: Node | None) -> list[Entry]:
+    """The entries of a collection; none when the node is no collection."""
+    return list(node.entries) if isinstance(node, Collection) else []
+
+
+def maps(node: Node | None) -> list[Collection]:
+    """The mappings among the items of a list; none when the node is no list."""
+    found = as_list(node)
+    return [each for each in map(as_map, found.values()) if each is not None] if found is not None else []
+
+
+def keys(node: Node | None) -> list[str]:
+    """The keys of a mapping; none when the node is no mapping."""
+    found = as_map(node)
+    return found.names if found is not None else []
+
+
+def at(node: Node | None, *path: str) -> Node | None:
+    """What stands under a path of keys, as far as it leads."""
+    for key in path:
+        found = as_map(node)
+        node = found.get(key) if found is not None else None
+    return node
+
+
 def says(node: Node | None, *values: str) -> bool:
     """Whether the node is a scalar with one of these values."""
     return isinstance(node, Scalar) and not node.empty and node.value in values
+
+
+def is_nothing(node: Node | None) -> bool:
+    """Whether the node is absent, null or empty."""
+    if isinstance(node, Collection):
+        return not node.entries
+    return node is None or (isinstance(node, Scalar) and (node.empty or says(node, "null", "~")))
 
 
 def shape(node: Node) -> object:
@@ -198,6 +238,7 @@ def plain(text: str) -> Scalar:
 
 def quoted(value: str, mark: Mark = NOWHERE) -> Scalar:
     """A new double-quoted scalar; a single-quoted one where that needs no escapes."""
+    value = value.replace("\n", " ")
     if '"' in value or "\\" in value:
         return Scalar("'" + value.replace("'", "''") + "'", value, "single", mark=mark)
     return Scalar(f'"{value}"', value, "double", mark=mark)

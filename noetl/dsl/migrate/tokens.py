@@ -1,15 +1,27 @@
 """What the `args` of arcs mean for each step: which names can arrive, which surely do, and which are needed.
 
-A token's args are those of the token before it, overlaid by the arc's, so a name may travel through steps that
-never mention it. Pure analysis; payloads.py edits the text.
+A token's args are those of the token before it, overlaid by the arc's, so a name may travel through steps
+that never mention it. Pure analysis; payloads.py edits the text.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from noetl.dsl.digraph import Digraph
-from noetl.dsl.migrate.templates import paths_of
-from noetl.dsl.migrate.text import Collection, Entry, as_map, listing
+from noetl.dsl.migrate.templates import paths_of, whole_path
+from noetl.dsl.migrate.text import (
+    Collection,
+    Entry,
+    Scalar,
+    as_map,
+    at,
+    entries,
+    mapping,
+    maps,
+    pair,
+    says,
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -23,6 +35,12 @@ class Arc:
     keys: frozenset[str]
     opaque: bool  # its args are one template, so their names are not known
 
+    def set(self) -> Collection:
+        """The `set` of the arc, made when there is none."""
+        if "set" not in self.node:
+            self.node.add(pair("set", mapping(flow=True)))
+        return self.node.child("set")
+
 
 @dataclass(slots=True)
 class Tokens:
@@ -34,14 +52,16 @@ class Tokens:
     arriving: dict[str, frozenset[str]] = field(default_factory=dict)
     certain: dict[str, frozenset[str]] = field(default_factory=dict)
     needed: dict[str, frozenset[str]] = field(default_factory=dict)
-
-    def into(self, step: str) -> list[Arc]:
-        """The arcs that lead to a step."""
-        return [arc for arc in self.arcs if arc.target == step]
+    references: frozenset[str] = frozenset()  # names that are given a reference somewhere
+    into: dict[str, list[Arc]] = field(default_factory=lambda: defaultdict(list))  # the arcs to a step
 
     def opaque(self, step: str) -> bool:
         """Whether the names of some args that reach a step are not known."""
-        return any(arc.opaque for arc in self.into(step))
+        return any(arc.opaque for arc in self.into[step])
+
+    def kept(self, key: str) -> str:
+        """The name a value is kept under in ctx: a reference must be called one."""
+        return f"{key}_ref" if key in self.references and not key.endswith("_ref") else key
 
 
 def tokens_of(steps: Iterable[Collection], entry: str | None) -> Tokens:
@@ -49,6 +69,9 @@ def tokens_of(steps: Iterable[Collection], entry: str | None) -> Tokens:
     named = {name: step for step in steps if (name := step.word("step"))}
     arcs = [arc for name, step in named.items() for arc in _arcs(name, step)]
     tokens = Tokens(named, arcs, entry)
+    for arc in arcs:
+        tokens.into[arc.target].append(arc)
+        tokens.references |= _references(arc)
     _find_arriving(tokens)
     _find_certain(tokens)
     _find_needed(tokens)
@@ -56,15 +79,23 @@ def tokens_of(steps: Iterable[Collection], entry: str | None) -> Tokens:
 
 
 def _arcs(name: str, step: Collection) -> Iterable[Arc]:
-    router = step.map_at("next")
-    for node in map(as_map, ((router.list_at("arcs") if router else None) or listing()).values()):
-        target = node.word("step") if node is not None else None
-        if node is None or target is None:
+    for node in maps(at(step, "next", "arcs")):
+        target = node.word("step")
+        if target is None:
             continue
         args = node.entry("args")
         values = as_map(args.value) if args is not None else None
-        keys = frozenset(values.keys()) if values is not None else frozenset()
+        keys = frozenset(values.names) if values is not None else frozenset()
         yield Arc(name, target, node, args, keys, args is not None and values is None)
+
+
+def _references(arc: Arc) -> frozenset[str]:
+    found = set()
+    for entry in entries(arc.args.value if arc.args is not None else None):
+        path = whole_path(entry.value.value) if isinstance(entry.value, Scalar) else None
+        if path is not None and path[-1] in ("ref", "result_ref"):
+            found.add(str(entry.key))
+    return frozenset(found)
 
 
 def _find_arriving(tokens: Tokens) -> None:
@@ -96,7 +127,7 @@ def _find_certain(tokens: Tokens) -> None:
 
 
 def _find_needed(tokens: Tokens) -> None:
-    """Names a step must be handed: given by an arc to it, read in it, or needed by a step its token goes on to."""
+    """Names a step must be handed: given by an arc, read in the step, or needed by one that follows it."""
     found = {name: _read_in(step) & tokens.arriving[name] for name, step in tokens.steps.items()}
     for name, step in tokens.steps.items():
         if ("args",) in paths_of(step):
@@ -106,7 +137,7 @@ def _find_needed(tokens: Tokens) -> None:
     changed = True
     while changed:
         changed = False
-        for arc in tokens.arcs:
+        for arc in reversed(tokens.arcs):
             wanted = found[arc.source] | ((found[arc.target] - arc.keys) & tokens.arriving[arc.source])
             changed |= wanted != found[arc.source]
             found[arc.source] = wanted
@@ -120,7 +151,7 @@ def _read_in(step: Collection) -> frozenset[str]:
 
 
 def several_in_flight(tokens: Tokens) -> set[str]:
-    """Steps that may have more than one token at a time, so that what one arc writes another may overwrite."""
+    """Steps that may have more than one token at a time: what one arc writes, another may overwrite."""
     names = [*tokens.steps]
     number = {name: index for index, name in enumerate(names)}
     out: list[list[int]] = [[] for _ in names]
@@ -134,11 +165,8 @@ def several_in_flight(tokens: Tokens) -> set[str]:
 
 def _splits_tokens(tokens: Tokens, name: str, graph: Digraph, index: int) -> bool:
     step = tokens.steps[name]
-    spec = step.map_at("spec")
-    if spec is not None and spec.word("join") in ("each", "all", "first") and len(tokens.into(name)) > 1:
+    if says(at(step, "spec", "join"), "each", "all", "first") and len(tokens.into[name]) > 1:
         return True
-    router = step.map_at("next")
-    routing = router.map_at("spec") if router is not None else None
-    inclusive = routing is not None and routing.word("mode") == "inclusive"
+    inclusive = says(at(step, "next", "spec", "mode"), "inclusive")
     members = graph.components[graph.component_of[index]]
     return inclusive and len(graph.out[index]) > 1 and graph.is_cycle(members)

@@ -1,6 +1,6 @@
 """The editable tree back to text. A part that was not edited comes out as it was written, moved as a whole.
 
-An edited flow collection stays on its line while it fits and holds no comment; else it is opened into a block.
+An edited flow collection stays on its line while it fits and holds no comment; else it becomes a block.
 """
 
 import re

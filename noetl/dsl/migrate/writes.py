@@ -4,7 +4,7 @@ import re
 
 from noetl.dsl.grammar import READ_ONLY, SCOPES
 from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.text import Collection, Entry, Scalar, as_map, pair, plain, quoted, scalars
+from noetl.dsl.migrate.text import Collection, Entry, Scalar, as_map, keys, pair, plain, quoted
 
 OLDER = {"set_ctx": "ctx", "set_iter": "iter", "set_vars": "step", "set_shared": "ctx"}
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -23,9 +23,8 @@ def rewrite_set(rw: Rewriting, holder: Collection, loop: Collection | None, *, b
     own = holder.map_at("set")
     if own is not None and bare:
         _name_scopes(rw, own)
-    for key in OLDER:
-        entry = holder.entry(key)
-        if entry is not None:
+    for entry in list(holder.entries):
+        if entry.key in OLDER:
             _rewrite_older(rw, holder, entry, loop)
 
 
@@ -49,23 +48,21 @@ def _rewrite_older(rw: Rewriting, holder: Collection, entry: Entry, loop: Collec
 def merge_set(rw: Rewriting, holder: Collection, entry: Entry, values: Collection) -> None:
     """Make the entry the `set` of its holder, or add its writes to the one that is there."""
     own = holder.map_at("set")
-    if own is None and holder.entry("set") is None and values.entries:
-        entry.key = entry.key_text = "set"
-        return
-    if own is None and values.entries:
-        rw.review(
-            entry.mark, f"'{entry.key}' stands beside a 'set' that is not a mapping and was left as it is"
-        )
-        return
-    for write in list(values.entries):
-        if own is not None and own.entry(str(write.key)) is not None:
-            message = (
-                f"'{write.key}' is also written by 'set', which wins; the value of '{entry.key}' is gone"
-            )
-            rw.review(write.mark, message)
-        elif own is not None:
-            own.add(values.pull(write))
-    holder.drop(entry)
+    if not values.entries:
+        holder.drop(entry)
+    elif "set" not in holder:
+        entry.rename("set")
+    elif own is None:
+        rw.review(entry.mark, f"'{entry.key}' was left as it is: the 'set' beside it is not a mapping")
+    else:
+        holder.pull(entry)
+        first = values.entries[0]
+        first.before[:0] = [" " * first.column + line.strip() for line in entry.comments]
+        for write in values.entries:
+            if str(write.key) in own:
+                rw.review(write.mark, f"'set' writes '{write.key}' too and wins; the value here is gone")
+            else:
+                own.add(write)
 
 
 def _name_scopes(rw: Rewriting, values: Collection) -> None:
@@ -111,11 +108,5 @@ def _reducer(write: Entry) -> str:
 
 def written(node: Collection, scope: str) -> set[str]:
     """The names that a `set` writes in one scope."""
-    names = {str(key).split(".")[1] for key in node.keys() if str(key).startswith(f"{scope}.")}
-    nested = node.map_at(scope)
-    return names | (set(nested.keys()) if nested is not None else set())
-
-
-def reads(node: Collection, word: str) -> bool:
-    """Whether any text under a node mentions a word."""
-    return any(re.search(rf"\b{re.escape(word)}\b", scalar.value) for scalar in scalars(node))
+    names = {key.split(".")[1] for key in node.names if key.startswith(f"{scope}.")}
+    return names | set(keys(node.get(scope)))
