@@ -7,6 +7,7 @@ is the rules'. A text that does not parse reads nothing and decides nothing: its
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Self
 
 from jinja2 import nodes
 
@@ -28,12 +29,25 @@ class Unknown:
     """A value of which nothing is known."""
 
 
+class Word(str):
+    """A known word of a small vocabulary; comparing it with a word outside is a mistake of another kind."""
+
+    among: tuple[str, ...]
+
+    def __new__(cls, word: str, among: tuple[str, ...]) -> Self:
+        """The word and its vocabulary."""
+        made = super().__new__(cls, word)
+        made.among = among
+        return made
+
+
 SOME = Some()
 UNKNOWN = Unknown()
+STATUSES = ("ok", "error")
 Facts = tuple[tuple[Path, Value], ...]  # what is taken for known; a tuple, so that verdicts can be kept
 
-OK: Facts = ((("output", "status"), "ok"), (("output", "error"), None))
-ERROR: Facts = ((("output", "status"), "error"), (("output", "error"), SOME))
+OK: Facts = ((("output", "status"), Word("ok", STATUSES)), (("output", "error"), None))
+ERROR: Facts = ((("output", "status"), Word("error", STATUSES)), (("output", "error"), SOME))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,15 +211,20 @@ def _compare(node: nodes.Compare, facts: Facts) -> Value:
     if not (_is_known(left) and _is_known(right)):
         return UNKNOWN
     match node.ops[0].op:
-        case "eq":
-            return left == right
-        case "ne":
-            return left != right
-        case "in" if isinstance(right, list | str) and isinstance(left, str):
-            return left in right
-        case "notin" if isinstance(right, list | str) and isinstance(left, str):
-            return left not in right
-    return UNKNOWN
+        case "eq" | "ne" as operator:
+            same = left == right
+            foreign = not same and (_is_foreign(left, right) or _is_foreign(right, left))
+            return UNKNOWN if foreign else same == (operator == "eq")
+        case "in" | "notin" as operator if isinstance(right, list) and isinstance(left, str):
+            inside = left in right
+            foreign = not inside and any(_is_foreign(left, item) for item in right)
+            return UNKNOWN if foreign else inside == (operator == "in")
+        case _:
+            return UNKNOWN
+
+
+def _is_foreign(word: Value, other: Value) -> bool:
+    return isinstance(word, Word) and isinstance(other, str) and other not in word.among
 
 
 def _is_known(value: Value) -> bool:

@@ -22,7 +22,11 @@ UNREACHABLE_FINAL_STEP = Code("unreachable-final-step", "warning", "No token can
 
 def analyse(playbook: Playbook) -> list[Diagnostic]:
     """Every finding about the net of a playbook."""
-    net = Net(playbook)
+    return examine(Net(playbook))
+
+
+def examine(net: Net) -> list[Diagnostic]:
+    """Every finding about a net."""
     checks = (dead_arcs, unreachable_steps, unreachable_final_step, endless_cycles, token_growth, joins)
     return [finding for check in checks for finding in check(net)]
 
@@ -56,9 +60,7 @@ def _false_guard(step: Step, arc: Arc) -> Diagnostic:
 
 def unreachable_steps(net: Net) -> Iterator[Diagnostic]:
     """Steps no token can come to; of several in a row only the first, which names the others."""
-    if net.entry is None:
-        return
-    lost = set(range(len(net.steps))) - net.reached
+    lost = set(range(len(net.steps))) - net.reached if net.reach_is_known else set()
     for members in reversed(net.live.components):
         if members[0] in lost:
             behind = net.live.reachable(members, inside=lost)
@@ -78,7 +80,7 @@ def unreachable_final_step(net: Net) -> Iterator[Diagnostic]:
     """A final step that never runs: the execution's output is always null."""
     executor = net.playbook.executor
     number = net.whole.number.get(executor.final_step or "")
-    if number is not None and net.entry is not None and number not in net.reached:
+    if number is not None and net.reach_is_known and number not in net.reached:
         spec = executor.node.get("spec", executor.node)
         message = f"final_step '{executor.final_step}' can never run, so the output must be null"
         yield UNREACHABLE_FINAL_STEP.at(spec.at("final_step"), message, "name a step that can run")

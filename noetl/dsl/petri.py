@@ -47,6 +47,11 @@ class Net:
         """The steps a token can come to."""
         return set() if self.entry is None else self.live.reachable([self.entry])
 
+    @property
+    def reach_is_known(self) -> bool:
+        """Whether the steps not reached can never be: an arc to an unknown step may mean any of them."""
+        return self.entry is not None and all(self.known_arcs_only[number] for number in self.reached)
+
     @cached_property
     def fan_in(self) -> list[int]:
         """How many arcs that can fire lead to each step, the entry token counted as one."""

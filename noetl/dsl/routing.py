@@ -6,10 +6,11 @@ A guard that neither the event's name nor the output's status decides is a free 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from noetl.dsl.expression import ERROR, OK, Facts, verdict
+from noetl.dsl.expression import ERROR, OK, Facts, Word, verdict
 from noetl.dsl.model import Arc, Step
 
 DONE, FAILED, LOOP_DONE = "step.done", "step.failed", "loop.done"
+EVENTS = (DONE, LOOP_DONE, FAILED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def events_of(step: Step) -> tuple[str, str]:
 
 
 def _event(name: str) -> Facts:
-    return ((("event", "name"), name),)
+    return ((("event", "name"), Word(name, EVENTS)),)
 
 
 def _ways_to_end(done: str) -> tuple[Facts, ...]:

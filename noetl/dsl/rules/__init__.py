@@ -1,6 +1,6 @@
 """The rules of the language that its grammar cannot say: one function per rule, each with its codes.
 
-`check` runs all of them. A rule takes a Book and yields findings; what tokens can do is net.py's.
+A rule takes a Book and yields findings. `check` runs all of them, and net.py's on what tokens can do.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.kind import Kinds
 from noetl.dsl.model import Playbook
+from noetl.dsl.net import examine
 from noetl.dsl.rules import (
     arcs,
     bare_names,
@@ -41,6 +42,6 @@ RULES: tuple[Rule, ...] = (
 
 
 def check(playbook: Playbook, kinds: Kinds) -> list[Diagnostic]:
-    """Every finding of every rule, in no particular order."""
+    """Every finding of every rule and about the net, in no particular order."""
     book = Book(playbook, kinds)
-    return [finding for rule in RULES for finding in rule(book)]
+    return [finding for rule in RULES for finding in rule(book)] + examine(book.net)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.expression import comparisons
 from noetl.dsl.nearest import nearest
-from noetl.dsl.routing import DONE, FAILED, LOOP_DONE
+from noetl.dsl.routing import EVENTS
 from noetl.dsl.rules.book import Book
 from noetl.dsl.rules.place import ADMIT, ARC
 
@@ -13,7 +13,7 @@ UNKNOWN_STEP = Code("unknown-step", "error", "An arc leads to a step that does n
 UNKNOWN_EVENT = Code("unknown-event", "warning", "A guard compares event.name with a name no event has")
 
 STARTED = "workflow.started"
-EVENTS = {ARC: (DONE, LOOP_DONE, FAILED), ADMIT: (DONE, LOOP_DONE, FAILED, STARTED)}
+SEEN = {ARC: EVENTS, ADMIT: (*EVENTS, STARTED)}
 
 
 def unknown_step(book: Book) -> Iterator[Diagnostic]:
@@ -32,7 +32,7 @@ def unknown_step(book: Book) -> Iterator[Diagnostic]:
 def unknown_event(book: Book) -> Iterator[Diagnostic]:
     """`event.name` is compared with names that events have."""
     for site in book.sites:
-        known = EVENTS.get(site.place)
+        known = SEEN.get(site.place)
         for path, name in comparisons(site.text) if known else ():
             if path == ("event", "name") and isinstance(name, str) and known and name not in known:
                 close = nearest(name, known)

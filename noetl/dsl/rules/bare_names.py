@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.expression import Read, comparisons, reads
+from noetl.dsl.expression import STATUSES, Read, comparisons, reads
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules import place as at
 from noetl.dsl.rules.book import Book
@@ -19,7 +19,6 @@ FALL_THROUGH_FIELD = Code("fall-through-field", "info", "A payload field is read
 UNKNOWN_STATUS = Code("unknown-status", "warning", "A status is compared with a word it never is")
 
 ENVELOPE = ("status", "data", "ref", "error", "meta", "http", "pg", "py", "loop")
-STATUSES = ("ok", "error")
 GOOD_WORDS = ("success", "succeeded", "done", "completed")
 AFTER_STEP = (at.STEP_OUTPUT, at.STEP_SET, at.SYNTHESIZE, at.ARC)
 

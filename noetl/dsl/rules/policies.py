@@ -80,10 +80,11 @@ def _never(rules: Sequence[Rule | AdmitRule], whose: str) -> Iterator[Diagnostic
         if always is not None:
             message = f"a rule of {whose} never applies: the one at line {always.line} before it always holds"
             yield RULE_NEVER_APPLIES.at(rule.node.mark, message, "put else last")
+            return
         elif holds is False:
             message = f"a rule of {whose} never applies: its guard is always false"
             yield RULE_NEVER_APPLIES.at(rule.node.at("when"), message, "remove the rule or change its guard")
-        if holds and always is None:
+        if holds:
             always = rule.node.mark
 
 

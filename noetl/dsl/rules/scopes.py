@@ -132,7 +132,7 @@ def _unknown_item(
     if key in iterators:
         outward = len(iterators) - 1 - iterators.index(key)
         hint = f"write: {'.'.join(['iter', *['parent'] * outward, key])}"
-    elif close := nearest(key, known):
+    elif close := nearest(key, {*known, *BOUND}):
         hint = f"did you mean 'iter.{close}'?"
     message = f"'{read.dotted}' is read in {_said(site)}, but the iteration has no '{key}'"
     return UNDEFINED_NAME.at(site.mark, message, hint)
@@ -144,7 +144,7 @@ def iter_outside_loop(book: Book) -> Iterator[Diagnostic]:
         id(site.owner): site
         for site in reversed(book.sites)
         for read in reads(site.text)
-        if read.path[0] == "iter" and not (isinstance(site.owner, Block) and read.path[1:2] == ("parent",))
+        if read.path[0] == "iter" and site.place.reads("iter") and not _is_calling_iteration(site, read)
     }
     for owner in book.owners:
         writes = [mark for assign, mark, _ in set_sites(owner) if assign.scope == "iter"]
@@ -156,6 +156,10 @@ def iter_outside_loop(book: Book) -> Iterator[Diagnostic]:
             message = f"iter is used in {kind} '{owner.name}', which has no loop: it lasts the whole run"
             mark = min(marks, key=lambda mark: (mark.line, mark.column))
             yield ITER_OUTSIDE_LOOP.at(mark, message, "use step.… instead, or give the step a loop")
+
+
+def _is_calling_iteration(site: Site, read: Read) -> bool:
+    return isinstance(site.owner, Block) and read.path[1:2] == ("parent",)
 
 
 RULES = (scope_not_here, output_before_any, undefined_member, iter_outside_loop)

@@ -6,6 +6,7 @@ from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.digraph import Digraph
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules.book import Book, called_block
+from noetl.dsl.tree import Map, Mark
 
 UNKNOWN_BLOCK = Code("unknown-block", "error", "A task calls a block that does not exist")
 RECURSIVE_BLOCK = Code("recursive-block", "warning", "A block calls itself")
@@ -36,17 +37,25 @@ def recursive_block(book: Book) -> Iterator[Diagnostic]:
             name = names[members[0]]
             message = f"block '{name}' may call itself for ever: {path}"
             hint = "end the recursion with a loop, or with a jump inside one block"
-            yield RECURSIVE_BLOCK.at(blocks[name].node.mark, message, hint)
+            yield RECURSIVE_BLOCK.at(_at_name(book, name), message, hint)
 
 
 def unused_block(book: Book) -> Iterator[Diagnostic]:
     """Every block is called by some task."""
-    for name, block in book.playbook.workbook.items():
-        if name not in book.calls and not book.is_extended:
+    blocks = book.playbook.workbook
+    if book.is_extended or any(name not in blocks for name in book.calls):
+        return
+    for name in blocks:
+        if name not in book.calls:
             message = f"no task calls block '{name}'"
             yield UNUSED_BLOCK.at(
-                block.node.mark, message, f"call it: {{kind: workbook, block: {name}}}, or remove it"
+                _at_name(book, name), message, f"call it: {{kind: workbook, block: {name}}}, or remove it"
             )
+
+
+def _at_name(book: Book, name: str) -> Mark:
+    written = book.playbook.node.get("workbook")
+    return written.at_key(name) if isinstance(written, Map) else book.playbook.workbook[name].node.mark
 
 
 RULES = (unknown_block, recursive_block, unused_block)
