@@ -60,21 +60,22 @@ def _load(tree: Value, found: Sequence[Diagnostic], kinds: Kinds, *, strict: boo
     normal = normalize(tree, kinds)
     shape = check_shape(normal.tree, kinds)
     findings = [*found, *normal.diagnostics, *shape]
-    playbook, expanded, debug_map = None, normal.tree, {}
-    if isinstance(normal.tree, Map):
-        expansion = expand(normal.tree)
-        expanded, debug_map = expansion.tree, expansion.debug_map
-        playbook = build(expanded)
+    playbook, expanded, debug_map = _compiled(normal.tree)
+    if playbook is not None:
         unread = [finding for finding in normal.diagnostics if finding.code in UNREAD]
-        findings += independent(_semantic(playbook, kinds), [*found, *unread, *shape])
+        findings += independent(check_rules(playbook, kinds), [*found, *unread, *shape])
     if strict:
         findings = [_upgraded(finding) for finding in findings]
     return Loaded(normal.tree, expanded, playbook, in_order(findings), debug_map)
 
 
-def _semantic(playbook: Playbook, kinds: Kinds) -> list[Diagnostic]:
-    """What the rules say; without a step there is nothing to say."""
-    return check_rules(playbook, kinds) if playbook.steps else []
+def _compiled(tree: Value) -> tuple[Playbook | None, Value, Mapping[str, Mark]]:
+    """The model and the expansion; without a step there is no playbook to speak of."""
+    if not isinstance(tree, Map):
+        return None, tree, {}
+    expansion = expand(tree)
+    playbook = build(expansion.tree)
+    return playbook if playbook.steps else None, expansion.tree, expansion.debug_map
 
 
 def _upgraded(finding: Diagnostic) -> Diagnostic:

@@ -19,7 +19,7 @@ from tests.unit.dsl.kinds import KINDS
 
 # The examples of a profile are shared among the properties of this file.
 PROPERTIES = 8
-some_examples = settings(max_examples=max(25, settings.default.max_examples // PROPERTIES))
+some_examples = settings(max_examples=max(25, settings().max_examples // PROPERTIES))
 
 Path = tuple[str | int, ...]
 Site = tuple[Path, tuple[str, ...]]
@@ -73,8 +73,9 @@ def sites(tree: Tree) -> Iterator[Site]:
     """Every mapping whose keys are the language's, with its required keys."""
     yield (), ("apiVersion", "kind", "metadata", "workflow")
     yield ("metadata",), ("name", "path")
-    for path in (("executor",), ("executor", "spec"), ("executor", "spec", "limits")):
-        yield path, ()
+    yield ("executor",), ()
+    yield ("executor", "spec"), ()
+    yield ("executor", "spec", "limits"), ()
     for index in range(len(tree["workflow"])):
         yield from _step_sites(("workflow", index), tree["workflow"][index])
     for name, block in tree["workbook"].items():
