@@ -1,16 +1,42 @@
 """Runs SQL in DuckDB: over its own files, and over CSV, JSON and Parquet files where they lie.
 
-Statements, parameters and answers are as for `sqlite`. `database` is a DuckDB file inside the allowed
-folders; without it every call has an empty database of its own. `attach` opens other databases beside it.
-Files named in the SQL text must lie inside the allowed folders as well, and nothing is downloaded.
+Statements, transactions and answers are as for `sqlite`; values are bound with a list for `?` or a mapping
+for `$name`. `database` is a DuckDB file inside the allowed folders; without it every call has an empty
+database of its own. `attach` opens other DuckDB files beside it, and makes CSV, JSON and Parquet files
+readable as tables. Files named in the SQL text need their full path, inside the allowed folders; nothing is
+ever downloaded.
 
-Needs the extra `duckdb`.
+A database file is open during a call only, because DuckDB lets one process at a time write it; a file that
+another process holds is error kind `duckdb` with `retryable: true`. Needs the extra `duckdb`.
 """
 
-from typing import Annotated
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
-from noetl.ports.tool import Input, define, doc
-from noetl.tools.parts.sql import QUERY, SHAPE, STORE, Params, Store
+from noetl.errors import MissingExtra
+from noetl.ports.call import Call
+from noetl.ports.envelope import Envelope, Failed, ok
+from noetl.ports.tool import Input, Size, define, doc, read_knobs
+from noetl.tools.parts.databases import MEMORY, Database, Databases
+from noetl.tools.parts.paths import inside
+from noetl.tools.parts.sql import (
+    MAX_ROWS,
+    QUERY,
+    SHAPE,
+    STORE,
+    Params,
+    Result,
+    Store,
+    columns_of,
+    data_of,
+    quoted,
+    ref_parts,
+)
+from noetl.tools.parts.statements import one_transaction
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -33,7 +59,9 @@ class Sql(Input):
     command: Annotated[str | None, doc(QUERY)] = None
     database: Annotated[str, doc("The database file; `:memory:` is an empty one for this call.")] = ":memory:"
     params: Annotated[Params | None, doc("Values to bind: a list for `?`, a mapping for `$name`.")] = None
-    attach: Annotated[dict[str, str] | None, doc("Other database files by the name they get.")] = None
+    attach: Annotated[
+        dict[str, str] | None, doc("Other databases, or CSV, JSON and Parquet files, by the name they get.")
+    ] = None
     store: Annotated[Store | None, doc(STORE)] = None
 
 
@@ -41,15 +69,157 @@ class Knobs(Input):
     """What stands under the task's `spec`."""
 
     memory: Annotated[str | None, doc("DuckDB's memory limit, as in `512MB`.")] = None
-    threads: Annotated[int | None, doc("How many threads it may use.")] = None
+    threads: Annotated[Size | None, doc("How many threads it may use.")] = None
     transaction: Annotated[bool, doc("Run several statements in one transaction.")] = True
     read_only: Annotated[bool, doc("Open the file for reading only.")] = False
+    max_rows: Annotated[Size, doc("More rows than this are error kind `limit`.")] = MAX_ROWS
+
+
+DATA_FILES = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
+FETCHED = 1000
+
+
+class File(Database):
+    """One DuckDB file, open while a call uses it."""
+
+    connection: "DuckDBPyConnection | None" = None
+
+    def interrupt(self) -> None:
+        """Make the running statement end."""
+        if self.connection is not None:
+            self.connection.interrupt()
+
+    def close(self) -> None:
+        """Close the file if it is open."""
+        if self.connection is not None:
+            self.connection.close()
+        self.connection = None
+
+
+async def run(sql: Sql, call: Call) -> Envelope:
+    """Run the statements on the database file, in a thread."""
+    knobs: Knobs = read_knobs(Knobs, call)
+    driver()
+    attach = {name: inside(call, file) for name, file in (sql.attach or {}).items()}
+    path = sql.database if sql.database == MEMORY else inside(call, sql.database)
+    files = call.resource("duckdb", partial(Databases, "duckdb"))
+    file = File(path) if path == MEMORY else files.get(path, partial(File, path))
+    results = await files.work(file, partial(_execute, file, sql, attach, knobs, call))
+    return ok(data_of(results, call), **ref_parts(sql.store, {"store": "duckdb", "database": path}, call))
+
+
+def driver() -> Any:
+    """The duckdb module."""
+    try:
+        import duckdb
+    except ModuleNotFoundError:
+        raise MissingExtra("duckdb", "duckdb") from None
+    return duckdb
+
+
+def _execute(file: File, sql: Sql, attach: dict[str, str], knobs: Knobs, call: Call) -> list[Result]:
+    """Everything that blocks: open, confine, attach, run, close."""
+    duckdb = driver()
+    results: list[Result] = []
+    try:
+        file.connection = connect(file.path, call, knobs)
+        for name, other in attach.items():
+            _attach(file.connection, name, other)
+        _statements(file.connection, sql, knobs, results)
+    except duckdb.Error as problem:
+        raise _failed(problem, len(results)) from None
+    finally:
+        file.close()
+    return results
+
+
+def connect(path: str, call: Call, knobs: Knobs) -> "DuckDBPyConnection":
+    """A connection that reaches nothing outside the allowed folders."""
+    if path != MEMORY and not knobs.read_only:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    config: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    if knobs.memory:
+        config["memory_limit"] = knobs.memory
+    if knobs.threads:
+        config["threads"] = knobs.threads
+    connection: DuckDBPyConnection = driver().connect(path, read_only=knobs.read_only, config=config)
+    folders = ", ".join(_literal(os.path.realpath(root)) for root in call.roots or (call.work_dir,))
+    connection.execute(f"set allowed_directories = [{folders}]")
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
+    return connection
+
+
+def _attach(connection: "DuckDBPyConnection", name: str, path: str) -> None:
+    if path.lower().endswith(DATA_FILES):
+        connection.execute(f"create temp view {quoted(name)} as from {_literal(path)}")
+    else:
+        connection.execute(f"attach {_literal(path)} as {quoted(name)}")
+
+
+def _statements(connection: "DuckDBPyConnection", sql: Sql, knobs: Knobs, results: list[Result]) -> None:
+    """Run every statement; in one transaction when there are several and none minds."""
+    found = connection.extract_statements(sql.query or sql.command or "")
+    together = knobs.transaction and one_transaction([statement.query for statement in found])
+    if together:
+        connection.begin()
+    used = 0
+    for statement in found:
+        names = statement.named_parameters
+        bound, used = _bound(sql.params, names, used)
+        results.append(Result())
+        _fill(results[-1], connection.execute(statement, bound), statement, knobs.max_rows)
+    if together:
+        connection.commit()
+
+
+def _bound(params: Params | None, names: set[str], used: int) -> tuple[Any, int]:
+    """The values one statement takes: by name, or the next ones of the list."""
+    if isinstance(params, dict):
+        if missing := sorted(names - params.keys()):
+            raise Failed("input", f"the SQL names ${missing[0]}, but params does not have it")
+        return {name: params[name] for name in names}, used
+    end = used + len(names)
+    given = params or []
+    if end > len(given):
+        raise Failed("input", f"the SQL takes {end} values, but params has {len(given)}")
+    return given[used:end], end
+
+
+def _fill(result: Result, cursor: "DuckDBPyConnection", statement: Any, rows_max: int) -> None:
+    kinds = {str(kind).rpartition(".")[2] for kind in statement.expected_result_type}
+    columns = [column[0] for column in cursor.description or ()]
+    if "CHANGED_ROWS" in kinds and columns == ["Count"]:
+        result.changed = sum(int(row[0]) for row in cursor.fetchall())
+        return
+    if "QUERY_RESULT" not in kinds or not columns:
+        return
+    result.columns = columns_of(columns)
+    while rows := cursor.fetchmany(FETCHED):
+        for row in rows:
+            result.add(row)
+        if len(result.rows) > rows_max:
+            raise Failed("limit", f"the statements returned more than {rows_max} rows; raise spec.max_rows")
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _failed(problem: Exception, number: int) -> Failed:
+    duckdb = driver()
+    message = str(problem).partition("\n")[0]
+    held = isinstance(problem, duckdb.IOException) and "lock" in message.lower()
+    retryable = held or isinstance(problem, duckdb.TransactionException)
+    code, details = type(problem).__name__, {"statement": max(number, 1)}
+    return Failed("duckdb", message, code=code, retryable=retryable, details=details)
 
 
 TOOL = define(
     "duckdb",
     __doc__,
     Sql,
+    run,
     knobs=Knobs,
     returns=SHAPE,
     one_of=(("query", "command"),),
