@@ -85,10 +85,15 @@ def sites(tree: Tree) -> Iterator[Site]:
 
 def _step_sites(path: Path, step: Tree) -> Iterator[Site]:
     yield path, ("step",)
-    for more in (("spec",), ("spec", "limits"), ("spec", "validate"), ("spec", "policy")):
-        yield (*path, *more), ()
-    for more in (("spec", "policy", "lifecycle"), ("spec", "policy", "failure")):
-        yield (*path, *more), ()
+    for more in (
+        "spec",
+        "spec limits",
+        "spec validate",
+        "spec policy",
+        "spec policy lifecycle",
+        "spec policy failure",
+    ):
+        yield (*path, *more.split()), ()
     yield (*path, "spec", "policy", "admit"), ("rules",)
     yield (*path, "next"), ("arcs",)
     yield (*path, "next", "spec"), ()
