@@ -8,7 +8,7 @@ import os
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -17,6 +17,14 @@ from noetl.worker.python_child import HEADER_BYTES
 
 PIPE_BYTES = 1 << 16  # what the system keeps in a pipe: one read empties it
 PROGRAMS_MAX = 256
+
+
+class Held(NamedTuple):
+    """What one call is held to; memory only if it is less than the process may use."""
+
+    memory_bytes: int | None
+    cpu_s: float | None
+    output_bytes: int  # kept of each stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +36,18 @@ class Launch:
     environment: Mapping[str, str]
     memory_bytes: int
     cpu_s: float | None
+    output_bytes: int
     result_bytes: int
     open_files: int
-    log_bytes: int
     grace_s: float
 
-    def limits(self, asked: Limits | None) -> tuple[int | None, float | None, int]:
-        """What a call is held to: memory if less than the process may use, CPU time, size of the result."""
+    def limits(self, asked: Limits | None) -> Held:
+        """What a call is held to: the host's bounds, or narrower ones."""
         if asked is None:
-            return None, self.cpu_s, self.result_bytes
+            return Held(None, self.cpu_s, self.output_bytes)
         cpu_s = min((s for s in (asked.cpu_s, self.cpu_s) if s is not None), default=None)
-        result_bytes = self.result_bytes if asked.output_bytes is None else asked.output_bytes
-        return asked.memory_bytes, cpu_s, min(result_bytes, self.result_bytes)
+        output_bytes = self.output_bytes if asked.output_bytes is None else asked.output_bytes
+        return Held(asked.memory_bytes, cpu_s, min(output_bytes, self.output_bytes))
 
 
 @dataclass(slots=True, eq=False)
@@ -73,7 +81,7 @@ class Programs:
     def __init__(self) -> None:
         self._ids: dict[tuple[str, str | None], int] = {}
 
-    def frame(self, number: int, request: Request, limits: tuple[int | None, float | None, int]) -> bytearray:
+    def frame(self, number: int, request: Request, held: Held) -> bytearray:
         """The request as the process reads it: its size, then JSON."""
         key = (request.code, request.script)
         program_id, new = self._ids.get(key), None
@@ -82,7 +90,7 @@ class Programs:
                 self._ids.clear()  # number 0 tells the process to forget them as well
             program_id, new = self._ids.setdefault(key, len(self._ids)), key
         frame = bytearray(HEADER_BYTES)
-        body = (number, program_id, new, limits, msgspec.Raw(request.variables))
+        body = (number, program_id, new, held.memory_bytes, held.cpu_s, msgspec.Raw(request.variables))
         _requests.encode_into(body, frame, HEADER_BYTES)
         frame[:HEADER_BYTES] = (len(frame) - HEADER_BYTES).to_bytes(HEADER_BYTES, "little")
         return frame
@@ -106,7 +114,7 @@ class Printed:
     def __init__(self, fd: int, bytes_max: int) -> None:
         os.set_blocking(fd, False)
         self.fd = fd
-        self._half = bytes_max // 2
+        self.bytes_max = bytes_max
         self._head = bytearray()
         self._tail = bytearray()
         self._size = 0
@@ -124,10 +132,11 @@ class Printed:
 
     def _add(self, data: bytes) -> None:
         self._size += len(data)
-        room = self._half - len(self._head)
+        half = self.bytes_max // 2
+        room = half - len(self._head)
         self._head += data[:room]
         self._tail += data[room:]
-        del self._tail[: -self._half]
+        del self._tail[: max(len(self._tail) - half, 0)]
 
     def take(self) -> str:
         """The text of the call; the next one starts with none."""

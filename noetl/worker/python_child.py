@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 HEADER_BYTES = 4
-CHUNK_BYTES = 1 << 18
+CHUNK_BYTES = 1 << 16  # larger blocks are mapped and unmapped each time
 MEMORY_RESERVE_BYTES = 64 << 20  # room to report that the memory is used up
 OUT_OF_THE_WAY = 200  # descriptors from here on
 EXIT_BROKEN = 113  # says to the host that the code broke their connection
@@ -53,6 +53,7 @@ class Child:
     def __init__(self, setup: dict[str, Any]) -> None:
         self.connection = _out_of_the_way(setup["connection"])
         self.memory_bytes: int = setup["memory_bytes"]
+        self.result_bytes: int = setup["result_bytes"]
         self.programs: dict[int, Program] = {}
         self.running = False
         self.is_copy = False
@@ -114,18 +115,18 @@ class Child:
         number: int,
         program_id: int,
         new: list[Any] | None,
-        limits: list[Any],
+        memory_bytes: int | None,
+        cpu_s: float | None,
         variables: dict[str, Any],
     ) -> bytes:
         """Run one call and frame what became of it; nothing of the call runs after that."""
         if new is not None:
             self._learn(program_id, *new)
-        *narrower, result_bytes = limits
-        ended, value, problem = self._perform(self.programs[program_id], variables, narrower)
+        ended, value, problem = self._perform(self.programs[program_id], variables, memory_bytes, cpu_s)
         if self.is_copy:
             self._end_copy()
-        if len(value) > result_bytes:
-            ended, problem = "value", ("", _too_large(len(value), result_bytes), "")
+        if len(value) > self.result_bytes:
+            ended, problem = "value", ("", _too_large(len(value), self.result_bytes), "")
             value = NULL
         fit = self._put_back() and ended not in ("memory", "stopped")
         return _frame([number, ended, fit, *problem], value)
@@ -144,12 +145,12 @@ class Child:
             _limit(resource.RLIMIT_CPU, math.ceil(time.process_time() + cpu_s))
 
     def _perform(
-        self, program: Program, variables: dict[str, Any], limits: list[Any]
+        self, program: Program, variables: dict[str, Any], memory_bytes: int | None, cpu_s: float | None
     ) -> tuple[str, bytes, Problem]:
         module = program.module(variables)
         try:
             self.running = True
-            self._allow(*limits)
+            self._allow(memory_bytes, cpu_s)
             return "ok", to_json_text(execute(program, module.__dict__, variables)), NO_PROBLEM
         except Unfit as problem:
             return "value", NULL, ("", clean(str(problem), MESSAGE_CHARS_MAX), "")

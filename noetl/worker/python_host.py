@@ -21,8 +21,8 @@ from noetl.worker.python_call import Launch, Request
 from noetl.worker.python_process import Process
 
 MEMORY_BYTES = 4 << 30  # of address space; libraries with many threads map a good deal of it
+OUTPUT_BYTES = 256 << 10  # kept of what a call writes to each stream
 RESULT_BYTES = 64 << 20
-LOG_BYTES = 256 << 10
 OPEN_FILES = 1024
 GRACE_S = 1.0
 PATIENCE_S = 0.005  # how long a call waits for a busy process before another one is started
@@ -42,7 +42,7 @@ class PythonHost:
         *,
         work_dir: str | None = None,
         environment: Mapping[str, str] | None = None,
-        log_bytes: int = LOG_BYTES,
+        result_bytes: int = RESULT_BYTES,
         grace_s: float = GRACE_S,
         python: str = sys.executable,
     ) -> None:
@@ -53,9 +53,9 @@ class PythonHost:
             environment=environment or {},
             memory_bytes=limits.memory_bytes or MEMORY_BYTES,
             cpu_s=limits.cpu_s,
-            result_bytes=limits.output_bytes or RESULT_BYTES,
+            output_bytes=OUTPUT_BYTES if limits.output_bytes is None else limits.output_bytes,
+            result_bytes=result_bytes,
             open_files=OPEN_FILES,
-            log_bytes=log_bytes,
             grace_s=grace_s,
         )
         self._scratch: str | None = None

@@ -21,6 +21,7 @@ from noetl.ports.call import Raised, Ran
 from noetl.worker import python_child
 from noetl.worker.python_call import (
     Answer,
+    Held,
     Launch,
     Printed,
     Programs,
@@ -33,7 +34,7 @@ from noetl.worker.python_child import EXIT_BROKEN, HEADER_BYTES
 
 BOOT = f"import sys; sys.path.append(sys.argv.pop()); from {python_child.__name__} import main; main()"
 ROOT = str(Path(__file__).resolve().parents[2])
-CHUNK_BYTES = 1 << 18
+CHUNK_BYTES = 1 << 16  # larger blocks are mapped and unmapped each time
 ENVELOPE_BYTES = 1 << 17  # what an answer may hold beside the result
 CLOSED_GRACE_S = 0.1
 EXIT_POLL_S = 0.005
@@ -65,7 +66,7 @@ class Process:
         self._is_killed = False
         self._connection, self._popen = _start(launch)
         self._pipes = [pipe for pipe in (self._popen.stdout, self._popen.stderr) if pipe is not None]
-        self._streams = [Printed(pipe.fileno(), launch.log_bytes) for pipe in self._pipes]
+        self._streams = [Printed(pipe.fileno(), launch.output_bytes) for pipe in self._pipes]
         self._exit_fd = _exit_descriptor(self._popen.pid)
         self._watch()
 
@@ -86,7 +87,10 @@ class Process:
         """Hand over a call; its future gets the ending."""
         self.request = request
         self._number += 1
-        self._unsent = memoryview(self._programs.frame(self._number, request, self._limits()))
+        held = self._held()
+        for stream in self._streams:
+            stream.bytes_max = held.output_bytes
+        self._unsent = memoryview(self._programs.frame(self._number, request, held))
         self._send()
         if self._unsent:
             self._loop.add_writer(self._connection, self._on_writable)
@@ -138,7 +142,7 @@ class Process:
             self.is_ready = True
             self._printed()  # what the interpreter says at its start is nobody's
         elif self._verdict is None:
-            self._conclude(ending(answer, self._limits()[0] or self._launch.memory_bytes))
+            self._conclude(ending(answer, self._held().memory_bytes or self._launch.memory_bytes))
         elif answer.ended == "stopped":
             raised = Raised("TimeoutError", self._verdict.message, answer.traceback)
             self._verdict = replace(self._verdict, raised=raised)
@@ -148,7 +152,7 @@ class Process:
             self.kill()
         return True
 
-    def _limits(self) -> tuple[int | None, float | None, int]:
+    def _held(self) -> Held:
         return self._launch.limits(self.request.limits if self.request else None)
 
     def _conclude(self, ran: Ran) -> None:
@@ -241,12 +245,12 @@ class Process:
         answer = read_answer(memoryview(self._received)[HEADER_BYTES:])
         if answer is None or self._is_broken or answer.number != self._number:
             return None
-        return ending(answer, self._limits()[0] or self._launch.memory_bytes)
+        return ending(answer, self._held().memory_bytes or self._launch.memory_bytes)
 
     def _death(self, exit_code: int) -> Ran:
         if self._is_broken and (exit_code == EXIT_BROKEN or self._is_killed):
             return Ran("crashed", message=STRAY)
-        return death(exit_code, self._limits()[1])
+        return death(exit_code, self._held().cpu_s)
 
     def _close(self) -> None:
         self._no_timer()
@@ -268,6 +272,7 @@ def _start(launch: Launch) -> tuple[socket.socket, "subprocess.Popen[bytes]"]:
     setup = {
         "connection": theirs.fileno(),
         "memory_bytes": launch.memory_bytes,
+        "result_bytes": launch.result_bytes,
         "open_files": launch.open_files,
         "path": [path for path in sys.path if os.path.isabs(path)],
     }

@@ -1,5 +1,7 @@
 """What code is, what it gets and gives, how its exceptions read: run in real processes."""
 
+import re
+
 import pytest
 
 from noetl.ports.call import Limits
@@ -102,9 +104,10 @@ async def test_large_values_travel_both_ways(host) -> None:
     assert await value(host, "result = rows", rows=rows) == rows
 
 
-async def test_a_result_over_its_limit_is_a_value_error_and_the_process_goes_on(host) -> None:
+async def test_a_result_over_its_limit_is_a_value_error_and_the_process_goes_on(make) -> None:
+    host = make(1, result_bytes=50)
     pid = await value(host, PID)
-    ran = await host.run("result = 'x' * 100", {}, limits=Limits(output_bytes=50))
+    ran = await run(host, "result = 'x' * 100")
     assert (ran.ended, "102 bytes" in ran.message) == ("value", True)
     assert await value(host, PID) == pid
 
@@ -181,12 +184,14 @@ async def test_prints_of_code_and_of_what_it_starts_are_its_own(host) -> None:
 
 
 async def test_prints_are_bounded_to_their_beginning_and_end(make) -> None:
-    host = make(1, log_bytes=1000)
+    host = make(1, Limits(output_bytes=1000))
     ran = await run(host, "print('start')\nfor i in range(200000): print(i)\nprint('end')")
     assert ran.stdout.startswith("start\n0\n1\n")
     assert ran.stdout.endswith("199999\nend\n")
-    assert " bytes left out " in ran.stdout
-    assert len(ran.stdout) < 1100
+    kept = re.split("\n… [0-9]+ bytes left out …\n", ran.stdout)
+    assert [len(part) for part in kept] == [500, 500]
+    ran = await host.run("print('x' * 100)", {}, limits=Limits(output_bytes=0))
+    assert ran.stdout == "\n… 101 bytes left out …\n"
 
 
 async def test_prints_survive_the_process(host) -> None:
