@@ -6,14 +6,12 @@ about positions treats them as ordinary values.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Value = Any  # a JSON value: None, bool, int, float, str, list[Value], dict[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A place in the author's text: 1-based line and column, and the JSON pointer of the node."""
 
     line: int = 1
