@@ -116,7 +116,7 @@ async def test_a_file_that_another_process_holds_is_retryable(use, tmp_path: Pat
     assert other.stdout is not None
     await other.stdout.readline()
     output = await use("duckdb", {"database": "a.duckdb", "query": "select 1 as a"})
-    await other.communicate()
+    await other.communicate(b"")
     assert output["error"]["retryable"] is True
 
 
