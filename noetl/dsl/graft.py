@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from noetl.dsl.tree import NOWHERE, Map, Mark, Seq, Value
+from noetl.dsl.tree import Map, Mark, Seq, Value
 
 DEPTH_MAX = 200  # far above any playbook, far below what would exhaust a recursive reader
 
@@ -85,8 +85,3 @@ def _children(node: Value) -> Iterator[Value]:
         yield from node.values()
     elif isinstance(node, list | tuple):
         yield from node
-
-
-def mark_of(value: Value, fallback: Mark = NOWHERE) -> Mark:
-    """Where a mapping or list stands; scalars do not know and take the fallback."""
-    return value.mark if isinstance(value, Map | Seq) else fallback

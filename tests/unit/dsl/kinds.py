@@ -54,6 +54,7 @@ KINDS: Kinds = {
         Kind("wait", "Waits", inputs=_fields(seconds=float | None), one_of=(("seconds",),)),
         Kind("resolve", "Reads a reference", inputs={"ref": Field("ref", dict[str, Any], required=True)}),
         Kind("playbook", "Calls a playbook", open_input=True, beside=("path", "version", "wait")),
+        Kind("queue", "Calls a consumer", open_input=True, beside=("topic",)),
         Kind("workbook", "Calls a block", open_input=True, beside=("block",)),
     )
 }

@@ -302,6 +302,46 @@ LEGACY = {
         "legacy-eval",
         ["on_unmatched: by_status"],
     ),
+    "eval with then, and without a condition": (
+        task("{kind: noop, «eval: [{when: '{{ ctx.a }}', then: {do: skip}}, {do: retry, backoff: fixed}]}"),
+        "legacy-eval",
+        ['{when: "{{ ctx.a }}", then: {do: skip}}', "{else: {then: {do: retry, backoff: none}}}"],
+    ),
+    "eval beside a policy": (
+        task("{kind: noop, «eval: [], spec: {policy: {rules: [{else: {then: {do: fail}}}]}}}"),
+        "legacy-eval",
+        ["rules"],
+    ),
+    "the older set family inside eval": (
+        task("{kind: noop, «eval: [{else: {do: continue, set_vars: {a: 1}, set_prev: 5}}]}"),
+        "legacy-eval",
+        ["set: {step.a: 1}"],
+    ),
+    "step.when beside an admission": (
+        doc(
+            "- step: start\n  «when: true\n  spec: {policy: {admit: {rules: [{else: {then: {allow: true}}}]}}}\n  tool: {kind: noop}"
+        ),
+        "legacy-step-when",
+        ["admit"],
+    ),
+    "spec.next_mode without next": (
+        doc("- step: start\n  spec: {«next_mode: inclusive}\n  tool: {kind: noop}"),
+        "legacy-next-mode",
+        ["mode: inclusive"],
+    ),
+    "spec.next_mode beside a mode": (
+        doc(
+            "- step: start\n  spec: {«next_mode: inclusive}\n  tool: {kind: noop}"
+            "\n  next: {spec: {mode: exclusive}, arcs: [{step: finish}]}" + TWO_STEPS
+        ),
+        "legacy-next-mode",
+        ["mode: inclusive"],
+    ),
+    "pipe beside tool": (
+        doc("- step: start\n  tool: {kind: noop}\n  «pipe: []"),
+        "legacy-pipe",
+        ["tool: ["],
+    ),
     "eval on a step": (
         doc("- step: start\n  «eval: [{else: {do: continue}}]\n  tool: {kind: noop}"),
         "legacy-eval",
@@ -396,6 +436,9 @@ def test_what_cannot_be_read_is_left_alone(tree):
     "workflow",
     [
         "- step: start\n  tool: {kind: noop, eval: 5}",
+        "- step: start\n  tool: {kind: noop, set_ctx: 5}",
+        "- step: start\n  tool: [get: {kind: secrets, name: a, input: 5}]",
+        "- step: start\n  tool: {kind: noop, set: {ctx.a: '{{ args.b + }}'}}",
         "- step: start\n  tool: {kind: noop, set: 5, set_ctx: {a: 1}}",
         "- step: start\n  tool: {kind: noop, spec: 5, eval: [5, {else: 5}]}",
         "- step: start\n  tool: {kind: http, url: 5, input: 5}",

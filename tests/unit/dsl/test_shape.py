@@ -435,6 +435,8 @@ CLEAN = [
         "[{name: p, paginate: {by: page, request: {kind: http, input: {url: 'http://a'}}, params: {page: page, size: n}, start: 1, size: 10, items: '{{ output.data }}', more: '{{ output.data.more }}', each: [{kind: noop}], max_pages: 5, collect: true}}]"
     ),
     task("{kind: workbook, block: double, input: {n: 1}}"),
+    task("{kind: queue, topic: '{{ ctx.topic }}', input: {n: 1}}"),
+    doc("- {step: start, tool: {kind: noop}, set: , next: {arcs: }}"),
     task("{kind: playbook, path: a/b, version: '2', wait: true, input: {n: 1}}"),
     headed(HEAD.replace("path: cases/case", "path: a, labels: {noetl.io/compiled: 'true'}")).replace(
         "{kind: noop}", "[{name: a.test, kind: noop}]"
@@ -481,7 +483,9 @@ def test_a_misspelt_key_is_answered_with_the_known_one():
 def test_an_unknown_kind_names_the_nearest_and_the_installed_ones():
     (found,) = check_shape(read(task("{kind: htpp}")).tree, KINDS)
     assert found.hint is not None
-    assert found.hint.startswith("did you mean 'http'? installed kinds: file, http, noop")
+    assert found.hint.startswith(
+        "did you mean 'http'? installed kinds: file, http, noop, playbook, postgres, python, queue"
+    )
 
 
 @pytest.mark.parametrize(
