@@ -15,6 +15,10 @@ from noetl import __version__
 
 # Group -> command -> its line in the help. The module is noetl.cli.<command>.
 COMMANDS: dict[str, dict[str, str]] = {
+    "Run playbooks": {
+        "run": "run a playbook and say how it went",
+        "execution": "list, show, explain, stop or go on with executions",
+    },
     "Write playbooks": {
         "validate": "check playbooks; say what is wrong, where, and how to fix it",
         "compile": "print a playbook as the engine sees it: normalised, sugar expanded",
@@ -26,7 +30,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "schema": "print the JSON Schema for editors, or that of one tool kind",
     },
 }
-ALIASES = {"lint": "validate"}
+ALIASES = {"lint": "validate", "exec": "execution"}
 
 EXIT_USAGE = 2
 EXIT_BACKEND = 3

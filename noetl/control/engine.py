@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from noetl.control.live import Live
-from noetl.control.rows import encode_row, events_of, summary_of
+from noetl.control.rows import decode_message, encode_row, events_of, summary_of
 from noetl.core.decide import decide
 from noetl.core.draft import stored_refs
 from noetl.core.event import Event
@@ -137,11 +137,12 @@ class Engine:
             try:
                 while live.mailbox:
                     message, future = live.mailbox.popleft()
-                    decision = await self._decide(live, message)
+                    now = now_ms()
+                    decision = await self._decide(live, message, now)
                     waiting.append((future, decision.answer))
                     decisions.append(decision)
                     if decision.events:
-                        rows.append(self._row(live, message, decision))
+                        rows.append(self._row(live, message, decision, now))
                 await self._commit(live, before, rows, decisions)
             except NoetlError as error:
                 self._break(live, error, [future for future, _ in waiting])
@@ -154,9 +155,9 @@ class Engine:
                     self._carry_out(live, command)
             self._after(live)
 
-    async def _decide(self, live: Live, message: Message) -> Decision:
+    async def _decide(self, live: Live, message: Message, now: int) -> Decision:
         await self._hydrate(live, message)
-        decision = decide(live.state, message, now_ms(), live.program, hydrated=live.hydrated)
+        decision = decide(live.state, message, now, live.program, hydrated=live.hydrated)
         if live.state.fragments and live.program is not None:
             live.program = with_fragments(live.program, live.state.fragments)
         return decision
@@ -179,8 +180,8 @@ class Engine:
         if ref["locator"].get("store") == "results" and key not in live.hydrated:
             live.hydrated[key] = await self.payloads.get(ref)
 
-    def _row(self, live: Live, message: Message, decision: Decision) -> Row:
-        row = encode_row(live.state.seq, live.head, message, decision.events, now_ms())
+    def _row(self, live: Live, message: Message, decision: Decision, now: int) -> Row:
+        row = encode_row(live.state.seq, live.head, message, decision.events, now)
         live.head = row.hash
         live.since_snapshot += len(decision.events)
         return row
@@ -216,15 +217,19 @@ class Engine:
             if future is not None and not future.done():
                 future.set_exception(error)
         live.mailbox.clear()
-        live.ended.set()
+        live.quiet.set()
 
     def _after(self, live: Live) -> None:
         if live.state.ended:
             if live.timer is not None:
                 live.timer.cancel()
             self._live.pop(live.state.execution_id, None)
-            live.ended.set()
+            live.quiet.set()
             return
+        if live.state.status == "paused" and not any(lease.out for lease in live.state.leases.values()):
+            live.quiet.set()
+        else:
+            live.quiet.clear()
         due = next_due(live.state)
         if due != live.due_at:
             live.due_at = due
@@ -346,14 +351,15 @@ class Engine:
             await self._submit(live, Control("recover"))
         return live
 
-    async def until_ended(self, execution_id: str) -> None:
-        """Wait until an execution that runs here is over or was dropped."""
+    async def until_quiet(self, execution_id: str) -> State | None:
+        """Wait until an execution that runs here is over or paused with nothing under way; its state then."""
         live = self._live.get(execution_id)
         if live is None:
-            return
-        await live.ended.wait()
+            return None
+        await live.quiet.wait()
         if live.broken is not None:
             raise live.broken
+        return live.state
 
     def program_of(self, execution_id: str) -> Program | None:
         """The program of an execution that runs here."""
@@ -364,6 +370,18 @@ class Engine:
         """The state of an execution that runs here."""
         live = self._live.get(execution_id)
         return live.state if live else None
+
+    async def heartbeat(self) -> None:
+        """Stay the owner of what runs here, and take what others left in the mailboxes."""
+        if self._live:
+            await self.store.heartbeat(self.owner, self.lease_ms)
+
+    async def collect_mail(self) -> None:
+        """Take up the messages that other processes left for executions that run here."""
+        for execution_id, body in await self.store.take(self.owner):
+            live = self._live.get(execution_id)
+            if live is not None:
+                self._post(live, decode_message(body))
 
     async def close(self) -> None:
         """Let go of every execution; what is committed stays as it is."""

@@ -25,5 +25,5 @@ class Live:
     shown: tuple[str, int | None] = ("", None)  # status and due time as the store has them
     since_snapshot: int = 0
     request: str | None = None
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    quiet: asyncio.Event = field(default_factory=asyncio.Event)  # over, or paused with nothing under way
     broken: BaseException | None = None

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 
 from noetl.core.event import Event
-from noetl.core.message import Message, Report
+from noetl.core.message import Message, Report, Start
+from noetl.core.output import STORED
 from noetl.core.state import State
 from noetl.ports.store import Row, Summary, chained
 
@@ -15,12 +16,14 @@ _MESSAGES = msgspec.json.Decoder(Message)
 
 
 def encode_row(last: int, head: bytes, message: Message, events: list[Event], now: int) -> Row:
-    """The row of a decision whose events end at sequence number `last`."""
+    """The row of a decision whose events end at `last`. What the events say is not kept twice in the cause."""
     body = _ENCODER.encode(events)
     batch = None
     if isinstance(message, Report):
         batch = message.batch_id
         message = msgspec.structs.replace(message, events=[], frames={})
+    elif isinstance(message, Start):
+        message = msgspec.structs.replace(message, payload=None, workload=None, kept=None)
     return Row(last - len(events) + 1, last, now, _ENCODER.encode(message), body, chained(head, body), batch)
 
 
@@ -32,6 +35,16 @@ def events_of(row: Row) -> list[Event]:
 def message_of(row: Row) -> Message:
     """The message of a row, without the events of a report."""
     return _MESSAGES.decode(row.cause)
+
+
+def encode_message(message: Message) -> bytes:
+    """A message as it is left for another process."""
+    return _ENCODER.encode(message)
+
+
+def decode_message(body: bytes) -> Message:
+    """A message another process left."""
+    return _MESSAGES.decode(body)
 
 
 def summary_of(state: State, due: int | None, request: str | None) -> Summary:
@@ -70,13 +83,22 @@ def shown(state: State) -> dict[str, Any]:
         "output": state.output,
         "error": shown_error(state.error),
         "failures": state.failures,
-        "ctx": state.ctx,
+        "ctx": referenced(state.ctx),
         "steps": {name: {"runs": step.runs, "status": step.status} for name, step in state.steps.items()},
         "counts": counts,
         "duration_ms": end - state.requested_at,
         "parent": state.parent,
         "retry_of": state.retry_of,
     }
+
+
+def referenced(value: Any) -> Any:
+    """A value in which every field that rests in the result store is shown as its reference."""
+    if isinstance(value, dict):
+        if len(value) == 1 and STORED in value:
+            return value[STORED]
+        return {key: referenced(item) for key, item in value.items()}
+    return value
 
 
 def shown_error(error: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -25,7 +25,7 @@ def decide(
     now: int,
     program: Program | None,
     judge: Judge = LIVE,
-    hydrated: Mapping[str, Any] | None = None,
+    hydrated: dict[str, Any] | None = None,
 ) -> Decision:
     """What follows from a message. `now` is milliseconds since the epoch; the state is changed in place."""
     draft = Draft(state, program, judge, now, {} if hydrated is None else hydrated)

@@ -26,10 +26,10 @@ class Draft:
         program: Program | None,
         judge: Judge,
         now: int,
-        hydrated: Mapping[str, Any],
+        hydrated: dict[str, Any],
     ) -> None:
         self.state, self.judge, self.now = state, judge, now
-        self.hydrated = dict(hydrated)
+        self.hydrated = hydrated  # payloads at hand, by key; what this decision puts aside is added
         self.program: Program = program  # type: ignore[assignment] # absent only for a refused start
         self.steps: Mapping[str, StepProgram] = program.steps if program else {}
         self.events: list[Event] = []

@@ -45,11 +45,10 @@ def _whole(draft: Draft, run_id: str, value: Any, name: str, default: int) -> in
     return whole
 
 
-def begin(draft: Draft, run: Run) -> None:
+def begin(draft: Draft, run: Run, limit: int) -> None:
     """Start a distributed loop: say so, and hand out the first chunks."""
     step = draft.step(run.step)
     assert step.loop is not None and run.loop is not None
-    limit = in_flight(draft, run.id, step)
     chunk = _whole(draft, run.id, step.loop.chunk, "chunk", DEFAULT_CHUNK)
     draft.emit("loop.started", run.id, total=run.loop.total, max_in_flight=limit, chunk=chunk)
     lanes = min(limit, CHUNKS_AT_ONCE) if step.loop.parallel else 1

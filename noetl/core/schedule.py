@@ -73,11 +73,11 @@ def fail_before_start(draft: Draft, arrived: Arrival, error: dict[str, Any]) -> 
     """Schedule a run only to record why it cannot start."""
     for token in arrived.tokens:
         draft.emit("token.claimed", token=token.id, step=arrived.step.name)
-    _schedule_failed(draft, arrived, error)
+    _schedule_failed(draft, arrived, error, "input")
 
 
-def _schedule_failed(draft: Draft, arrived: Arrival, error: dict[str, Any]) -> None:
-    draft.emit("step.scheduled", arrived.run_id, **arrived.facts(draft), problem=error)
+def _schedule_failed(draft: Draft, arrived: Arrival, error: dict[str, Any], place: str) -> None:
+    draft.emit("step.scheduled", arrived.run_id, **arrived.facts(draft), problem=error, place=place)
     finish(draft, draft.state.runs[arrived.run_id], Outcome.failed(error))
 
 
@@ -87,8 +87,9 @@ def schedule(draft: Draft, arrived: Arrival) -> None:
     try:
         facts = {**arrived.facts(draft), **_bounds(draft, arrived)}
         items = _items(draft, arrived) if step.loop is not None else None
+        share = loop.in_flight(draft, arrived.run_id, step) if items else 1
     except Unjudged as error:
-        _schedule_failed(draft, arrived, problem(error.kind, error.message))
+        _schedule_failed(draft, arrived, problem(error.kind, error.message), "schedule")
         return
     pool = step.pool or draft.program.pool
     if items is not None:
@@ -97,10 +98,9 @@ def schedule(draft: Draft, arrived: Arrival) -> None:
         draft.emit("step.scheduled", arrived.run_id, **facts)
         _complete_at_once(draft, arrived)
     elif step.loop is not None and step.loop.distributed:
-        draft.emit("step.scheduled", arrived.run_id, **facts, pool=pool)
-        loop.begin(draft, draft.state.runs[arrived.run_id])
+        draft.emit("step.scheduled", arrived.run_id, **facts, pool=pool, max_in_flight=share)
+        loop.begin(draft, draft.state.runs[arrived.run_id], share)
     else:
-        share = loop.in_flight(draft, arrived.run_id, step) if step.loop is not None else 1
         draft.emit("step.scheduled", arrived.run_id, **facts, pool=pool, lease=arrived.run_id, share=share)
         draft.command(Dispatch(arrived.run_id, pool))
 

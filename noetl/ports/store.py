@@ -101,7 +101,7 @@ class Store(Protocol):
         """One execution; raises NotFound."""
         ...
 
-    async def list(
+    async def executions(
         self,
         *,
         status: str | None = None,

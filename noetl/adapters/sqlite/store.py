@@ -115,7 +115,7 @@ class SqliteStore:
             raise NotFound(f"there is no execution {execution_id}", hint="noetl execution list")
         return Summary(*found[0])
 
-    async def list(
+    async def executions(
         self, *, status: str | None = None, path: str | None = None, cursor: str | None = None, limit: int = 50
     ) -> Listed:
         """Executions, the newest first."""

@@ -1,0 +1,59 @@
+"""What a run is given: `--input FILE|-` first, then every `--set key=value` over it."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from noetl.errors import RequestError
+
+
+def read_payload(file: str | None, assignments: tuple[str, ...]) -> dict[str, Any]:
+    """The request payload."""
+    payload = _from_file(file) if file else {}
+    for assignment in assignments:
+        _assign(payload, assignment)
+    return payload
+
+
+def _from_file(name: str) -> dict[str, Any]:
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"cannot read the input '{name}': {error}") from None
+    value = _yaml(text, f"the input '{name}'")
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise RequestError(f"the input '{name}' is not a mapping but {type(value).__name__}")
+    return value
+
+
+def _assign(payload: dict[str, Any], assignment: str) -> None:
+    key, separator, written = assignment.partition("=")
+    if not separator or not key or any(not part for part in key.split(".")):
+        raise click.UsageError(f"--set takes key=value, not '{assignment}'")
+    *outer, last = key.split(".")
+    place = payload
+    for part in outer:
+        below = place.setdefault(part, {})
+        if not isinstance(below, dict):
+            raise click.UsageError(f"--set {key}: '{part}' already has the value {below!r}")
+        place = below
+    place[last] = _yaml(written, f"--set {key}") if written else ""
+
+
+def _yaml(text: str, what: str) -> Any:
+    """A value as YAML types it; what is no YAML value stands for itself when it is one line of text."""
+    from noetl.dsl.source import parse
+    from noetl.dsl.tree import plain
+
+    parsed = parse(text)
+    errors = [finding for finding in parsed.diagnostics if finding.severity == "error"]
+    if not errors:
+        return plain(parsed.tree)
+    if what.startswith("--set") and "\n" not in text and text[:1] not in "[{":
+        return text
+    finding = errors[0]
+    raise RequestError(f"{what}, line {finding.line}: {finding.message}", hint=finding.hint)

@@ -1,0 +1,58 @@
+"""What a log says afterwards: its events as readers see them, and the state at any of them."""
+
+from collections.abc import AsyncIterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+from noetl.control.rows import events_of
+from noetl.core.event import Event, envelope
+from noetl.core.fold import evolve
+from noetl.core.state import State
+from noetl.errors import NotFound
+from noetl.ports.store import Row, Store
+
+PAGE = 500
+
+
+async def rows_of(store: Store, execution_id: str, first: int = 1) -> AsyncIterator[Row]:
+    """Every row of a log from the one that holds an event, page by page."""
+    while True:
+        page = await store.rows(execution_id, first, PAGE)
+        for row in page:
+            yield row
+        if len(page) < PAGE:
+            return
+        first = page[-1].last + 1
+
+
+async def events(store: Store, execution_id: str, first: int = 1) -> AsyncIterator[tuple[int, Event]]:
+    """Every event of a log with its sequence number."""
+    async for row in rows_of(store, execution_id, first):
+        for offset, event in enumerate(events_of(row)):
+            if row.first + offset >= first:
+                yield row.first + offset, event
+
+
+async def envelopes(
+    store: Store, execution_id: str, *, first: int = 1, name: str | None = None, step: str | None = None
+) -> AsyncIterator[dict[str, Any]]:
+    """Events as readers see them, those that match."""
+    async for seq, event in events(store, execution_id, first):
+        if name is not None and not fnmatchcase(event.name, name):
+            continue
+        shown = envelope(execution_id, seq, event)
+        if step is None or shown.get("step") == step:
+            yield shown
+
+
+async def state_at(store: Store, execution_id: str, seq: int | None = None) -> State:
+    """The state after an event, or after the newest."""
+    await store.summary(execution_id)
+    state = State(execution_id)
+    async for number, event in events(store, execution_id):
+        if seq is not None and number > seq:
+            break
+        evolve(state, event)
+    if seq is not None and state.seq < seq:
+        raise NotFound(f"execution {execution_id} has {state.seq} events, not {seq}")
+    return state

@@ -1,0 +1,164 @@
+"""The checker: what must hold of any log, whatever failed while it was written.
+
+One pass over the events of one execution. Deciding again is replay.py's; hashes and rows are the store's.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.event import TERMINAL, Event
+from noetl.core.fold import evolve, outer_index
+from noetl.core.state import State, canonical, restore
+
+Check = Callable[["Checker", int, Event, dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """An invariant that does not hold, and the event at which that shows."""
+
+    invariant: int
+    seq: int
+    message: str
+
+
+@dataclass(slots=True)
+class Checker:
+    """What is remembered while a log is read."""
+
+    execution_id: str
+    state: State = field(init=False)
+    seq: int = 0
+    found: list[Violation] = field(default_factory=list)
+    scheduled: set[str] = field(default_factory=set)
+    terminals: Counter[str] = field(default_factory=Counter)
+    iterations: Counter[tuple[str, str]] = field(default_factory=Counter)
+    running: dict[str, set[str]] = field(default_factory=dict)
+    limits: dict[str, int] = field(default_factory=dict)
+    epochs: dict[str, int] = field(default_factory=dict)
+    finished: int = 0
+    processed: int = 0
+    keys: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.state = State(self.execution_id)
+
+    def read(self, event: Event) -> None:
+        """Take the next event."""
+        self.seq += 1
+        if self.processed:
+            self._violate(8, f"{event.name} stands after playbook.processed")
+        if self.finished and event.name != "playbook.processed":
+            self._violate(8, f"{event.name} stands after workflow.finished")
+        check = CHECKS.get(event.name)
+        if check is not None:
+            check(self, self.seq, event, event.data or {})
+        evolve(self.state, event)
+        self._count_tokens()
+
+    def end(self) -> list[Violation]:
+        """What must hold of a whole log."""
+        if self.state.ended:
+            for run in sorted(self.scheduled):
+                if self.terminals[run] != 1:
+                    self._violate(3, f"step run {run} has {self.terminals[run]} terminal events")
+            if self.state.tokens or self.state.runs:
+                self._violate(8, "the workflow ended with live tokens or runs")
+            if self.processed != 1:
+                self._violate(8, f"playbook.processed stands {self.processed} times")
+        if canonical(restore(canonical(self.state))) != canonical(self.state):
+            self._violate(6, "a snapshot of the state does not read back as the state")
+        return self.found
+
+    def _violate(self, invariant: int, message: str) -> None:
+        self.found.append(Violation(invariant, self.seq, message))
+
+    def _count_tokens(self) -> None:
+        state = self.state
+        if state.enqueued != state.consumed + state.refused + state.discarded + len(state.tokens):
+            self._violate(8, "tokens are not conserved")
+
+    def _scheduled(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        run = event.run or ""
+        if run in self.scheduled:
+            self._violate(3, f"step run {run} was scheduled twice")
+        self.scheduled.add(run)
+        self.limits[run] = data.get("max_in_flight", data.get("share", 1))
+
+    def _terminal(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        run = event.run or ""
+        self.terminals[run] += 1
+        if self.terminals[run] > 1:
+            self._violate(3, f"step run {run} ended twice")
+        if run not in self.scheduled:
+            self._violate(3, f"step run {run} ended without having been scheduled")
+        loop = (data.get("output") or {}).get("loop")
+        if loop and loop["done"] + loop["failed"] + loop["skipped"] != loop["total"]:
+            self._violate(4, f"the counts of loop {run} do not add up: {loop}")
+
+    def _iteration_started(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        run = event.run or ""
+        if outer_index(event.at) is None:
+            return
+        running = self.running.setdefault(run, set())
+        running.add(event.at or "")
+        if len(running) > self.limits.get(run, 1):
+            self._violate(4, f"{len(running)} iterations of {run} run at once; at most {self.limits[run]} may")
+
+    def _iteration_ended(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        run, at = event.run or "", event.at or ""
+        self.iterations[run, at] += 1
+        if self.iterations[run, at] > 1:
+            self._violate(4, f"iteration {run}{at} ended twice")
+        self.running.get(run, set()).discard(at)
+
+    def _lease(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        lease, epoch = data["lease"], data["epoch"]
+        if epoch <= self.epochs.get(lease, 1):
+            self._violate(5, f"the epoch of lease {lease} went from {self.epochs.get(lease, 1)} to {epoch}")
+        self.epochs[lease] = epoch
+        self.running.get(event.run or "", set()).clear()
+
+    def _step_started(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        lease = data.get("lease", event.run)
+        if data.get("epoch", 1) != self.epochs.get(lease, 1):
+            self._violate(5, f"{event.run} started under a lease that is not current")
+
+    def _task_started(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        if event.run not in self.scheduled or self.terminals[event.run or ""]:
+            self._violate(9, f"a task of {event.run} started outside its step run")
+
+    def _finished(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        self.finished += 1
+        if self.finished > 1:
+            self._violate(8, "the workflow finished twice")
+        if self.state.tokens or self.state.runs:
+            self._violate(8, "the workflow finished while tokens or runs were live")
+
+    def _processed(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        self.processed += 1
+
+
+CHECKS: dict[str, Check] = {
+    "step.scheduled": Checker._scheduled,
+    **dict.fromkeys(TERMINAL, Checker._terminal),
+    "loop.iteration.started": Checker._iteration_started,
+    "loop.iteration.done": Checker._iteration_ended,
+    "loop.iteration.failed": Checker._iteration_ended,
+    "lease.expired": Checker._lease,
+    "lease.returned": Checker._lease,
+    "step.started": Checker._step_started,
+    "task.started": Checker._task_started,
+    "workflow.finished": Checker._finished,
+    "playbook.processed": Checker._processed,
+}
+
+
+def check_log(execution_id: str, events: Iterable[Event]) -> list[Violation]:
+    """Every violation of an execution's log."""
+    checker = Checker(execution_id)
+    for event in events:
+        checker.read(event)
+    return checker.end()

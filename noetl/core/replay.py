@@ -1,0 +1,252 @@
+"""Deciding again: each recorded message, rebuilt from its row, must lead to the recorded events.
+
+Nothing is rendered: the recorded guard values, inputs and patches answer the decision's questions.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from noetl.core.decide import decide
+from noetl.core.event import TERMINAL, Event
+from noetl.core.fold import fold
+from noetl.core.judge import Judged, Place, Unjudged, Written
+from noetl.core.message import Message, Report, Start
+from noetl.core.program import Guard, Program, Write
+from noetl.core.scope import Scope
+from noetl.core.state import State, canonical, restore
+from noetl.dsl.template import CompiledValue
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A row as replay reads it: the message without what the events say, the moment, and the events."""
+
+    first: int
+    now: int
+    message: Message
+    events: Sequence[Event]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where deciding again led elsewhere."""
+
+    seq: int
+    recorded: str
+    decided: str
+
+
+class _Unloaded(dict[str, Any]):
+    """Payloads are not read again: what a decision saw of them is in the record."""
+
+    def __missing__(self, key: str) -> Any:
+        return {}
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+
+class RecordedJudge:
+    """Answers from the events of one row."""
+
+    def __init__(self, events: Sequence[Event], started_at: int) -> None:
+        self._answers: dict[Place, Any] = {}
+        self._started_at = started_at
+        for event in events:
+            reader = _READERS.get(event.name)
+            if reader is not None:
+                reader(self._answers, event, event.data or {})
+
+    def guard(self, place: Place, guard: Guard, scope: Scope) -> Judged:
+        """The recorded value of a guard."""
+        if guard.template is None:
+            return Judged(bool(guard.literal))
+        found = self._answers.get(place)
+        if found is None:
+            raise self._failed(place)
+        return Judged(found[0], found[1])
+
+    def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
+        """The recorded value of a template."""
+        if value.static:
+            return value.render({})
+        if place not in self._answers:
+            raise self._failed(place)
+        found = self._answers[place]
+        return (found - self._started_at) / 1000 if place[-1] == "deadline" else found
+
+    def writes(self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False) -> Written:
+        """The recorded pairs of a `set`."""
+        if place in self._answers:
+            return self._answers[place]  # type: ignore[no-any-return]
+        if lenient:
+            return Written([])
+        raise self._failed(place)
+
+    def _failed(self, place: Place) -> Unjudged:
+        error = self._answers.get(("error", place[1] if len(place) > 1 else ""), {})
+        return Unjudged(error.get("kind", "template"), error.get("message", "not recorded"))
+
+
+def _read_admission(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+    for index, guard in enumerate(data.get("guards", ())):
+        answers["admit", data["step"], index, data["token"]] = (guard["value"], guard["seen"])
+
+
+def _read_scheduled(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+    run = event.run or ""
+    if data.get("place") != "input":
+        answers["input", run] = data.get("input")
+    if "problem" in data:
+        answers["error", run] = data["problem"]
+    if "total" in data:
+        items = data.get("collection")
+        answers["loop", run] = [None] * data["total"] if isinstance(items, dict) else items or []
+    if "timeout_ms" in data:
+        answers["limits", run, "timeout_ms"] = data["timeout_ms"] / 1000
+    if "deadline" in data:
+        answers["limits", run, "deadline"] = data["deadline"]
+    answers["limits", run, "max_in_flight"] = data.get("max_in_flight", data.get("share", 1))
+
+
+def _read_loop(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+    if "chunk" in data:
+        answers["limits", event.run or "", "chunk"] = data["chunk"]
+
+
+def _read_terminal(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+    run = event.run or ""
+    answers["output", run] = (data.get("output") or {}).get("data")
+    answers["set", run] = Written(data.get("set", []), data.get("left_out", []))
+    if event.name == "step.failed":
+        answers["error", run] = data.get("error") or {}
+
+
+def _read_next(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+    run = event.run or ""
+    if "error" in data:
+        answers["error", run] = {"kind": "template", "message": data["error"]}
+    for index, arc in enumerate(data.get("arcs", ())):
+        if arc.get("asked", True):
+            answers["arc", run, index] = (arc["matched"], arc.get("seen", {}))
+        pairs = [[["ctx", *path], value] for path, value in arc.get("set", ())]
+        answers["arc-set", run, index] = Written(pairs)
+        answers["arc-args", run, index] = arc.get("args") or {}
+
+
+def _read_extended(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+    answers["synthesize", event.run or ""] = data["steps"]
+
+
+_READERS: dict[str, Callable[[dict[Place, Any], Event, dict[str, Any]], None]] = {
+    "token.claimed": _read_admission,
+    "token.refused": _read_admission,
+    "step.scheduled": _read_scheduled,
+    "loop.started": _read_loop,
+    **dict.fromkeys(TERMINAL, _read_terminal),
+    "next.evaluated": _read_next,
+    "workflow.extended": _read_extended,
+}
+
+
+def message_of(row: Recorded) -> Message:
+    """The message as it came in, with what its events say put back."""
+    if isinstance(row.message, Report):
+        return _report_of(row, row.message)
+    if isinstance(row.message, Start):
+        return _start_of(row, row.message)
+    return row.message
+
+
+def _start_of(row: Recorded, message: Start) -> Start:
+    data = {event.name: event.data or {} for event in row.events}
+    kept = None
+    if "execution.restored" in data:
+        state = {key: value for key, value in data["execution.restored"].items() if key != "of"}
+        tokens = [_token(event.data or {}) for event in row.events if event.name == "token.enqueued"]
+        kept = {"state": state, "tokens": tokens}
+    return msgspec.structs.replace(
+        message,
+        payload=data["playbook.execution.requested"].get("payload"),
+        workload=data["playbook.request.evaluated"].get("workload"),
+        kept=kept,
+    )
+
+
+def _token(data: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key != "token"}
+
+
+def _report_of(row: Recorded, message: Report) -> Report:
+    events: list[Event] = []
+    frames: dict[str, Any] = {}
+    writes: dict[str | None, list[Any]] = {}
+    for event in row.events:
+        data = event.data or {}
+        if event.name == "ctx.patched":
+            pairs = [[["ctx", *path], value] for path, value in data["patch"]]
+            if data["origin"] == "checkpoint":
+                frames.setdefault(event.at or "", {}).setdefault("sent", []).extend(pairs)
+            elif data["origin"] == "run" and event.at is None:
+                writes.setdefault(event.run, []).extend(pairs)
+        elif event.name == "step.checkpointed":
+            frames = {address: dict(frame) for address, frame in data["frames"].items()}
+        elif event.by == "w":
+            events.append(_reported(event, writes.pop(event.run, None)))
+    return msgspec.structs.replace(message, events=events, frames=frames)
+
+
+def _reported(event: Event, writes: list[Any] | None) -> Event:
+    if event.name not in TERMINAL or not writes:
+        return event
+    return msgspec.structs.replace(event, data={**(event.data or {}), "writes": writes})
+
+
+def replay(
+    execution_id: str, rows: Sequence[Recorded], program: Callable[[str], Program | None]
+) -> tuple[State, list[Difference]]:
+    """Fold a log and decide every decision again; the final state and where it led elsewhere."""
+    state = State(execution_id)
+    differences: list[Difference] = []
+    for row in rows:
+        trial = restore(canonical(state)) if row.first > 1 else State(execution_id)
+        started = trial.started_at or row.now
+        fold(state, row.events)
+        compiled = program(state.hash)
+        judge = RecordedJudge(row.events, started)
+        decided = decide(trial, message_of(row), row.now, compiled, judge, _Unloaded()).events
+        found = _difference(row, decided)
+        if found is not None:
+            differences.append(found)
+    return state, differences
+
+
+def _difference(row: Recorded, decided: Sequence[Event]) -> Difference | None:
+    for offset in range(max(len(row.events), len(decided))):
+        ours = row.events[offset] if offset < len(row.events) else None
+        theirs = decided[offset] if offset < len(decided) else None
+        if _comparable(ours) != _comparable(theirs):
+            return Difference(row.first + offset, _told(ours), _told(theirs))
+    return None
+
+
+def _comparable(event: Event | None) -> Any:
+    """An event without what is not decided: outputs of terminal events and the items of loops."""
+    if event is None:
+        return None
+    data = dict(event.data or {})
+    if event.name in TERMINAL:
+        data.pop("output", None)
+    if event.name == "step.scheduled":
+        data.pop("collection", None)
+    return (event.name, event.ts, event.by, event.run, event.at, event.label, msgspec.to_builtins(data))
+
+
+def _told(event: Event | None) -> str:
+    if event is None:
+        return "nothing"
+    place = event.run or (event.data or {}).get("token", "")
+    return f"{event.name} {place}".strip()
