@@ -46,8 +46,8 @@ class Result:
 
     def add(self, row: Sequence[object]) -> None:
         """Take one row."""
-        values = (to_json(value) for value in row)
-        self.rows.append(dict(zip(self.columns or (), values, strict=True)))
+        cells = zip(self.columns or (), row, strict=True)
+        self.rows.append({name: to_json(value, name) for name, value in cells})
 
     @property
     def data(self) -> dict[str, Value]:

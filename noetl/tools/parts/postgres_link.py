@@ -1,0 +1,120 @@
+"""Connections to PostgreSQL, pooled per credential, and what its errors mean."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from noetl.errors import MissingExtra
+from noetl.ports.call import Call, Secret
+from noetl.ports.envelope import Failed
+
+if TYPE_CHECKING:
+    from asyncpg import Connection, Pool, PostgresError
+
+CONNECT_S = 10.0
+IDLE_S = 60.0
+JSONB_VERSION = b"\x01"
+RETRYABLE = ("08", "40", "53", "57")  # connection, rollback, resources, operator intervention
+
+
+class Pools:
+    """The connection pools of a worker. An idle connection closes by itself after a minute."""
+
+    def __init__(self) -> None:
+        self._pools: dict[str, Pool] = {}
+
+    def get(self, call: Call, size: int) -> "Pool":
+        """The pool of the call's credential."""
+        options = _options(call.auth)
+        # Secrets are not kept as keys.
+        key = hashlib.sha256(repr((sorted(options.items()), size)).encode()).hexdigest()
+        if key not in self._pools:
+            self._pools[key] = driver().create_pool(
+                **options,
+                min_size=0,
+                max_size=size,
+                max_inactive_connection_lifetime=IDLE_S,
+                timeout=CONNECT_S,
+                init=_prepare,
+            )
+        return self._pools[key]
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for pool in self._pools.values():
+            pool.terminate()
+        self._pools.clear()
+
+
+@asynccontextmanager
+async def borrowed(call: Call, size: int = 8) -> AsyncIterator["Connection"]:
+    """A connection for one call; what goes wrong on it becomes the call's failure."""
+    asyncpg = driver()
+    pool = call.resource("postgres", Pools).get(call, size)
+    try:
+        await pool  # connects nothing; it must be awaited once
+        async with pool.acquire() as connection:
+            yield connection
+    except asyncpg.PostgresError as problem:
+        raise _failed(problem) from None
+    except asyncpg.InternalClientError as problem:
+        raise Failed("value", f"a value cannot be sent to its column: {problem}") from None
+    except (asyncpg.InterfaceError, OSError, TimeoutError) as problem:
+        what = str(problem) or type(problem).__name__
+        raise Failed("connect", f"the database cannot be reached: {what}", retryable=True) from None
+
+
+def driver() -> Any:
+    """The asyncpg module."""
+    try:
+        import asyncpg
+    except ModuleNotFoundError:
+        raise MissingExtra("asyncpg", "postgres") from None
+    return asyncpg
+
+
+async def _prepare(connection: "Connection") -> None:
+    """JSON columns are values, not texts; in binary, because COPY speaks nothing else."""
+    decode, encode = msgspec.json.decode, msgspec.json.encode
+    await connection.set_type_codec(
+        "json", schema="pg_catalog", encoder=encode, decoder=decode, format="binary"
+    )
+    await connection.set_type_codec(
+        "jsonb",
+        schema="pg_catalog",
+        encoder=lambda value: JSONB_VERSION + encode(value),
+        decoder=lambda raw: decode(raw[len(JSONB_VERSION) :]),
+        format="binary",
+    )
+
+
+def _options(secret: Secret | None) -> dict[str, Any]:
+    """What the driver needs, out of a secret with fields or with a whole address."""
+    if not secret:
+        raise Failed("auth", "postgres needs auth: a secret with host, user, password and database, or a dsn")
+    dsn = secret.get("dsn") or secret.get("value")
+    if dsn:
+        return {"dsn": str(dsn)}
+    names = {
+        "host": "host", "port": "port", "user": "user", "username": "user", "password": "password",
+        "database": "database", "db_name": "database", "dbname": "database", "sslmode": "ssl",
+    }  # fmt: skip
+    options = {ours: secret[name] for name, ours in names.items() if secret.get(name) is not None}
+    if "port" in options:
+        options["port"] = int(options["port"])
+    return options
+
+
+def _failed(problem: "PostgresError") -> Failed:
+    state = str(problem.sqlstate or "")
+    message = str(problem.args[0]) if problem.args else type(problem).__name__
+    found = {
+        name: getattr(problem, name, None) for name in ("detail", "hint", "table_name", "constraint_name")
+    }
+    details = {name: value for name, value in found.items() if value}
+    pg = {"code": state, "sqlstate": state, "message": message}
+    retryable = state.startswith(RETRYABLE)
+    return Failed("postgres", message, code=state, retryable=retryable, details=details, pg=pg)

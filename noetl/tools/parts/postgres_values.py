@@ -1,0 +1,113 @@
+"""JSON values as PostgreSQL wants them bound, and PostgreSQL's values on their way to JSON."""
+
+import base64
+import binascii
+import datetime
+import decimal
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from noetl.dsl.tree import Value
+from noetl.ports.envelope import Failed
+
+
+def to_pg(value: Value, kind: str, number: int) -> Any:
+    """A value for a parameter of some type; Failed (kind `value`) names the parameter that does not fit."""
+    if value is None:
+        return None
+    if kind.endswith("[]") and isinstance(value, list):
+        return [to_pg(item, kind[:-2], number) for item in value]
+    convert = _TO.get(kind)
+    if convert is None:
+        return value
+    try:
+        return convert(value)
+    except (ValueError, TypeError, ArithmeticError, binascii.Error, msgspec.ValidationError):
+        shown = repr(value)[:80]
+        raise Failed("value", f"parameter {number} is {shown}, which is no {kind}") from None
+
+
+def _moment(value: Value) -> datetime.datetime:
+    """A moment in time; without a zone it is UTC."""
+    moment = datetime.datetime.fromisoformat(value)
+    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+
+
+def _wall_clock(value: Value) -> datetime.datetime:
+    """A date and time without a zone; one that has a zone is taken at UTC."""
+    moment = datetime.datetime.fromisoformat(value)
+    return moment.astimezone(datetime.UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def _date(value: Value) -> datetime.date:
+    return datetime.datetime.fromisoformat(value).date()
+
+
+def _interval(value: Value) -> datetime.timedelta:
+    if isinstance(value, int | float):
+        return datetime.timedelta(seconds=value)
+    return msgspec.convert(value, datetime.timedelta)
+
+
+def _integer(value: Value) -> int:
+    if isinstance(value, float) and not value.is_integer():
+        raise ValueError
+    return int(value)
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return msgspec.json.encode(value).decode() if isinstance(value, list | dict) else str(value)
+
+
+def _truth(value: Value) -> bool:
+    words = {"true": True, "t": True, "false": False, "f": False}
+    if isinstance(value, str):
+        return words[value.lower()] if value.lower() in words else bool(int(value))
+    return bool(value)
+
+
+_TO: dict[str, Callable[[Value], Any]] = {
+    "timestamptz": _moment,
+    "timestamp": _wall_clock,
+    "date": _date,
+    "time": datetime.time.fromisoformat,
+    "timetz": datetime.time.fromisoformat,
+    "interval": _interval,
+    "numeric": lambda value: decimal.Decimal(str(value)),
+    "bytea": lambda value: base64.b64decode(value, validate=True),
+    "bool": _truth,
+    **dict.fromkeys(("int2", "int4", "int8", "oid"), _integer),
+    **dict.fromkeys(("float4", "float8"), float),
+    **dict.fromkeys(("text", "varchar", "bpchar", "name", "citext"), _text),
+}
+
+
+def from_pg(value: Any) -> Any:
+    """What the driver made of a column, as something that has a JSON form."""
+    kind = type(value)
+    if kind in (int, str, float, bool, bytes, decimal.Decimal) or value is None:
+        return value
+    if kind is list:
+        return [from_pg(item) for item in value]
+    module = kind.__module__
+    if module == "ipaddress":
+        return str(value)
+    if module.startswith("asyncpg"):
+        return _own(value)
+    return value
+
+
+def _own(value: Any) -> Any:
+    """The driver's own types: composite rows, ranges, bit strings, points; its UUID is an ordinary one."""
+    if hasattr(value, "items"):
+        return {name: from_pg(item) for name, item in value.items()}
+    if hasattr(value, "as_string"):
+        return value.as_string().replace(" ", "")
+    if hasattr(value, "lower_inc"):
+        bounds = {"lower": from_pg(value.lower), "upper": from_pg(value.upper), "empty": value.isempty}
+        return {**bounds, "lower_inc": value.lower_inc, "upper_inc": value.upper_inc}
+    return tuple(value) if isinstance(value, tuple) else value
