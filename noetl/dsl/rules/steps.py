@@ -10,6 +10,7 @@ DUPLICATE_STEP = Code("duplicate-step", "error", "Two steps have one name")
 EMPTY_STEP = Code("empty-step", "warning", "A step has neither tool nor next")
 UNKNOWN_ENTRY_STEP = Code("unknown-entry-step", "error", "The entry step does not exist")
 UNKNOWN_FINAL_STEP = Code("unknown-final-step", "error", "The final step does not exist")
+SYNTHESIZE_IN_LOOP = Code("synthesize-in-loop", "error", "A loop step cannot extend the workflow")
 ADMIT_WITHOUT_ELSE = Code("admit-without-else", "warning", "Admission rules have no else")
 ADMIT_NEVER_ALLOWS = Code("admit-never-allows", "warning", "Admission refuses every token")
 
@@ -52,6 +53,16 @@ def _did_you_mean(book: Book, name: str) -> str:
     return f"did you mean '{close}'?" if close else "name a step of the workflow"
 
 
+def synthesize_in_loop(book: Book) -> Iterator[Diagnostic]:
+    """`spec.synthesize` stands on a step without loop."""
+    for step in book.playbook.steps:
+        if step.synthesize is not None and step.loop is not None:
+            spec = step.node.get("spec", step.node)
+            message = f"step '{step.name}' has a loop, and a loop step cannot synthesize steps"
+            hint = "return the plan from the loop and synthesize in a step after it"
+            yield SYNTHESIZE_IN_LOOP.at(spec.at_key("synthesize"), message, hint)
+
+
 def admission(book: Book) -> Iterator[Diagnostic]:
     """Admission rules say what happens otherwise, and can let a token in."""
     for step in book.playbook.steps:
@@ -69,4 +80,4 @@ def admission(book: Book) -> Iterator[Diagnostic]:
             yield ADMIT_WITHOUT_ELSE.at(mark, message, hint)
 
 
-RULES = (duplicate_step, empty_step, unknown_executor_step, admission)
+RULES = (duplicate_step, empty_step, unknown_executor_step, synthesize_in_loop, admission)
