@@ -18,11 +18,11 @@ FILES = 500
 
 def run() -> list[Figure]:
     """Validation in this process for one text, and through the command line for a folder."""
-    from noetl.dsl.load import load
-    from noetl.tools import kinds
+    from noetl.cli.checked import check
+    from noetl.cli.sources import Source
 
     def validate(text: str) -> None:
-        assert not load(text, kinds=kinds()).diagnostics
+        assert not check(Source("bench", text.encode())).diagnostics
 
     validate(_playbook(10))  # imports and compiled templates are not what is measured
     thousand = _best(lambda: validate(_playbook(1_000)))

@@ -112,7 +112,8 @@ def _summary(results: Sequence["Checked"]) -> None:
     from noetl.cli.render import Paint, colourful, note
 
     if results:
-        gap = "\n" if any(result.diagnostics for result in results) else ""
+        shown_together = sys.stdout.isatty() and any(result.diagnostics for result in results)
+        gap = "\n" if shown_together else ""
         note(gap + summary(results, Paint(colourful(sys.stderr))))
 
 

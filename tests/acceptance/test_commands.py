@@ -115,8 +115,8 @@ def test_a_place_that_cannot_be_written_is_told(noetl, write) -> None:
 
 def test_json_has_the_lines_of_steps_and_arcs(noetl, write) -> None:
     graph = json.loads(noetl("graph", write("sugar.yaml", SUGAR), "--json").stdout)
-    assert [(step["step"], step["line"]) for step in graph["steps"]] == [("start", 5), ("finish", 18)]
-    assert [(arc["from"], arc["to"], arc["line"]) for arc in graph["arcs"]] == [("start", "finish", 17)]
+    assert [(step["step"], step["line"]) for step in graph["steps"]] == [("start", 5), ("finish", 19)]
+    assert [(arc["from"], arc["to"], arc["line"]) for arc in graph["arcs"]] == [("start", "finish", 18)]
 
 
 # ---- schema and tools -----------------------------------------------------------------------------------
