@@ -21,7 +21,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "Write playbooks": {
         "validate": "check playbooks; say what is wrong, where, and how to fix it",
-        "compile": "print a playbook as the engine sees it: normalised, sugar expanded",
+        "compile": "print a playbook as the engine sees it, sugar expanded",
         "graph": "draw a playbook: mermaid, dot, svg, json or pnml",
         "migrate": "rewrite older spellings to the current language",
     },
@@ -78,9 +78,12 @@ class Door(click.Group):
         """The whole help: one line per command, grouped."""
         formatter.write("NoETL: durable workflows written as YAML playbooks.\n\n")
         formatter.write("Usage: noetl COMMAND [OPTIONS] [ARGUMENTS]\n")
+        width = max(len(_with_aliases(name)) for name in self.list_commands(ctx))
         for title, commands in COMMANDS.items():
             with formatter.section(title):
-                formatter.write_dl([(_with_aliases(name), line) for name, line in commands.items()])
+                formatter.write_dl(
+                    [(_with_aliases(name).ljust(width), line) for name, line in commands.items()]
+                )
         with formatter.section("Options"):
             formatter.write_dl([record for p in self.get_params(ctx) if (record := p.get_help_record(ctx))])
         formatter.write("\n" + EXAMPLES)
