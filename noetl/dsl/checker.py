@@ -158,7 +158,9 @@ class Checker:
         """Report required keys that are not there."""
         code = _MISSING.get(shape.name, MISSING_KEY)
         for key in missing:
-            self.report(code, node.mark, f"{shape.name} has no '{key}'", f"add {key}: …")
+            wanted = shape.keys[key].shape
+            example = wanted.value if isinstance(wanted, Const) else "…"
+            self.report(code, node.mark, f"{shape.name} has no '{key}'", f"add {key}: {example}")
         if shape.needs_one and not any(key in node for key in shape.needs_one):
             names = " or ".join(f"'{key}'" for key in shape.needs_one)
             self.report(code, node.mark, f"{shape.name} has no {names}", f"add {shape.needs_one[0]}: …")
