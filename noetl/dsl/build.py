@@ -6,7 +6,7 @@ Lenient: nothing is checked here, and what shape.py rejects is left out or takes
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from noetl.dsl.grammar_task import DIRECTIVES, RETRY_OPTIONS, TASK
+from noetl.dsl.grammar_task import DIRECTIVES, RETRY_OPTIONS, SUGAR, TASK
 from noetl.dsl.model import (
     AdmitRule,
     Arc,
@@ -31,7 +31,7 @@ _SCOPES = ("ctx", "step", "iter")
 _EXECUTOR_OWN = ("entry_step", "final_step", "on_failure", "pool", "trace", "timeout")
 _STEP_OWN = ("join", "pool", "timeout", "synthesize", "validate", "policy", "lease")
 _NOTHING = Map()  # shared: nothing writes to a built model
-_TASK_OWN = tuple(TASK.keys)
+_TASK_OWN = (*TASK.keys, *SUGAR)
 _LOOP_OWN = ("mode", "max_in_flight", "chunk", "policy")
 
 

@@ -226,9 +226,9 @@ BRANCH = Record(
     "a branch of choose",
     {
         "when": Key(Guard(), "Whether this branch is taken.", required=True),
-        "then": Key(Special("tasks"), "The tasks of the branch.", required=True),
+        "then": Key(Special("branch"), "The tasks of the branch.", required=True),
     },
 )
 ELSE_BRANCH = Record(
-    "the else branch of choose", {"else": Key(Special("tasks"), "The tasks otherwise.", required=True)}
+    "the else branch of choose", {"else": Key(Special("branch"), "The tasks otherwise.", required=True)}
 )

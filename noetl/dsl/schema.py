@@ -148,6 +148,7 @@ class _Builder:
         table: dict[str, Callable[[], Schema]] = {
             "tool": lambda: {"anyOf": [self.item(), self.items()]},
             "tasks": self.items,
+            "branch": self.items,
             "branches": lambda: {"type": "array", "items": self.either(BRANCH, ELSE_BRANCH)},
             "request": self.item,
             "assign": lambda: _assign("ctx", "step", "iter"),

@@ -15,7 +15,7 @@ from noetl.dsl.kind import Kinds
 from noetl.dsl.nearest import nearest
 from noetl.dsl.shape_rules import check_admit_rules, check_before_rules, check_delay, check_task_rules
 from noetl.dsl.shape_set import check_arc_assign, check_assign, check_no_iter, check_reduce
-from noetl.dsl.shape_task import check_branches, check_request, check_spec, check_tasks
+from noetl.dsl.shape_task import check_branch, check_branches, check_request, check_spec, check_tasks
 from noetl.dsl.shapes import Identifier
 from noetl.dsl.tree import Map, Mark, Seq, Value, plain
 
@@ -158,6 +158,7 @@ _SPECIALS: Mapping[str, Handler] = {
     "tool": check_tasks,
     "tasks": check_tasks,
     "branches": check_branches,
+    "branch": check_branch,
     "request": check_request,
     "assign": check_assign,
     "arc_assign": check_arc_assign,

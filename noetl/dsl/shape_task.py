@@ -30,18 +30,23 @@ SUGAR_CLASH = Code("sugar-with-kind", "error", "A task is two things at once")
 _ANY_SPEC = Record(TASK_SPEC.name, TASK_SPEC.keys, open=True)
 
 
-def check_tasks(checker: Checker, tool: Value, mark: Mark) -> None:
+def check_tasks(checker: Checker, tool: Value, mark: Mark, *, empty: bool = False) -> None:
     """A pipeline: a list of tasks and sugar items."""
     if not isinstance(tool, Seq):
         message = f"a pipeline must be a task or a list of tasks, not {type_name(tool)}"
         checker.report(WRONG_TYPE, mark, message, "write {kind: …} or [{name: …, kind: …}, …]")
         return
-    if not tool:
+    if not tool and not empty:
         checker.report(
             WRONG_VALUE, mark, "the pipeline has no task", "add {kind: noop}, or leave the key out"
         )
     for index, item in enumerate(tool):
         check_task(checker, item, tool.at(index))
+
+
+def check_branch(checker: Checker, tool: Value, mark: Mark) -> None:
+    """The tasks of one branch of `choose`; there may be none."""
+    check_tasks(checker, tool, mark, empty=True)
 
 
 def check_task(checker: Checker, node: Value, mark: Mark) -> None:

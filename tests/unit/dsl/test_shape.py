@@ -435,6 +435,7 @@ CLEAN = [
         "[{name: p, paginate: {by: page, request: {kind: http, input: {url: 'http://a'}}, params: {page: page, size: n}, start: 1, size: 10, items: '{{ output.data }}', more: '{{ output.data.more }}', each: [{kind: noop}], max_pages: 5, collect: true}}]"
     ),
     task("{kind: workbook, block: double, input: {n: 1}}"),
+    task("[{name: c, choose: [{when: true, then: []}, {else: []}]}]"),
     task("{kind: queue, topic: '{{ ctx.topic }}', input: {n: 1}}"),
     doc("- {step: start, tool: {kind: noop}, set: , next: {arcs: }}"),
     task("{kind: playbook, path: a/b, version: '2', wait: true, input: {n: 1}}"),
