@@ -1,14 +1,19 @@
 """Calls a tool of an MCP server, over HTTP or as a program on this machine.
 
 `server` is the address of a server that speaks MCP over HTTP, or the program to start, with its arguments,
-as a list. With `auth: NAME` an HTTP server is sent the secret as for the `http` kind. A tool's structured
-result is the task's data; otherwise its text, parsed when it is JSON. A result that the tool marks as an
-error is error kind `mcp`.
+as a list; such a program runs for one call. With `auth: NAME` an HTTP server is sent the secret as for the
+`http` kind. A tool's structured result is the task's data; otherwise its text, parsed when it is JSON;
+otherwise the list of its content. A result that the tool marks as an error, and an error of the protocol,
+are error kind `mcp`.
 """
 
 from typing import Annotated, Any
 
-from noetl.ports.tool import Input, define, doc
+from noetl.dsl.tree import Value
+from noetl.ports.call import Call
+from noetl.ports.envelope import Envelope, Failed, error, ok
+from noetl.ports.tool import Input, Seconds, define, doc, read_knobs
+from noetl.ports.values import to_json
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -34,4 +39,52 @@ class ToolCall(Input):
     env: Annotated[dict[str, str] | None, doc("Environment variables of a program.")] = None
 
 
-TOOL = define("mcp", __doc__, ToolCall, returns="the tool's result", example=EXAMPLE)
+class Knobs(Input):
+    """What stands under the task's `spec`."""
+
+    reply_timeout: Annotated[Seconds, doc("Seconds to wait for each answer.")] = 60.0
+
+
+async def run(wanted: ToolCall, call: Call) -> Envelope:
+    """Introduce ourselves, call the tool, shape its answer."""
+    from noetl.tools.parts.mcp_session import HttpSession, ProgramSession
+
+    knobs: Knobs = read_knobs(Knobs, call)
+    session: HttpSession | ProgramSession
+    if isinstance(wanted.server, str):
+        session = HttpSession(wanted.server, call, knobs.reply_timeout)
+    else:
+        session = ProgramSession(wanted.server, wanted.env or {}, call, knobs.reply_timeout)
+    async with session:
+        answer = await session.call_tool(wanted.tool, wanted.arguments or {})
+    if "error" in answer:
+        problem = answer["error"]
+        raise Failed("mcp", f"{wanted.tool}: {problem.get('message')}", code=str(problem.get("code")))
+    result = to_json(answer.get("result") or {})
+    if result.get("isError"):
+        return error("mcp", f"{wanted.tool}: {_words(result)}", code="tool", data=_data(result))
+    return ok(_data(result))
+
+
+def _words(result: dict[str, Value]) -> str:
+    texts = [str(part.get("text")) for part in result.get("content", ()) if part.get("type") == "text"]
+    return " ".join(texts)[:1000] or "the tool failed"
+
+
+def _data(result: dict[str, Value]) -> Any:
+    """The structured result, or the text, or whatever the content is."""
+    import msgspec
+
+    if result.get("structuredContent") is not None:
+        return result["structuredContent"]
+    content = result.get("content", [])
+    if len(content) != 1 or content[0].get("type") != "text":
+        return content
+    text = str(content[0].get("text", ""))
+    try:
+        return to_json(msgspec.json.decode(text))
+    except msgspec.DecodeError:
+        return text
+
+
+TOOL = define("mcp", __doc__, ToolCall, run, knobs=Knobs, returns="the tool's result", example=EXAMPLE)

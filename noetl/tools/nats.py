@@ -61,13 +61,10 @@ async def run(message: Message, call: Call) -> Envelope:
     """Speak to the server."""
     if message.action in ("publish", "request"):
         return await _send(message, _need(message.subject, "subject", message), call)
-    from noetl.tools.parts.nats_link import named
-
     bucket = _need(message.bucket, "bucket", message)
     store = await _open(bucket, call)
     if message.action == "kv_keys":
-        with named(f"{bucket}/{message.key or ''}"):
-            return ok(sorted(await store.keys(filters=[message.key] if message.key else [])))
+        return ok(await _keys(store, bucket, message.key))
     if message.action == "kv_get":
         return ok(await read(bucket, _need(message.key, "key", message), None, call))
     return await _entry(store, bucket, _need(message.key, "key", message), message, call)
@@ -111,6 +108,18 @@ async def read(bucket: str, key: str, revision: int | None, call: Call) -> Value
     store = await _open(bucket, call)
     with named(f"{bucket}/{key}"):
         return _value((await store.get(key, revision=revision)).value or b"")
+
+
+async def _keys(store: "KeyValue", bucket: str, pattern: str | None) -> list[str]:
+    import nats.js.errors as js
+
+    from noetl.tools.parts.nats_link import named
+
+    with named(bucket):
+        try:
+            return sorted(await store.keys(filters=[pattern] if pattern else []))
+        except js.NoKeysError:
+            return []
 
 
 async def _entry(store: "KeyValue", bucket: str, key: str, message: Message, call: Call) -> Envelope:

@@ -11,19 +11,14 @@ counted and dropped. When the task is cancelled or times out, the program and ev
 stopped: asked first, then killed.
 """
 
-import os
-import signal
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from noetl.ports.call import Call
-from noetl.ports.envelope import Envelope, Failed, error, ok
+from noetl.ports.envelope import Envelope, error, ok
 from noetl.ports.tool import Count, Input, Seconds, define, doc, read_knobs
 from noetl.tools.parts.http_request import text_of
 from noetl.tools.parts.paths import inside
-
-if TYPE_CHECKING:
-    from asyncio import Event, SubprocessTransport
+from noetl.tools.parts.process import Place, Program, clean_environment, start
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -36,9 +31,6 @@ workflow:
       - {name: list, kind: shell, input: {command: [echo, "hello", "{{ workload.name }}"]}}
       - {name: count, kind: shell, input: {command: "wc -c", stdin: "{{ list.data.stdout }}"}}
 """
-
-
-DRAIN_S = 1.0
 
 
 class Command(Input):
@@ -60,115 +52,12 @@ class Knobs(Input):
     grace: Annotated[Seconds, doc("Seconds between asking the program to stop and killing it.")] = 2.0
 
 
-class Printed:
-    """One output of a program: kept up to a limit, the rest counted."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.kept = bytearray()
-        self.dropped = 0
-
-    def add(self, data: bytes) -> None:
-        """Take one piece."""
-        room = max(self.limit - len(self.kept), 0)
-        self.kept += data[:room]
-        self.dropped += max(len(data) - room, 0)
-
-    @property
-    def text(self) -> str:
-        """What was kept, as text that a JSON value can hold."""
-        text = self.kept.decode(errors="replace").replace("\0", "\ufffd")
-        return f"{text}\n[{self.dropped} more bytes]" if self.dropped else text
-
-
-class Program:
-    """A running program, told by the event loop what it prints and when it ends.
-
-    Its end and the end of its outputs are two things: a child it left behind may hold an output open.
-    """
-
-    def __init__(self, limit: int) -> None:
-        import asyncio
-
-        self.printed = {1: Printed(limit), 2: Printed(limit)}
-        self.exited = asyncio.Event()
-        self.drained = asyncio.Event()
-        self._open = set(self.printed)
-
-    def connection_made(self, transport: "SubprocessTransport") -> None:
-        """It has started."""
-        self.transport = transport
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """It has printed something."""
-        self.printed[fd].add(data)
-
-    def pipe_connection_lost(self, fd: int, problem: Exception | None) -> None:
-        """It has closed an output, or does not read its input, which is its right."""
-        self._open.discard(fd)
-        if not self._open:
-            self.drained.set()
-
-    def process_exited(self) -> None:
-        """It has ended."""
-        self.exited.set()
-
-    def connection_lost(self, problem: Exception | None) -> None:
-        """Nothing more will come."""
-        self.drained.set()
-
-    def pause_writing(self) -> None:
-        """The input is written whole: there is nothing to pause."""
-
-    def resume_writing(self) -> None:
-        """See pause_writing."""
-
-    def feed(self, data: bytes) -> None:
-        """Give it its whole input."""
-        pipe: Any = self.transport.get_pipe_transport(0)
-        pipe.write(data)
-        pipe.write_eof()
-
-    def signal(self, number: signal.Signals) -> None:
-        """Tell the whole process group."""
-        try:
-            os.killpg(self.transport.get_pid(), number)
-        except ProcessLookupError:
-            return
-
-    async def ended(self, grace_s: float) -> None:
-        """Wait for its end; cancelled, ask it to stop and then kill it. Whatever it left running ends too."""
-        import asyncio
-
-        try:
-            await self.exited.wait()
-        except asyncio.CancelledError:
-            self.signal(signal.SIGTERM)
-            await _within(grace_s, self.exited)
-            raise
-        finally:
-            self.signal(signal.SIGKILL)
-            await self.exited.wait()
-            await _within(DRAIN_S, self.drained)
-            self.transport.close()
-
-
-async def _within(seconds: float, event: "Event") -> None:
-    import asyncio
-
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return
-
-
 async def run(command: Command, call: Call) -> Envelope:
     """Start the program, feed it, and answer with what it printed and how it ended."""
     knobs: Knobs = read_knobs(Knobs, call)
-    program = await _started(command, call, knobs)
+    program = await start(_argv(command), _place(command, call), Program(knobs.max_output_bytes))
     if command.stdin is not None:
-        program.feed(command.stdin.encode())
+        program.feed(command.stdin.encode(), end=True)
     await program.ended(knobs.grace)
     exit_code = program.transport.get_returncode() or 0
     stdout, stderr = program.printed[1].text, program.printed[2].text
@@ -178,45 +67,14 @@ async def run(command: Command, call: Call) -> Envelope:
     return error("shell", _failure(exit_code, stderr), code=str(exit_code), data=data)
 
 
-async def _started(command: Command, call: Call, knobs: Knobs) -> Program:
-    """The program, started whole: cancelled half-way, it would be out of our hands."""
-    import asyncio
-
-    start = asyncio.ensure_future(_start(command, call, knobs.max_output_bytes))
-    try:
-        return await asyncio.shield(start)
-    except asyncio.CancelledError:
-        await asyncio.wait([start])
-        if start.exception() is None:
-            start.result().signal(signal.SIGKILL)
-            await start.result().ended(knobs.grace)
-        raise
-
-
-async def _start(command: Command, call: Call, limit: int) -> Program:
-    import asyncio
-    from subprocess import DEVNULL, PIPE
-
+def _argv(command: Command) -> list[str]:
     text = command.command
-    argv = ["/bin/sh", "-c", text] if isinstance(text, str) else [str(item) for item in text]
-    if not argv or "\0" in "".join(argv):
-        raise Failed("input", "the command is empty or contains a NUL character")
-    make: Any = partial(Program, limit)
-    try:
-        _, program = await asyncio.get_running_loop().subprocess_exec(
-            make,
-            *argv,
-            cwd=inside(call, command.cwd or "."),
-            env=_environment(command, call),
-            stdin=DEVNULL if command.stdin is None else PIPE,
-            start_new_session=True,  # its own process group, so that all of it can be stopped
-        )
-    except FileNotFoundError as problem:
-        raise Failed("not_found", f"there is no program or folder {problem.filename!r}") from None
-    except OSError as problem:
-        raise Failed("shell", f"{argv[0]!r} cannot be started: {problem.strerror}") from None
-    started: Program = program
-    return started
+    return ["/bin/sh", "-c", text] if isinstance(text, str) else [str(item) for item in text]
+
+
+def _place(command: Command, call: Call) -> Place:
+    folder = inside(call, command.cwd or ".")
+    return Place(folder, _environment(command, call), reads=command.stdin is not None)
 
 
 def _environment(command: Command, call: Call) -> dict[str, str]:
@@ -228,7 +86,7 @@ def _environment(command: Command, call: Call) -> dict[str, str]:
         "NOETL_IDEMPOTENCY_KEY": call.idempotency_key,
     }
     own = {name: text_of(value) for name, value in (command.env or {}).items()}
-    return {"PATH": os.defpath, "LANG": "C.UTF-8", **call.env, **facts, **own}
+    return {**clean_environment(call), **facts, **own}
 
 
 def _failure(exit_code: int, stderr: str) -> str:

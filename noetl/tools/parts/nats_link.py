@@ -66,19 +66,23 @@ def _options(secret: Secret) -> dict[str, Any]:
 
 
 async def _connect(options: dict[str, Any]) -> "Client":
+    """One try: making another is the policy's decision. A lost connection is made again by the next call."""
     import nats.errors
 
-    async def quiet(problem: Exception) -> None:
-        return None  # the call that is affected gets the error itself
+    causes: list[Exception] = []
 
+    async def note(problem: Exception) -> None:
+        causes.append(problem)
+
+    settings = {"allow_reconnect": False, "max_reconnect_attempts": 1, "reconnect_time_wait": 0.05}
     try:
         client: Client = await _import().connect(
-            **options, allow_reconnect=False, connect_timeout=CONNECT_S, error_cb=quiet, name="noetl"
+            **options, **settings, connect_timeout=CONNECT_S, error_cb=note, name="noetl"
         )
     except (nats.errors.Error, OSError, TimeoutError) as problem:
-        servers = ", ".join(options["servers"])
-        retryable = not isinstance(problem, nats.errors.AuthorizationError)
-        what = f"cannot connect to {servers}: {str(problem) or type(problem).__name__}"
+        cause = causes[-1] if isinstance(problem, nats.errors.NoServersError) and causes else problem
+        retryable = not isinstance(cause, nats.errors.AuthorizationError)
+        what = f"cannot connect to {', '.join(options['servers'])}: {str(cause) or type(cause).__name__}"
         raise Failed("connect", what, retryable=retryable) from None
     return client
 
