@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from noetl.dsl.build import build
 from noetl.dsl.cascade import independent
 from noetl.dsl.diagnostic import Code, Diagnostic, has_errors, in_order
+from noetl.dsl.generate import Origin
 from noetl.dsl.graft import adopt, too_deep
 from noetl.dsl.kind import Kinds
 from noetl.dsl.model import Playbook
@@ -32,7 +33,7 @@ class Loaded:
     expanded: Value
     playbook: Playbook | None
     diagnostics: tuple[Diagnostic, ...]
-    debug_map: Mapping[str, Mark]
+    debug_map: Mapping[str, Origin]
 
     @property
     def ok(self) -> bool:
@@ -69,7 +70,7 @@ def _load(tree: Value, found: Sequence[Diagnostic], kinds: Kinds, *, strict: boo
     return Loaded(normal.tree, expanded, playbook, in_order(findings), debug_map)
 
 
-def _compiled(tree: Value) -> tuple[Playbook | None, Value, Mapping[str, Mark]]:
+def _compiled(tree: Value) -> tuple[Playbook | None, Value, Mapping[str, Origin]]:
     """The model and the expansion; without a step there is no playbook to speak of."""
     if not isinstance(tree, Map):
         return None, tree, {}

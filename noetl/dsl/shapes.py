@@ -73,9 +73,9 @@ class Special:
     """A shape that depends on more than its own node; shape.py knows it by name."""
 
     name: Literal[
-        "tool", "tasks", "branches", "branch", "request", "assign", "arc_assign", "block_assign", "collection",
-        "task_rules", "before_rules", "admit_rules", "delay", "reduce", "json_schema", "reserved",
-        "keychain", "workbook", "task_spec", "executor_spec",
+        "tool", "tasks", "branches", "branch", "request", "assign", "arc_assign", "block_assign",
+        "collection", "task_rules", "before_rules", "admit_rules", "delay", "reduce", "json_schema",
+        "reserved", "keychain", "workbook", "task_spec", "executor_spec",
     ]  # fmt: skip
 
 
