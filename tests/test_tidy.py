@@ -29,7 +29,9 @@ EMPTY_NAMES = {"base", "common"}
 BROAD_EXCEPT_ALLOWED = {
     "noetl/cli/main.py": "the process edge: a bug becomes a message and an exit code",
     "noetl/worker/python_child.py": "the author's code: whatever it raises becomes the answer to its call",
-    "noetl/worker/runner.py": "the one tool call: an unexpected exception becomes an output",
+    "noetl/worker/toolbox.py": "the one tool call: an unexpected exception becomes an output",
+    "noetl/worker/pool.py": "the edge of an order: a bug of ours fails its step, not the worker",
+    "noetl/control/engine.py": "the edge of a decision: a bug of ours stops its execution, not the others",
 }
 
 SETTINGS = "noetl/settings.py"

@@ -114,7 +114,9 @@ class Catalog:
         missing = [kind for kind in program.playbook.executor.requires_tools if kind not in self.kinds]
         if not missing:
             return None
-        return problem("requires", f"executor.requires names kinds that are not installed: {', '.join(missing)}")
+        return problem(
+            "requires", f"executor.requires names kinds that are not installed: {', '.join(missing)}"
+        )
 
     async def child(self, execution_id: str, call: StartChild, caller: str) -> Start:
         """The request for a child execution; its `problem` says why it cannot run."""
@@ -129,7 +131,9 @@ class Catalog:
         return await self.request(entry, program, call.payload, parent=call.parent, by="parent")
 
     def _refused(self, call: StartChild, error: dict[str, Any]) -> Start:
-        return Start(call.path, "", self.engine, payload=call.payload, problem=error, parent=call.parent, by="parent")
+        return Start(
+            call.path, "", self.engine, payload=call.payload, problem=error, parent=call.parent, by="parent"
+        )
 
     async def _child_entry(self, call: StartChild, caller: str) -> PlaybookText:
         beside = await self._beside(call.path, caller)

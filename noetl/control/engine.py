@@ -1,7 +1,7 @@
 """Load, fold, decide, commit, dispatch: one mailbox per execution, one owner per mailbox.
 
 All that is decided is decided by the core. What is here waits, writes and sends, in this order: payloads,
-then the commit, then the commands. When a commit fails, the execution is dropped from memory and loaded again.
+then the commit, then the commands. When a commit fails, the execution is dropped and loaded again.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ from noetl.core.output import is_reference
 from noetl.core.program import Program
 from noetl.core.state import State, canonical, restore
 from noetl.core.synthesize import with_fragments
-from noetl.errors import Conflict, NoetlError, NotFound
+from noetl.errors import Conflict, InvariantViolation, NoetlError, NotFound
 from noetl.ports.control import Dispatch as Workers
 from noetl.ports.results import Results
 from noetl.ports.store import Append, Row, Store
@@ -74,12 +74,26 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _chained(told: str, cause: Exception) -> InvariantViolation:
+    violation = InvariantViolation(told, hint="this is a bug in noetl; the log is kept as it is")
+    violation.__cause__ = cause
+    return violation
+
+
 class Engine:
     """Runs the executions this process owns."""
 
-    def __init__(self, store: Store, results: Results, payloads: Payloads, programs: Programs, owner: str) -> None:
+    def __init__(
+        self,
+        store: Store,
+        results: Results,
+        payloads: Payloads,
+        programs: Programs,
+        owner: str,
+        now: Callable[[], int] = now_ms,
+    ) -> None:
         self.store, self.results, self.payloads, self.programs = store, results, payloads, programs
-        self.owner = owner
+        self.owner, self.now = owner, now
         self.workers: Workers | None = None
         self.listeners: list[Listener] = []
         self.lease_ms = 30_000
@@ -137,7 +151,7 @@ class Engine:
             try:
                 while live.mailbox:
                     message, future = live.mailbox.popleft()
-                    now = now_ms()
+                    now = self.now()
                     decision = await self._decide(live, message, now)
                     waiting.append((future, decision.answer))
                     decisions.append(decision)
@@ -146,6 +160,10 @@ class Engine:
                 await self._commit(live, before, rows, decisions)
             except NoetlError as error:
                 self._break(live, error, [future for future, _ in waiting])
+                return
+            except Exception as error:  # a bug of ours: stop this execution, keep its log, say so
+                told = f"deciding on execution {live.state.execution_id}: {type(error).__name__}: {error}"
+                self._break(live, _chained(told, error), [future for future, _ in waiting])
                 return
             for future, answer in waiting:
                 if future is not None and not future.done():
@@ -170,9 +188,15 @@ class Engine:
             output = (event.data or {}).get("output") if event.name in ("step.done", "step.failed") else None
             if output is None or output.get("data") is not None or not is_reference(output.get("ref")):
                 continue
-            step = live.program.steps[live.state.runs[event.run].step] if event.run in live.state.runs else None
+            step = (
+                live.program.steps[live.state.runs[event.run].step] if event.run in live.state.runs else None
+            )
             limit = live.program.limits["max_hydrate_bytes"]
-            if step and step.boundary.reads("output", "data") and output["ref"]["meta"].get("bytes", 0) <= limit:
+            if (
+                step
+                and step.boundary.reads("output", "data")
+                and output["ref"]["meta"].get("bytes", 0) <= limit
+            ):
                 await self._have(live, output["ref"])
 
     async def _have(self, live: Live, ref: dict[str, Any]) -> None:
@@ -194,7 +218,9 @@ class Engine:
                 await self.results.write(payload)
         due = next_due(live.state)
         shown = (live.state.status, due)
-        summary = summary_of(live.state, due, live.request) if shown != live.shown or live.state.ended else None
+        summary = (
+            summary_of(live.state, due, live.request) if shown != live.shown or live.state.ended else None
+        )
         snapshot = None
         if live.since_snapshot >= SNAPSHOT_EVENTS and not live.state.ended:
             snapshot, live.since_snapshot = canonical(live.state), 0
@@ -237,7 +263,7 @@ class Engine:
                 live.timer.cancel()
                 live.timer = None
             if due is not None:
-                wait = max(0.0, (due - now_ms()) / 1000)
+                wait = max(0.0, (due - self.now()) / 1000)
                 live.timer = asyncio.get_running_loop().call_later(wait, self._ring, live)
 
     def _ring(self, live: Live) -> None:
@@ -392,5 +418,3 @@ class Engine:
         for task in list(self._background):
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
-
-

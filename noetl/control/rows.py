@@ -16,7 +16,7 @@ _MESSAGES = msgspec.json.Decoder(Message)
 
 
 def encode_row(last: int, head: bytes, message: Message, events: list[Event], now: int) -> Row:
-    """The row of a decision whose events end at `last`. What the events say is not kept twice in the cause."""
+    """The row of a decision whose events end at `last`; the cause does not repeat what they say."""
     body = _ENCODER.encode(events)
     batch = None
     if isinstance(message, Report):
@@ -34,7 +34,7 @@ def events_of(row: Row) -> list[Event]:
 
 def message_of(row: Row) -> Message:
     """The message of a row, without the events of a report."""
-    return _MESSAGES.decode(row.cause)
+    return decode_message(row.cause)
 
 
 def encode_message(message: Message) -> bytes:
@@ -44,7 +44,8 @@ def encode_message(message: Message) -> bytes:
 
 def decode_message(body: bytes) -> Message:
     """A message another process left."""
-    return _MESSAGES.decode(body)
+    message: Message = _MESSAGES.decode(body)
+    return message
 
 
 def summary_of(state: State, due: int | None, request: str | None) -> Summary:

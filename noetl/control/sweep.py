@@ -1,4 +1,4 @@
-"""What happens by the clock: ownership is renewed, mail of other processes is taken. Everything else is pushed."""
+"""What happens by the clock: ownership is renewed, mail is taken. Everything else is pushed."""
 
 import asyncio
 

@@ -1,1 +1,1 @@
-"""Running a playbook as a computation: values in, values out. No await, clock, ids, random or logging here."""
+"""Running a playbook as a computation: values in, values out. No await, clock, random or logging."""

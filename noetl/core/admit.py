@@ -10,7 +10,7 @@ from noetl.core.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The verdict, the rule that gave it (index, `else` or `default`), and each guard's value and operands."""
+    """The verdict, the rule that gave it (index, `else`, `default`), each guard's value and operands."""
 
     allow: bool
     rule: int | str | None = None

@@ -15,6 +15,7 @@ from noetl.core.program import Program, StepProgram
 from noetl.core.state import State
 from noetl.errors import InvariantViolation
 
+
 class Draft:
     """What a decision works on."""
 
@@ -59,7 +60,11 @@ class Draft:
 
     def store(self, value: Any) -> Any:
         """The value itself, or a marker for it when it is over the payload limit."""
-        if value is None or isinstance(value, bool | int | float) or size_of(value) <= self.limit("max_payload_bytes"):
+        if (
+            value is None
+            or isinstance(value, bool | int | float)
+            or size_of(value) <= self.limit("max_payload_bytes")
+        ):
             return value
         ref, payload = externalise(self.state.execution_id, value)
         self.payloads.append(payload)

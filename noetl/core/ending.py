@@ -70,7 +70,8 @@ def _finish(draft: Draft, status: str, error: dict[str, Any] | None) -> None:
     if error is not None:
         data["error"] = error
     draft.emit("workflow.finished", **data)
-    draft.emit("playbook.processed", status=status, **({"error": error} if error else {}))
+    last: dict[str, Any] = {"error": error} if error is not None else {}
+    draft.emit("playbook.processed", status=status, **last)
     tell_parent(draft, status, output, error)
 
 

@@ -44,7 +44,9 @@ def finish(draft: Draft, run: Run, outcome: Outcome) -> None:
     left_out: list[str] = []
     if outcome.routed:
         outcome, written, left_out = _boundary(draft, run, outcome)
-    fragment = synthesize.requested(draft, run, outcome) if step.synthesize and outcome.name == "step.done" else None
+    fragment = (
+        synthesize.requested(draft, run, outcome) if step.synthesize and outcome.name == "step.done" else None
+    )
     if isinstance(fragment, dict):
         outcome, fragment = replace(outcome, name="step.failed", output=failed(fragment)), None
     _record(draft, run, outcome, written, left_out)
@@ -55,7 +57,9 @@ def finish(draft: Draft, run: Run, outcome: Outcome) -> None:
         route.route(draft, run, outcome.name, outcome.output)
 
 
-def publish(draft: Draft, run: Run, pairs: list[list[Any]], origin: str = "run", at: str | None = None) -> None:
+def publish(
+    draft: Draft, run: Run, pairs: list[list[Any]], origin: str = "run", at: str | None = None
+) -> None:
     """Make writes effective: ctx through `ctx.patched`, step in the run itself."""
     patch = [[path[1:], draft.store(value)] for path, value in pairs if path[0] == "ctx"]
     if patch:
@@ -71,21 +75,29 @@ def _boundary(draft: Draft, run: Run, outcome: Outcome) -> tuple[Outcome, list[l
     well = outcome.name != "step.failed"
     try:
         if well and step.output is not None:
-            scope = view.departure(draft, run, event_of(run, outcome), hydrated(draft, step.boundary, outcome.output))
+            scope = view.departure(
+                draft, run, event_of(run, outcome), hydrated(draft, step.boundary, outcome.output)
+            )
             data = draft.judge.value(("output", run.id), step.output, scope)
             changed = {key: value for key, value in outcome.output.items() if key != "ref"}
             outcome = replace(outcome, output=with_ref(draft, step, {**changed, "data": data}))
-        if well and (wrong := schema_problem(step.validate.get("output"), outcome.output.get("data"), "output")):
+        if well and (
+            wrong := schema_problem(step.validate.get("output"), outcome.output.get("data"), "output")
+        ):
             raise Unjudged("validation", f"output of step {run.step!r}: {wrong}")
         if not step.set:
             return outcome, [], []
-        scope = view.departure(draft, run, event_of(run, outcome), hydrated(draft, step.boundary, outcome.output))
+        scope = view.departure(
+            draft, run, event_of(run, outcome), hydrated(draft, step.boundary, outcome.output)
+        )
         written = draft.judge.writes(("set", run.id), step.set, scope, lenient=not well)
     except Unjudged as error:
         if not well:  # the first error is never replaced
             return outcome, [], [".".join(write.path) for write in step.set]
         return Outcome.failed(problem(error.kind, error.message), by=outcome.by), [], []
-    run.step_scope = apply(run.step_scope, [[path[1:], value] for path, value in written.pairs if path[0] == "step"])
+    run.step_scope = apply(
+        run.step_scope, [[path[1:], value] for path, value in written.pairs if path[0] == "step"]
+    )
     return outcome, written.pairs, written.left_out
 
 
@@ -98,14 +110,16 @@ def event_of(run: Run, outcome: Outcome) -> dict[str, Any]:
 
 def hydrated(draft: Draft, mentions: Any, output: dict[str, Any]) -> dict[str, Any]:
     """The output with its payload in place when it was put aside and these templates read it."""
-    ref = output.get("ref")
+    ref: Any = output.get("ref")
     if output.get("data") is not None or not is_reference(ref) or not mentions.reads("output", "data"):
         return output
     if ref["locator"].get("store") != "results":
         return output
     if ref["meta"]["bytes"] > draft.limit("max_hydrate_bytes"):
         size = ref["meta"]["bytes"]
-        raise Unjudged("limit", f"output.data has {size} bytes, more than limits.max_hydrate_bytes; use kind: resolve")
+        raise Unjudged(
+            "limit", f"output.data has {size} bytes, more than limits.max_hydrate_bytes; use kind: resolve"
+        )
     return {**output, "data": draft.hydrated[ref["locator"]["key"]]}
 
 
@@ -130,7 +144,7 @@ def _record(draft: Draft, run: Run, outcome: Outcome, written: list[list[Any]], 
 
 
 def with_ref(draft: Draft, step: StepProgram, output: dict[str, Any]) -> dict[str, Any]:
-    """The output with a reference beside its payload when the payload is large or someone reads the reference."""
+    """The output with a reference when its payload is large or someone reads the reference."""
     value = output.get("data")
     if "ref" in output or output["status"] != "ok" or not (step.wants_ref or _large(draft, value)):
         return output

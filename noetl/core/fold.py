@@ -34,7 +34,9 @@ def evolve(state: State, event: Event) -> State:
     transition = TRANSITIONS.get(event.name)
     if transition is None:
         if event.name not in CATALOGUE:
-            raise InvariantViolation(f"the log has an event called {event.name!r} that this engine does not know")
+            raise InvariantViolation(
+                f"the log has an event called {event.name!r} that this engine does not know"
+            )
     else:
         transition(state, event, event.data or _NOTHING)
     state.seq += 1
@@ -137,10 +139,11 @@ def _scheduled(state: State, event: Event, data: dict[str, Any]) -> None:
 
 
 def _bar_others(state: State, join: str | None, run_id: str) -> None:
-    """A join of mode `first` has fired: every other live token, and what descends from it, is refused there."""
+    """A `first` join has fired: every other live token, and what descends from it, is refused there."""
     if join is None:
         return
-    for other in (*state.tokens.values(), *state.runs.values()):
+    others: list[Token | Run] = [*state.tokens.values(), *state.runs.values()]
+    for other in others:
         if other.id != run_id and join not in other.barred:
             other.barred = [*other.barred, join]
 
@@ -333,7 +336,7 @@ def _cancelled(state: State, event: Event, data: dict[str, Any]) -> None:
 
 
 def _signalled(state: State, event: Event, data: dict[str, Any]) -> None:
-    state.signals.append({"name": data["name"], "payload": data.get("payload")})
+    state.signals.append({"name": data["signal"], "payload": data.get("payload")})
 
 
 def _extended(state: State, event: Event, data: dict[str, Any]) -> None:

@@ -33,10 +33,9 @@ def fragment_problems(
         for item in loaded.diagnostics
         if item.severity == "error"
     ]
-    for step in loaded.playbook.steps if loaded.playbook else ():
-        for task in step.tasks:
-            if kinds is not None and task.kind not in kinds:
-                found.append({"message": f"kind {task.kind!r} is not among limits.kinds: {', '.join(kinds)}"})
+    used = {task.kind for step in (loaded.playbook.steps if loaded.playbook else ()) for task in step.tasks}
+    for kind in sorted(used - set(used if kinds is None else kinds)):
+        found.append({"message": f"kind {kind!r} is not among limits.kinds: {', '.join(kinds or ())}"})  # noqa: PERF401
     return found
 
 
@@ -72,7 +71,9 @@ def _extended(base: _ById, origin: str, steps: bytes) -> Program:
 
 
 def _renamed(step: model.Step, origin: str, own: set[str]) -> model.Step:
-    arcs = tuple(replace(arc, step=f"{origin}.{arc.step}") if arc.step in own else arc for arc in step.next.arcs)
+    arcs = tuple(
+        replace(arc, step=f"{origin}.{arc.step}") if arc.step in own else arc for arc in step.next.arcs
+    )
     return replace(step, name=f"{origin}.{step.name}", next=replace(step.next, arcs=arcs))
 
 

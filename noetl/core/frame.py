@@ -1,4 +1,4 @@
-"""One pipeline in progress: where it is, what it has seen, what it has written. Can be put down and taken up again.
+"""One pipeline in progress: where it is, what it has seen and written. It can be put down and taken up.
 
 A frame at a task boundary is a checkpoint; the checkpoint is plain JSON. Driving it is pipeline.py's.
 """
@@ -124,7 +124,9 @@ class Frame:
             "output": self._stored(self.output),
             "iter": {key: self._stored(value) for key, value in self.iter.items() if key != "parent"},
             "step": {key: self._stored(value) for key, value in self.step.items()},
-            "results": {label: self._stored(output) for label, output in self.results.items() if label in named},
+            "results": {
+                label: self._stored(output) for label, output in self.results.items() if label in named
+            },
         }
         if self.buffered:
             kept["writes"] = list(self.writes)

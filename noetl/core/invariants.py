@@ -105,7 +105,9 @@ class Checker:
         running = self.running.setdefault(run, set())
         running.add(event.at or "")
         if len(running) > self.limits.get(run, 1):
-            self._violate(4, f"{len(running)} iterations of {run} run at once; at most {self.limits[run]} may")
+            self._violate(
+                4, f"{len(running)} iterations of {run} run at once; at most {self.limits[run]} may"
+            )
 
     def _iteration_ended(self, seq: int, event: Event, data: dict[str, Any]) -> None:
         run, at = event.run or "", event.at or ""
@@ -122,7 +124,7 @@ class Checker:
         self.running.get(event.run or "", set()).clear()
 
     def _step_started(self, seq: int, event: Event, data: dict[str, Any]) -> None:
-        lease = data.get("lease", event.run)
+        lease = str(data.get("lease", event.run))
         if data.get("epoch", 1) != self.epochs.get(lease, 1):
             self._violate(5, f"{event.run} started under a lease that is not current")
 

@@ -58,7 +58,6 @@ class Level:
             args=self.args,
         )
 
-
     def carry(self, frame: Frame) -> None:
         """In a sequential loop the next iteration sees what this one wrote."""
         if not self.loop.parallel:
@@ -101,7 +100,9 @@ def ended(frame: Frame, outcome: Outcome) -> None:
     if outcome.well:
         kept = recorded(frame, outcome.output)
         if kept.get("data") is not None or "ref" in kept or kept["status"] != "ok":
-            data["output"] = {key: kept[key] for key in ("status", "data", "ref", "error") if kept.get(key) is not None}
+            data["output"] = {
+                key: kept[key] for key in ("status", "data", "ref", "error") if kept.get(key) is not None
+            }
         if outcome.broke:
             data["break"] = True
     else:

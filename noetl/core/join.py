@@ -109,7 +109,7 @@ def _waits_only_on_joins(draft: Draft, step: str, held: dict[str, Verdict], acti
 
 
 def can_reach(draft: Draft, source: str, target: str) -> bool:
-    """Whether a token at one step can come to another; out of a fragment also through the arcs of its origin."""
+    """Whether a token at one step can come to another; out of a fragment also by its origin's arcs."""
     if draft.program.graph.can_reach(source, target):
         return True
     fragment = next((known for known in draft.state.fragments if source.startswith(f"{known}.")), None)

@@ -41,14 +41,18 @@ def _whole(draft: Draft, run_id: str, value: Any, name: str, default: int) -> in
     except (TypeError, ValueError):
         whole = 0
     if whole < 1 or isinstance(number, bool):
-        raise Unjudged("value", f"loop of step run {run_id}: {name} is {number!r}; it must be a whole number of at least 1")
+        raise Unjudged(
+            "value",
+            f"loop of step run {run_id}: {name} is {number!r}; it must be a whole number of at least 1",
+        )
     return whole
 
 
 def begin(draft: Draft, run: Run, limit: int) -> None:
     """Start a distributed loop: say so, and hand out the first chunks."""
     step = draft.step(run.step)
-    assert step.loop is not None and run.loop is not None
+    assert step.loop is not None
+    assert run.loop is not None
     chunk = _whole(draft, run.id, step.loop.chunk, "chunk", DEFAULT_CHUNK)
     draft.emit("loop.started", run.id, total=run.loop.total, max_in_flight=limit, chunk=chunk)
     lanes = min(limit, CHUNKS_AT_ONCE) if step.loop.parallel else 1
@@ -79,7 +83,12 @@ def finished(loop: LoopState) -> bool:
 def counts(loop: LoopState) -> dict[str, Any]:
     """The loop part of the step's output."""
     skipped = loop.total - loop.done - loop.failed
-    found: dict[str, Any] = {"total": loop.total, "done": loop.done, "failed": loop.failed, "skipped": skipped}
+    found: dict[str, Any] = {
+        "total": loop.total,
+        "done": loop.done,
+        "failed": loop.failed,
+        "skipped": skipped,
+    }
     if loop.errors:
         by_index = sorted(loop.errors.items(), key=lambda item: int(item[0]))[:ERRORS_KEPT]
         found["errors"] = [{"index": int(index), "error": error} for index, error in by_index]
@@ -89,7 +98,8 @@ def counts(loop: LoopState) -> dict[str, Any]:
 def outcome(draft: Draft, run: Run, by: str = "s") -> Outcome:
     """What the iterations amount to: the step's terminal event, output and writes."""
     step, loop = draft.step(run.step), run.loop
-    assert loop is not None and step.loop is not None
+    assert loop is not None
+    assert step.loop is not None
     totals = counts(loop)
     if loop.failed and not step.best_effort:
         first = totals["errors"][0]
@@ -142,7 +152,9 @@ def merged_writes(draft: Draft, program: LoopProgram, run: Run) -> Patch:
     return merged
 
 
-def _note(plain: dict[tuple[str, ...], tuple[int, Any]], key: tuple[str, ...], index: int, value: Any) -> None:
+def _note(
+    plain: dict[tuple[str, ...], tuple[int, Any]], key: tuple[str, ...], index: int, value: Any
+) -> None:
     known = plain.get(key)
     if known is not None and known[0] != index and known[1] != value and key[0] == "ctx":
         target = ".".join(key)

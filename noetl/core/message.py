@@ -1,4 +1,4 @@
-"""What goes in and out of the core: messages to decide on, commands to carry out, orders and reports of workers.
+"""What goes in and out of the core: messages, commands, and the orders and reports of workers.
 
 Plain data. A message and the state give a decision; the shells move these and never interpret them.
 """
@@ -83,7 +83,7 @@ class Dispatch(msgspec.Struct, tag="dispatch"):
 
 
 class Recall(msgspec.Struct, tag="recall", omit_defaults=True):
-    """Tell the worker of a lease to stop: at once, or at the next task boundary when the lease is to come back."""
+    """Tell a lease's worker to stop: at once, or at the next task boundary if it is to come back."""
 
     lease: str
     epoch: int
@@ -144,7 +144,7 @@ class Answer(msgspec.Struct, omit_defaults=True):
 
 
 class Decision(msgspec.Struct):
-    """What follows from a message: events to commit, payloads to write before, commands to carry out after."""
+    """What follows from a message: events to commit, payloads to write before, commands for after."""
 
     events: list[Event] = []
     commands: list[Command] = []

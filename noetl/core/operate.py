@@ -72,7 +72,9 @@ def _cancel(draft: Draft, message: Control) -> Answer:
 
 def _signal(draft: Draft, message: Control) -> Answer:
     state = draft.state
-    draft.emit("execution.signalled", name=message.name, payload=draft.store(message.payload), by=message.by)
+    draft.emit(
+        "execution.signalled", signal=message.name, payload=draft.store(message.payload), by=message.by
+    )
     for run in list(state.runs.values()):
         for address, parked in run.parked.items():
             if parked.signal == message.name and parked.output is None:
@@ -85,7 +87,12 @@ def _recover(draft: Draft, message: Control) -> Answer:
     """The process that ran the execution is gone: every lease that was out goes out again."""
     for lease in [known for known in draft.state.leases.values() if known.out]:
         draft.emit(
-            "lease.expired", lease.run, lease=lease.id, epoch=lease.epoch + 1, takeovers=lease.takeovers, why="resume"
+            "lease.expired",
+            lease.run,
+            lease=lease.id,
+            epoch=lease.epoch + 1,
+            takeovers=lease.takeovers,
+            why="resume",
         )
         park.redispatch(draft, lease.run)
     settle(draft)
@@ -115,14 +122,16 @@ def expire(draft: Draft, message: Expire) -> Answer:
 def _expire_one(draft: Draft, lease: Lease, why: str) -> None:
     run = draft.state.runs[lease.run]
     takeovers = 1 if lease.progressed else lease.takeovers + 1
-    facts = {"lease": lease.id, "epoch": lease.epoch + 1, "takeovers": takeovers, "why": why}
+    facts: dict[str, Any] = {"lease": lease.id, "epoch": lease.epoch + 1, "takeovers": takeovers, "why": why}
     draft.emit("lease.expired", lease.run, **facts, worker=lease.worker)
     most = int(draft.step(run.step).limits["max_takeovers"])
     if takeovers <= most:
         if draft.state.status == "running":
             park.redispatch(draft, lease.run)
         return
-    error = problem("worker_lost", f"step run {run.id} lost its worker {takeovers} times without progress in between")
+    error = problem(
+        "worker_lost", f"step run {run.id} lost its worker {takeovers} times without progress in between"
+    )
     if lease.lo is None:
         finish(draft, run, Outcome.failed(error))
     else:
@@ -133,7 +142,9 @@ def _fail_chunk(draft: Draft, run: Run, lease: Lease, error: dict[str, Any]) -> 
     assert run.loop is not None
     for index in range(lease.lo or 0, lease.hi or 0):
         if run.loop.marks[index] not in (DONE, FAILED):
-            draft.accept(Event("loop.iteration.failed", draft.now, "s", run.id, f"[{index}]", data={"error": error}))
+            draft.accept(
+                Event("loop.iteration.failed", draft.now, "s", run.id, f"[{index}]", data={"error": error})
+            )
     draft.emit("lease.closed", run.id, lease=lease.id)
     if loop.finished(run.loop) or not draft.step(run.step).best_effort:
         recall(draft, run.id, "iterations were lost")

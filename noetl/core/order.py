@@ -74,9 +74,7 @@ def _step_scope(run: Run, step: StepProgram) -> dict[str, Any]:
     return scope
 
 
-def _loop_order(
-    run: Run, step: StepProgram, lease: Lease, hydrated: Mapping[str, Any]
-) -> LoopOrder | None:
+def _loop_order(run: Run, step: StepProgram, lease: Lease, hydrated: Mapping[str, Any]) -> LoopOrder | None:
     loop = run.loop
     if loop is None:
         return None
@@ -84,10 +82,10 @@ def _loop_order(
     items = _in_place(run.collection, hydrated)
     if is_reference(items):
         items = hydrated[items["locator"]["key"]]
-    finished = {str(index): _known(loop, index) for index in range(lo, hi) if loop.marks[index] in (DONE, FAILED)}
-    return LoopOrder(
-        total=loop.total, lo=lo, hi=hi, share=lease.share, items=items[lo:hi], finished=finished
-    )
+    finished = {
+        str(index): _known(loop, index) for index in range(lo, hi) if loop.marks[index] in (DONE, FAILED)
+    }
+    return LoopOrder(total=loop.total, lo=lo, hi=hi, share=lease.share, items=items[lo:hi], finished=finished)
 
 
 def _known(loop: Any, index: int) -> dict[str, Any]:

@@ -43,17 +43,17 @@ def reference_problem(path: Sequence[str], value: Any) -> str | None:
 
 
 def _reference_inside(value: Any) -> str | None:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            if is_reference(item) and not key.endswith("_ref"):
-                return key
-            if not key.endswith("_ref") and (found := _reference_inside(item)) is not None:
-                return f"{key}.{found}"
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            found = str(index) if is_reference(item) else _reference_inside(item)
-            if found is not None:
-                return found
+    entries = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, item in entries:
+        if str(key).endswith("_ref"):
+            continue
+        if is_reference(item):
+            return str(key)
+        found = _reference_inside(item)
+        if found is not None:
+            return f"{key}.{found}"
     return None
 
 
@@ -89,7 +89,7 @@ def size_of(value: Any) -> int:
 
 
 def encode_payload(value: Any) -> tuple[bytes, str]:
-    """The bytes a payload rests as, and their content type: rows one to a line, so that they can be sliced."""
+    """The bytes a payload rests as, and their type: rows one to a line, so that they can be sliced."""
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         return b"\n".join(_encode(item) for item in value), ROWS
     return _encode(value), JSON
@@ -111,7 +111,9 @@ def refer(execution_id: str, body: bytes, content_type: str) -> tuple[dict[str, 
     return {"type": "blob", "locator": locator, "auth_reference": None, "meta": meta}, Payload(key, body)
 
 
-def manifest(execution_id: str, items: Sequence[Any], refs: Mapping[str, Any]) -> tuple[dict[str, Any], Payload]:
+def manifest(
+    execution_id: str, items: Sequence[Any], refs: Mapping[str, Any]
+) -> tuple[dict[str, Any], Payload]:
     """A reference to a list of which some items rest as payloads of their own."""
     parts = [{"ref": refs[str(i)]} if str(i) in refs else {"value": item} for i, item in enumerate(items)]
     return refer(execution_id, _encode({"items": parts}), MANIFEST)

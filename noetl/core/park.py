@@ -1,4 +1,4 @@
-"""Pipelines that wait without a slot: for a time, a signal, an approval or a child; and leases sent out again."""
+"""Pipelines that wait without a slot: for a time, a signal or a child; and leases sent out again."""
 
 import hashlib
 from typing import Any
@@ -18,12 +18,14 @@ def child_id(key: str) -> str:
 
 
 def park(draft: Draft, run: Run, event: Event) -> None:
-    """Record that a pipeline waits; start the child it waits for, or answer it when its signal is already there."""
+    """Record that a pipeline waits; start its child, or answer it when its signal is already there."""
     data, address = dict(event.data or {}), event.at or ""
     call = data.get("call")
     if call is not None:
         data["child"] = child_id(data["key"])
-    draft.accept(Event(event.name, event.ts, event.by, run.id, event.at, event.label, event.visit, event.attempt, data))
+    draft.accept(
+        Event(event.name, event.ts, event.by, run.id, event.at, event.label, event.visit, event.attempt, data)
+    )
     if call is not None:
         _start_child(draft, run, address, data, call)
     for index, signal in enumerate(draft.state.signals):
@@ -39,7 +41,13 @@ def _start_child(draft: Draft, run: Run, address: str, data: dict[str, Any], cal
         error = problem("limit", f"playbooks are nested {depth} deep; at most {MAX_DEPTH} are allowed")
         answer(draft, run, address, failed(error))
         return
-    parent = {"execution_id": state.execution_id, "run": run.id, "at": address, "depth": depth, "waits": waits}
+    parent = {
+        "execution_id": state.execution_id,
+        "run": run.id,
+        "at": address,
+        "depth": depth,
+        "waits": waits,
+    }
     parent["path"] = state.path
     draft.command(StartChild(data["child"], call["path"], call.get("version"), call.get("input"), parent))
     if not waits:
@@ -48,7 +56,9 @@ def _start_child(draft: Draft, run: Run, address: str, data: dict[str, Any], cal
 
 def answer(draft: Draft, run: Run, address: str, output: dict[str, Any], **facts: Any) -> None:
     """Give a waiting pipeline its answer, and a worker if it has none."""
-    draft.emit("task.resumed", run.id, address or None, output=output, label=run.parked[address].label, **facts)
+    draft.emit(
+        "task.resumed", run.id, address or None, output=output, label=run.parked[address].label, **facts
+    )
     if draft.state.status != "running":
         return
     lease = lease_of(draft, run, address)
@@ -87,7 +97,9 @@ def only_waits(run: Run, lease: Lease) -> bool:
         return False
     if run.loop is None:
         return True
-    open_ended = [index for index in range(lease.lo or 0, lease.hi or run.loop.total) if run.loop.marks[index] in b"pr"]
+    open_ended = [
+        index for index in range(lease.lo or 0, lease.hi or run.loop.total) if run.loop.marks[index] in b"pr"
+    ]
     return all(any(address.startswith(f"[{index}]") for address in unanswered) for index in open_ended)
 
 
@@ -102,7 +114,9 @@ def child_ended(draft: Draft, message: ChildEnded) -> None:
         answer(draft, run, address, ok(message.output))
         return
     own = message.error or {}
-    told = f"child execution {message.execution_id} {message.status}: {own.get('message', 'no error was given')}"
+    told = (
+        f"child execution {message.execution_id} {message.status}: {own.get('message', 'no error was given')}"
+    )
     error = problem("child", told, execution_id=message.execution_id, status=message.status, error=own)
     answer(draft, run, address, failed(error))
 

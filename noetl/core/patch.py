@@ -98,7 +98,9 @@ def deep_merge(outer: Mapping[str, Any], inner: Mapping[str, Any]) -> dict[str, 
     merged = dict(outer)
     for key, value in inner.items():
         known = merged.get(key)
-        merged[key] = deep_merge(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
+        merged[key] = (
+            deep_merge(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
+        )
     return merged
 
 

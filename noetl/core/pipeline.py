@@ -19,6 +19,7 @@ from noetl.core.program import TaskProgram
 from noetl.core.schemas import schema_problem
 from noetl.core.scope import Scope
 from noetl.dsl.template import TemplateError
+from noetl.errors import InvariantViolation
 
 SHORT_WAIT_S = 5.0
 LOGS = "$logs"  # what a tool printed travels beside its output, into the task's event
@@ -120,7 +121,9 @@ def drive(frame: Frame, answer: dict[str, Any] | None = None) -> Drive:
     return Ended(True, frame.output or ok())
 
 
-def _visit(frame: Frame, task: TaskProgram, answer: dict[str, Any] | None) -> Generator[Effect, Any, Ended | None]:
+def _visit(
+    frame: Frame, task: TaskProgram, answer: dict[str, Any] | None
+) -> Generator[Effect, Any, Ended | None]:
     """Come to a task: ask its before-rules on a new visit, then run it."""
     label = frame.prefix + task.label
     if frame.attempt == 0:
@@ -167,14 +170,26 @@ def _skipped(frame: Frame, task: TaskProgram, label: str, choice: Choice) -> End
     data = {key: value for key, value in data.items() if value not in ([], {}, None)}
     around = frame.around
     around.record(
-        Event("task.done", around.now(), "w", around.run, frame.at or None, label, frame.visits[task.label], 1, data)
+        Event(
+            "task.done",
+            around.now(),
+            "w",
+            around.run,
+            frame.at or None,
+            label,
+            frame.visits[task.label],
+            1,
+            data,
+        )
     )
     if task.merge_point is not None and frame.output is not None:
         frame.results[task.merge_point] = frame.output
     return _act(frame, task, choice, frame.output or ok(), scope)
 
 
-def _perform(frame: Frame, visit: _Visit, answer: dict[str, Any] | None) -> Generator[Effect, Any, dict[str, Any]]:
+def _perform(
+    frame: Frame, visit: _Visit, answer: dict[str, Any] | None
+) -> Generator[Effect, Any, dict[str, Any]]:
     """One attempt: render the input, then do what the kind does."""
     task, around = visit.task, frame.around
     waiting, frame.waiting = frame.waiting, None
@@ -201,7 +216,11 @@ def _perform(frame: Frame, visit: _Visit, answer: dict[str, Any] | None) -> Gene
         )
     wrong = schema_problem(spec.get("validate", {}).get("output"), output.get("data"), "output")
     if wrong and output["status"] == "ok":
-        output = {**output, **failed(problem("validation", f"output of task {task.label!r}: {wrong}")), "data": output["data"]}
+        output = {
+            **output,
+            **failed(problem("validation", f"output of task {task.label!r}: {wrong}")),
+            "data": output["data"],
+        }
     output = around.redactor.clean(output)
     visit.logs = output.pop(LOGS, None)
     return output
@@ -240,7 +259,15 @@ def _started(frame: Frame, visit: _Visit) -> None:
         data = {"input": shown} if shown and size_of(shown) <= _INPUT_SHOWN else None
     around.record(
         Event(
-            "task.started", around.now(), "w", around.run, frame.at or None, visit.label, visit.visit, frame.attempt, data
+            "task.started",
+            around.now(),
+            "w",
+            around.run,
+            frame.at or None,
+            visit.label,
+            visit.visit,
+            frame.attempt,
+            data,
         )
     )
 
@@ -252,7 +279,7 @@ def idempotency_key(frame: Frame, visit: _Visit) -> str:
 
 
 def _after(frame: Frame, visit: _Visit, output: dict[str, Any]) -> dict[str, Any]:
-    """On ok: the task's `output` replaces the data, then its `set` is applied; an error in either is the output's."""
+    """On ok the task's `output` replaces the data, then its `set` applies; an error there is the output's."""
     task = visit.task
     if output["status"] == "ok" and (task.output is not None or task.set):
         frame.output, before = output, frame.output
@@ -268,7 +295,10 @@ def _after(frame: Frame, visit: _Visit, output: dict[str, Any]) -> dict[str, Any
         except (TemplateError, Unjudged) as error:
             frame.output = before
             kind = error.kind if isinstance(error, Unjudged) else "template"
-            return {**failed(problem(kind, f"task {task.label!r}: {error.message}")), "data": output.get("data")}
+            return {
+                **failed(problem(kind, f"task {task.label!r}: {error.message}")),
+                "data": output.get("data"),
+            }
     return _with_ref(frame, output)
 
 
@@ -309,7 +339,12 @@ def _decide(frame: Frame, visit: _Visit, output: dict[str, Any]) -> Generator[Ef
 
 
 def _done(
-    frame: Frame, visit: _Visit, output: dict[str, Any], choice: Choice, pairs: list[list[Any]], retry: float | None
+    frame: Frame,
+    visit: _Visit,
+    output: dict[str, Any],
+    choice: Choice,
+    pairs: list[list[Any]],
+    retry: float | None,
 ) -> None:
     around = frame.around
     data: dict[str, Any] = {"output": recorded(frame, output), "do": choice.do}
@@ -325,7 +360,15 @@ def _done(
         data["logs"] = visit.logs
     around.record(
         Event(
-            "task.done", around.now(), "w", around.run, frame.at or None, visit.label, visit.visit, frame.attempt, data
+            "task.done",
+            around.now(),
+            "w",
+            around.run,
+            frame.at or None,
+            visit.label,
+            visit.visit,
+            frame.attempt,
+            data,
         )
     )
 
@@ -357,7 +400,9 @@ def _retry_wait(frame: Frame, visit: _Visit, choice: Choice, scope: Scope) -> fl
     try:
         attempts = int(given["attempts"])
     except (TypeError, ValueError):
-        raise Unjudged("template", f"retry of task {visit.task.label!r}: attempts is {given['attempts']!r}") from None
+        raise Unjudged(
+            "template", f"retry of task {visit.task.label!r}: attempts is {given['attempts']!r}"
+        ) from None
     if frame.attempt >= attempts:
         return None
     return policy.wait_s(choice.program, given, frame.attempt, frame.around.now(), frame.around.spread)
@@ -380,7 +425,9 @@ def _wait_to_retry(
     frame.waiting = None
 
 
-def _act(frame: Frame, task: TaskProgram, choice: Choice, output: dict[str, Any], scope: Scope | None) -> Ended | None:
+def _act(
+    frame: Frame, task: TaskProgram, choice: Choice, output: dict[str, Any], scope: Scope | None
+) -> Ended | None:
     """Carry out a directive that ends the visit."""
     frame.attempt, frame.answered = 0, 0
     frame.moved = True
@@ -390,9 +437,8 @@ def _act(frame: Frame, task: TaskProgram, choice: Choice, output: dict[str, Any]
     elif choice.do == "skip":
         frame.pc += 1
     elif choice.do == "jump":
-        assert choice.program is not None and choice.program.to is not None
         frame.prev = output.get("data")
-        frame.pc = choice.program.to
+        frame.pc = _target(choice)
         frame.around.jumped = True
     elif choice.do == "break":
         return Ended(True, output, broke=True)
@@ -401,7 +447,15 @@ def _act(frame: Frame, task: TaskProgram, choice: Choice, output: dict[str, Any]
     return None
 
 
-def _fail(frame: Frame, task: TaskProgram, choice: Choice, output: dict[str, Any], scope: Scope | None) -> Ended:
+def _target(choice: Choice) -> int:
+    if choice.program is None or choice.program.to is None:
+        raise InvariantViolation("a jump without a target")
+    return choice.program.to
+
+
+def _fail(
+    frame: Frame, task: TaskProgram, choice: Choice, output: dict[str, Any], scope: Scope | None
+) -> Ended:
     error = dict(output.get("error") or problem("failed", f"task {task.label!r} failed by its policy"))
     if choice.program is not None:
         message = policy.options(choice.program, scope or frame.scope(task.label), task.label).get("message")
@@ -422,7 +476,15 @@ def _failed(
 def _parked(frame: Frame, visit: _Visit, data: dict[str, Any]) -> Event:
     around = frame.around
     return Event(
-        "task.parked", around.now(), "w", around.run, frame.at or None, visit.label, visit.visit, frame.attempt, data
+        "task.parked",
+        around.now(),
+        "w",
+        around.run,
+        frame.at or None,
+        visit.label,
+        visit.visit,
+        frame.attempt,
+        data,
     )
 
 
@@ -430,13 +492,16 @@ def _answered(answer: dict[str, Any], waiting: str) -> dict[str, Any]:
     """The output of a wait or child. An approval that was declined is an error."""
     data = answer.get("data")
     if waiting == "wait" and isinstance(data, dict) and data.get("approved") is False:
-        return {**failed(problem("rejected", str(data.get("reason") or "the approval was declined"))), "data": data}
+        return {
+            **failed(problem("rejected", str(data.get("reason") or "the approval was declined"))),
+            "data": data,
+        }
     return answer
 
 
 def _noop(frame: Frame, visit: _Visit) -> Generator[Effect, Any, dict[str, Any]]:
+    yield from ()  # a generator like the others, though it never waits
     return ok(frame.prev)
-    yield  # a generator like the others, though it never waits
 
 
 def _wait(frame: Frame, visit: _Visit) -> Generator[Effect, Any, dict[str, Any]]:
@@ -465,7 +530,9 @@ def _moment(value: Any) -> int:
     try:
         moment = datetime.fromisoformat(str(value))
     except ValueError:
-        raise Unjudged("value", f"until is {value!r}; it must be a date and time such as 2030-01-31T12:00:00Z") from None
+        raise Unjudged(
+            "value", f"until is {value!r}; it must be a date and time such as 2030-01-31T12:00:00Z"
+        ) from None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return int(moment.timestamp() * 1000)
 
@@ -474,7 +541,12 @@ def _playbook(frame: Frame, visit: _Visit) -> Generator[Effect, Any, dict[str, A
     task = visit.task
     call = dict(task.call.render(frame.scope(task.label).bind(task.call.names)))
     call["input"] = dict(visit.input)
-    data = {"for": "child", "call": call, "key": idempotency_key(frame, visit), "wait": call.pop("wait", True)}
+    data = {
+        "for": "child",
+        "call": call,
+        "key": idempotency_key(frame, visit),
+        "wait": call.pop("wait", True),
+    }
     frame.waiting = "child"
     answer: dict[str, Any] = yield Park(_parked(frame, visit, data))
     frame.waiting = None

@@ -1,4 +1,4 @@
-"""Task policy: which rule an output meets, and how long a retry waits. Acting on the directive is pipeline.py's."""
+"""Task policy: which rule an output meets, and how long a retry waits. Acting on it is pipeline.py's."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _NO_SET: list[list[Any]] = []
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The directive chosen, the rule that chose it (index, `else`, or None for the default), and what it saw."""
+    """The directive chosen, the rule that chose it (index, `else`, None: default), and what it saw."""
 
     do: str
     rule: int | str | None = None

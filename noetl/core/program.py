@@ -299,7 +299,9 @@ class _StepCompiler:
         loop = self.step.loop
         while loop is not None and loop.inner is not None:
             loop = loop.inner
-            found = found.union(Mentions.of([compile_value(loop.collection), compile_value(loop.max_in_flight)]))
+            found = found.union(
+                Mentions.of([compile_value(loop.collection), compile_value(loop.max_in_flight)])
+            )
         for name in _called_blocks(self.step.tasks, self.playbook):
             found = found.union(_block_mentions(self.blocks[name]))
         return found

@@ -1,6 +1,6 @@
-"""What a worker's report leads to. Each reported event is accepted under the lease's current epoch, or none is.
+"""What a worker's report leads to: under the lease's current epoch it is accepted, else refused whole.
 
-The report is a message; the events are the server's: a terminal event is completed here before it is recorded.
+The report is a message; the events are the server's: a terminal event is completed here first.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,9 @@ def report(draft: Draft, message: Report) -> Answer:
     for event in message.events:
         handler = HANDLERS.get(event.name)
         if handler is None or event.run != run.id:
-            draft.emit("event.rejected", run.id, event=event.name, why="not for a worker to report", lease=lease.id)
+            draft.emit(
+                "event.rejected", run.id, event=event.name, why="not for a worker to report", lease=lease.id
+            )
         elif not _too_large(draft, event, lease):
             handler(draft, run, lease, event)
             if run.id not in state.runs:
@@ -49,7 +51,9 @@ def _too_large(draft: Draft, event: Event, lease: Lease) -> bool:
     """Refuse an event over the payload limit, with room for the envelope around the payload."""
     if not event.data or len(_encode(event.data)) <= 2 * draft.limit("max_payload_bytes"):
         return False
-    draft.emit("event.rejected", event.run, event=event.name, why="larger than max_payload_bytes", lease=lease.id)
+    draft.emit(
+        "event.rejected", event.run, event=event.name, why="larger than max_payload_bytes", lease=lease.id
+    )
     if event.name in ("step.done", "step.failed", "loop.iteration.done", "loop.iteration.failed"):
         error = problem("limit", f"the event {event.name} was larger than limits.max_payload_bytes")
         name = "step.failed" if event.name.startswith("step.") else "loop.iteration.failed"
@@ -77,7 +81,9 @@ def _iteration_ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None
     if step.loop is None or outer_index(event.at) is None:
         return
     if not step.loop.parallel:
-        writes = [pair for pair in (event.data or {}).get("writes", ()) if tuple(pair[0]) not in step.loop.reduce]
+        writes = [
+            pair for pair in (event.data or {}).get("writes", ()) if tuple(pair[0]) not in step.loop.reduce
+        ]
         publish(draft, run, [pair for pair in writes if pair[0][0] == "ctx"], at=event.at)
     if event.name == "loop.iteration.failed" and not step.best_effort and step.loop.distributed:
         recall(draft, run.id, "another iteration failed")

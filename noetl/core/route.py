@@ -53,7 +53,9 @@ def _event_data(output: dict[str, Any]) -> dict[str, Any]:
     return {"output": output, "error": output.get("error"), "loop": output.get("loop")}
 
 
-def _guards(draft: Draft, run: Run, step: StepProgram, scope: Scope) -> tuple[list[dict[str, Any]], list[int]]:
+def _guards(
+    draft: Draft, run: Run, step: StepProgram, scope: Scope
+) -> tuple[list[dict[str, Any]], list[int]]:
     """Every arc's guard, in order; in exclusive mode those behind the first that holds are not asked."""
     records: list[dict[str, Any]] = []
     chosen: list[int] = []
@@ -84,7 +86,10 @@ def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Sco
     scope.fixed["ctx"] = apply(scope.fixed["ctx"], patch)
     own_input, token_args, _, *rest = scope.chain
     scope.chain = (own_input, token_args, scope.fixed["ctx"], *rest)
-    return {"set": [[path, draft.store(value)] for path, value in patch], "args": draft.store(args) if args else None}
+    return {
+        "set": [[path, draft.store(value)] for path, value in patch],
+        "args": draft.store(args) if args else None,
+    }
 
 
 def _failure_facts(run: Run, step: StepProgram, chosen: list[int], output: dict[str, Any]) -> dict[str, Any]:

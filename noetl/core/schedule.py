@@ -127,7 +127,9 @@ def _bounds(draft: Draft, arrived: Arrival) -> dict[str, Any]:
         try:
             bounds[name] = int(float(seconds) * 1000)
         except (TypeError, ValueError):
-            raise Unjudged("template", f"spec of step {step.name!r}: {seconds!r} is not a number of seconds") from None
+            raise Unjudged(
+                "template", f"spec of step {step.name!r}: {seconds!r} is not a number of seconds"
+            ) from None
     if "deadline" in bounds:
         bounds["deadline"] += draft.state.started_at or draft.now
     return bounds
@@ -141,7 +143,9 @@ def _items(draft: Draft, arrived: Arrival) -> list[Any]:
     if is_reference(value):
         key = value["locator"].get("key")
         if key not in draft.hydrated:
-            raise Unjudged("reference", f"loop of step {arrived.step.name!r}: its reference is missing or expired")
+            raise Unjudged(
+                "reference", f"loop of step {arrived.step.name!r}: its reference is missing or expired"
+            )
         value = draft.hydrated[key]
     return as_items(value, arrived.step.name)
 

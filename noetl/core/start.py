@@ -21,13 +21,19 @@ def start(draft: Draft, message: Start) -> Answer:
         "until": message.until,
         "by": message.by,
     }
-    draft.emit("playbook.execution.requested", **{key: value for key, value in asked.items() if value is not None})
+    draft.emit(
+        "playbook.execution.requested", **{key: value for key, value in asked.items() if value is not None}
+    )
     if message.problem is not None:
         draft.emit("playbook.request.evaluated", status="error", error=message.problem, hash=message.hash)
         draft.emit("playbook.processed", status="failed", error=message.problem)
         tell_parent(draft, "failed", None, message.problem)
         return Answer(False, message.problem["message"], draft.state.seq)
-    judged: dict[str, Any] = {"hash": message.hash, "engine": message.engine, "workload": draft.store(message.workload)}
+    judged: dict[str, Any] = {
+        "hash": message.hash,
+        "engine": message.engine,
+        "workload": draft.store(message.workload),
+    }
     if message.diagnostics:
         judged["diagnostics"] = message.diagnostics
     draft.emit("playbook.request.evaluated", **judged)
@@ -46,4 +52,3 @@ def _begin(draft: Draft, message: Start) -> None:
         for token in kept["tokens"]:
             enqueue(draft, token["step"], **{key: value for key, value in token.items() if key != "step"})
     settle(draft)
-

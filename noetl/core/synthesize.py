@@ -1,4 +1,4 @@
-"""Dynamic nodes: a step's output becomes a piece of workflow that runs before the step's own arcs are evaluated.
+"""Dynamic nodes: a step's output becomes a piece of workflow that runs before the step's own arcs.
 
 Only the server synthesises. A fragment is checked with the same rules as any playbook, its steps are named
 `<origin>.<n>.<step>`, and the log keeps it as it was normalised, so that replay never renders it again.
@@ -12,16 +12,17 @@ from noetl.core.fragment import extended, fragment_problems
 from noetl.core.judge import Unjudged
 from noetl.core.output import problem
 from noetl.core.program import Program
-from noetl.core.state import Fragment, Run
+from noetl.core.state import Fragment, Run, Token
 
 Steps = list[dict[str, Any]]
 
 
 def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | None:
-    """The fragment a finished step asks for, renamed; an error when it is not valid; None when it is empty."""
+    """The fragment a finished step asks for; an error when it is not valid; None when it is empty."""
     step = draft.step(run.step)
     wanted = step.synthesize
-    assert wanted is not None and step.synthesize_from is not None
+    assert wanted is not None
+    assert step.synthesize_from is not None
     event = {"name": outcome.name, "step": run.step, "data": {"output": outcome.output}}
     try:
         scope = view.departure(draft, run, event, outcome.output)
@@ -33,18 +34,28 @@ def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | 
     problems = fragment_problems(draft.program, steps, wanted.max_steps, wanted.kinds)
     if problems:
         told = "; ".join(found["message"] for found in problems[:3])
-        return problem("synthesis", f"the fragment of step {run.step!r} is not valid: {told}", diagnostics=problems)
+        return problem(
+            "synthesis", f"the fragment of step {run.step!r} is not valid: {told}", diagnostics=problems
+        )
     return steps  # type: ignore[no-any-return]
 
 
 def extend(draft: Draft, run: Run, steps: Steps) -> None:
     """Add a fragment to the workflow and route into its first step."""
-    origin = {"args": run.args, "input": run.input, "step": run.step_scope, "barred": run.barred, "fragment": run.fragment}
+    origin = {
+        "args": run.args,
+        "input": run.input,
+        "step": run.step_scope,
+        "barred": run.barred,
+        "fragment": run.fragment,
+    }
     draft.emit("workflow.extended", run.id, step=run.step, steps=steps, origin=origin)
     draft.extend(extended(draft.program, run.id, steps))
     first = f"{run.id}.{steps[0]['step']}"
     event = {"name": "workflow.extended", "step": run.step}
-    route.enqueue(draft, first, **{"from": run.step}, from_run=run.id, event=event, args=run.args, fragment=run.id)
+    route.enqueue(
+        draft, first, **{"from": run.step}, from_run=run.id, event=event, args=run.args, fragment=run.id
+    )
 
 
 def conclude(draft: Draft) -> bool:
@@ -60,7 +71,7 @@ def conclude(draft: Draft) -> bool:
 
 def _lives(draft: Draft, fragment: Fragment) -> bool:
     state = draft.state
-    moving = (*state.tokens.values(), *state.runs.values())
+    moving: list[Token | Run] = [*state.tokens.values(), *state.runs.values()]
     return any(_inside(state.fragments, item.fragment, fragment.origin) for item in moving)
 
 
@@ -72,7 +83,10 @@ def _inside(fragments: dict[str, Fragment], name: str | None, origin: str) -> bo
 
 
 def _route_origin(draft: Draft, fragment: Fragment) -> None:
-    kept, last = fragment.run, fragment.last or {"name": "step.done", "output": {"status": "ok", "data": None}}
+    kept, last = (
+        fragment.run,
+        fragment.last or {"name": "step.done", "output": {"status": "ok", "data": None}},
+    )
     run = Run(
         id=fragment.origin,
         step=fragment.step,

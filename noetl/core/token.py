@@ -1,6 +1,6 @@
 """Tokens on the move: arrival, join, admission, the start of a run, and the end of the workflow.
 
-Per token in this order: join, step input, admission, schedule. `settle` is called at the end of every decision.
+Per token in this order: join, step input, admission, schedule. `settle` ends every decision.
 """
 
 from typing import Any
@@ -67,7 +67,12 @@ def _give_up(draft: Draft, step: str) -> None:
         draft.emit("token.discarded", token=token.id, step=step, reason="join impossible")
     if not ran:
         sources = ", ".join(draft.step(step).sources)
-        abort(draft, problem("join", f"step {step!r} waits for a token from each of {sources}; one can no longer come"))
+        abort(
+            draft,
+            problem(
+                "join", f"step {step!r} waits for a token from each of {sources}; one can no longer come"
+            ),
+        )
 
 
 def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""How workers and the outside speak to the control plane, and how it speaks to workers. Protocols and plain data."""
+"""How workers speak to the control plane, and how it speaks to workers. Protocols only."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

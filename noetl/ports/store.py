@@ -12,7 +12,7 @@ import msgspec
 
 
 class Row(msgspec.Struct):
-    """One decided message as it rests: events first..last, the message that caused them, and the hash chain."""
+    """One decided message as it rests: events first..last, their cause, and the hash chain."""
 
     first: int
     last: int
@@ -82,7 +82,7 @@ class Store(Protocol):
     """The event log and its projections."""
 
     async def commit(self, append: Append) -> None:
-        """Append durably, or raise Conflict when the log has moved on, BackendError when it cannot be known."""
+        """Append durably; raises Conflict when the log has moved on, BackendError when it cannot be known."""
         ...
 
     async def log(self, execution_id: str) -> StoredLog:
@@ -147,7 +147,7 @@ class Store(Protocol):
     async def playbook(
         self, *, digest: str | None = None, path: str | None = None, version: int | None = None
     ) -> PlaybookText:
-        """A playbook by its content, or by path and version (the newest when none is given); raises NotFound."""
+        """A playbook by its content, or by path and version (else the newest); raises NotFound."""
         ...
 
     async def playbooks(self) -> Sequence[PlaybookText]:

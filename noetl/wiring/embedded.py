@@ -109,7 +109,9 @@ def build(settings: Settings) -> Embedded:
         store, lambda: Sealer(key_of(settings.key, settings.home / "key")), environment, settings.project
     )
     secrets = _Secrets()
-    pool = Pool(_toolbox(settings, results, secrets), engine, results, _programs(catalog), settings.concurrency)
+    pool = Pool(
+        _toolbox(settings, results, secrets), engine, results, _programs(catalog), settings.concurrency
+    )
     engine.workers = pool
     embedded = Embedded(settings, store, results, payloads, catalog, engine, pool, keychain)
     secrets.embedded = embedded

@@ -1,4 +1,4 @@
-"""Payloads as values: what tools, worker and control plane see of the result store. Size and checksum verified."""
+"""Payloads as values, verified: what tools, worker and control plane see of the result store."""
 
 import base64
 import hashlib
@@ -61,4 +61,3 @@ class StoredPayloads:
             ref = part.get("ref")
             items.append(await self.get(ref) if is_reference(ref) else part.get("value"))
         return items
-

@@ -40,7 +40,9 @@ class Iterating:
 
     def _waits(self, index: int, waiting: set[str]) -> bool:
         """An iteration that is parked elsewhere and has no answer yet is not taken up here."""
-        if self.runner.keeps_lease or not any(at.startswith(f"{self.level.address}[{index}]") for at in waiting):
+        if self.runner.keeps_lease or not any(
+            at.startswith(f"{self.level.address}[{index}]") for at in waiting
+        ):
             return False
         self.runner.parked += 1
         return True

@@ -13,7 +13,7 @@ from typing import Any
 from noetl.core.frame import Surroundings
 from noetl.core.message import WorkOrder
 from noetl.core.program import Program
-from noetl.errors import BackendError
+from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.control import Reports
 from noetl.worker.reporter import PayloadWriter, Refused, Reporter
 from noetl.worker.runner import Runner
@@ -39,7 +39,10 @@ class Pool:
         payloads: PayloadWriter,
         programs: Callable[[WorkOrder], Program],
         concurrency: int,
+        now: Callable[[], int] = now_ms,
+        spread: Callable[[], float] = random.random,
     ) -> None:
+        self._now, self._spread = now, spread
         self.toolbox, self.reports, self.payloads, self.programs = toolbox, reports, payloads, programs
         self.slots = Slots(concurrency, self._pump)
         self._queue: deque[WorkOrder] = deque()
@@ -71,8 +74,8 @@ class Pool:
             args=order.args,
             steps=order.results,
             limits=program.steps[order.step].limits,
-            now=now_ms,
-            spread=random.random,
+            now=self._now,
+            spread=self._spread,
         )
         reporter = Reporter(order, around, self.reports, self.payloads, self.toolbox.worker_id)
         return Runner(order, program, self.toolbox, reporter, self.slots)
@@ -86,13 +89,19 @@ class Pool:
             pass  # the work is not ours any more; what was not accepted is done again by whoever has it now
         except BackendError as error:
             self.lost = error
+        except InvariantViolation:
+            raise
+        except Exception as error:  # a bug of ours: the step fails, the worker goes on
+            await runner.give_up(error)
         finally:
             self._running.pop((order.execution_id, order.lease), None)
             self.slots.give()
 
     def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
         """Stop a lease at once, or let its pipelines stop at their next task boundary."""
-        self._queue = deque(one for one in self._queue if (one.execution_id, one.lease) != (execution_id, lease))
+        self._queue = deque(
+            one for one in self._queue if (one.execution_id, one.lease) != (execution_id, lease)
+        )
         found = self._running.get((execution_id, lease))
         if found is None:
             return

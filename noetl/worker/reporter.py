@@ -33,7 +33,12 @@ class Reporter:
     """Sends what happens under one lease."""
 
     def __init__(
-        self, order: WorkOrder, around: Surroundings, reports: Reports, payloads: PayloadWriter, worker_id: str
+        self,
+        order: WorkOrder,
+        around: Surroundings,
+        reports: Reports,
+        payloads: PayloadWriter,
+        worker_id: str,
     ) -> None:
         self.order, self.around, self.worker_id = order, around, worker_id
         self._reports, self._payloads = reports, payloads

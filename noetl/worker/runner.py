@@ -5,6 +5,7 @@ decided here.
 """
 
 import asyncio
+import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings
 from noetl.core.iteration import Level, Outcome
 from noetl.core.message import WorkOrder
+from noetl.core.output import failed, problem
 from noetl.core.pipeline import (
     CallBlock,
     Drive,
@@ -85,6 +87,13 @@ class Runner:
             await self.reporter.hand_back([frame])
         else:
             await self.reporter.close(self._terminal(frame, ended))
+
+    async def give_up(self, error: Exception) -> None:
+        """Something of ours went wrong: the step fails and says so."""
+        where = "".join(traceback.format_exception(error, limit=-3))
+        wrong = problem("internal", f"{type(error).__name__}: {error}", traceback=where)
+        data = {"error": wrong, "output": failed(wrong)}
+        await self.reporter.close(Event("step.failed", self.around.now(), "w", self.order.run, data=data))
 
     def _frame(self, at: str) -> Frame:
         order = self.order
@@ -230,7 +239,7 @@ class Runner:
     def _block_end(
         self, block: BlockProgram, frame: Frame, ended: Ended
     ) -> tuple[dict[str, Any], list[list[Any]]]:
-        """The block's own `set` and `output`; its step scope ends here, its ctx writes go on to the caller."""
+        """The block's own `set` and `output`; its step scope ends here, its ctx writes go to the caller."""
         if ended.well:
             ended = block_boundary(block, frame, ended)
         return ended.output, [pair for pair in frame.writes if pair[0][0] == "ctx"]
@@ -239,7 +248,8 @@ class Runner:
 
     async def _run_outer(self) -> None:
         order, loop = self.order, self.order.loop
-        assert loop is not None and self.step.loop is not None
+        assert loop is not None
+        assert self.step.loop is not None
         if self.keeps_lease and not order.started:
             self.around.record(
                 Event("loop.started", self.around.now(), "w", order.run, data={"total": loop.total})
@@ -254,7 +264,7 @@ class Runner:
         await self._end_outer(outcomes)
 
     async def _end_outer(self, outcomes: dict[int, Outcome]) -> None:
-        if self.parked or self.around.stopping and len(outcomes) < len(self.order.loop.items):  # type: ignore[union-attr]
+        if self.parked or (self.around.stopping and len(outcomes) < len(self.order.loop.items)):  # type: ignore[union-attr]
             await self.reporter.hand_back(self.reporter.frames())
             return
         if not self.keeps_lease:

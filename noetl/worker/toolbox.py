@@ -58,7 +58,9 @@ class Toolbox:
             output[LOGS] = _bounded_logs(logs)
         return output
 
-    async def _bounded(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> dict[str, Any]:
+    async def _bounded(
+        self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]
+    ) -> dict[str, Any]:
         """The call within the task's own timeout."""
         seconds = effect.spec.get("timeout")
         if not isinstance(seconds, int | float) or isinstance(seconds, bool):
@@ -67,9 +69,13 @@ class Toolbox:
             async with asyncio.timeout(seconds):
                 return await self._guarded(effect, frame, order, logs)
         except TimeoutError:
-            return failed(problem("timeout", f"task {effect.label!r} took longer than {seconds} s", retryable=True))
+            return failed(
+                problem("timeout", f"task {effect.label!r} took longer than {seconds} s", retryable=True)
+            )
 
-    async def _guarded(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> dict[str, Any]:
+    async def _guarded(
+        self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]
+    ) -> dict[str, Any]:
         try:
             tool = self.tool(effect.task.kind)
             call = await self._call(effect, frame, order, logs)

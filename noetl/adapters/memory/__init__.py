@@ -1,1 +1,1 @@
-"""Everything in the process's own memory: for simulations and tests, with the manners of the durable adapters."""
+"""Everything in memory: for simulations and tests, with the manners of the durable adapters."""

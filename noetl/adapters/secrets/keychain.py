@@ -68,7 +68,7 @@ class Keychain:
 
     async def _file(self, path: str, what: str) -> str:
         try:
-            text = await asyncio.to_thread((self._folder / Path(path).expanduser()).read_text)
+            text = await asyncio.to_thread(lambda: (self._folder / Path(path).expanduser()).read_text())
         except (OSError, UnicodeDecodeError) as error:
             raise NotFound(f"{what}: the file {path} cannot be read: {error}") from None
         return text.rstrip("\n")
@@ -98,14 +98,14 @@ async def _managed(keychain: Keychain, entry: Secret) -> Material:
     provider = entry.source.get("provider", "env")
     if provider not in ("env", "file"):
         raise NotFound(f"{_what(entry)}: provider {provider!r} is not installed here")
-    source = {key: entry.source[key] for key in ("env", "path") if key in entry.source}
+    source: Material = {key: entry.source[key] for key in ("env", "path") if key in entry.source}
     return {"value": await keychain.text(source or {"env": entry.name.upper()}, _what(entry))}
 
 
 async def _structured(keychain: Keychain, entry: Secret) -> Material:
     """Fields one by one; a source beside the kind fills the entry's main field."""
     source = dict(entry.source)
-    whole = {key: source.pop(key) for key in ("env", "path") if key in source}
+    whole: Material = {key: source.pop(key) for key in ("env", "path") if key in source}
     material: Material = {"kind": entry.kind}
     if "credential" in source:
         material |= await keychain.credential(str(source.pop("credential")))

@@ -1,4 +1,4 @@
-"""Credentials at rest: AES-256-GCM with the name as associated data, under a key file only its owner can read."""
+"""Credentials at rest: AES-256-GCM, the name as associated data, the key in a file only its owner reads."""
 
 import os
 from pathlib import Path

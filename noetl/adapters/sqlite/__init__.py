@@ -1,1 +1,1 @@
-"""SQLite: the embedded event log. One writer thread with group commit; safe with two processes on one file."""
+"""SQLite, the embedded event log: one writer thread with group commit, safe with two processes."""

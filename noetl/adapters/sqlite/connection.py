@@ -38,7 +38,9 @@ def schema_version(connection: apsw.Connection) -> int:
 def migrations() -> list[tuple[int, str]]:
     """The numbered schema files, in order."""
     folder = resources.files("noetl.adapters.sqlite")
-    found = [file for file in folder.iterdir() if file.name.startswith("schema_") and file.name.endswith(".sql")]
+    found = [
+        file for file in folder.iterdir() if file.name.startswith("schema_") and file.name.endswith(".sql")
+    ]
     return sorted((int(file.name[7:10]), file.read_text()) for file in found)
 
 

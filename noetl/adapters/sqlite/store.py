@@ -13,8 +13,8 @@ from noetl.errors import BackendError, Conflict, NotFound
 from noetl.ports.store import Append, Listed, PlaybookText, Row, StoredLog, Summary
 
 SUMMARY = (
-    "execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at, parent, retry_of, "
-    "idempotency_key, request, result"
+    "execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at, parent, "
+    "retry_of, idempotency_key, request, result"
 )
 SUMMARY_FIELDS = tuple(name.strip() for name in SUMMARY.split(","))
 ROW = "first, last, ts, cause, body, hash, batch"
@@ -71,7 +71,9 @@ class SqliteStore:
     def _number(self, connection: apsw.Connection, execution_id: str) -> int:
         number = self._ids.get(execution_id)
         if number is None:
-            found = list(connection.execute("SELECT id FROM executions WHERE execution_id = ?", (execution_id,)))
+            found = list(
+                connection.execute("SELECT id FROM executions WHERE execution_id = ?", (execution_id,))
+            )
             if not found:
                 raise NotFound(f"there is no execution {execution_id}")
             number = self._ids[execution_id] = found[0][0]
@@ -116,10 +118,16 @@ class SqliteStore:
         return Summary(*found[0])
 
     async def executions(
-        self, *, status: str | None = None, path: str | None = None, cursor: str | None = None, limit: int = 50
+        self,
+        *,
+        status: str | None = None,
+        path: str | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
     ) -> Listed:
         """Executions, the newest first."""
-        where, values = ["1"], []
+        where: list[str] = ["1"]
+        values: list[str | int] = []
         for column, value in (("status", status), ("path", path)):
             if value is not None:
                 where.append(f"{column} = ?")
@@ -175,13 +183,10 @@ class SqliteStore:
 
     async def take(self, owner: str) -> Sequence[tuple[str, bytes]]:
         """The messages left for the executions of an owner."""
-        waiting = "SELECT 1 FROM mailbox WHERE execution_id IN (SELECT execution_id FROM executions WHERE owner = ?)"
-        if not await self._read(f"{waiting} LIMIT 1", (owner,)):
+        own = "execution_id IN (SELECT execution_id FROM executions WHERE owner = ?)"
+        if not await self._read(f"SELECT 1 FROM mailbox WHERE {own} LIMIT 1", (owner,)):
             return []
-        sql = (
-            "DELETE FROM mailbox WHERE execution_id IN (SELECT execution_id FROM executions WHERE owner = ?) "
-            "RETURNING id, execution_id, message"
-        )
+        sql = f"DELETE FROM mailbox WHERE {own} RETURNING id, execution_id, message"
         found = await self._writer.run(lambda connection: list(connection.execute(sql, (owner,))))
         return [(row[1], row[2]) for row in sorted(found)]
 
@@ -228,7 +233,9 @@ class SqliteStore:
 
     async def secrets(self) -> Sequence[tuple[str, int]]:
         """Names of credentials and when each was last set."""
-        return [(row[0], row[1]) for row in await self._read("SELECT name, set_at FROM credentials ORDER BY name")]
+        return [
+            (row[0], row[1]) for row in await self._read("SELECT name, set_at FROM credentials ORDER BY name")
+        ]
 
     async def delete_secret(self, name: str) -> None:
         """Forget a credential."""
