@@ -28,6 +28,11 @@ def loaded(text: str | bytes) -> Loaded:
     return load(complete(text) if isinstance(text, str) else text, kinds=kinds())
 
 
+def messages(text: str, *codes: str) -> list[str]:
+    """The messages of the findings of some codes, in order; of all findings when no code is named."""
+    return [finding.message for finding in loaded(text).diagnostics if finding.code in codes or not codes]
+
+
 @dataclass(frozen=True)
 class Case:
     """One document of a fixture file: its text, and where the finding must stand; nowhere in a clean one."""

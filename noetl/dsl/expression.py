@@ -120,7 +120,7 @@ def comparisons(text: str) -> tuple[tuple[Path, Value], ...]:
 
 @lru_cache(CACHE_SIZE)
 def pieces(text: str) -> tuple[tuple[str | None, str], ...]:
-    """The expressions put into a text: the filter that comes last, if any, and the root name read first."""
+    """The expressions put into a text: the filter that comes last, if any, and a name that is read."""
     tree = _tree(text)
     if tree is None:
         return ()
@@ -129,20 +129,14 @@ def pieces(text: str) -> tuple[tuple[str | None, str], ...]:
         for part in output.nodes:
             if not isinstance(part, nodes.TemplateData):
                 last = part.name if isinstance(part, nodes.Filter) else None
-                first = next((name.name for name in _names(part)), "")
-                found.append((last, first))
+                read = sorted(reading(_template(part)).paths)
+                found.append((last, ".".join(read[0]) if read else ""))
     return tuple(found)
 
 
 def is_whole(text: str) -> bool:
     """Whether a text is one expression and nothing else, so that nothing is put into it."""
     return _only_expression(text) is not None
-
-
-def _names(node: nodes.Node) -> Iterator[nodes.Name]:
-    if isinstance(node, nodes.Name):
-        yield node
-    yield from node.find_all(nodes.Name)
 
 
 def _tree(text: str) -> nodes.Template | None:

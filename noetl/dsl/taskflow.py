@@ -12,8 +12,6 @@ from noetl.dsl.digraph import Digraph
 from noetl.dsl.expression import verdict
 from noetl.dsl.model import Rule, Task
 
-GENERATED = ("test", "next", "wait", "end")
-
 
 @dataclass(frozen=True)
 class TaskFlow:
@@ -39,12 +37,6 @@ class TaskFlow:
     def precedes(self, earlier: int, later: int) -> bool:
         """Whether one task can have run when another starts."""
         return bool(self.digraph.closure[earlier] >> later & 1)
-
-
-def is_generated(task: Task) -> bool:
-    """Whether sugar made the task, as opposed to an author's task inside it."""
-    last = task.label.rpartition(".")[2]
-    return "." in task.label and (last in GENERATED or last.startswith("then_"))
 
 
 def live_rules(rules: tuple[Rule, ...]) -> Iterator[Rule]:

@@ -36,13 +36,13 @@ def undefined_name(book: Book) -> Iterator[Diagnostic]:
     for site, read, meanings in _bare(book):
         if not meanings and not read.soft:
             name = read.path[0]
-            message = f"'{name}' is read in {site.place.says}, but nothing there defines it"
+            message = f"'{name}' is read in {site.says}, but nothing there defines it"
             yield UNDEFINED_NAME.at(site.mark, message, _advice(book, site, name))
 
 
 def _advice(book: Book, site: Site, name: str) -> str | None:
     step = site.step
-    if step is not None and name in book.names.tasks(step):
+    if step is not None and name in book.names.labels(step):
         return f"a task's result is read after its step as {step.name}.results.{name}.data"
     if name in book.step_names:
         return "pass the value of a step as input"
@@ -58,7 +58,7 @@ def prefer_full_name(book: Book) -> Iterator[Diagnostic]:
         name, full = read.path[0], meanings[0]
         hidden = next((meaning for meaning in meanings if meaning in (TASK, STEP)), None)
         if hidden:
-            message = f"'{read.dotted}' in {site.place.says} means {full}, not {hidden} of that name"
+            message = f"'{read.dotted}' in {site.says} means {full}, not {hidden} of that name"
             yield SHADOWED_NAME.at(site.mark, message, f"write {full}, or give {hidden} another name")
         else:
             yield PREFER_FULL_NAME.at(site.mark, f"'{name}' is {full} here", f"write {full}")
@@ -71,10 +71,10 @@ def read_too_early(book: Book) -> Iterator[Diagnostic]:
         if read.soft:
             continue
         if meanings[:1] == [TASK] and not _task_finished(book, site, read.path[0]):
-            message = f"'{read.dotted}' is read in {site.place.says}, but that task cannot have run yet"
+            message = f"'{read.dotted}' is read in {site.says}, but that task cannot have run yet"
             yield READ_TOO_EARLY.at(site.mark, message, "read it in a task after it")
         elif meanings[:1] == [STEP] and not is_split and not _step_finished(book, site, read.path[0]):
-            message = f"'{read.dotted}' is read in {site.place.says}, but no path leads here from that step"
+            message = f"'{read.dotted}' is read in {site.says}, but no path leads here from that step"
             yield READ_TOO_EARLY.at(site.mark, message, "read it in a step after it")
 
 
@@ -82,7 +82,7 @@ def _task_finished(book: Book, site: Site, name: str) -> bool:
     if site.task is None or site.owner is None:
         return True
     flow = book.flow(site.owner)
-    positions = book.names.tasks(site.owner)[name]
+    positions = book.names.tasks(site, name)
     own = site.place in at.AFTER_TASK and site.task in positions
     return own or any(flow.precedes(position, site.task) for position in positions)
 

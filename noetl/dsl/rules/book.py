@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from noetl.dsl.kind import Kinds
+from noetl.dsl.label import name_of
 from noetl.dsl.model import Playbook, Task
 from noetl.dsl.petri import Net
 from noetl.dsl.rules.meaning import Meanings
@@ -90,4 +91,4 @@ class Book:
 
 def called_block(task: Task) -> str:
     """The block a `workbook` task calls: the one it names, else the one named like the task."""
-    return str(task.call.get("block") or task.label.rpartition(".")[2])
+    return str(task.call.get("block") or name_of(task.label))

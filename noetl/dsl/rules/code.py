@@ -65,9 +65,7 @@ def sql_interpolation(book: Book) -> Iterator[Diagnostic]:
             continue
         unsafe = next((name for last, name in pieces(text) if last != SAFE_FILTER), None)
         if unsafe is not None:
-            message = (
-                f"the SQL of task '{label}' has '{unsafe}' put into its text, where a value can become code"
-            )
+            message = f"the SQL of task '{label}' has '{unsafe}' put into its text, where it can become code"
             hint = "bind it: write a placeholder and params, or put it through | sql_literal"
             yield SQL_INTERPOLATION.at(mark, message, hint)
 

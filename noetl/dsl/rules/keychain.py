@@ -23,7 +23,7 @@ def keychain_use(book: Book) -> Iterator[Diagnostic]:
             if read.path[0] != "keychain":
                 continue
             if not site.place.reads("keychain"):
-                message = f"'{read.dotted}' cannot be read in {site.place.says}: the value would be recorded"
+                message = f"'{read.dotted}' cannot be read in {site.says}: the value would be recorded"
                 hint = "read it in the input or auth of the task that needs it"
                 yield KEYCHAIN_NOT_HERE.at(site.mark, message, hint)
             elif len(read.path) > 1 and read.path[1] not in declared:

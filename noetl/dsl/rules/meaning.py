@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from noetl.dsl.label import inner, merged, name_of, scopes
 from noetl.dsl.model import Block, Step
 from noetl.dsl.rules import place as at
 from noetl.dsl.rules.site import Owner, Site, loops_of, set_sites
@@ -24,7 +25,7 @@ class Meanings:
     def __init__(self, book: "Book") -> None:
         self.book = book
         self._written: dict[int, Mapping[str, frozenset[str]]] = {}
-        self._tasks: dict[int, Mapping[str, tuple[int, ...]]] = {}
+        self._labels: dict[int, Mapping[str, int]] = {}
 
     def written(self, owner: Owner | None, scope: str) -> frozenset[str]:
         """The first segments of the `step` or `iter` paths that a step or block writes."""
@@ -55,17 +56,25 @@ class Meanings:
             return ()
         return tuple(loop.iterator for loop in loops_of(site.owner))[: site.depth]
 
-    def tasks(self, owner: Owner | None) -> Mapping[str, tuple[int, ...]]:
-        """Names that tasks are read by, with their positions; a task inside sugar by each part."""
-        if owner is None:
-            return {}
-        if id(owner) not in self._tasks:
-            found: dict[str, list[int]] = {}
-            for position, task in enumerate(owner.tasks):
-                for part in task.label.split("."):
-                    found.setdefault(part, []).append(position)
-            self._tasks[id(owner)] = {name: tuple(positions) for name, positions in found.items()}
-        return self._tasks[id(owner)]
+    def labels(self, owner: Owner) -> Mapping[str, int]:
+        """The labels of a pipeline with their positions, and the items of sugar with those of their ends."""
+        if id(owner) not in self._labels:
+            found = {task.label: position for position, task in reversed(list(enumerate(owner.tasks)))}
+            for task in owner.tasks:
+                item = merged(task.label)
+                if item is not None:
+                    found.setdefault(item, found[task.label])
+            self._labels[id(owner)] = found
+        return self._labels[id(owner)]
+
+    def tasks(self, site: Site, name: str) -> tuple[int, ...]:
+        """The positions of the tasks that a bare name can mean at a place."""
+        if site.owner is None:
+            return ()
+        labels = self.labels(site.owner)
+        reader = site.owner.tasks[site.task].label if site.task is not None else ""
+        candidates = [*(inner(scope, name) for scope in scopes(reader)), name]
+        return tuple(labels[label] for label in candidates if label in labels)
 
     def meanings(self, site: Site, name: str) -> Iterator[str]:
         """Every full name that a bare name can mean at a place, the one that wins first."""
@@ -84,7 +93,7 @@ class Meanings:
                 yield f"{scope}.{name}"
         if name in self.book.playbook.workload:
             yield f"workload.{name}"
-        if place.tasks and name in self.tasks(owner):
+        if place.tasks and self.tasks(site, name):
             yield TASK
         if place.steps and isinstance(owner, Step) and name in self.book.step_names:
             yield STEP
@@ -95,6 +104,6 @@ class Meanings:
         book = self.book
         found = {*at.SCOPES, *book.step_names, *book.ctx_written, *book.playbook.workload}
         for owner in book.owners:
-            found |= {*self.tasks(owner), *owner.input, *self.written(owner, "step")}
+            found |= {*map(name_of, self.labels(owner)), *owner.input, *self.written(owner, "step")}
             found |= {loop.iterator for loop in loops_of(owner)}
         return frozenset(name for name in found if not name.startswith("_"))

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.label import is_generated
 from noetl.dsl.model import Rule, Task
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules.book import Book
 from noetl.dsl.rules.site import Owner, then_of
-from noetl.dsl.taskflow import TaskFlow, is_generated
+from noetl.dsl.taskflow import TaskFlow
 from noetl.dsl.tree import Mark
 
 DUPLICATE_LABEL = Code("duplicate-label", "error", "Two tasks of one pipeline have one name")
@@ -58,7 +59,7 @@ def unreachable_task(book: Book) -> Iterator[Diagnostic]:
         reached = flow.digraph.reachable([0])
         for position, task in enumerate(owner.tasks):
             is_first = position - 1 in reached or not flow.digraph.into[position]
-            if position not in reached and is_first and not is_generated(task):
+            if position not in reached and is_first and not is_generated(task.label):
                 before = owner.tasks[position - 1].label
                 why = f"'{before}' never goes on to it and nothing jumps to it"
                 message = f"task '{task.label}' can never run: {why}"

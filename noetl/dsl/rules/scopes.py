@@ -34,12 +34,8 @@ def scope_not_here(book: Book) -> Iterator[Diagnostic]:
         for read in reads(site.text):
             scope = read.path[0]
             if scope in WHERE_READABLE and not _is_here(site, scope):
-                message = f"'{read.dotted}' is read in {_said(site)}, where there is no {scope}"
+                message = f"'{read.dotted}' is read in {site.says}, where there is no {scope}"
                 yield SCOPE_NOT_HERE.at(site.mark, message, WHERE_READABLE[scope])
-
-
-def _said(site: Site) -> str:
-    return f"{site.place.says} of a block" if isinstance(site.owner, Block) else site.place.says
 
 
 def _is_here(site: Site, scope: str) -> bool:
@@ -61,7 +57,7 @@ def output_before_any(book: Book) -> Iterator[Diagnostic]:
         for read in reads(site.text):
             if read.path[0] == "output" and not read.soft:
                 label = site.owner.tasks[0].label
-                where = f"{site.place.says} of the first task '{label}'"
+                where = f"{site.says} of the first task '{label}'"
                 message = f"'{read.dotted}' is read in {where}, when nothing has completed"
                 yield SCOPE_NOT_HERE.at(site.mark, message, "read an earlier step by its name, or ctx")
 
@@ -103,7 +99,7 @@ def _undefined(site: Site, read: Read, why: str, known: Iterable[str]) -> Diagno
     scope = read.path[0]
     close = nearest(read.path[1], known)
     hint = f"did you mean '{scope}.{close}'?" if close else None
-    return UNDEFINED_NAME.at(site.mark, f"'{scope}.{read.path[1]}' is read in {_said(site)}, but {why}", hint)
+    return UNDEFINED_NAME.at(site.mark, f"'{scope}.{read.path[1]}' is read in {site.says}, but {why}", hint)
 
 
 def _iteration(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
@@ -115,7 +111,7 @@ def _iteration(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
     if isinstance(site.owner, Block) and outward >= len(iterators):
         return
     if iterators and outward >= len(iterators):
-        message = f"'{read.dotted}' is read in {_said(site)}, but only {len(iterators)} loops are around it"
+        message = f"'{read.dotted}' is read in {site.says}, but only {len(iterators)} loops are around it"
         yield UNDEFINED_NAME.at(site.mark, message, f"the loops are over {', '.join(iterators)}")
         return
     key = read.path[1 + outward] if len(read.path) > 1 + outward else None
@@ -134,7 +130,7 @@ def _unknown_item(
         hint = f"write: {'.'.join(['iter', *['parent'] * outward, key])}"
     elif close := nearest(key, {*known, *BOUND}):
         hint = f"did you mean 'iter.{close}'?"
-    message = f"'{read.dotted}' is read in {_said(site)}, but the iteration has no '{key}'"
+    message = f"'{read.dotted}' is read in {site.says}, but the iteration has no '{key}'"
     return UNDEFINED_NAME.at(site.mark, message, hint)
 
 

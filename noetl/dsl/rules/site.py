@@ -15,6 +15,7 @@ from noetl.dsl.tree import Map, Mark, Seq, Value
 
 CALLS = ("playbook", "workbook")
 Owner = Step | Block
+STEP_PREFIX = "a step's"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,14 @@ class Site:
     owner: Owner | None = None
     task: int | None = None  # the position of the task in its owner's pipeline
     depth: int = 0  # how many loops stand around it
+
+    @property
+    def says(self) -> str:
+        """How a message calls the place."""
+        if not isinstance(self.owner, Block):
+            return self.place.says
+        own = self.place.says.startswith(STEP_PREFIX)
+        return self.place.says.replace(STEP_PREFIX, "a block's") if own else f"{self.place.says} of a block"
 
     @property
     def step(self) -> Step | None:
@@ -73,6 +82,17 @@ def set_sites(owner: Owner) -> Iterator[tuple[Assign, Mark, Place]]:
             yield assign, set_mark(arc.node, assign), at.ARC
 
 
+def mark_of(node: Map, *keys: str) -> Mark:
+    """Where a value deep in a map stands, or the deepest part of the way to it that is there."""
+    mark, inner = node.mark, node
+    for key in keys:
+        mark = inner.at(key)
+        if not isinstance(inner.get(key), Map):
+            break
+        inner = inner[key]
+    return mark
+
+
 def loops_of(owner: Owner) -> Iterator[Loop]:
     """The loop of a step or block and the loops nested in it, the outer one first."""
     loop = owner.loop
@@ -84,15 +104,15 @@ def loops_of(owner: Owner) -> Iterator[Loop]:
 def _step(step: Step, kinds: Kinds) -> Iterator[Site]:
     node = step.node
     yield from _sites(step.input, node.at("input"), at.STEP_INPUT, step)
-    spec = node.at("spec")
     yield from _spec(step.spec, node, at.STEP_SPEC, step)
-    for value in (step.timeout_s, step.deadline_s):
-        yield from _sites(value, spec, at.STEP_SPEC, step)
+    for key, value in (("timeout_s", step.timeout_s), ("deadline_s", step.deadline_s)):
+        yield from _sites(value, mark_of(node, "spec", "policy", "lifecycle", key), at.STEP_SPEC, step)
     for rule in step.admit:
         yield from _sites(rule.when, rule.node.at("when"), at.ADMIT, step)
     yield from _pipeline(step, kinds)
     if step.synthesize is not None:
-        yield from _sites(step.synthesize.source, spec, at.SYNTHESIZE, step)
+        mark = mark_of(node, "spec", "synthesize", "from")
+        yield from _sites(step.synthesize.source, mark, at.SYNTHESIZE, step)
     for arc in step.next.arcs:
         yield from _arc(arc, step)
 
@@ -101,8 +121,8 @@ def _pipeline(owner: Owner, kinds: Kinds) -> Iterator[Site]:
     for depth, loop in enumerate(loops_of(owner)):
         place = at.LOOP_IN if depth == 0 else at.INNER_IN
         yield from _sites(loop.collection, loop.node.at("in"), place, owner, depth=depth)
-        for value in (loop.max_in_flight, loop.chunk):
-            yield from _sites(value, loop.node.at("spec"), place, owner, depth=depth)
+        for key, value in (("max_in_flight", loop.max_in_flight), ("chunk", loop.chunk)):
+            yield from _sites(value, mark_of(loop.node, "spec", key), place, owner, depth=depth)
     loops = len(list(loops_of(owner)))
     for position, task in enumerate(owner.tasks):
         for site in _task(task, kinds):

@@ -113,8 +113,8 @@ def test_comparisons_pair_names_with_constants():
 
 def test_pieces_are_the_expressions_put_into_a_text():
     assert pieces("a {{ ctx.x | sql_literal }} b {{ ctx.y }} {{ 1 }}") == (
-        ("sql_literal", "ctx"),
-        (None, "ctx"),
+        ("sql_literal", "ctx.x"),
+        (None, "ctx.y"),
         (None, ""),
     )
     assert pieces("{{ broken") == ()

@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from noetl.dsl.model import Rule, Task
-from noetl.dsl.taskflow import TaskFlow, is_generated
+from noetl.dsl.taskflow import TaskFlow
 
 MAYBE = "{{ ctx.x }}"
 
@@ -61,10 +61,3 @@ def test_a_task_precedes_another_when_a_way_leads_there():
 def test_a_guard_that_never_holds_leads_nowhere():
     never = Task("a", "noop", rules=(Rule(False, "jump", to="a"), Rule(None, "break")))
     assert TaskFlow.of((never,)).digraph.out[0] == (1,)
-
-
-@pytest.mark.parametrize(
-    "label, expected", [("pages.test", True), ("pick.then_0", True), ("count.inc", False), ("test", False)]
-)
-def test_generated_tasks_are_told_from_authors_tasks(label, expected):
-    assert is_generated(Task(label, "noop")) is expected
