@@ -43,6 +43,7 @@ Filter = Callable[..., Any]
 MARKUP_CHARS = 16 * 1024
 """Jinja's tag strippers take time that grows with the square of the text."""
 NUMBER_CHARS = 400
+CALL_COST = 3
 PRECISION_MAX = 20
 
 # Which of Jinja's filters read their value as a text, and which look at all of it, inner values included.
@@ -136,6 +137,7 @@ def _jinja(name: str, look: Callable[[Value, Budget], Value]) -> Filter:
     @pass_context
     def run(context: Context, value: Value, *args: Value, **kwargs: Value) -> Value:
         budget = budget_of(context)
+        budget.spend(CALL_COST)
         value = look(value, budget)
         if name not in ("d", "default"):
             for argument in (*args, *kwargs.values()):
@@ -191,6 +193,7 @@ def _own(function: Callable[..., Value], *, gives_a_part: bool = False) -> Filte
     @pass_context
     def run(context: Context, value: Value, *args: Value, **kwargs: Value) -> Value:
         budget = budget_of(context)
+        budget.spend(CALL_COST)
         for argument in (*args, *kwargs.values()):
             measure(argument, budget)
         made = function(budget, value, *args, **kwargs)

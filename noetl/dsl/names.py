@@ -4,14 +4,16 @@ Works on nodes; parsing and rendering are template.py. A path ends where a key i
 for everything below it.
 """
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, Final
 
 from jinja2 import nodes
 
 from noetl.dsl.filters import FILTERS, TESTS
 from noetl.dsl.nearest import nearest
-from noetl.dsl.rendering.limits import DEPTH, INT_BITS, LOOP_DEPTH
+from noetl.dsl.rendering.limits import COMPARISONS_CHAINED, DEPTH, INT_BITS, LOOP_DEPTH, NODES
 from noetl.dsl.rendering.lowering import path_of
 from noetl.dsl.rendering.methods import METHOD_NAMES
 from noetl.dsl.rendering.operators import GLOBALS
@@ -19,8 +21,8 @@ from noetl.dsl.rendering.operators import GLOBALS
 Path = tuple[str, ...]
 Problem = tuple[str, str | None]
 
-_BLOCKS = (nodes.Output, nodes.TemplateData, nodes.If, nodes.For, nodes.Assign)
-_WORDS = {
+_BLOCKS = frozenset({nodes.Output, nodes.If, nodes.For, nodes.Assign})
+_WORDS: Final[Mapping[type[nodes.Node], str]] = {
     nodes.Macro: "macro",
     nodes.CallBlock: "call",
     nodes.FilterBlock: "filter",
@@ -34,6 +36,10 @@ _WORDS = {
     nodes.ScopedEvalContextModifier: "autoescape",
     nodes.Scope: "autoescape",
 }
+_TOO_LARGE: Problem = (
+    f"the template has over {NODES:,} parts, or is nested deeper than {DEPTH} levels or {LOOP_DEPTH} loops",
+    "split it over several `set` entries or tasks",
+)
 _RESERVED = frozenset({"self", "super", "caller", "varargs", "kwargs"})
 _TESTING_FILTERS = {"select": 0, "reject": 0, "selectattr": 1, "rejectattr": 1}
 
@@ -110,44 +116,60 @@ def _stored(target: nodes.Node) -> frozenset[str]:
 def problems(tree: nodes.Template) -> tuple[Problem, ...]:
     """Everything in a template that would be refused when it runs; each once, in the order of the text."""
     found: dict[Problem, None] = {}
-    deep = False
+    large = False
+    count = 0
     stack: list[tuple[nodes.Node, int, int]] = [(tree, 0, 0)]
     while stack:
         node, depth, loops = stack.pop()
-        found |= dict.fromkeys(_wrong(node))
+        count += 1
+        for problem in _wrong(node):
+            found[problem] = None
         loops += isinstance(node, nodes.For)
-        if depth > DEPTH or loops > LOOP_DEPTH:
-            deep = True
+        chained = len(node.ops) if isinstance(node, nodes.Compare) else 0
+        if depth > DEPTH or loops > LOOP_DEPTH or chained > COMPARISONS_CHAINED:
+            large = True
             continue
         stack.extend((child, depth + 1, loops) for child in reversed(list(node.iter_child_nodes())))
-    if deep:
-        hint = "split it over several `set` entries or tasks"
-        found[f"the template is nested deeper than {DEPTH} levels, or {LOOP_DEPTH} of for", hint] = None
+    if large or count > NODES:
+        found[_TOO_LARGE] = None
     return tuple(found)
 
 
 def _wrong(node: nodes.Node) -> Iterator[Problem]:
-    match node:
-        case nodes.Filter() | nodes.Test():
-            yield from _wrong_filter(node)
-        case nodes.Call():
-            yield from _wrong_call(node)
-        case nodes.Name() if node.name in _RESERVED:
-            yield f"{node.name} is a word of Jinja's and no name here", "use another name"
-        case nodes.Name(name="loop", ctx="store"):
-            yield "loop is what Jinja calls the loop itself and cannot be set", "use another name"
-        case nodes.NSRef():
-            target = f"{node.name}.{node.attr}"
-            yield f"{target} cannot be set inside a template", "write ctx, step or iter with `set:`"
-        case nodes.For() if node.recursive:
-            yield "a recursive for is not allowed in a template", "do this in a python task"
-        case nodes.Const() if isinstance(node.value, int) and node.value.bit_length() > INT_BITS:
-            yield f"a number of {node.value.bit_length():,} bits is too large", None
-        case nodes.Stmt() if not isinstance(node, _BLOCKS):
-            word = _WORDS.get(type(node), type(node).__name__.lower())
-            yield f"{{% {word} %}} is not allowed in a template", "only if, for and set are"
-        case _:
-            pass
+    """What is wrong with one node by itself."""
+    look = _LOOKS.get(type(node))
+    if look is not None:
+        return look(node)
+    return iter(()) if type(node) in _BLOCKS or not isinstance(node, nodes.Stmt) else _forbidden(node)
+
+
+def _forbidden(node: nodes.Node) -> Iterator[Problem]:
+    word = _WORDS.get(type(node), type(node).__name__.lower())
+    yield f"{{% {word} %}} is not allowed in a template", "only if, for and set are"
+
+
+def _wrong_name(node: nodes.Name) -> Iterator[Problem]:
+    if node.name in _RESERVED:
+        yield f"{node.name} is a word of Jinja's and no name here", "use another name"
+    if node.name == "loop" and node.ctx == "store":
+        yield "loop is what Jinja calls the loop itself and cannot be set", "use another name"
+
+
+def _wrong_target(node: nodes.NSRef) -> Iterator[Problem]:
+    target = f"{node.name}.{node.attr}"
+    yield f"{target} cannot be set inside a template", "write ctx, step or iter with `set:`"
+
+
+def _wrong_loop(node: nodes.For) -> Iterator[Problem]:
+    if node.recursive:
+        yield "a recursive for is not allowed in a template", "do this in a python task"
+
+
+def _wrong_constant(node: nodes.Const) -> Iterator[Problem]:
+    if isinstance(node.value, int) and node.value.bit_length() > INT_BITS:
+        yield f"a number of {node.value.bit_length():,} bits is too large", None
+    if isinstance(node.value, float) and not math.isfinite(node.value):
+        yield "a number is too large to be one", None
 
 
 def _wrong_filter(node: nodes.Filter | nodes.Test) -> Iterator[Problem]:
@@ -196,3 +218,14 @@ def _wrong_call(node: nodes.Call) -> Iterator[Problem]:
 
 def _starred(what: str) -> Iterator[Problem]:
     yield f"{what} cannot be given * or ** arguments in a template", "write the arguments out"
+
+
+_LOOKS: Final[Mapping[type[nodes.Node], Callable[[Any], Iterator[Problem]]]] = {
+    nodes.Call: _wrong_call,
+    nodes.Const: _wrong_constant,
+    nodes.Filter: _wrong_filter,
+    nodes.For: _wrong_loop,
+    nodes.Name: _wrong_name,
+    nodes.NSRef: _wrong_target,
+    nodes.Test: _wrong_filter,
+}

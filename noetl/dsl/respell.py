@@ -33,10 +33,9 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One `.name` or `['name']` behind a value: its name, its place, and the place of the bare name in it."""
+    """One `.name` or `['name']` behind a value: its name, where it ends, and where the bare name stands."""
 
     name: str
-    start: int
     end: int
     name_start: int
     name_end: int
@@ -94,17 +93,17 @@ class _Tokens:
         return found, position
 
     def _access(self, position: int) -> Access | None:
-        opening, middle, closing = (self.at(position + offset) for offset in range(3))
+        middle, closing = self.at(position + 1), self.at(position + 2)
         if self.is_operator(position, ".") and middle.kind == "name":
             end = middle.start + len(middle.text)
-            return Access(middle.text, opening.start, end, middle.start, end)
+            return Access(middle.text, end, middle.start, end)
         if (
             self.is_operator(position, "[")
             and middle.kind == "string"
             and self.is_operator(position + 2, "]")
         ):
             inner = middle.start + 1, middle.start + len(middle.text) - 1
-            return Access(middle.text[1:-1], opening.start, closing.start + 1, *inner)
+            return Access(middle.text[1:-1], closing.start + 1, *inner)
         return None
 
 
@@ -115,15 +114,16 @@ def respell_output(text: str) -> str:
         return text
     edits = []
     for position in found.roots("outcome"):
-        edits.append(_replacing(found.at(position), "output"))
-        edits += _result_edits(found.accesses(position)[0])
+        root = found.at(position)
+        edits.append(_replacing(root, "output"))
+        edits += _result_edits(root.start + len(root.text), found.accesses(position)[0])
     return _edited(text, edits)
 
 
-def _result_edits(accesses: list[Access]) -> Iterator[Edit]:
+def _result_edits(root_end: int, accesses: list[Access]) -> Iterator[Edit]:
     match accesses:
         case [Access(name="result") as first, Access(name="data"), *_]:
-            yield Edit(first.start, first.end, "")
+            yield Edit(root_end, first.end, "")
         case [Access(name="result") as first, *_]:
             yield Edit(first.name_start, first.name_end, "data")
         case [Access(name="result_ref") as first, *_]:

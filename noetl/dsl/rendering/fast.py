@@ -188,9 +188,8 @@ def _either(node: nodes.Or) -> Run:
 
 
 def _choice(node: nodes.CondExpr) -> Run:
-    if node.expr2 is None:
-        raise _Unsuited
-    test, yes, no = _expression(node.test), _expression(node.expr1), _expression(node.expr2)
+    test, yes = _expression(node.test), _expression(node.expr1)
+    no = _expression(node.expr2) if node.expr2 else lambda scope: ABSENT
     return lambda scope: yes(scope) if test(scope) else no(scope)
 
 

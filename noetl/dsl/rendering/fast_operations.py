@@ -23,6 +23,7 @@ SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 PLAIN: Final = SCALARS | {list, dict}
 """The types of a result that needs no second look."""
 _NUMBERS: Final = frozenset({int, float})
+_SIZED: Final = (list, dict, str)
 _ORDERED: Final = frozenset({int, float, bool})
 
 
@@ -212,7 +213,7 @@ def whole_number(value: Run, fallback: Run) -> Run:
 
 
 def _length(value: Value) -> int:
-    if isinstance(value, list | dict | str):
+    if isinstance(value, _SIZED):
         return len(value)
     if value is ABSENT:
         return 0

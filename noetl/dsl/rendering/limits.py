@@ -16,7 +16,11 @@ BRACKETS = 32
 """Brackets of an expression inside one another."""
 LOOP_DEPTH = 16
 """Loops inside one another."""
-WORK = 1_000_000
+NODES = 4_000
+"""Nodes of one template."""
+COMPARISONS_CHAINED = 8
+"""Signs of one comparison, as in `a < b < c`."""
+WORK = 500_000
 """Steps of one rendering."""
 RESULT_NODES = 2_000_000
 """Steps it takes to look through a result that was computed; a plain path is not looked through."""

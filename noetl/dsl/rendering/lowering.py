@@ -10,7 +10,7 @@ from jinja2.visitor import NodeTransformer
 
 from noetl.dsl.rendering.limits import CHARS_PER_STEP
 from noetl.dsl.rendering.methods import METHOD
-from noetl.dsl.rendering.operators import COMPARE, CONCAT, FUNCTION, LOOP, SLICE, SUBSCRIPT, WALK
+from noetl.dsl.rendering.operators import COMPARE, CONCAT, FUNCTION, LOOP, NO_ELSE, SLICE, SUBSCRIPT, WALK
 from noetl.dsl.rendering.values import spell
 
 RESULT = "__value"
@@ -90,6 +90,11 @@ class _Lowering(NodeTransformer):
         for comparison in compared[1:]:
             result = nodes.And(result, comparison)
         return result
+
+    def visit_CondExpr(self, node: nodes.CondExpr) -> nodes.Node:
+        self.generic_visit(node)
+        node.expr2 = node.expr2 or _call(NO_ELSE, nodes.Const(None), [], node)
+        return node
 
     def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:
         """JSON has no tuples, and a tuple of tuples could be hashed at a price that doubles with depth."""

@@ -15,7 +15,7 @@ from jinja2.runtime import Context, LoopContext
 
 from noetl.dsl.rendering.limits import Budget, TemplateError
 from noetl.dsl.rendering.operators import budget_of, check_format_spec, concat, refuse_missing, settle
-from noetl.dsl.rendering.values import ABSENT, kind_of, measure, member, text_of
+from noetl.dsl.rendering.values import ABSENT, LISTS, kind_of, measure, member, text_of
 from noetl.dsl.tree import Value
 
 METHOD = "a.b()"
@@ -165,7 +165,7 @@ def _method(context: Context, value: Value, name: str, *args: Value, **kwargs: V
         measure(argument, budget)
     if name in OWN:
         return settle(budget, OWN[name](budget, value, *args, **kwargs))
-    if isinstance(value, list | tuple):
+    if isinstance(value, LISTS):
         measure(value, budget)
     if name in CHECKS:
         CHECKS[name](budget, value, *args, **kwargs)

@@ -23,11 +23,25 @@ from noetl.dsl.rendering.limits import (
     refuse_above,
     refuse_long,
 )
-from noetl.dsl.rendering.values import ABSENT, Missing, Owner, kind_of, measure, member, spell, text_of, walk
+from noetl.dsl.rendering.values import (
+    ABSENT,
+    CONTAINERS,
+    LISTS,
+    NUMBERS,
+    SEQUENCES,
+    Missing,
+    Owner,
+    kind_of,
+    measure,
+    member,
+    spell,
+    text_of,
+    walk,
+)
 from noetl.dsl.tree import Value
 
 WALK, SUBSCRIPT, SLICE, CONCAT = "a.b", "a[b]", "a[b:c]", "a ~ b"
-COMPARE, LOOP, FUNCTION = "a == b", "for a", "a()"
+COMPARE, LOOP, FUNCTION, NO_ELSE = "a == b", "for a", "a()", "a if b"
 
 _WIDTH = re.compile(r"\d+|\*")
 _NESTED_KEY = re.compile(r"%\([^)]*\(")
@@ -91,7 +105,7 @@ def _check_bits(bits: int) -> None:
 
 def add(budget: Budget, left: Value, right: Value) -> Value:
     """`a + b` of numbers, texts or lists."""
-    if isinstance(left, str | list | tuple) and isinstance(right, str | list | tuple):
+    if isinstance(left, SEQUENCES) and isinstance(right, SEQUENCES):
         size = len(left) + len(right)
         if isinstance(left, str):
             budget.spend_text(size)
@@ -105,7 +119,7 @@ def multiply(budget: Budget, left: Value, right: Value) -> Value:
     if isinstance(left, int) and isinstance(right, int):
         _check_bits(left.bit_length() + right.bit_length())
     for repeated, times in ((left, right), (right, left)):
-        if isinstance(repeated, str | list | tuple) and isinstance(times, int):
+        if isinstance(repeated, SEQUENCES) and isinstance(times, int):
             _repeat(budget, repeated, max(times, 0))
     return settle(budget, left * right)
 
@@ -147,7 +161,7 @@ def _printable(budget: Budget, value: Value) -> Value:
         return tuple(_printable(budget, item) for item in value)
     if isinstance(value, dict):
         return {key: _printable(budget, item) for key, item in value.items()}
-    return value if isinstance(value, int | float) else text_of(value, budget)
+    return value if isinstance(value, NUMBERS) else text_of(value, budget)
 
 
 def check_format_spec(spec: str) -> None:
@@ -200,7 +214,7 @@ def refuse_missing(*values: Value) -> None:
 
 def equals(budget: Budget, left: Value, right: Value) -> bool:
     """`a == b`; a missing value equals nothing but another missing one."""
-    if isinstance(left, dict | list | tuple) and isinstance(right, dict | list | tuple):
+    if isinstance(left, CONTAINERS) and isinstance(right, CONTAINERS):
         measure(left, budget)
         measure(right, budget)
     _spend_short(budget, left, right)
@@ -209,10 +223,10 @@ def equals(budget: Budget, left: Value, right: Value) -> bool:
 
 def contains(budget: Budget, item: Value, owner: Value) -> bool:
     """`a in b` of lists, mappings and texts; nothing is in a missing value."""
-    if isinstance(owner, list | tuple) and isinstance(item, dict | list | tuple):
+    if isinstance(owner, LISTS) and isinstance(item, CONTAINERS):
         measure(owner, budget)
         measure(item, budget)
-    elif isinstance(owner, list | tuple):
+    elif isinstance(owner, LISTS):
         budget.spend(len(owner))
     elif isinstance(owner, dict) and not isinstance(item, str):
         return False
@@ -299,6 +313,10 @@ def _loop(context: Context, items: Iterable[Value], cost: int) -> Iterator[Value
     return counted(budget_of(context), items, cost)
 
 
+def _no_else(value: Value) -> Missing:
+    return Missing("the condition does not hold and there is no else")
+
+
 # ---- functions ------------------------------------------------------------------------------------------
 
 
@@ -333,4 +351,5 @@ OPERATORS: Final[Mapping[str, Callable[..., Any]]] = {
     COMPARE: _compare,
     LOOP: _loop,
     FUNCTION: _function,
+    NO_ELSE: _no_else,
 }

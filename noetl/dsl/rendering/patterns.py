@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from jmespath.visitor import TreeInterpreter
 
 PATTERN_CHARS = 1_000
-MATCH_COST = 8
+MATCH_COST = 16
+VISIT_COST = 4
 
 
 def regex_search(
@@ -127,7 +128,7 @@ def _interpreter(budget: Budget) -> "TreeInterpreter":
             result = super().visit(node, *args, **kwargs)
             if node["type"] in ("multi_select_list", "multi_select_dict", "flatten", "function_expression"):
                 measure(result, budget)
-            budget.spend(1)
+            budget.spend(VISIT_COST)
             return result
 
     return Counting()

@@ -5,6 +5,7 @@ for the few listed below. Computing is operators.py.
 """
 
 import math
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -20,6 +21,15 @@ ENVELOPE_FIELDS: Final = frozenset(
     {"status", "data", "ref", "error", "meta", "http", "pg", "py", "loop", "results"}
 )
 KEYS_SHOWN = 8
+
+# Named once: `a | b` inside a function is made anew at every call.
+NUMBERS: Final = (int, float)
+LISTS: Final = (list, tuple)
+SEQUENCES: Final = (str, list, tuple)
+CONTAINERS: Final = (dict, list, tuple)
+_INDEXED: Final = (str, list, tuple, range)
+_KEYS: Final = (str, int, float)
+_ATOMS: Final = frozenset({int, bool, type(None)})
 
 
 class Absent:
@@ -126,7 +136,7 @@ def member(value: Value, key: Value) -> Value:
     """What stands under a key or an index; ABSENT when nothing does."""
     if isinstance(value, dict):
         return _entry(value, key)
-    if type(key) is int and isinstance(value, list | str | tuple | range):
+    if type(key) is int and isinstance(value, _INDEXED):
         return value[key] if -len(value) <= key < len(value) else ABSENT
     if isinstance(value, LoopContext):
         return getattr(value, key) if key in _LOOP_FIELDS else ABSENT
@@ -141,7 +151,7 @@ def member(value: Value, key: Value) -> Value:
 
 
 def _entry(value: dict[str, Any], key: Value) -> Value:
-    if not isinstance(key, str | int | float):
+    if not isinstance(key, _KEYS):
         return ABSENT
     found = value.get(key, ABSENT)  # type: ignore[arg-type]
     if found is not ABSENT or not isinstance(key, str):
@@ -187,24 +197,29 @@ def spell(name: str, keys: Iterable[Value]) -> str:
 def to_json(value: Value, budget: Budget, depth: int = 0) -> Value:
     """The same value made of JSON types only; the very same object when it was so already."""
     kind = type(value)
+    if kind in _ATOMS:
+        return value
     if kind is str:
         return _text(value, budget)
-    if kind is int or kind is bool or value is None:
-        budget.spend(1)
-        return value
+    if kind is float:
+        return _finite(value)
     if depth > VALUE_DEPTH:
         raise TemplateError(f"the value is nested deeper than {VALUE_DEPTH} levels")
     if isinstance(value, dict):
         return _mapping(value, budget, depth)
-    if kind is list:
-        return _list(value, budget, depth)
-    return _other(value, budget, depth)
+    return _list(value, budget, depth) if kind is list else _other(value, budget, depth)
+
+
+def _finite(value: float) -> float:
+    if not math.isfinite(value):
+        raise TemplateError(f"the value is {value}, which is not a number that JSON knows")
+    return value
 
 
 def _text(value: str, budget: Budget) -> str:
-    budget.spend(1 + len(value) // CHARS_PER_STEP)
+    budget.spend(len(value) // CHARS_PER_STEP)
     if "\0" in value:
-        raise TemplateError("the text holds a NUL character", hint="remove it, as in replace('\\0', '')")
+        raise TemplateError("the text holds a NUL character", hint="remove it, as in replace('\\x00', '')")
     if not value.isascii():
         try:
             value.encode()
@@ -215,21 +230,22 @@ def _text(value: str, budget: Budget) -> str:
 
 
 def _mapping(value: dict[str, Any], budget: Budget, depth: int) -> Value:
-    budget.spend(1)
+    budget.spend(1 + len(value))
     result = {}
     same = type(value) is dict
     for key, item in value.items():
         if type(key) is not str:
             raise TemplateError(f"a key of a mapping is {kind_of(key)}, it must be a text: {key!r}")
-        result[_text(key, budget)] = made = to_json(item, budget, depth + 1)
+        made = item if type(item) in _ATOMS else to_json(item, budget, depth + 1)
+        result[_text(key, budget)] = made
         same = same and made is item
     return value if same else result
 
 
 def _list(value: list[Value], budget: Budget, depth: int) -> Value:
-    budget.spend(1)
-    made = [to_json(item, budget, depth + 1) for item in value]
-    same = all(a is b for a, b in zip(made, value, strict=True))
+    budget.spend(1 + len(value))
+    made = [item if type(item) in _ATOMS else to_json(item, budget, depth + 1) for item in value]
+    same = all(map(operator.is_, made, value))
     return value if same else made
 
 
@@ -240,19 +256,19 @@ def _other(value: Value, budget: Budget, depth: int) -> Value:
             raise value.error()
         case str():
             return _text(str.__str__(value), budget)
-        case float() if math.isfinite(value):
-            budget.spend(1)
-            return float(value)
         case float():
-            raise TemplateError(f"the value is {value}, which is not a number that JSON knows")
+            return _finite(float(value))
         case datetime() | date() | time():
             return value.isoformat()
         case timedelta():
             return value.total_seconds()
         case set() | frozenset():
             return _list(sorted(value, key=str), budget, depth)
-        case list() | tuple() | range() | Iterator():
-            return [to_json(item, budget, depth + 1) for item in value]
+        case range():
+            budget.spend(len(value))
+            return list(value)
+        case list() | tuple() | Iterator() if not isinstance(value, LoopContext):
+            return _list(list(value), budget, depth)
         case _:
             allowed = "text, a number, a boolean, null, a list or a mapping"
             raise TemplateError(f"the value is a {type(value).__name__}, it must be {allowed}")
@@ -264,23 +280,23 @@ def text_of(value: Value, budget: Budget) -> str:
         return str.__str__(value)
     if isinstance(value, Missing):
         return ""
-    if isinstance(value, int | float) or value is None:
+    if isinstance(value, NUMBERS) or value is None:
         return str(value)
     return str(to_json(value, budget))
 
 
-def measure(value: Value, budget: Budget, depth: int = 0) -> None:
+def measure(value: Value, budget: Budget) -> None:
     """Spend what it takes to look through a value once, all of it."""
-    if isinstance(value, str):
-        budget.spend(1 + len(value) // CHARS_PER_STEP)
-    elif isinstance(value, dict | list | tuple):
-        if depth > VALUE_DEPTH:
-            raise TemplateError(f"the value is nested deeper than {VALUE_DEPTH} levels")
-        budget.spend(1 + len(value))
-        for item in value.values() if isinstance(value, dict) else value:
-            measure(item, budget, depth + 1)
-    else:
-        budget.spend(1 + (len(value) if isinstance(value, range) else 0))
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            budget.spend(1 + len(item) // CHARS_PER_STEP)
+        elif isinstance(item, CONTAINERS):
+            budget.spend(1 + len(item))
+            pending.extend(item.values() if isinstance(item, dict) else item)
+        elif isinstance(item, range):
+            budget.spend(1 + len(item))
 
 
 def truth_of(value: Value) -> bool:
@@ -293,7 +309,7 @@ def truth_of(value: Value) -> bool:
                 hint="compare it, as in {{ x == 'yes' }}, or ask {{ x != '' }} or {{ x is defined }}",
             )
         return verdict
-    if isinstance(value, Iterator):
+    if isinstance(value, Iterator) and not isinstance(value, LoopContext):
         return any(True for _ in value)
     return bool(value)
 
