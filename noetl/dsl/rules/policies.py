@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.expression import ERROR, verdict
+from noetl.dsl.label import is_generated
 from noetl.dsl.model import AdmitRule, Rule, Task
 from noetl.dsl.rules.book import Book
 from noetl.dsl.rules.site import then_of
@@ -31,7 +32,10 @@ def unmatched(book: Book) -> Iterator[Diagnostic]:
 
 def _falls_through(task: Task) -> Diagnostic:
     message = f"an error of task '{task.label}' that no rule matches is swallowed: the policy has no else"
-    hint = "end the rules with - else: {then: {do: fail}}, or write on_unmatched: by_status beside rules"
+    hint = (
+        "write on_unmatched: by_status beside rules, or add a rule for every error: "
+        """- {when: "{{ output.status == 'error' }}", then: {do: fail}}"""
+    )
     return ERROR_FALLS_THROUGH.at(_at_rules(task), message, hint)
 
 
@@ -67,7 +71,7 @@ def rule_never_applies(book: Book) -> Iterator[Diagnostic]:
     """No rule stands behind one that always holds, or has a guard that never does."""
     for owner in book.owners:
         for task in owner.tasks:
-            for rules in (task.before, task.rules or ()):
+            for rules in (task.before, task.rules or ()) if not is_generated(task.label) else ():
                 yield from _never(rules, f"task '{task.label}'")
     for step in book.playbook.steps:
         yield from _never(step.admit, f"the admission of '{step.name}'")
