@@ -7,8 +7,7 @@ import click
 
 if TYPE_CHECKING:
     from noetl.cli.checked import Checked
-
-COMPILED_LABEL = "noetl.io/compiled"
+    from noetl.dsl.generate import Origin
 
 EPILOG = """\b
 Examples:
@@ -39,7 +38,9 @@ def command(playbook: str, step_name: str | None, debug_map: bool, as_json: bool
     if checked is None:
         return 1
     if debug_map:
-        emit(_debug_map(checked, step_name, as_json))
+        text = _debug_map(checked, step_name, as_json)
+        if text:
+            emit(text)
         return 0
     tree = _marked(checked.loaded.expanded)
     value = tree if step_name is None else _step(tree, step_name)
@@ -49,6 +50,7 @@ def command(playbook: str, step_name: str | None, debug_map: bool, as_json: bool
 
 def _marked(tree: Any) -> dict[str, Any]:
     """The expanded tree with the label that says so; only then may task names hold dots."""
+    from noetl.dsl.grammar import COMPILED_LABEL
     from noetl.dsl.tree import plain
 
     value: dict[str, Any] = plain(tree)
@@ -68,6 +70,27 @@ def _step(tree: dict[str, Any], name: str) -> dict[str, Any]:
     near = difflib.get_close_matches(name, list(steps), n=1)
     hint = f"did you mean '{near[0]}'?" if near else f"the steps are: {', '.join(steps)}"
     raise NotFound(f"the playbook has no step '{name}'", hint=hint)
+
+
+def _debug_map(checked: "Checked", step_name: str | None, as_json: bool) -> str:
+    origins = [o for o in checked.loaded.debug_map.values() if step_name in (None, o.owner)]
+    if as_json:
+        return json.dumps([_origin(origin) for origin in origins], indent=2, ensure_ascii=False)
+    rows = [(f"{o.owner}/{o.label}", f"{checked.name}:{o.mark.line}:{o.mark.column}") for o in origins]
+    width = max((len(label) for label, _ in rows), default=0)
+    return "\n".join(f"{label.ljust(width)}  {place}" for label, place in rows)
+
+
+def _origin(origin: "Origin") -> dict[str, Any]:
+    return {
+        "step": origin.owner,
+        "task": origin.label,
+        "item": origin.item,
+        "clause": origin.clause,
+        "line": origin.mark.line,
+        "column": origin.mark.column,
+        "path": origin.mark.path,
+    }
 
 
 def _yaml(name: str, value: dict[str, Any]) -> str:

@@ -8,8 +8,6 @@ from noetl.cli.render import Paint
 from noetl.dsl.kind import Field
 from noetl.ports.tool import Tool, type_name
 
-PASSED_ON = "Any other key is passed on as it is."
-
 
 def facts(tool: Tool) -> dict[str, Any]:
     """Everything a kind says of itself, as data."""
@@ -79,8 +77,10 @@ def _terms(field: Field) -> str:
 
 
 def _about_input(tool: Tool) -> list[str]:
-    groups = [f"Exactly one of {', '.join(group)} is needed." for group in tool.kind.one_of]
-    return [*groups, PASSED_ON] if tool.kind.open_input else groups
+    kind = tool.kind
+    groups = [f"Exactly one of {', '.join(group)} is needed." for group in kind.one_of]
+    others = f"Any {'other ' if kind.inputs else ''}key is passed on as it is."
+    return [*groups, others] if kind.open_input else groups
 
 
 # ---- markdown -------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "execution": "list, show, explain, stop or go on with executions",
     },
     "Write playbooks": {
-        "validate": "check playbooks; say what is wrong, where, and how to fix it",
+        "validate": "check playbooks: what is wrong, where, and how to fix it",
         "compile": "print a playbook as the engine sees it, sugar expanded",
         "graph": "draw a playbook: mermaid, dot, svg, json or pnml",
         "migrate": "rewrite older spellings to the current language",

@@ -70,10 +70,10 @@ def test_the_debug_map_leads_from_generated_tasks_to_the_authors_lines(noetl, wr
     name = write("sugar.yaml", SUGAR)
     places = json.loads(noetl("compile", name, "--debug-map", "--json").stdout)
     by_label = {place["task"]: place for place in places}
-    assert by_label["count.inc"]["line"] == 11
-    assert by_label["pick.five"]["line"] == 15
+    assert by_label["count.inc"]["line"] == 12
+    assert by_label["pick.five"]["line"] == 16
     assert all(place["step"] == "start" for place in places)
-    assert "sugar.yaml:11:" in noetl("compile", name, "--debug-map").stdout
+    assert "sugar.yaml:12:" in noetl("compile", name, "--debug-map").stdout
     assert json.loads(noetl("compile", name, "--debug-map", "--json", "--step", "finish").stdout) == []
 
 

@@ -12,14 +12,15 @@ from pathlib import Path
 from tests.docs.pages import ANYTHING, Block, Command, blocks, commands, pages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PICTURES = ("branching", "parallel_pagination")
+PICTURES = {"branching": "examples/branching.yaml", "orders": "README.md"}  # what each one shows
 TOOLS_HEAD = "# Tool kinds\n\nOne page per kind, as `noetl tools KIND` explains it.\n\n"
 
 
-def noetl(*arguments: str) -> str:
+def noetl(*arguments: str, stdin: str | None = None) -> str:
     """What the program prints."""
     program = Path(sys.executable).with_name("noetl")
-    return subprocess.run([program, *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    command = [program, *arguments]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, input=stdin).stdout
 
 
 def generated() -> Iterator[tuple[Path, str]]:
@@ -31,8 +32,15 @@ def generated() -> Iterator[tuple[Path, str]]:
     yield docs / "reference" / "tools" / "README.md", TOOLS_HEAD + noetl("tools", "--format", "markdown")
     for kind in tools.own():
         yield docs / "reference" / "tools" / f"{kind}.md", noetl("tools", kind, "--format", "markdown")
-    for name in PICTURES:
-        yield docs / "images" / f"{name}.svg", noetl("graph", f"examples/{name}.yaml", "--format", "svg")
+    for name, source in PICTURES.items():
+        yield docs / "images" / f"{name}.svg", noetl("graph", "-", "--format", "svg", stdin=_playbook(source))
+
+
+def _playbook(source: str) -> str:
+    """The text of a file, or the first playbook of a page."""
+    if not source.endswith(".md"):
+        return (ROOT / source).read_text()
+    return next(block.text for block in blocks(ROOT / source) if block.is_playbook)
 
 
 def run_commands(page: Path, folder: Path) -> Iterator[tuple[Block, Command, int, str]]:

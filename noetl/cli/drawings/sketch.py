@@ -4,13 +4,12 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from noetl.dsl.label import is_generated
 from noetl.dsl.model import Arc, JoinMode, Loop, Playbook, Router, Step
 
 ONE_EXPRESSION = re.compile(r"\s*\{\{(?P<inside>(?:(?!\}\}).)*)\}\}\s*", re.DOTALL)
 FAILURE = re.compile(r"step\.failed|output\.status\s*==\s*['\"]error['\"]")
 UNPRINTABLE = re.compile(r"[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# Tasks that sugar adds around the author's own; their names are fixed.
-GENERATED = re.compile(r".+\.(?:test|next|end|wait|begin|each|then_\d+)")
 ARROW = "→"
 
 
@@ -116,7 +115,7 @@ def _node(step: Step, entry: str, sources: int) -> Node:
     return Node(
         name=step.name,
         desc=step.desc,
-        kinds=tuple(task.kind for task in step.tasks if not GENERATED.fullmatch(task.label)),
+        kinds=tuple(task.kind for task in step.tasks if not is_generated(task.label)),
         loop=_loop_text(step.loop) if step.loop is not None else None,
         join=step.join if meets else None,
         admission=bool(step.admit),
