@@ -14,6 +14,7 @@ from noetl.core.patch import assign
 from noetl.core.program import Pipeline, Program
 from noetl.core.redact import Redactor
 from noetl.core.scope import Scope
+from noetl.dsl.label import entered, name_of
 from noetl.dsl.template import Envelope
 
 Writes = list[list[Any]]
@@ -88,6 +89,15 @@ class Frame:
             else:
                 self.ctx = assign(self.ctx, rest, value)
 
+    def go(self, target: int) -> None:
+        """Go on at a task. Passes are counted anew in the sugar items that are entered."""
+        tasks = self.pipeline.tasks
+        if self.passed and target < len(tasks):
+            for scope in entered(tasks[self.pc].label, tasks[target].label):
+                inside = f"{scope}."
+                self.passed = {label: n for label, n in self.passed.items() if not label.startswith(inside)}
+        self.pc = target
+
     def scope(self, task: str, own_input: Mapping[str, Any] | None = None) -> Scope:
         """What templates of a task see; with the task's own input over the step's when it is rendered."""
         given = self.input if own_input is None else {**self.input, **own_input}
@@ -107,7 +117,7 @@ class Frame:
         if self.output is not None:
             fixed["output"] = Envelope(self.output)
         chain = (self.iterators, given, self.args, self.ctx, self.step, self.iter, around.workload)
-        return Scope(fixed, chain, self.results, around.steps)
+        return Scope(fixed, chain, self.results, around.steps, task)
 
     def checkpoint(self) -> dict[str, Any]:
         """The frame as plain JSON. Outside parallel loops the pending ctx writes are sent with it."""
@@ -125,7 +135,9 @@ class Frame:
             "iter": {key: self._stored(value) for key, value in self.iter.items() if key != "parent"},
             "step": {key: self._stored(value) for key, value in self.step.items()},
             "results": {
-                label: self._stored(output) for label, output in self.results.items() if label in named
+                label: self._stored(output)
+                for label, output in self.results.items()
+                if name_of(label) in named
             },
         }
         if self.buffered:

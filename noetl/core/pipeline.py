@@ -151,13 +151,23 @@ def _before(frame: Frame, task: TaskProgram) -> Choice:
 
 
 def _count_visit(frame: Frame, task: TaskProgram) -> None:
-    limits = task.spec.render({}).get("limits") if task.spec.static else None
-    most = (limits or {}).get("max_visits")
+    limits = task.spec.value.get("limits")
+    most = limits.get("max_visits") if isinstance(limits, dict) else None
     if most is None:
         return
+    if isinstance(most, str):
+        most = _rendered_limit(frame, task)
     frame.passed[task.label] = frame.passed.get(task.label, 0) + 1
     if frame.passed[task.label] > most:
-        raise Unjudged("limit", f"task {task.label!r} was visited more than {most} times")
+        raise Unjudged("limit", f"task {task.label!r} was passed more than {most} times")
+
+
+def _rendered_limit(frame: Frame, task: TaskProgram) -> int:
+    try:
+        spec = task.spec.render(frame.scope(task.label).bind(task.spec.names))
+        return int(spec["limits"]["max_visits"])
+    except (TemplateError, TypeError, ValueError) as error:
+        raise Unjudged("template", f"limits.max_visits of task {task.label!r}: {error}") from None
 
 
 def _skipped(frame: Frame, task: TaskProgram, label: str, choice: Choice) -> Ended | None:
@@ -281,25 +291,24 @@ def idempotency_key(frame: Frame, visit: _Visit) -> str:
 def _after(frame: Frame, visit: _Visit, output: dict[str, Any]) -> dict[str, Any]:
     """On ok the task's `output` replaces the data, then its `set` applies; an error there is the output's."""
     task = visit.task
-    if output["status"] == "ok" and (task.output is not None or task.set):
-        frame.output, before = output, frame.output
-        scope = frame.scope(task.label, visit.input)
-        try:
-            if task.output is not None:
-                data = task.output.render(scope.bind(task.output.names))
-                output = {**{key: value for key, value in output.items() if key != "ref"}, "data": data}
-                frame.output = output
-                scope = frame.scope(task.label, visit.input)
-            if task.set:
-                frame.write(_JUDGE.writes(("task", task.label), task.set, scope).pairs)
-        except (TemplateError, Unjudged) as error:
-            frame.output = before
-            kind = error.kind if isinstance(error, Unjudged) else "template"
-            return {
-                **failed(problem(kind, f"task {task.label!r}: {error.message}")),
-                "data": output.get("data"),
-            }
-    return _with_ref(frame, output)
+    output = _with_ref(frame, output)
+    if output["status"] != "ok" or (task.output is None and not task.set):
+        return output
+    frame.output, before = output, frame.output
+    try:
+        if task.output is not None:
+            data = task.output.render(frame.scope(task.label, visit.input).bind(task.output.names))
+            changed = {key: value for key, value in output.items() if key != "ref"}
+            frame.output = output = _with_ref(frame, {**changed, "data": data})
+        if task.set:
+            scope = frame.scope(task.label, visit.input)
+            frame.write(_JUDGE.writes(("task", task.label), task.set, scope).pairs)
+    except (TemplateError, Unjudged) as error:
+        frame.output = before
+        kind = error.kind if isinstance(error, Unjudged) else "template"
+        wrong = problem(kind, f"task {task.label!r}: {error.message}")
+        return {**failed(wrong), "data": output.get("data")}
+    return output
 
 
 def _with_ref(frame: Frame, output: dict[str, Any]) -> dict[str, Any]:
@@ -429,21 +438,21 @@ def _act(
     frame: Frame, task: TaskProgram, choice: Choice, output: dict[str, Any], scope: Scope | None
 ) -> Ended | None:
     """Carry out a directive that ends the visit."""
+    if choice.do == "fail":
+        return _fail(frame, task, choice, output, scope)
     frame.attempt, frame.answered = 0, 0
     frame.moved = True
     if choice.do == "continue":
         frame.prev = output.get("data")
-        frame.pc += 1
+        frame.go(frame.pc + 1)
     elif choice.do == "skip":
-        frame.pc += 1
+        frame.go(frame.pc + 1)
     elif choice.do == "jump":
         frame.prev = output.get("data")
-        frame.pc = _target(choice)
+        frame.go(_target(choice))
         frame.around.jumped = True
-    elif choice.do == "break":
-        return Ended(True, output, broke=True)
     else:
-        return _fail(frame, task, choice, output, scope)
+        return Ended(True, output, broke=True)
     return None
 
 

@@ -12,7 +12,9 @@ from noetl.core.mention import Mentions
 from noetl.dsl import model, spec
 from noetl.dsl.graph import Graph
 from noetl.dsl.kind import Kind, Kinds
+from noetl.dsl.label import merged, name_of
 from noetl.dsl.template import CompiledValue, compile_value
+from noetl.dsl.tree import plain
 
 Path = tuple[str, ...]
 
@@ -272,7 +274,7 @@ class _StepCompiler:
             best_effort=step.failure_mode == "best_effort",
             synthesize=step.synthesize,
             synthesize_from=source,
-            validate=step.validate,
+            validate=plain(step.validate),
             limits=spec.step_limits(self.playbook.executor, step),
             mentions=self._worker_mentions(pipeline),
             boundary=boundary,
@@ -347,12 +349,12 @@ def _pipeline(tasks: tuple[model.Task, ...], spec_of: Any) -> Pipeline:
     labels = {task.label: index for index, task in enumerate(tasks)}
     compiled = tuple(_task(index, task, labels, spec_of(task)) for index, task in enumerate(tasks))
     mentions = Mentions.of(value for task in compiled for value in _task_values(task))
-    wants_ref = mentions.reads("output", "ref") or any(mentions.reads(label, "ref") for label in labels)
+    names = {name_of(label) for label in (*labels, *filter(None, map(merged, labels)))}
+    wants_ref = mentions.reads("output", "ref") or any(mentions.reads(name, "ref") for name in names)
     return Pipeline(compiled, labels, mentions, wants_ref)
 
 
 def _task(index: int, task: model.Task, labels: Mapping[str, int], effective: Any) -> TaskProgram:
-    name, _, last = task.label.rpartition(".")
     return TaskProgram(
         index=index,
         label=task.label,
@@ -366,7 +368,7 @@ def _task(index: int, task: model.Task, labels: Mapping[str, int], effective: An
         on_unmatched=task.on_unmatched,
         output=compile_value(task.output) if task.has_output else None,
         set=_writes(task.set),
-        merge_point=name if last == "end" and name else None,
+        merge_point=merged(task.label),
     )
 
 

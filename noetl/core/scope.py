@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from noetl.core.output import bounded
+from noetl.dsl.label import read_as
 from noetl.dsl.template import Envelope
 
 _MISSING: Any = object()
@@ -16,7 +17,7 @@ _EMPTY: dict[str, Any] = {}
 class Scope:
     """Fixed scopes by name, then where bare names are looked for: mappings in order, tasks, steps."""
 
-    __slots__ = ("chain", "fixed", "steps", "tasks")
+    __slots__ = ("chain", "fixed", "reader", "steps", "tasks")
 
     def __init__(
         self,
@@ -24,11 +25,13 @@ class Scope:
         chain: tuple[Mapping[str, Any], ...] = (),
         tasks: Mapping[str, Any] = _EMPTY,
         steps: Mapping[str, Any] = _EMPTY,
+        reader: str = "",
     ) -> None:
         self.fixed = fixed
         self.chain = chain
         self.tasks = tasks
         self.steps = steps
+        self.reader = reader  # the label of the task that reads: inside sugar, names near it come first
 
     def bind(self, names: Iterable[str]) -> dict[str, Any]:
         """The names a template reads, as far as they mean something here."""
@@ -44,10 +47,10 @@ class Scope:
         for mapping in self.chain:
             if name in mapping:
                 return mapping[name]
-        for envelopes in (self.tasks, self.steps):
-            if name in envelopes:
-                return Envelope(envelopes[name])
-        return _MISSING
+        label = read_as(self.reader, name, self.tasks)
+        if label is not None:
+            return Envelope(self.tasks[label])
+        return Envelope(self.steps[name]) if name in self.steps else _MISSING
 
     def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, Any]:
         """The values at the paths a guard reads, small enough to be kept with the decision."""
