@@ -46,6 +46,7 @@ from noetl.ports.results import Results
 from noetl.ports.store import Append, Row, Store
 
 SNAPSHOT_EVENTS = 5_000
+CLOSE_S = 5.0
 Listener = Callable[[str, int, list[Event]], None]
 
 
@@ -181,7 +182,10 @@ class Engine:
         return decision
 
     async def _hydrate(self, live: Live, message: Message) -> None:
-        """Have the payloads at hand that the step's own templates read."""
+        """Have the payloads at hand that the step's own templates read, and those that a retry keeps."""
+        if isinstance(message, Start):
+            for ref in stored_refs(message.kept):
+                await self._have(live, ref)
         if not isinstance(message, Report) or live.program is None:
             return
         for event in message.events:
@@ -354,7 +358,7 @@ class Engine:
         program = await self.programs.program(state.hash) if state.hash else None
         if program is not None:
             program = with_fragments(program, state.fragments)
-        live = Live(state, program, log.rows[-1].hash if log.rows else b"", request=summary.request)
+        live = Live(state, program, log.head, request=summary.request)
         for ref in stored_refs(msgspec.to_builtins(state)):
             await self._have(live, ref)
         self._live[execution_id] = live
@@ -371,10 +375,11 @@ class Engine:
             parent = {"execution_id": execution_id, "run": run_id, "at": address, "waits": True}
             command = StartChild(child, call.get("path", ""), call.get("version"), call.get("input"), parent)
             self._spawn(self._start_child(live, command))
-        if live.state.status == "paused":
-            await self._submit(live, Control("resume"))
-        else:
+        paused = live.state.status == "paused"
+        if not paused or any(lease.out for lease in live.state.leases.values()):
             await self._submit(live, Control("recover"))
+        if paused:
+            await self._submit(live, Control("resume"))
         return live
 
     async def until_quiet(self, execution_id: str) -> State | None:
@@ -411,6 +416,8 @@ class Engine:
 
     async def close(self) -> None:
         """Let go of every execution; what is committed stays as it is."""
+        if self._background:  # what parents and children are told is short, and must not be lost
+            await asyncio.wait(self._background, timeout=CLOSE_S)
         for live in list(self._live.values()):
             if live.timer is not None:
                 live.timer.cancel()

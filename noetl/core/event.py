@@ -51,6 +51,7 @@ CATALOGUE: dict[str, tuple[str, str | None]] = {
     "task.parked": ("task", "paused"),
     "task.resumed": ("task", "in_progress"),
     "task.done": ("task", None),
+    "loop.restored": ("loop", "success"),
     "loop.started": ("loop", "in_progress"),
     "loop.iteration.started": ("loop", "in_progress"),
     "loop.iteration.done": ("loop", "success"),

@@ -15,6 +15,7 @@ from noetl.core.state import (
     PENDING,
     RUNNING,
     Fragment,
+    Kept,
     Lease,
     LoopState,
     Parked,
@@ -71,6 +72,19 @@ def _restored(state: State, event: Event, data: dict[str, Any]) -> None:
     state.ctx = dict(data.get("ctx", _NOTHING))
     state.results = dict(data.get("results", _NOTHING))
     state.steps = {name: StepCount(**count) for name, count in data.get("steps", _NOTHING).items()}
+    state.failures = list(data.get("failures", ()))
+    state.signals = list(data.get("signals", ()))
+    state.output = data.get("output")
+
+
+def _loop_restored(state: State, event: Event, data: dict[str, Any]) -> None:
+    token, total = data["token"], data["total"]
+    kept = state.kept.get(token)
+    if kept is None:
+        loop = LoopState(total=total, marks=bytearray([PENDING]) * total)
+        kept = state.kept[token] = Kept(loop, data.get("collection"))
+    for index, outcome in data["iterations"].items():
+        _note_done(kept.loop, int(index), outcome)
 
 
 def _started(state: State, event: Event, data: dict[str, Any]) -> None:
@@ -99,11 +113,13 @@ def _held(state: State, event: Event, data: dict[str, Any]) -> None:
 
 def _refused(state: State, event: Event, data: dict[str, Any]) -> None:
     del state.tokens[data["token"]]
+    state.kept.pop(data["token"], None)
     state.refused += 1
 
 
 def _discarded(state: State, event: Event, data: dict[str, Any]) -> None:
     del state.tokens[data["token"]]
+    state.kept.pop(data["token"], None)
     state.discarded += 1
 
 
@@ -132,6 +148,10 @@ def _scheduled(state: State, event: Event, data: dict[str, Any]) -> None:
     )
     if "total" in data:
         run.loop = LoopState(total=data["total"], marks=bytearray([PENDING]) * data["total"])
+    for token in data["tokens"]:
+        kept = state.kept.pop(token, None)
+        if kept is not None and data.get("kept"):
+            run.loop = kept.loop
     state.runs[run_id] = run
     _bar_others(state, data.get("bars"), run_id)
     if "lease" in data:
@@ -233,6 +253,11 @@ def _iteration_done(state: State, event: Event, data: dict[str, Any]) -> None:
     if index is None or loop is None:
         run.outcomes[event.at or ""] = data
         return
+    _note_done(loop, index, data)
+    _settle_iteration(run, event)
+
+
+def _note_done(loop: LoopState, index: int, data: dict[str, Any]) -> None:
     loop.marks[index] = DONE
     loop.done += 1
     output = data.get("output") or _NOTHING
@@ -240,7 +265,8 @@ def _iteration_done(state: State, event: Event, data: dict[str, Any]) -> None:
         loop.outputs[str(index)] = output["data"]
     if "ref" in output and output.get("data") is None:
         loop.refs[str(index)] = output["ref"]
-    _settle_iteration(run, loop, event, index, data)
+    if data.get("writes"):
+        loop.writes[str(index)] = data["writes"]
 
 
 def _iteration_failed(state: State, event: Event, data: dict[str, Any]) -> None:
@@ -254,12 +280,11 @@ def _iteration_failed(state: State, event: Event, data: dict[str, Any]) -> None:
     loop.failed += 1
     if len(loop.errors) < 100 or index < max(int(known) for known in loop.errors):
         loop.errors[str(index)] = data["error"]
-    _settle_iteration(run, loop, event, index, {})
+    _settle_iteration(run, event)
 
 
-def _settle_iteration(run: Run, loop: LoopState, event: Event, index: int, data: dict[str, Any]) -> None:
-    if data.get("writes"):
-        loop.writes[str(index)] = data["writes"]
+def _settle_iteration(run: Run, event: Event) -> None:
+    """What was known of the inside of an iteration is of no use once it is over."""
     prefix = event.at or ""
     for kept in (run.frame, run.outcomes, run.parked):
         if kept:
@@ -374,6 +399,7 @@ TRANSITIONS: dict[str, Transition] = {
     "playbook.execution.requested": _requested,
     "playbook.request.evaluated": _evaluated,
     "execution.restored": _restored,
+    "loop.restored": _loop_restored,
     "workflow.started": _started,
     "token.enqueued": _enqueued,
     "token.held": _held,

@@ -94,6 +94,8 @@ class RecordedJudge:
 def _read_admission(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
     for index, guard in enumerate(data.get("guards", ())):
         answers["admit", data["step"], index, data["token"]] = (guard["value"], guard["seen"])
+    if "would_be" in data:
+        answers["input", data["would_be"]] = data.get("input")
 
 
 def _read_scheduled(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
@@ -165,9 +167,9 @@ def _start_of(row: Recorded, message: Start) -> Start:
     data = {event.name: event.data or {} for event in row.events}
     kept = None
     if "execution.restored" in data:
-        state = {key: value for key, value in data["execution.restored"].items() if key != "of"}
-        tokens = [_token(event.data or {}) for event in row.events if event.name == "token.enqueued"]
-        kept = {"state": state, "tokens": tokens}
+        restored = data["execution.restored"]
+        state = {key: value for key, value in restored.items() if key not in ("of", "tokens")}
+        kept = {"state": state, "tokens": _kept_tokens(row.events, restored["tokens"])}
     return msgspec.structs.replace(
         message,
         payload=data["playbook.execution.requested"].get("payload"),
@@ -176,8 +178,17 @@ def _start_of(row: Recorded, message: Start) -> Start:
     )
 
 
-def _token(data: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if key != "token"}
+def _kept_tokens(events: Sequence[Event], count: int) -> list[dict[str, Any]]:
+    """The tokens a retry began with: the first ones of the log, with the iterations they brought."""
+    found: dict[str, dict[str, Any]] = {}
+    for event in events:
+        data = event.data or {}
+        if event.name == "token.enqueued" and len(found) < count:
+            found[data["token"]] = {key: value for key, value in data.items() if key != "token"}
+        elif event.name == "loop.restored":
+            loop = found[data["token"]].setdefault("loop", {**data, "iterations": {}})
+            loop["iterations"] |= data["iterations"]
+    return list(found.values())
 
 
 def _report_of(row: Recorded, message: Report) -> Report:

@@ -85,16 +85,13 @@ def schedule(draft: Draft, arrived: Arrival) -> None:
     """Start a run."""
     step = arrived.step
     try:
-        facts = {**arrived.facts(draft), **_bounds(draft, arrived)}
-        items = _items(draft, arrived) if step.loop is not None else None
-        share = loop.in_flight(draft, arrived.run_id, step) if items else 1
+        facts = {**arrived.facts(draft), **_bounds(draft, arrived), **_collection(draft, arrived)}
+        share = loop.in_flight(draft, arrived.run_id, step) if facts.get("total") else 1
     except Unjudged as error:
         _schedule_failed(draft, arrived, problem(error.kind, error.message), "schedule")
         return
     pool = step.pool or draft.program.pool
-    if items is not None:
-        facts |= {"total": len(items), "collection": draft.store(items)}
-    if step.routes_only or items == []:
+    if step.routes_only or facts.get("total") == 0:
         draft.emit("step.scheduled", arrived.run_id, **facts)
         _complete_at_once(draft, arrived)
     elif step.loop is not None and step.loop.distributed:
@@ -133,6 +130,18 @@ def _bounds(draft: Draft, arrived: Arrival) -> dict[str, Any]:
     if "deadline" in bounds:
         bounds["deadline"] += draft.state.started_at or draft.now
     return bounds
+
+
+def _collection(draft: Draft, arrived: Arrival) -> dict[str, Any]:
+    """The items a loop runs over; a retry runs over those of the loop whose iterations it keeps."""
+    if arrived.step.loop is None:
+        return {}
+    for token in arrived.tokens:
+        kept = draft.state.kept.get(token.id)
+        if kept is not None:
+            return {"total": kept.loop.total, "collection": kept.collection, "kept": True}
+    items = _items(draft, arrived)
+    return {"total": len(items), "collection": draft.store(items)}
 
 
 def _items(draft: Draft, arrived: Arrival) -> list[Any]:

@@ -1,10 +1,12 @@
 """The start of an execution: the request is recorded, then judged, then its first token is on its way."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from noetl.core.draft import Draft
 from noetl.core.ending import tell_parent
 from noetl.core.message import Answer, Start
+from noetl.core.output import size_of
 from noetl.core.route import enqueue
 from noetl.core.token import settle
 
@@ -47,8 +49,34 @@ def _begin(draft: Draft, message: Start) -> None:
     if message.kept is None:
         enqueue(draft, draft.program.entry, event=event)
     else:
-        kept = message.kept
-        draft.emit("execution.restored", of=message.retry_of, **kept["state"])
-        for token in kept["tokens"]:
-            enqueue(draft, token["step"], **{key: value for key, value in token.items() if key != "step"})
+        tokens = message.kept["tokens"]
+        draft.emit("execution.restored", of=message.retry_of, tokens=len(tokens), **message.kept["state"])
+        for token in tokens:
+            _restore(draft, token)
     settle(draft)
+
+
+def _restore(draft: Draft, token: dict[str, Any]) -> None:
+    """Put a kept token on its way, with the iterations that its run need not repeat."""
+    parts = {key: value for key, value in token.items() if key not in ("step", "loop")}
+    enqueue(draft, token["step"], **parts)
+    loop = token.get("loop")
+    if loop is None:
+        return
+    facts = {"token": f"t{draft.state.enqueued}", "step": token["step"], "total": loop["total"]}
+    for number, iterations in enumerate(_portions(loop["iterations"], draft.limit("max_payload_bytes"))):
+        more = {} if number else {"collection": loop["collection"]}
+        draft.emit("loop.restored", **facts, iterations=iterations, **more)
+
+
+def _portions(iterations: dict[str, Any], limit: int) -> Iterator[dict[str, Any]]:
+    """Iterations in portions that one event can hold."""
+    portion: dict[str, Any] = {}
+    size = 0
+    for index, outcome in iterations.items():
+        size += size_of(outcome)
+        if portion and size > limit:
+            yield portion
+            portion, size = {}, size_of(outcome)
+        portion[index] = outcome
+    yield portion

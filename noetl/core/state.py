@@ -94,6 +94,13 @@ class Run(msgspec.Struct, omit_defaults=True):
     fragment: str | None = None
 
 
+class Kept(msgspec.Struct, omit_defaults=True):
+    """What a retry keeps of a loop: its items, and the iterations that are over."""
+
+    loop: LoopState
+    collection: Any = None
+
+
 class StepCount(msgspec.Struct):
     """How often a step ran and how its latest run ended."""
 
@@ -139,6 +146,7 @@ class State(msgspec.Struct, omit_defaults=True):
     steps: dict[str, StepCount] = {}
     children: dict[str, str] = {}  # child execution id -> `run address` that waits for it
     signals: list[dict[str, Any]] = []
+    kept: dict[str, Kept] = {}  # token -> the loop whose finished iterations its run need not repeat
     fragments: dict[str, Fragment] = {}
     failures: list[dict[str, Any]] = []
     error: dict[str, Any] | None = None

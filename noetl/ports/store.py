@@ -54,10 +54,11 @@ class Append(msgspec.Struct):
 
 
 class StoredLog(msgspec.Struct):
-    """What recovery reads: the newest snapshot and the rows behind it."""
+    """What recovery reads: the newest snapshot, the rows behind it, and the last link of the hash chain."""
 
     snapshot: bytes | None
     rows: list[Row]
+    head: bytes = b""
 
 
 class Listed(msgspec.Struct):
@@ -80,6 +81,8 @@ class PlaybookText(msgspec.Struct):
 
 class Store(Protocol):
     """The event log and its projections."""
+
+    path: str  # where the log is, in words for a person
 
     async def commit(self, append: Append) -> None:
         """Append durably; raises Conflict when the log has moved on, BackendError when it cannot be known."""
@@ -106,10 +109,12 @@ class Store(Protocol):
         *,
         status: str | None = None,
         path: str | None = None,
+        prefix: str = "",
+        children: bool = True,
         cursor: str | None = None,
         limit: int = 50,
     ) -> Listed:
-        """Executions, the newest first."""
+        """Executions, the newest first: those whose id begins so, with or without children of others."""
         ...
 
     async def by_key(self, idempotency_key: str) -> Summary | None:
@@ -118,6 +123,10 @@ class Store(Protocol):
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         """Become the one writer of an execution, or stay it; False while another owner's claim is fresh."""
+        ...
+
+    async def owned(self, execution_id: str) -> bool:
+        """Whether someone alive runs an execution."""
         ...
 
     async def release(self, execution_id: str, owner: str) -> None:
@@ -150,8 +159,12 @@ class Store(Protocol):
         """A playbook by its content, or by path and version (else the newest); raises NotFound."""
         ...
 
-    async def playbooks(self) -> Sequence[PlaybookText]:
-        """The newest version of every path."""
+    async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
+        """The newest version of every path, or every version of one path, the newest first."""
+        ...
+
+    async def delete_playbook(self, path: str, version: int | None = None) -> int:
+        """Take a playbook, or one version, off the catalog; how many versions. Executions keep its text."""
         ...
 
     async def put_secret(self, name: str, sealed: bytes) -> None:

@@ -26,6 +26,7 @@ class MemoryStore:
         self._executions: dict[str, _Execution] = {}
         self._mail: list[tuple[str, bytes]] = []
         self._playbooks: list[PlaybookText] = []
+        self._deleted: set[tuple[str, int]] = set()
         self._secrets: dict[str, tuple[bytes, int]] = {}
 
     def _get(self, execution_id: str) -> _Execution:
@@ -74,7 +75,8 @@ class MemoryStore:
         """The newest snapshot and the rows behind it."""
         found = self._get(execution_id)
         seq, snapshot = found.snapshot or (0, None)
-        return StoredLog(snapshot, [row for row in found.rows if row.first > seq])
+        head = found.rows[-1].hash if found.rows else b""
+        return StoredLog(snapshot, [row for row in found.rows if row.first > seq], head)
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """Rows in order, from the one that holds an event."""
@@ -93,6 +95,8 @@ class MemoryStore:
         *,
         status: str | None = None,
         path: str | None = None,
+        prefix: str = "",
+        children: bool = True,
         cursor: str | None = None,
         limit: int = 50,
     ) -> Listed:
@@ -103,6 +107,7 @@ class MemoryStore:
             (number, one.summary)
             for number, one in numbered
             if number < end and status in (None, one.summary.status) and path in (None, one.summary.path)
+            if one.summary.execution_id.startswith(prefix) and (children or one.summary.parent is None)
         ]
         more = str(found[limit - 1][0]) if len(found) > limit else None
         return Listed([summary for _, summary in found[:limit]], more)
@@ -119,6 +124,11 @@ class MemoryStore:
             return False
         found.owner, found.owned_until = owner, now + lease_ms
         return True
+
+    async def owned(self, execution_id: str) -> bool:
+        """Whether someone's claim is fresh."""
+        found = self._get(execution_id)
+        return found.owner is not None and found.owned_until >= self._now()
 
     async def release(self, execution_id: str, owner: str) -> None:
         """Give a claim up."""
@@ -156,7 +166,8 @@ class MemoryStore:
     async def register(self, path: str, digest: str, text: str, file: str | None) -> PlaybookText:
         """Keep a playbook; the same text is the version it already is."""
         versions = [entry for entry in self._playbooks if entry.path == path]
-        if versions and versions[-1].hash == digest:
+        if versions and versions[-1].hash == digest and (path, len(versions)) not in self._deleted:
+            versions[-1].file = file or versions[-1].file
             return versions[-1]
         entry = PlaybookText(path, len(versions) + 1, digest, text, file, self._now())
         self._playbooks.append(entry)
@@ -172,6 +183,7 @@ class MemoryStore:
             if digest in (None, entry.hash)
             and path in (None, entry.path)
             and version in (None, entry.version)
+            and (digest is not None or (entry.path, entry.version) not in self._deleted)
         ]
         if not found:
             told = f"there is no playbook {path or digest}" + (
@@ -180,10 +192,19 @@ class MemoryStore:
             raise NotFound(told, hint="noetl catalog list")
         return max(found, key=lambda entry: entry.version)
 
-    async def playbooks(self) -> Sequence[PlaybookText]:
-        """The newest version of every path."""
-        newest = {entry.path: entry for entry in self._playbooks}
+    async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
+        """The newest version of every path, or every version of one."""
+        offered = [entry for entry in self._playbooks if (entry.path, entry.version) not in self._deleted]
+        if path is not None:
+            return [entry for entry in offered if entry.path == path][::-1]
+        newest = {entry.path: entry for entry in offered}
         return [newest[path] for path in sorted(newest)]
+
+    async def delete_playbook(self, path: str, version: int | None = None) -> int:
+        """Take a playbook, or one version, off the catalog."""
+        gone = [entry for entry in await self.playbooks(path) if version in (None, entry.version)]
+        self._deleted |= {(entry.path, entry.version) for entry in gone}
+        return len(gone)
 
     async def put_secret(self, name: str, sealed: bytes) -> None:
         """Keep a sealed credential."""

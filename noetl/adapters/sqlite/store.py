@@ -3,11 +3,13 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import apsw
 
 from noetl.adapters.sqlite.connection import connect, open_database
+from noetl.adapters.sqlite.presence import Presence
 from noetl.adapters.sqlite.writer import Writer
 from noetl.errors import BackendError, Conflict, NotFound
 from noetl.ports.store import Append, Listed, PlaybookText, Row, StoredLog, Summary
@@ -34,6 +36,7 @@ class SqliteStore:
         self._writer = Writer(open_database(path))
         self._reader = connect(path)
         self._reading = asyncio.Lock()
+        self._presence = Presence(Path(path).parent / "owners")
         self._ids: dict[str, int] = {}
 
     async def _read(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
@@ -47,6 +50,8 @@ class SqliteStore:
 
     async def commit(self, append: Append) -> None:
         """Append durably."""
+        if append.claim is not None:
+            self._presence.enter(append.claim[0])
         await self._writer.run(lambda connection: self._append(connection, append))
 
     def _append(self, connection: apsw.Connection, append: Append) -> None:
@@ -82,10 +87,11 @@ class SqliteStore:
     async def log(self, execution_id: str) -> StoredLog:
         """The newest snapshot and the rows behind it."""
         number = await self._number_of(execution_id)
-        saved = await self._read("SELECT seq, state FROM snapshots WHERE execution = ?", (number,))
-        seq, state = saved[0] if saved else (0, None)
+        saved = await self._read("SELECT seq, state, hash FROM snapshots WHERE execution = ?", (number,))
+        seq, state, head = saved[0] if saved else (0, None, b"")
         sql = f"SELECT {ROW} FROM log WHERE execution = ? AND first > ? ORDER BY first"
-        return StoredLog(state, [Row(*row) for row in await self._read(sql, (number, seq))])
+        rows = [Row(*row) for row in await self._read(sql, (number, seq))]
+        return StoredLog(state, rows, rows[-1].hash if rows else head)
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """Rows in order, from the one that holds an event."""
@@ -122,12 +128,16 @@ class SqliteStore:
         *,
         status: str | None = None,
         path: str | None = None,
+        prefix: str = "",
+        children: bool = True,
         cursor: str | None = None,
         limit: int = 50,
     ) -> Listed:
         """Executions, the newest first."""
-        where: list[str] = ["1"]
-        values: list[str | int] = []
+        where: list[str] = ["execution_id >= ? AND execution_id < ?"]
+        values: list[str | int] = [prefix, f"{prefix}~"]
+        if not children:
+            where.append("parent IS NULL")
         for column, value in (("status", status), ("path", path)):
             if value is not None:
                 where.append(f"{column} = ?")
@@ -150,13 +160,26 @@ class SqliteStore:
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         """Become the one writer of an execution, or stay it."""
+        self._presence.enter(owner)
+        holder, _ = await self._holder(execution_id)
+        dead = holder if holder is not None and self._presence.gone(holder) else None
         sql = (
             "UPDATE executions SET owner = ?1, owned_until = ?2 WHERE execution_id = ?3 "
-            "AND (owner IS NULL OR owner = ?1 OR owned_until < ?4) RETURNING 1"
+            "AND (owner IS NULL OR owner IN (?1, ?5) OR owned_until < ?4) RETURNING 1"
         )
         now = now_ms()
-        values = (owner, now + lease_ms, execution_id, now)
+        values = (owner, now + lease_ms, execution_id, now, dead)
         return bool(await self._writer.run(lambda connection: list(connection.execute(sql, values))))
+
+    async def _holder(self, execution_id: str) -> tuple[str | None, int]:
+        sql = "SELECT owner, owned_until FROM executions WHERE execution_id = ?"
+        found = await self._read(sql, (execution_id,))
+        return (found[0][0], found[0][1]) if found else (None, 0)
+
+    async def owned(self, execution_id: str) -> bool:
+        """Whether someone alive runs an execution."""
+        holder, until = await self._holder(execution_id)
+        return holder is not None and until >= now_ms() and not self._presence.gone(holder)
 
     async def release(self, execution_id: str, owner: str) -> None:
         """Give a claim up."""
@@ -202,7 +225,8 @@ class SqliteStore:
         """A playbook by its content, or by path and version."""
         sql = (
             f"SELECT {PLAYBOOK} FROM playbooks WHERE (?1 IS NULL OR hash = ?1) AND (?2 IS NULL OR path = ?2) "
-            "AND (?3 IS NULL OR version = ?3) ORDER BY version DESC LIMIT 1"
+            "AND (?3 IS NULL OR version = ?3) AND (?1 IS NOT NULL OR deleted_at IS NULL) "
+            "ORDER BY version DESC LIMIT 1"
         )
         found = await self._read(sql, (digest, path, version))
         if not found:
@@ -211,11 +235,21 @@ class SqliteStore:
             raise NotFound(told, hint="noetl catalog list")
         return PlaybookText(*found[0])
 
-    async def playbooks(self) -> Sequence[PlaybookText]:
-        """The newest version of every path."""
-        newest = "(SELECT max(version) FROM playbooks WHERE path = p.path)"
-        sql = f"SELECT {PLAYBOOK} FROM playbooks p WHERE version = {newest} ORDER BY path"
-        return [PlaybookText(*row) for row in await self._read(sql)]
+    async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
+        """The newest version of every path, or every version of one."""
+        newest = "(SELECT max(version) FROM playbooks WHERE path = p.path AND deleted_at IS NULL)"
+        which = f"version = {newest} ORDER BY path" if path is None else "path = ?1 ORDER BY version DESC"
+        sql = f"SELECT {PLAYBOOK} FROM playbooks p WHERE deleted_at IS NULL AND {which}"
+        return [PlaybookText(*row) for row in await self._read(sql, () if path is None else (path,))]
+
+    async def delete_playbook(self, path: str, version: int | None = None) -> int:
+        """Take a playbook, or one version, off the catalog."""
+        sql = (
+            "UPDATE playbooks SET deleted_at = ?1 WHERE path = ?2 AND (?3 IS NULL OR version = ?3) "
+            "AND deleted_at IS NULL RETURNING 1"
+        )
+        values = (now_ms(), path, version)
+        return len(await self._writer.run(lambda connection: list(connection.execute(sql, values))))
 
     # Credentials
 
@@ -245,6 +279,7 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Finish what was begun and let go of the file."""
+        self._presence.leave()
         await asyncio.to_thread(self._writer.close)
         self._reader.close()
 
@@ -290,14 +325,16 @@ def _check_end(connection: apsw.Connection, number: int, append: Append) -> None
 def _register(
     connection: apsw.Connection, path: str, digest: str, text: str, file: str | None
 ) -> PlaybookText:
-    newest = list(
-        connection.execute(
-            f"SELECT {PLAYBOOK} FROM playbooks WHERE path = ? ORDER BY version DESC LIMIT 1", (path,)
-        )
-    )
-    if newest and newest[0][2] == digest:
-        return PlaybookText(*newest[0])
+    sql = f"SELECT {PLAYBOOK}, deleted_at FROM playbooks WHERE path = ? ORDER BY version DESC LIMIT 1"
+    newest = list(connection.execute(sql, (path,)))
+    if newest and newest[0][2] == digest and newest[0][-1] is None:
+        known = PlaybookText(*newest[0][:-1])
+        if file is not None and file != known.file:
+            moved = (file, known.path, known.version)
+            connection.execute("UPDATE playbooks SET file = ? WHERE path = ? AND version = ?", moved)
+            known.file = file
+        return known
     entry = PlaybookText(path, newest[0][1] + 1 if newest else 1, digest, text, file, now_ms())
     values = (entry.path, entry.version, entry.hash, entry.text, entry.file, entry.registered_at)
-    connection.execute("INSERT INTO playbooks VALUES (?, ?, ?, ?, ?, ?)", values)
+    connection.execute(f"INSERT INTO playbooks ({PLAYBOOK}) VALUES (?, ?, ?, ?, ?, ?)", values)
     return entry
