@@ -129,10 +129,21 @@ def problems(tree: nodes.Template) -> tuple[Problem, ...]:
         if depth > DEPTH or loops > LOOP_DEPTH or chained > COMPARISONS_CHAINED:
             large = True
             continue
-        stack.extend((child, depth + 1, loops) for child in reversed(list(node.iter_child_nodes())))
+        stack.extend((child, depth + 1, loops) for child in reversed(_children(node)))
     if large or count > NODES:
         found[_TOO_LARGE] = None
     return tuple(found)
+
+
+def _children(node: nodes.Node) -> list[nodes.Node]:
+    found: list[nodes.Node] = []
+    for field in node.fields:
+        value = getattr(node, field)
+        if isinstance(value, nodes.Node):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [item for item in value if isinstance(item, nodes.Node)]
+    return found
 
 
 def _wrong(node: nodes.Node) -> Iterator[Problem]:

@@ -50,9 +50,13 @@ __all__ = [
     "truth_of",
 ]
 
-TREES_KEPT = 2048
+TREES_KEPT = 32_768
 TEMPLATES_KEPT = 8192
 SHOWN_CHARS = 80
+_WORD = r"[a-zA-Z_][a-zA-Z_0-9]*"
+_PLAIN_PATH = re.compile(
+    rf"\{{\{{ ((?!(?:and|else|[fF]alse|if|in|is|[nN]one|not|or|[tT]rue)\b){_WORD}(?:\.{_WORD})*) \}}\}}"
+)
 _MARK = re.compile(r"\{[{%#]")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _READ_ESCAPES = frozenset("\n\\'\"nrtxNuU")
@@ -131,6 +135,8 @@ def _parse(text: str) -> nodes.Template:
             f"the template has {len(text):,} characters, at most {SOURCE_CHARS:,} are allowed",
             hint="keep long text in a file or a workload value, and only short templates in the playbook",
         )
+    if plain := _PLAIN_PATH.fullmatch(text):
+        return _path_tree(plain[1].split("."))
     _check_brackets(text)
     try:
         return ENVIRONMENT.parse(_keep_backslashes(text))
@@ -140,6 +146,14 @@ def _parse(text: str) -> nodes.Template:
         raise TemplateError("the expression is nested too deeply", hint="split it") from None
     except ValueError as error:
         raise TemplateError(f"the template does not parse: {error}") from None
+
+
+def _path_tree(keys: list[str]) -> nodes.Template:
+    """What Jinja's parser gives for a plain path: most templates are one, and parsing is most of reading."""
+    node: nodes.Expr = nodes.Name(keys[0], "load", lineno=1)
+    for key in keys[1:]:
+        node = nodes.Getattr(node, key, "load", lineno=1)
+    return nodes.Template([nodes.Output([node], lineno=1)], lineno=1)
 
 
 def _check_brackets(text: str) -> None:

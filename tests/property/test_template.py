@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2.exceptions import TemplateSyntaxError
 
 from noetl.dsl.respell import compares_with_success, rename_root, respell_event, respell_output
 from noetl.dsl.template import (
+    ENVIRONMENT,
     Envelope,
     Template,
     TemplateError,
@@ -198,6 +200,40 @@ def test_any_text_is_either_refused_by_our_error_or_can_be_rendered(text: str) -
     for scope in ({"a": "x", "b": {"c": [1]}}, dict.fromkeys(fast.names, 1)):
         assert outcome(lambda: fast.render(scope)) == outcome(lambda: slow.render(scope))  # noqa: B023
     outcome(lambda: slow.truth({}))
+
+
+words = st.sampled_from(
+    [
+        "a",
+        "b_1",
+        "ctx",
+        "In",
+        "Is",
+        "not",
+        "in",
+        "is",
+        "none",
+        "true",
+        "None",
+        "True",
+        "False",
+        "self",
+        "loop",
+        "if",
+        "_x",
+        "andy",
+    ]
+)
+
+
+@given(st.lists(words, min_size=1, max_size=4).map(".".join))
+def test_a_plain_path_is_read_as_jinja_reads_it(path: str) -> None:
+    text = "{{ " + path + " }}"
+    try:
+        expected = ENVIRONMENT.parse(text)
+    except TemplateSyntaxError:
+        expected = None
+    assert syntax_tree(text) == expected
 
 
 @given(junk)
