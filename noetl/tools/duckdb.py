@@ -127,7 +127,7 @@ def _execute(file: File, sql: Sql, attach: dict[str, str], knobs: Knobs, call: C
             _attach(file.connection, name, other)
         _statements(file.connection, sql, knobs, results)
     except duckdb.Error as problem:
-        raise _failed(problem, len(results)) from None
+        raise failed(problem, len(results)) from None
     finally:
         file.close()
     return results
@@ -206,7 +206,8 @@ def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _failed(problem: Exception, number: int) -> Failed:
+def failed(problem: Exception, number: int) -> Failed:
+    """A DuckDB error as the failure of a call."""
     duckdb = driver()
     message = str(problem).partition("\n")[0]
     held = isinstance(problem, duckdb.IOException) and "lock" in message.lower()

@@ -16,7 +16,7 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok, reference
 from noetl.ports.tool import Input, Size, define, doc, read_knobs
 from noetl.tools.parts.content import MEDIA, Format, csv_text, decode, encode, format_of, rows_of
-from noetl.tools.parts.paths import inside, shown
+from noetl.tools.parts.paths import beside, inside, shown
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -107,30 +107,21 @@ def _write(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
 
 def _put(path: str, raw: bytes, *, replace: bool) -> None:
     """Write beside the target, then put in place at once; readers see the old file or the new one."""
-    import tempfile
-
-    handle, beside = tempfile.mkstemp(prefix=".noetl-", dir=os.path.dirname(path))
+    part = beside(path)
     try:
-        with open(handle, "wb") as file:
+        with open(part, "xb") as file:
             file.write(raw)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(beside, 0o666 & ~_umask())
         if replace:
-            os.replace(beside, path)
+            os.replace(part, path)
         else:
-            os.link(beside, path)  # unlike a rename, this fails when the target is there
+            os.link(part, path)  # unlike renaming, this fails when a file is there
     except FileExistsError:
         raise Failed("exists", f"the file {path!r} is there already") from None
     finally:
-        if os.path.exists(beside):
-            os.unlink(beside)
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+        if os.path.exists(part):
+            os.unlink(part)
 
 
 def _addition(path: str, content: Value, form: Format) -> bytes:

@@ -7,9 +7,12 @@ the address of a service with `POST /jobs`, `GET /jobs/{job}` and `GET /jobs/{jo
 as for the `http` kind.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from noetl.ports.tool import Input, Size, define, doc
+from noetl.dsl.tree import Value
+from noetl.ports.call import Call
+from noetl.ports.envelope import Envelope, Failed, ok
+from noetl.ports.tool import Input, Size, define, doc, invoke
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -48,10 +51,80 @@ class Job(Input):
     job: Annotated[str | None, doc("The job to ask about.")] = None
 
 
+async def run(job: Job, call: Call) -> Envelope:
+    """Hand the job to its backend."""
+    if job.action == "submit" and not job.circuit:
+        raise Failed("input", "quantum needs input 'circuit' to submit")
+    if job.action != "submit" and not job.job:
+        raise Failed("input", f"quantum needs input 'job' for {job.action}")
+    return await (_local(job) if job.backend == "local" else _remote(job, call))
+
+
+async def _local(job: Job) -> Envelope:
+    """A local job is its own description: any worker can tell its result."""
+    import asyncio
+
+    from noetl.tools.parts.quantum_simulator import counts, parse
+
+    if job.action == "submit":
+        parse(job.circuit or "")  # a circuit that cannot run is refused at once
+        return ok({"job": _pack(job), "status": "completed"})
+    circuit, shots, seed = _unpack(job.job or "")
+    if job.action == "status":
+        return ok({"job": job.job, "status": "completed"})
+    found = await asyncio.to_thread(counts, parse(circuit), shots, seed)
+    return ok({"job": job.job, "status": "completed", "counts": found, "shots": shots})
+
+
+def _pack(job: Job) -> str:
+    import base64
+    import zlib
+
+    import msgspec
+
+    raw = msgspec.json.encode([job.circuit, job.shots, job.seed])
+    return "local-" + base64.urlsafe_b64encode(zlib.compress(raw)).decode()
+
+
+def _unpack(name: str) -> tuple[str, int, int]:
+    import base64
+    import zlib
+
+    import msgspec
+
+    try:
+        raw = zlib.decompress(base64.urlsafe_b64decode(name.removeprefix("local-")))
+        return msgspec.json.decode(raw, type=tuple[str, int, int])
+    except (ValueError, zlib.error, msgspec.DecodeError):
+        raise Failed("not_found", f"{name[:40]!r} is no job of the local backend") from None
+
+
+async def _remote(job: Job, call: Call) -> Envelope:
+    """A service that keeps jobs: submit, ask, fetch."""
+    from noetl.tools import get
+
+    url = job.backend.rstrip("/") + "/jobs"
+    request: dict[str, Any] = {"url": url, "method": "POST"}
+    if job.action == "submit":
+        request["json"] = {"circuit": job.circuit, "shots": job.shots}
+    else:
+        tail = "/result" if job.action == "result" else ""
+        request = {"url": f"{url}/{_segment(job.job or '')}{tail}"}
+    answer: dict[str, Value] = await invoke(get("http"), request, call)
+    return answer
+
+
+def _segment(name: str) -> str:
+    from urllib.parse import quote
+
+    return quote(name, safe="")
+
+
 TOOL = define(
     "quantum",
     __doc__,
     Job,
+    run,
     returns="`{job, status}`; for `result` `{job, status, counts, shots}`",
     untemplated=("circuit",),
     example=EXAMPLE,

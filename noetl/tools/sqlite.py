@@ -157,9 +157,9 @@ def _execute(file: File, sql: Sql, attach: dict[str, str], knobs: Knobs, call: C
         file.may_attach = lambda target: target is not None and (not target or _is_inside(call, target))
         for name, other in attach.items():
             connection.execute(f"attach {_literal(other)} as {quoted(name)}")
-        _statements(connection, sql.query or sql.command or "", _bindings(sql.params), knobs, results)
+        _statements(connection, sql.query or sql.command or "", bindings(sql.params), knobs, results)
     except apsw.Error as problem:
-        raise _failed(problem, len(results)) from None
+        raise failed(problem, len(results)) from None
     except (KeyError, OverflowError, TypeError) as problem:
         raise Failed("input", _misbound(problem)) from None
     finally:
@@ -227,13 +227,14 @@ def _tidy(file: File) -> None:
         file.close()
 
 
-def _bindings(params: Params | None) -> Any:
+def bindings(params: Params | None) -> Any:
+    """Values as SQLite binds them."""
     if isinstance(params, dict):
-        return {name: _bound(value) for name, value in params.items()}
-    return tuple(_bound(value) for value in params or ())
+        return {name: bound(value) for name, value in params.items()}
+    return tuple(bound(value) for value in params or ())
 
 
-def _bound(value: Value) -> Value:
+def bound(value: Value) -> Value:
     """Lists and mappings bind as JSON text, which is how SQLite keeps them."""
     if not isinstance(value, list | dict):
         return value
@@ -261,7 +262,8 @@ def _misbound(problem: Exception) -> str:
     return f"a value of params cannot be bound: {problem}"
 
 
-def _failed(problem: "apsw.Error", number: int) -> Failed:
+def failed(problem: "apsw.Error", number: int) -> Failed:
+    """A SQLite error as the failure of a call."""
     import apsw
 
     if isinstance(problem, apsw.BindingsError):

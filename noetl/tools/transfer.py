@@ -9,6 +9,9 @@ failed transfer leaves it as it was.
 
 from typing import Annotated, Any, Literal
 
+from noetl.dsl.tree import Value
+from noetl.ports.call import Call
+from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Size, define, doc
 
 EXAMPLE = """\
@@ -74,4 +77,57 @@ class Transfer(Input):
     chunk_size: Annotated[Size, doc("Rows that are held in memory at a time.")] = 1000
 
 
-TOOL = define("transfer", __doc__, Transfer, returns="`{rows}`", example=EXAMPLE)
+async def run(wanted: Transfer, call: Call) -> Envelope:
+    """Read chunk by chunk, rename, write; the target changes at the end or not at all."""
+    from noetl.tools.parts.transfer_sources import chunks
+    from noetl.tools.parts.transfer_targets import opened
+
+    if wanted.mode == "upsert" and not wanted.keys:
+        raise Failed("input", "transfer needs input 'keys' to upsert")
+    moved = 0
+    async with opened(wanted.target, wanted.mode, wanted.keys or [], call) as target:
+        columns: list[str] = []
+        async for rows in chunks(wanted.source, wanted.chunk_size, call):
+            if not columns:
+                columns = _columns(rows, wanted.mapping)
+                await target.begin(
+                    columns, rows if wanted.mapping is None else _renamed(rows, wanted.mapping)
+                )
+            await target.write(_checked(rows, columns, wanted.mapping))
+            moved += len(rows)
+        if not columns:
+            await target.begin([], [])
+        await target.commit()
+    ref = target.ref()
+    return ok({"rows": moved}) if ref is None else ok({"rows": moved}, ref=ref)
+
+
+def _columns(rows: list[dict[str, Value]], mapping: dict[str, str] | None) -> list[str]:
+    """The target's columns; a source column that is not there is told at the first chunk."""
+    there = list(dict.fromkeys(key for row in rows for key in row))
+    if mapping is None:
+        return there
+    for source in mapping.values():
+        if source not in there:
+            raise Failed("input", f"the source has no column {source!r}; it has {', '.join(there)}")
+    return list(mapping)
+
+
+def _renamed(rows: list[dict[str, Value]], mapping: dict[str, str]) -> list[dict[str, Value]]:
+    return [{target: row.get(source) for target, source in mapping.items()} for row in rows]
+
+
+def _checked(
+    rows: list[dict[str, Value]], columns: list[str], mapping: dict[str, str] | None
+) -> list[dict[str, Value]]:
+    if mapping is not None:
+        return _renamed(rows, mapping)
+    known = set(columns)
+    for row in rows:
+        if not row.keys() <= known:
+            new = sorted(row.keys() - known)[0]
+            raise Failed("format", f"a later row has a new column {new!r}; name the columns with mapping")
+    return rows
+
+
+TOOL = define("transfer", __doc__, Transfer, run, returns="`{rows}`", example=EXAMPLE)

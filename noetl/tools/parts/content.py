@@ -6,8 +6,8 @@ Where the bytes lie is the kinds' business.
 import base64
 import binascii
 import os
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO, Literal
 
 import msgspec
 
@@ -19,6 +19,7 @@ from noetl.ports.values import to_json
 Format = Literal["json", "jsonl", "csv", "parquet", "text", "bytes"]
 Row = dict[str, Value]
 
+PARQUET = b"PAR1"  # how a Parquet file begins and ends
 MEDIA = {
     "json": "application/json",
     "jsonl": "application/x-ndjson",
@@ -83,13 +84,25 @@ def _read_csv(raw: bytes) -> Value:
 def _read_parquet(raw: bytes) -> Value:
     import io
 
-    if not (raw.startswith(b"PAR1") and raw.endswith(b"PAR1")):
+    return list(parquet_rows(io.BytesIO(raw), 1024))
+
+
+def parquet_rows(file: BinaryIO, size: int) -> Iterator[Row]:
+    """The rows of a Parquet file, read a batch at a time."""
+    end = file.seek(0, os.SEEK_END) - len(PARQUET)
+    ends = b"" if end < 0 else _bytes_at(file, 0) + _bytes_at(file, end)
+    if ends != PARQUET * 2:
         raise Failed("format", "the content is not parquet: its first and last bytes are not PAR1")
-    rows: list[Row] = []
-    for batch in _arrow().read_parquet(io.BytesIO(raw)):
+    file.seek(0)
+    for batch in _arrow().read_parquet(file, batch_size=size):
         columns = {field.name: batch.column(field.name).to_pylist() for field in batch.schema}
-        rows.extend(dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True))
-    return to_json(rows)
+        for cells in zip(*columns.values(), strict=True):
+            yield to_json(dict(zip(columns, cells, strict=True)))
+
+
+def _bytes_at(file: BinaryIO, place: int) -> bytes:
+    file.seek(place)
+    return file.read(len(PARQUET))
 
 
 def _read_text(raw: bytes) -> Value:

@@ -21,3 +21,10 @@ def shown(call: Call, real: str) -> str:
     """A real path as an author reads it: relative to the work folder where it lies inside."""
     start = os.path.realpath(call.work_dir)
     return os.path.relpath(real, start) if real.startswith(start + os.sep) else real
+
+
+def beside(path: str) -> str:
+    """A name in the same folder for a file that is not finished; renaming it is then one step."""
+    from secrets import token_hex
+
+    return os.path.join(os.path.dirname(path), f".noetl-{token_hex(8)}.part")

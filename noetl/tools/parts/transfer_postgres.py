@@ -1,0 +1,73 @@
+"""A PostgreSQL table that a transfer fills, in one transaction."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from noetl.ports.call import Call
+from noetl.ports.envelope import Reference
+from noetl.tools.parts.postgres_link import borrowed
+from noetl.tools.parts.sql import quoted
+from noetl.tools.parts.transfer_sources import Row, needed
+from noetl.tools.parts.transfer_targets import conflict_sql, table_ref
+
+if TYPE_CHECKING:
+    from noetl.tools.transfer import Target
+
+
+@asynccontextmanager
+async def opened(target: "Target", mode: str, keys: list[str], call: Call) -> AsyncIterator["PostgresWriter"]:
+    table = needed(target.table, "table", "postgres")
+    async with borrowed(call) as connection:
+        transaction = connection.transaction()
+        await transaction.start()
+        writer = PostgresWriter(connection, transaction, table, call)
+        writer.mode, writer.keys = mode, keys
+        try:
+            yield writer
+        finally:
+            if not writer.done:
+                await transaction.rollback()
+
+
+class PostgresWriter:
+    """A table that is there; rows arrive over the COPY protocol."""
+
+    mode = "append"
+    keys: list[str]
+    done = False
+
+    def __init__(self, connection: Any, transaction: Any, table: str, call: Call) -> None:
+        self.connection, self.transaction = connection, transaction
+        self.table, self.into, self.call = table, table, call
+
+    async def begin(self, columns: list[str], rows: list[Row]) -> None:
+        """Empty the table if asked; an upsert fills a table of its own first."""
+        self.columns = columns
+        if self.mode == "replace":
+            await self.connection.execute(f"delete from {quoted(self.table)}")
+        if self.mode == "upsert":
+            self.into = "noetl_incoming"
+            like = f"like {quoted(self.table)} including defaults"
+            await self.connection.execute(f"create temp table noetl_incoming ({like}) on commit drop")
+
+    async def write(self, rows: list[Row]) -> None:
+        """Add rows."""
+        from noetl.tools.postgres import Copy, load
+
+        await load(self.connection, Copy(table=self.into, rows=list(rows), columns=self.columns))
+
+    async def commit(self) -> None:
+        """Make it all visible."""
+        if self.into != self.table and self.columns:
+            names = ", ".join(map(quoted, self.columns))
+            await self.connection.execute(
+                f"insert into {quoted(self.table)} ({names}) select {names} from noetl_incoming"
+                + conflict_sql(self.columns, self.keys)
+            )
+        await self.transaction.commit()
+        self.done = True
+
+    def ref(self) -> Reference:
+        """Where the rows are."""
+        return table_ref("postgres", self.table, auth=self.call.auth_name)

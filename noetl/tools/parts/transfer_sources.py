@@ -1,0 +1,189 @@
+"""Where a transfer reads: rows in chunks, from files, tables and queries, without holding them all."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from noetl.dsl.tree import Value
+from noetl.ports.call import Call
+from noetl.ports.envelope import Failed
+from noetl.ports.values import to_json
+from noetl.tools.parts.paths import inside
+from noetl.tools.parts.sql import columns_of, quoted
+
+if TYPE_CHECKING:
+    from noetl.tools.transfer import Source
+
+Row = dict[str, Value]
+T = TypeVar("T")
+
+
+async def in_thread(job: Callable[..., T], *args: Any) -> T:
+    """Do a short job in a thread; cancelled, wait for its end, so that nothing is used by two at once."""
+    import asyncio
+
+    running = asyncio.get_running_loop().run_in_executor(None, job, *args)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise
+
+
+async def with_auth(call: Call, name: str | None) -> Call:
+    """The call with the secret of one side."""
+    return call if name is None else replace(call, auth_name=name, auth=await call.secret(name))
+
+
+def needed(value: str | None, name: str, kind: str) -> str:
+    """An input that this kind of place cannot do without."""
+    if not value:
+        raise Failed("input", f"a {kind} place needs {name!r}")
+    return value
+
+
+async def chunks(source: "Source", size: int, call: Call) -> AsyncIterator[list[Row]]:
+    """The source's rows, a list at a time."""
+    if source.kind == "postgres":
+        async for rows in _postgres(source, size, await with_auth(call, source.auth)):
+            yield rows
+        return
+    rows_of = {"sqlite": _sqlite, "duckdb": _duckdb, "file": _file}[source.kind]
+    rows_iterator = rows_of(source, size, call)
+    try:
+        while chunk := await in_thread(_next, rows_iterator, size):
+            yield chunk
+    finally:
+        await in_thread(rows_iterator.close)
+
+
+def _next(rows: Iterator[Row], size: int) -> list[Row]:
+    return list(islice(rows, size))
+
+
+def _query(source: "Source") -> str:
+    if (source.query is None) == (source.table is None):
+        raise Failed("input", f"a {source.kind} source needs exactly one of query, table")
+    return source.query or f"select * from {quoted(source.table or '')}"
+
+
+def _named(columns: Iterable[str], cells: Iterable[object]) -> Row:
+    return {name: to_json(value, name) for name, value in zip(columns, cells, strict=True)}
+
+
+def _sqlite(source: "Source", size: int, call: Call) -> Any:
+    import apsw
+
+    from noetl.tools.sqlite import File, bindings, failed
+
+    query = _query(source)
+    file = File(inside(call, needed(source.database, "database", "sqlite")), read_only=True)
+    try:
+        cursor = file.open().execute(query, bindings(source.params))
+        columns: list[str] = []
+        for row in cursor:
+            columns = columns or columns_of(column[0] for column in cursor.get_description())
+            yield _named(columns, row)
+    except apsw.Error as problem:
+        raise failed(problem, 1) from None
+    finally:
+        file.close()
+
+
+def _duckdb(source: "Source", size: int, call: Call) -> Any:
+    from noetl.tools.duckdb import Knobs, connect, driver, failed
+
+    duckdb = driver()
+    query = _query(source)
+    path = inside(call, source.database) if source.database else ":memory:"
+    connection = connect(path, call, Knobs())
+    try:
+        cursor = connection.execute(query, source.params or [])
+        columns = columns_of(column[0] for column in cursor.description or ())
+        while rows := cursor.fetchmany(size):
+            yield from (_named(columns, row) for row in rows)
+    except duckdb.Error as problem:
+        raise failed(problem, 1) from None
+    finally:
+        connection.close()
+
+
+async def _postgres(source: "Source", size: int, call: Call) -> AsyncIterator[list[Row]]:
+    from noetl.tools.parts.postgres_link import borrowed
+    from noetl.tools.parts.postgres_values import from_pg, to_pg
+    from noetl.tools.parts.statements import numbered
+
+    text, values = _query(source), source.params or []
+    if isinstance(values, dict):
+        text, values = numbered(text, values)
+    async with borrowed(call) as connection, connection.transaction():
+        prepared = await connection.prepare(text)
+        types = prepared.get_parameters()
+        bound = [
+            to_pg(value, kind.name, n) for n, (value, kind) in enumerate(zip(values, types, strict=False), 1)
+        ]
+        columns = columns_of(attribute.name for attribute in prepared.get_attributes())
+        cursor = await prepared.cursor(*bound)
+        while records := await cursor.fetch(size):
+            yield [_named(columns, map(from_pg, record.values())) for record in records]
+
+
+def _file(source: "Source", size: int, call: Call) -> Any:
+    from noetl.tools.parts.content import format_of
+
+    path = inside(call, needed(source.path, "path", "file"))
+    form = format_of(path, source.format)
+    readers = {"csv": _csv, "jsonl": _lines, "json": _whole, "parquet": _parquet}
+    if form not in readers:
+        raise Failed("input", f"{source.path!r} is {form}; a transfer reads csv, jsonl, json and parquet")
+    try:
+        yield from readers[form](path, size)
+    except FileNotFoundError:
+        raise Failed("not_found", f"there is no file {source.path!r}") from None
+    except OSError as problem:
+        raise Failed("file", f"{source.path!r} cannot be read: {problem.strerror}") from None
+
+
+def _csv(path: str, size: int) -> Iterator[Row]:
+    import csv
+
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file, strict=True)
+        try:
+            for row in reader:
+                if None in row:
+                    raise Failed("format", f"line {reader.line_num} has more cells than there are names")
+                yield to_json(row)
+        except (csv.Error, UnicodeDecodeError) as problem:
+            raise Failed("format", f"line {reader.line_num} is not CSV: {problem}") from None
+
+
+def _lines(path: str, size: int) -> Iterator[Row]:
+    import msgspec
+
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                row = to_json(msgspec.json.decode(line))
+            except msgspec.DecodeError as problem:
+                raise Failed("format", f"line {number} is not JSON: {problem}") from None
+            if not isinstance(row, dict):
+                raise Failed("format", f"line {number} is not a mapping")
+            yield row
+
+
+def _whole(path: str, size: int) -> Iterator[Row]:
+    from noetl.tools.parts.content import decode, rows_of
+
+    with open(path, "rb") as file:
+        yield from rows_of(decode(file.read(), "json"), "json")
+
+
+def _parquet(path: str, size: int) -> Iterator[Row]:
+    from noetl.tools.parts.content import parquet_rows
+
+    with open(path, "rb") as file:
+        yield from parquet_rows(file, size)

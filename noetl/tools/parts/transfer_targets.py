@@ -1,0 +1,249 @@
+"""Where a transfer writes: tables and files that change when everything has arrived, or not at all."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any, Protocol
+
+from noetl.dsl.tree import Value
+from noetl.ports.call import Call
+from noetl.ports.envelope import Failed, Reference, reference
+from noetl.tools.parts.paths import inside
+from noetl.tools.parts.sql import quoted
+from noetl.tools.parts.transfer_sources import Row, in_thread, needed, with_auth
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from noetl.tools.transfer import Target
+
+INSERTED = 200  # rows in one INSERT
+
+
+class Writer(Protocol):
+    """A target that is being written. `begin` sees the first rows, to know what the columns hold."""
+
+    async def begin(self, columns: list[str], rows: list[Row]) -> None:
+        """Prepare the target."""
+        ...
+
+    async def write(self, rows: list[Row]) -> None:
+        """Add rows."""
+        ...
+
+    async def commit(self) -> None:
+        """Make it all visible."""
+        ...
+
+    def ref(self) -> Reference | None:
+        """Where the rows are."""
+        ...
+
+
+@asynccontextmanager
+async def opened(target: "Target", mode: str, keys: list[str], call: Call) -> AsyncIterator[Writer]:
+    """The target; whatever is not committed at the end is undone."""
+    if target.kind == "postgres":
+        from noetl.tools.parts import transfer_postgres
+
+        call = await with_auth(call, target.auth)
+        async with transfer_postgres.opened(target, mode, keys, call) as writer:
+            yield writer
+        return
+    from noetl.tools.parts.transfer_files import FileWriter
+
+    kinds: dict[str, Any] = {"sqlite": SqliteWriter, "duckdb": DuckdbWriter, "file": FileWriter}
+    threaded = Threaded(kinds[target.kind](target, mode, keys, call))
+    try:
+        yield threaded
+    finally:
+        await threaded.close()
+
+
+class Threaded:
+    """A writer that blocks, in a thread."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    async def begin(self, columns: list[str], rows: list[Row]) -> None:
+        """Prepare the target."""
+        await in_thread(self.inner.begin, columns, rows)
+
+    async def write(self, rows: list[Row]) -> None:
+        """Add rows."""
+        await in_thread(self.inner.write, rows)
+
+    async def commit(self) -> None:
+        """Make it all visible."""
+        await in_thread(self.inner.commit)
+
+    async def close(self) -> None:
+        """Undo what was not committed and let go."""
+        await in_thread(self.inner.close)
+
+    def ref(self) -> Reference | None:
+        """Where the rows are."""
+        found: Reference | None = self.inner.ref()
+        return found
+
+
+def insert_sql(table: str, columns: list[str], keys: list[str], rows: int = 1) -> str:
+    """An INSERT of some rows with `?` for each value; with keys, rows that are there are replaced."""
+    names = ", ".join(map(quoted, columns))
+    values = ", ".join([f"({', '.join('?' * len(columns))})"] * rows)
+    return f"insert into {quoted(table)} ({names}) values {values}{conflict_sql(columns, keys)}"
+
+
+def conflict_sql(columns: list[str], keys: list[str]) -> str:
+    """What happens to a row whose keys are there."""
+    if not keys:
+        return ""
+    if missing := [key for key in keys if key not in columns]:
+        raise Failed("input", f"the key {missing[0]!r} is not among the columns {', '.join(columns)}")
+    changes = [f"{quoted(name)} = excluded.{quoted(name)}" for name in columns if name not in keys]
+    action = f"update set {', '.join(changes)}" if changes else "nothing"
+    return f" on conflict ({', '.join(map(quoted, keys))}) do {action}"
+
+
+def create_sql(table: str, columns: list[str], types: list[str], keys: list[str]) -> str:
+    """A table for the columns, unless it is there."""
+    parts = [f"{quoted(name)} {kind}".rstrip() for name, kind in zip(columns, types, strict=True)]
+    if keys:
+        parts.append(f"primary key ({', '.join(map(quoted, keys))})")
+    return f"create table if not exists {quoted(table)} ({', '.join(parts)})"
+
+
+class SqliteWriter:
+    """A table of a SQLite file."""
+
+    def __init__(self, target: "Target", mode: str, keys: list[str], call: Call) -> None:
+        from noetl.tools.sqlite import File
+
+        self.table = needed(target.table, "table", "sqlite")
+        self.file = File(inside(call, needed(target.database, "database", "sqlite")), read_only=False)
+        self.mode, self.keys = mode, keys
+
+    def begin(self, columns: list[str], rows: list[Row]) -> None:
+        """Make the table if need be, and empty it if asked."""
+        self.columns = columns
+        if columns:
+            keys = self.keys if self.mode == "upsert" else []
+            self.insert = insert_sql(self.table, columns, keys)
+            self._do(create_sql(self.table, columns, [""] * len(columns), keys))
+        if self.mode == "replace":
+            # Without columns there is nothing to make a table of; emptying one that is not there is done.
+            with nullcontext() if columns else suppress(Failed):
+                self._do(f"delete from {quoted(self.table)}")
+
+    def _do(self, text: str) -> None:
+        import apsw
+
+        from noetl.tools.sqlite import failed
+
+        try:
+            connection = self.file.open()
+            if not connection.in_transaction:
+                connection.set_busy_timeout(5000)
+                connection.execute("begin immediate")
+            connection.execute(text)
+        except apsw.Error as problem:
+            raise failed(problem, 1) from None
+
+    def write(self, rows: list[Row]) -> None:
+        """Add rows."""
+        import apsw
+
+        from noetl.tools.sqlite import bound, failed
+
+        values = ([bound(row.get(column)) for column in self.columns] for row in rows)
+        try:
+            self.file.open().executemany(self.insert, values)
+        except apsw.Error as problem:
+            raise failed(problem, 1) from None
+
+    def commit(self) -> None:
+        """Make it all visible."""
+        if self.file.connection is not None and self.file.connection.in_transaction:
+            self._do("commit")
+
+    def close(self) -> None:
+        """Closing rolls back what was not committed."""
+        self.file.close()
+
+    def ref(self) -> Reference:
+        """Where the rows are."""
+        return table_ref("sqlite", self.table, self.file.path)
+
+
+_DUCKDB_TYPES = {bool: "boolean", int: "bigint", float: "double", str: "varchar"}
+
+
+class DuckdbWriter:
+    """A table of a DuckDB file."""
+
+    def __init__(self, target: "Target", mode: str, keys: list[str], call: Call) -> None:
+        self.table = needed(target.table, "table", "duckdb")
+        self.path = inside(call, needed(target.database, "database", "duckdb"))
+        self.mode, self.keys = mode, keys
+        self.call = call
+        self.connection: DuckDBPyConnection | None = None
+
+    def begin(self, columns: list[str], rows: list[Row]) -> None:
+        """Make the table if need be, with the types of the first rows, and empty it if asked."""
+        self.columns = columns
+        if columns:
+            types = [_duckdb_type([row.get(column) for row in rows]) for column in columns]
+            self._do(create_sql(self.table, columns, types, self.keys if self.mode == "upsert" else []), [])
+        if self.mode == "replace":
+            with nullcontext() if columns else suppress(Failed):
+                self._do(f"delete from {quoted(self.table)}", [])
+
+    def _do(self, text: str, values: list[Value]) -> None:
+        from noetl.tools.duckdb import Knobs, connect, driver, failed
+
+        try:
+            if self.connection is None:
+                self.connection = connect(self.path, self.call, Knobs())
+                self.connection.begin()
+            self.connection.execute(text, values)
+        except driver().Error as problem:
+            raise failed(problem, 1) from None
+
+    def write(self, rows: list[Row]) -> None:
+        """Add rows."""
+        from noetl.tools.sqlite import bound
+
+        keys = self.keys if self.mode == "upsert" else []
+        for start in range(0, len(rows), INSERTED):
+            part = rows[start : start + INSERTED]
+            values = [bound(row.get(column)) for row in part for column in self.columns]
+            self._do(insert_sql(self.table, self.columns, keys, len(part)), values)
+
+    def commit(self) -> None:
+        """Make it all visible."""
+        if self.connection is not None:
+            self.connection.commit()
+
+    def close(self) -> None:
+        """Undo what was not committed and let go."""
+        if self.connection is not None:
+            self.connection.close()  # what was not committed is undone
+
+    def ref(self) -> Reference:
+        """Where the rows are."""
+        return table_ref("duckdb", self.table, self.path)
+
+
+def _duckdb_type(values: list[Value]) -> str:
+    found = {type(value) for value in values if value is not None}
+    if found == {int, float}:
+        return "double"
+    return _DUCKDB_TYPES.get(found.pop(), "json") if len(found) == 1 else "varchar"
+
+
+def table_ref(kind: str, table: str, database: str | None = None, auth: str | None = None) -> Reference:
+    """Where the rows of a table are."""
+    locator: dict[str, Value] = {"store": kind, "tool": kind, "table": table}
+    if database is not None:
+        locator["database"] = database
+    return reference("relational", locator, auth=auth, meta={"content_type": "application/json"})
