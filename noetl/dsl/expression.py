@@ -7,7 +7,7 @@ is the rules'. A text that does not parse reads nothing and decides nothing: its
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self
+from typing import Any, Literal, Self
 
 from jinja2 import nodes
 
@@ -16,7 +16,7 @@ from noetl.dsl.rendering.lowering import path_of
 from noetl.dsl.template import is_template, syntax_tree
 from noetl.dsl.tree import Value
 
-CACHE_SIZE = 20_000
+LOOKS_KEPT = 32_768
 SOFT_FILTERS = ("default", "d")
 SOFT_TESTS = ("defined", "undefined", "none")
 
@@ -63,12 +63,31 @@ class Read:
         return ".".join(self.path)
 
 
-@lru_cache(CACHE_SIZE)
-def reads(text: str) -> tuple[Read, ...]:
-    """Every dotted name a template reads from outside, in order."""
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look at a template tells: names it reads, what they are compared with, its whole value."""
+
+    reads: tuple[Read, ...] = ()
+    comparisons: tuple[tuple[Path, Value], ...] = ()
+    whole: "Reduced | None" = None
+
+
+@lru_cache(LOOKS_KEPT)
+def look(text: str) -> Look:
+    """Look at a template once; a text without template, or with one that does not parse, tells nothing."""
     tree = _tree(text)
     if tree is None:
-        return ()
+        return Look()
+    expression = _only_expression(tree)
+    return Look(_reads(tree), _comparisons(tree), None if expression is None else _reduce(expression))
+
+
+def reads(text: str) -> tuple[Read, ...]:
+    """Every dotted name a template reads from outside, in order."""
+    return look(text).reads
+
+
+def _reads(tree: nodes.Template) -> tuple[Read, ...]:
     soft = {path for node in _soft_nodes(tree) for path in reading(_template(node)).paths}
     paths = sorted(reading(tree).paths)
     return tuple(Read(path, any(path[:n] in soft for n in range(1, len(path) + 1))) for path in paths)
@@ -86,39 +105,35 @@ def _template(expression: nodes.Expr) -> nodes.Template:
     return nodes.Template([nodes.Output([expression])])
 
 
-@lru_cache(CACHE_SIZE)
 def plain_path(text: str) -> Path | None:
     """The path of a template that is exactly one dotted name, `{{ output.ref }}`; None for any other."""
-    expression = _only_expression(text)
-    return _path(expression) if expression is not None else None
+    whole = look(text).whole
+    return whole.operands if whole is not None and whole.kind == "path" else None
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is one expression and nothing else, so that nothing is put into it."""
+    return look(text).whole is not None
 
 
 def verdict(when: Value, facts: Facts = ()) -> bool | None:
     """Whether a guard must hold or must not under the facts; None when it depends. An absent guard holds."""
     if when is None or isinstance(when, bool):
         return when is not False
-    return _decided(when, facts) if isinstance(when, str) else None
+    whole = look(when).whole if isinstance(when, str) else None
+    return None if whole is None else _truth(_value(whole, facts))
 
 
-@lru_cache(CACHE_SIZE)
-def _decided(text: str, facts: Facts) -> bool | None:
-    expression = _only_expression(text)
-    return None if expression is None else _truth(_value(expression, facts))
-
-
-@lru_cache(CACHE_SIZE)
-def comparisons(text: str) -> tuple[tuple[Path, Value], ...]:
-    """Every dotted name that is compared (`==`, `!=`, `in`) with a constant, and the constant."""
-    tree = _tree(text)
+def _comparisons(tree: nodes.Template) -> tuple[tuple[Path, Value], ...]:
+    """Every dotted name that is compared with a constant, and the constant."""
     found: list[tuple[Path, Value]] = []
-    for node in tree.find_all(nodes.Compare) if tree is not None else ():
+    for node in tree.find_all(nodes.Compare):
         sides = [node.expr, *(operand.expr for operand in node.ops)]
         paths = [path for path in map(_path, sides) if path]
         found += [(path, constant) for path in paths for side in sides for constant in _constants(side)]
     return tuple(found)
 
 
-@lru_cache(CACHE_SIZE)
 def pieces(text: str) -> tuple[tuple[str | None, str], ...]:
     """The expressions put into a text: the filter that comes last, if any, and a name that is read."""
     tree = _tree(text)
@@ -134,19 +149,12 @@ def pieces(text: str) -> tuple[tuple[str | None, str], ...]:
     return tuple(found)
 
 
-def is_whole(text: str) -> bool:
-    """Whether a text is one expression and nothing else, so that nothing is put into it."""
-    return _only_expression(text) is not None
-
-
 def _tree(text: str) -> nodes.Template | None:
     return syntax_tree(text) if is_template(text) else None
 
 
-@lru_cache(CACHE_SIZE)
-def _only_expression(text: str) -> nodes.Expr | None:
-    tree = _tree(text)
-    if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], nodes.Output):
+def _only_expression(tree: nodes.Template) -> nodes.Expr | None:
+    if len(tree.body) != 1 or not isinstance(tree.body[0], nodes.Output):
         return None
     parts = tree.body[0].nodes
     return parts[0] if len(parts) == 1 and not isinstance(parts[0], nodes.TemplateData) else None
@@ -166,55 +174,97 @@ def _constants(node: nodes.Node) -> Iterator[Value]:
             yield from _constants(item)
 
 
-def _value(node: nodes.Node, facts: Facts) -> Value:
-    """The value an expression must have under the facts, else UNKNOWN."""
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """An expression cut down to what can be decided, so that it is small enough to keep."""
+
+    kind: Literal["const", "path", "not", "and", "or", "same", "in", "defined", "list", "unknown"]
+    operands: tuple[Any, ...] = ()
+
+
+_UNKNOWN = Reduced("unknown")
+_TESTS = {"defined": True, "undefined": False, "none": False}
+
+
+def _reduce(node: nodes.Node) -> Reduced:
     match node:
         case nodes.Const():
-            return node.value
+            return Reduced("const", (node.value,))
         case nodes.Name() | nodes.Getattr() | nodes.Getitem():
             path = _path(node)
-            return next((value for known, value in facts if known == path), UNKNOWN)
+            return Reduced("path", path) if path else _UNKNOWN
         case nodes.Not():
-            truth = _truth(_value(node.node, facts))
-            return UNKNOWN if truth is None else not truth
+            return Reduced("not", (_reduce(node.node),))
         case nodes.And() | nodes.Or():
-            return _both(node, facts)
-        case nodes.Compare():
-            return _compare(node, facts)
-        case nodes.Test():
-            return _test(node, facts)
+            kind: Literal["and", "or"] = "and" if isinstance(node, nodes.And) else "or"
+            return Reduced(kind, (_reduce(node.left), _reduce(node.right)))
+        case nodes.Compare() if len(node.ops) == 1:
+            return _reduced_comparison(node)
+        case nodes.Test() if node.name in _TESTS:
+            tested = Reduced("defined", (_reduce(node.node),))
+            return tested if _TESTS[node.name] else Reduced("not", (tested,))
         case nodes.List() | nodes.Tuple():
-            return [_value(item, facts) for item in node.items]
+            return Reduced("list", tuple(map(_reduce, node.items)))
+        case _:
+            return _UNKNOWN
+
+
+def _reduced_comparison(node: nodes.Compare) -> Reduced:
+    sides = (_reduce(node.expr), _reduce(node.ops[0].expr))
+    match node.ops[0].op:
+        case "eq":
+            return Reduced("same", sides)
+        case "ne":
+            return Reduced("not", (Reduced("same", sides),))
+        case "in":
+            return Reduced("in", sides)
+        case "notin":
+            return Reduced("not", (Reduced("in", sides),))
+        case _:
+            return _UNKNOWN
+
+
+def _value(reduced: Reduced, facts: Facts) -> Value:
+    """The value an expression must have under the facts, else UNKNOWN."""
+    if reduced.kind == "const":
+        return reduced.operands[0]
+    if reduced.kind == "path":
+        return next((value for known, value in facts if known == reduced.operands), UNKNOWN)
+    values = [_value(operand, facts) for operand in reduced.operands]
+    match reduced.kind:
+        case "not":
+            truth = _truth(values[0])
+            return UNKNOWN if truth is None else not truth
+        case "and" | "or" as word:
+            return _both(values, decides=word == "or")
+        case "defined":
+            return UNKNOWN if isinstance(values[0], Unknown) or values[0] is None else True
+        case "list":
+            return values
+        case "same" | "in" as word if all(map(_is_known, values)):
+            return _compared(word, values[0], values[1])
         case _:
             return UNKNOWN
 
 
-def _both(node: nodes.And | nodes.Or, facts: Facts) -> Value:
-    decides = isinstance(node, nodes.Or)
-    truths = [_truth(_value(side, facts)) for side in (node.left, node.right)]
+def _both(values: list[Value], *, decides: bool) -> Value:
+    truths = [_truth(value) for value in values]
     if decides in truths:
         return decides
     return UNKNOWN if None in truths else not decides
 
 
-def _compare(node: nodes.Compare, facts: Facts) -> Value:
-    left = _value(node.expr, facts)
-    if len(node.ops) != 1:
+def _compared(word: str, left: Value, right: Value) -> Value:
+    if word == "same":
+        others = [right] if not isinstance(right, Word) else [left]
+        holds = left == right
+        subject = left if isinstance(left, Word) else right
+    elif isinstance(right, list) and isinstance(left, str):
+        holds, others, subject = left in right, right, left
+    else:
         return UNKNOWN
-    right = _value(node.ops[0].expr, facts)
-    if not (_is_known(left) and _is_known(right)):
-        return UNKNOWN
-    match node.ops[0].op:
-        case "eq" | "ne" as operator:
-            same = left == right
-            foreign = not same and (_is_foreign(left, right) or _is_foreign(right, left))
-            return UNKNOWN if foreign else same == (operator == "eq")
-        case "in" | "notin" as operator if isinstance(right, list) and isinstance(left, str):
-            inside = left in right
-            foreign = not inside and any(_is_foreign(left, item) for item in right)
-            return UNKNOWN if foreign else inside == (operator == "in")
-        case _:
-            return UNKNOWN
+    foreign = not holds and any(_is_foreign(subject, other) for other in others)
+    return UNKNOWN if foreign else holds
 
 
 def _is_foreign(word: Value, other: Value) -> bool:
@@ -225,13 +275,6 @@ def _is_known(value: Value) -> bool:
     if isinstance(value, list):
         return all(map(_is_known, value))
     return not isinstance(value, Unknown | Some)
-
-
-def _test(node: nodes.Test, facts: Facts) -> Value:
-    value = _value(node.node, facts)
-    if isinstance(value, Unknown) or value is None:
-        return UNKNOWN
-    return {"defined": True, "undefined": False, "none": False}.get(node.name, UNKNOWN)
 
 
 def _truth(value: Value) -> bool | None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.expression import comparisons
 from noetl.dsl.nearest import nearest
 from noetl.dsl.routing import EVENTS
 from noetl.dsl.rules.book import Book
@@ -33,7 +32,7 @@ def unknown_event(book: Book) -> Iterator[Diagnostic]:
     """`event.name` is compared with names that events have."""
     for site in book.sites:
         known = SEEN.get(site.place)
-        for path, name in comparisons(site.text) if known else ():
+        for path, name in site.look.comparisons if known else ():
             if path == ("event", "name") and isinstance(name, str) and known and name not in known:
                 close = nearest(name, known)
                 hint = f"did you mean '{close}'?" if close else f"{site.place.says} sees {', '.join(known)}"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.expression import STATUSES, Read, comparisons, reads
+from noetl.dsl.expression import STATUSES, Read
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules import place as at
 from noetl.dsl.rules.book import Book
@@ -26,7 +26,7 @@ AFTER_STEP = (at.STEP_OUTPUT, at.STEP_SET, at.SYNTHESIZE, at.ARC)
 def _bare(book: Book) -> Iterator[tuple[Site, Read, list[str]]]:
     """Every read whose first part is no scope, with what it can mean there."""
     for site in book.sites:
-        for read in reads(site.text):
+        for read in site.look.reads:
             if read.path[0] not in at.SCOPES and read.path[0] not in GLOBALS:
                 yield site, read, list(book.names.meanings(site, read.path[0]))
 
@@ -44,6 +44,9 @@ def _advice(book: Book, site: Site, name: str) -> str | None:
     step = site.step
     if step is not None and name in book.names.labels(step):
         return f"a task's result is read after its step as {step.name}.results.{name}.data"
+    item = next((i for i in book.names.inside(site.owner, name)), None) if site.owner else None
+    if item is not None:
+        return f"'{name}' is a task inside '{item}', whose result is read as {item}.data"
     if name in book.step_names:
         return "pass the value of a step as input"
     close = nearest(name, book.names.known)
@@ -98,7 +101,7 @@ def _step_finished(book: Book, site: Site, name: str) -> bool:
 def fall_through_field(book: Book) -> Iterator[Diagnostic]:
     """A field of a payload is read through `data`."""
     for site in book.sites:
-        for read in reads(site.text):
+        for read in site.look.reads:
             root = read.path[0]
             known = (*ENVELOPE, "results") if root in book.step_names else ENVELOPE
             if len(read.path) > 1 and read.path[1] not in known and _is_result(book, site, root):
@@ -114,7 +117,7 @@ def _is_result(book: Book, site: Site, root: str) -> bool:
 def unknown_status(book: Book) -> Iterator[Diagnostic]:
     """A status is compared with `ok` and `error`."""
     for site in book.sites:
-        for path, word in comparisons(site.text):
+        for path, word in site.look.comparisons:
             is_status = len(path) == 2 and path[1] == "status" and _is_result(book, site, path[0])
             if is_status and isinstance(word, str) and word not in STATUSES:
                 message = f"'{'.'.join(path)}' is compared with '{word}', but a status is 'ok' or 'error'"

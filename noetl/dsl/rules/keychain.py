@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.expression import reads
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules.book import Book
 from noetl.dsl.template import is_template
@@ -19,7 +18,7 @@ def keychain_use(book: Book) -> Iterator[Diagnostic]:
     """`keychain` is read in task input and auth alone, by declared names."""
     declared = {secret.name for secret in book.playbook.keychain}
     for site in book.sites:
-        for read in reads(site.text):
+        for read in site.look.reads:
             if read.path[0] != "keychain":
                 continue
             if not site.place.reads("keychain"):

@@ -76,6 +76,10 @@ class Meanings:
         candidates = [*(inner(scope, name) for scope in scopes(reader)), name]
         return tuple(labels[label] for label in candidates if label in labels)
 
+    def inside(self, owner: Owner, name: str) -> Iterator[str]:
+        """The outermost items of sugar that have a task of that name inside."""
+        return (label.partition(".")[0] for label in self.labels(owner) if label.endswith(f".{name}"))
+
     def meanings(self, site: Site, name: str) -> Iterator[str]:
         """Every full name that a bare name can mean at a place, the one that wins first."""
         place, owner = site.place, site.owner

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.label import is_generated
+from noetl.dsl.label import is_generated, name_of
 from noetl.dsl.model import Rule, Task
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules.book import Book
@@ -40,7 +40,7 @@ def unknown_label(book: Book) -> Iterator[Diagnostic]:
         labels = {task.label for task in owner.tasks}
         for rule in _jumps(owner.tasks):
             if rule.to is not None and rule.to not in labels:
-                close = nearest(rule.to, [label for label in labels if "." not in label])
+                close = nearest(rule.to, {name_of(label) for label in labels if not is_generated(label)})
                 hint = f"did you mean '{close}'?" if close else "jump to a task of this pipeline by its name"
                 message = f"jump to the unknown task '{rule.to}' in {title(owner)}"
                 yield UNKNOWN_LABEL.at(then_of(rule).at("to"), message, hint)
@@ -61,8 +61,8 @@ def unreachable_task(book: Book) -> Iterator[Diagnostic]:
             is_first = position - 1 in reached or not flow.digraph.into[position]
             if position not in reached and is_first and not is_generated(task.label):
                 before = owner.tasks[position - 1].label
-                why = f"'{before}' never goes on to it and nothing jumps to it"
-                message = f"task '{task.label}' can never run: {why}"
+                passed = "nothing goes" if is_generated(before) else f"'{before}' never goes"
+                message = f"task '{task.label}' can never run: {passed} on to it and nothing jumps to it"
                 yield UNREACHABLE_TASK.at(_at_name(task), message, "jump to it, or remove it")
 
 
@@ -86,10 +86,15 @@ def _endless(flow: TaskFlow, members: tuple[int, ...]) -> Iterator[Diagnostic]:
     inside = {flow.tasks[m].label for m in members}
     back = [(m, rule) for m in members for rule in _jumps((flow.tasks[m],)) if rule.to in inside]
     for position, rule in back[-1:]:
-        path = flow.digraph.path(position, position, set(members))
-        names = " -> ".join(flow.tasks[m].label for m in path)
-        message = f"the jump to '{rule.to}' must repeat for ever, until a task fails: {names}"
-        hint = "let a rule of the cycle break, fail or continue past it"
+        label = flow.tasks[position].label
+        if is_generated(label):
+            message = f"'{label.rpartition('.')[0]}' must repeat until a task fails or max is reached"
+            hint = "let its condition depend on a value, or let a task inside break"
+        else:
+            path = flow.digraph.path(position, position, set(members))
+            names = " -> ".join(flow.tasks[m].label for m in path)
+            message = f"the jump to '{rule.to}' must repeat for ever, until a task fails: {names}"
+            hint = "let a rule of the cycle break, fail or continue past it"
         yield ENDLESS_JUMP.at(then_of(rule).at("to"), message, hint)
 
 

@@ -1,6 +1,7 @@
 """The `_ref` rule where the text alone decides it: a reference stands under a name that says so."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from dataclasses import dataclass
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.expression import plain_path
@@ -39,12 +40,22 @@ def reference_rule(book: Book) -> Iterator[Diagnostic]:
                 yield code.at(mark, f"{assign.target}: {message}", hint)
 
 
-def _results(book: Book, owner: Owner) -> set[str]:
-    """The names under which an envelope is read there."""
-    return {"output", *(task.label for task in owner.tasks), *book.step_names}
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """The names under which an envelope is read somewhere; the many steps are not copied for each place."""
+
+    own: frozenset[str]
+    steps: frozenset[str]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.own or name in self.steps
 
 
-def _problems(name: str, value: Value, results: set[str]) -> Iterator[tuple[Code, str]]:
+def _results(book: Book, owner: Owner) -> _Results:
+    return _Results(frozenset({"output", *(task.label for task in owner.tasks)}), book.step_names)
+
+
+def _problems(name: str, value: Value, results: Container[str]) -> Iterator[tuple[Code, str]]:
     wants = name.endswith(SUFFIX)
     if isinstance(value, list):
         for item in value:
@@ -60,7 +71,7 @@ def _problems(name: str, value: Value, results: set[str]) -> Iterator[tuple[Code
         yield NOT_A_REFERENCE, f"'{name}' must receive a reference, not {value!r}"
 
 
-def _template(name: str, text: str, results: set[str]) -> Iterator[tuple[Code, str]]:
+def _template(name: str, text: str, results: Container[str]) -> Iterator[tuple[Code, str]]:
     path = plain_path(text)
     if path is None:
         return
@@ -71,7 +82,7 @@ def _template(name: str, text: str, results: set[str]) -> Iterator[tuple[Code, s
         yield REFERENCE_NAME, f"{'.'.join(path)} is a reference, so the name '{name}' must end in _ref"
 
 
-def _holds_reference(path: Path, results: set[str]) -> bool:
+def _holds_reference(path: Path, results: Container[str]) -> bool:
     if len(path) == 2 and path[0] in results:
         return path[1] == "ref"
     if len(path) == 4 and path[1] == "results":

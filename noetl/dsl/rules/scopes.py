@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.expression import Read, reads
+from noetl.dsl.expression import Read
 from noetl.dsl.model import Block, Step
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules import place as at
@@ -31,7 +31,7 @@ BOUND = ("index", "count", "parent")  # what every iteration has beside its item
 def scope_not_here(book: Book) -> Iterator[Diagnostic]:
     """A scope is read at boundaries that have it."""
     for site in book.sites:
-        for read in reads(site.text):
+        for read in site.look.reads:
             scope = read.path[0]
             if scope in WHERE_READABLE and not _is_here(site, scope):
                 message = f"'{read.dotted}' is read in {site.says}, where there is no {scope}"
@@ -54,7 +54,7 @@ def output_before_any(book: Book) -> Iterator[Diagnostic]:
             continue
         if book.flow(site.owner).digraph.into[0]:
             continue
-        for read in reads(site.text):
+        for read in site.look.reads:
             if read.path[0] == "output" and not read.soft:
                 label = site.owner.tasks[0].label
                 where = f"{site.says} of the first task '{label}'"
@@ -65,7 +65,7 @@ def output_before_any(book: Book) -> Iterator[Diagnostic]:
 def undefined_member(book: Book) -> Iterator[Diagnostic]:
     """What is read of a scope is written somewhere; a workload key is not misspelt."""
     for site in book.sites:
-        for read in reads(site.text):
+        for read in site.look.reads:
             if len(read.path) > 1 and not read.soft and _is_here(site, read.path[0]):
                 yield from _member(book, site, read)
 
@@ -139,7 +139,7 @@ def iter_outside_loop(book: Book) -> Iterator[Diagnostic]:
     uses = {
         id(site.owner): site
         for site in reversed(book.sites)
-        for read in reads(site.text)
+        for read in site.look.reads
         if read.path[0] == "iter" and site.place.reads("iter") and not _is_calling_iteration(site, read)
     }
     for owner in book.owners:

@@ -4,9 +4,11 @@ Finding them is all that happens here. What they may read is place.py's, what is
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from noetl.dsl.expression import Look, look
 from noetl.dsl.kind import Kinds
+from noetl.dsl.label import is_generated
 from noetl.dsl.model import Arc, Assign, Block, Loop, Playbook, Rule, Step, Task
 from noetl.dsl.rules import place as at
 from noetl.dsl.rules.place import Place
@@ -28,10 +30,14 @@ class Site:
     owner: Owner | None = None
     task: int | None = None  # the position of the task in its owner's pipeline
     depth: int = 0  # how many loops stand around it
+    look: Look = field(default_factory=Look, compare=False)
 
     @property
     def says(self) -> str:
         """How a message calls the place."""
+        label = self.owner.tasks[self.task].label if self.owner and self.task is not None else ""
+        if self.place is at.BEFORE and is_generated(label):
+            return f"the condition of '{label.rpartition('.')[0]}'"
         if not isinstance(self.owner, Block):
             return self.place.says
         own = self.place.says.startswith(STEP_PREFIX)
@@ -126,7 +132,7 @@ def _pipeline(owner: Owner, kinds: Kinds) -> Iterator[Site]:
     loops = len(list(loops_of(owner)))
     for position, task in enumerate(owner.tasks):
         for site in _task(task, kinds):
-            yield Site(site.text, site.mark, site.place, owner, position, loops)
+            yield replace(site, owner=owner, task=position, depth=loops)
     if owner.has_output:
         yield from _sites(owner.output, owner.node.at("output"), at.STEP_OUTPUT, owner)
     yield from _assigns(owner.set, owner.node, at.STEP_SET, owner)
@@ -185,7 +191,7 @@ def _sites(
     """The templates inside one value, each at its own mark where the value carries marks."""
     for text, where in leaves(value, mark):
         if is_template(text):
-            yield Site(text, where, place, owner, None, depth)
+            yield Site(text, where, place, owner, None, depth, look(text))
 
 
 def leaves(value: Value, mark: Mark) -> Iterator[tuple[str, Mark]]:

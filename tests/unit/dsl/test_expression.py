@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.dsl.expression import ERROR, OK, Read, comparisons, is_whole, pieces, plain_path, reads, verdict
+from noetl.dsl.expression import ERROR, OK, Read, is_whole, look, pieces, plain_path, verdict
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from noetl.dsl.expression import ERROR, OK, Read, comparisons, is_whole, pieces,
     ],
 )  # fmt: skip
 def test_reads_are_the_names_from_outside_and_know_when_absence_is_fine(text, expected):
-    assert sorted(reads(text), key=lambda read: read.path) == expected
+    assert sorted(look(text).reads, key=lambda read: read.path) == expected
 
 
 @pytest.mark.parametrize(
@@ -102,13 +102,13 @@ def test_an_ok_output_has_no_error():
 
 def test_comparisons_pair_names_with_constants():
     text = "{{ output.status == 'success' or event.name in ['a', 'b'] or 1 < ctx.n }}"
-    assert set(comparisons(text)) == {
+    assert set(look(text).comparisons) == {
         (("output", "status"), "success"),
         (("event", "name"), "a"),
         (("event", "name"), "b"),
         (("ctx", "n"), 1),
     }
-    assert comparisons("plain") == ()
+    assert look("plain").comparisons == ()
 
 
 def test_pieces_are_the_expressions_put_into_a_text():
