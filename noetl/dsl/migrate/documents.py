@@ -12,6 +12,7 @@ from noetl.dsl.migrate.text import (
     as_map,
     at,
     entries,
+    indented,
     mapping,
     maps,
     pair,
@@ -81,6 +82,7 @@ def _rewrite_workbook(rw: Rewriting, root: Collection) -> None:
     if entry is not None and book is not None and tasks is not None and len(book.entries) == 1:
         inside = tasks.value
         if isinstance(inside, Collection) and not _is_block(as_map(inside)):
+            inside.end_with(book.trailing)
             _unwrap_tasks(entry, tasks, inside)
             rw.changed(tasks.mark, "the blocks of 'workbook.tasks' now stand directly under 'workbook'")
     for _, block in _blocks(root):
@@ -88,13 +90,12 @@ def _rewrite_workbook(rw: Rewriting, root: Collection) -> None:
 
 
 def _unwrap_tasks(entry: Entry, tasks: Entry, inside: Collection) -> None:
-    comments = [line for line in tasks.before if line.strip()]
-    if inside.entries and not inside.flow:
-        inside.entries[0].before[:0] = [" " * inside.entries[0].column + line.strip() for line in comments]
-        entry.after = entry.after or tasks.after
+    """Put the blocks in the place of `tasks`; what was said about it goes above the first of them."""
+    if not inside.entries or inside.flow:
+        entry.before += indented(tasks.comments, entry.column)
+        entry.gap = " "
     else:
-        entry.before += [" " * entry.column + line.strip() for line in comments]
-        entry.after, entry.gap = entry.after or tasks.after, " "
+        inside.entries[0].lead_with(tasks.comments)
     entry.value = inside
 
 

@@ -22,7 +22,7 @@ from noetl.dsl.migrate.text import (
     quoted,
 )
 from noetl.dsl.migrate.tokens import Arc, Tokens, several_in_flight, tokens_of
-from noetl.dsl.migrate.writes import merge_set, retarget
+from noetl.dsl.migrate.writes import can_merge, merge_set, retarget
 
 BOUNDARY = ("set", "spec", "output")  # where a task's own input stands over the step's
 
@@ -122,6 +122,9 @@ def _bare_names(rw: Rewriting, tokens: Tokens, name: str, read: set[str]) -> dic
 
 
 def _write_on_arc(rw: Rewriting, tokens: Tokens, arc: Arc, roots: dict[str, str]) -> None:
+    if not can_merge(arc.node):
+        rw.review(arc.node.mark, "the 'set' of the arc is not a mapping, so nothing could be added to it")
+        return
     if arc.args is not None:
         _turn_into_set(rw, tokens, arc, arc.args)
     if arc.source == arc.target:

@@ -37,6 +37,7 @@ class Document:
 
     head: list[str]
     root: Node
+    after: str  # the rest of the line a root in flow style ends on
     tail: list[str]
     indent: int = 2
     list_indent: int = 2
@@ -53,7 +54,7 @@ def read(text: str) -> Document:
     reader = _Reader(text)
     root = reader.document()
     width = max([110, *(len(line) for line in reader.lines)])
-    return Document(reader.head, root, reader.tail, *_habits(root), _padding(root), width)
+    return Document(reader.head, root, reader.after, reader.tail, *_habits(root), _padding(root), width)
 
 
 class _Reader:
@@ -65,6 +66,7 @@ class _Reader:
         self.at: Position = (0, 0)
         self.open: Entry | None = None  # the entry whose line the cursor stands on
         self.head: list[str] = []
+        self.after = ""
         self.tail: list[str] = []
 
     def document(self) -> Node:
@@ -82,7 +84,7 @@ class _Reader:
         self.tail = self._lines_until(len(self.lines))
         if holder.after and isinstance(root, Collection) and not root.flow:
             raise UnusualLayout(start[0] + 1, "an anchor or tag on the whole document")
-        self.tail[:0] = [holder.after] if holder.after else []
+        self.after = holder.after
         return root
 
     def node(self, event: Any, owner: Entry, path: str) -> Node:

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from noetl.dsl.expression import reads
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.tasks import tasks_of
-from noetl.dsl.migrate.templates import compare_with_ok, edit_paths, edit_scalar, templates_under
+from noetl.dsl.migrate.templates import compare_with_ok, edit_paths, edit_scalar, roots_in, templates_under
 from noetl.dsl.migrate.text import Collection, Node, Scalar, keys, maps
 from noetl.dsl.migrate.writes import written
 from noetl.dsl.names import Path
@@ -56,8 +55,8 @@ def _today(text: str, names: Names) -> str:
 
 
 def _difference(edited: list[tuple[Scalar, str]]) -> str:
-    old = {read.path[0] for _, before in edited for read in reads(before)}
-    old -= {read.path[0] for scalar, _ in edited for read in reads(scalar.value)}
+    old = {name for _, before in edited for name in roots_in(before)}
+    old -= {name for scalar, _ in edited for name in roots_in(scalar.value)}
     names = ", ".join(f"'{name}'" for name in sorted(old))
     return f"read today's names instead of {names}" if old else "use today's words"
 

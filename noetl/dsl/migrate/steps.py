@@ -41,7 +41,8 @@ def rewrite_step(rw: Rewriting, step: Collection) -> None:
     rewrite_case(rw, step)
     _rewrite_next(rw, step)
     _rewrite_admission(rw, step)
-    _rewrite_when(rw, step)
+    for key in ("when", "expr"):
+        _rewrite_when(rw, step, key)
     rewrite_body(rw, step, step.word("step") or "step")
 
 
@@ -103,9 +104,9 @@ def _rewrite_admission(rw: Rewriting, step: Collection) -> None:
         rewrite_rules(rw, rules)
 
 
-def _rewrite_when(rw: Rewriting, step: Collection) -> None:
+def _rewrite_when(rw: Rewriting, step: Collection, key: str) -> None:
     """Make the guard of a step its admission."""
-    entry = step.entry("when") or step.entry("expr")
+    entry = step.entry(key)
     if entry is None:
         return
     if says(entry.value, *TRUE) or (isinstance(entry.value, Scalar) and entry.value.empty):

@@ -14,6 +14,7 @@ from noetl.dsl.migrate.text import (
     as_list,
     as_map,
     at,
+    indented,
     item,
     listing,
     mapping,
@@ -114,6 +115,7 @@ def _unwrap_pipe(rw: Rewriting, entry: Entry) -> None:
     inner = _only_pipe(as_map(entry.value))
     if inner is not None:
         entry.value = inner.value
+        entry.before += indented(inner.comments, entry.column)
         rw.changed(inner.mark, "'pipe' is gone: a list under 'tool' is the pipeline")
 
 
@@ -165,7 +167,10 @@ def _is_labelled(entry: Entry) -> bool:
 def _rewrite_item(rw: Rewriting, entry: Entry, loop: Collection | None) -> None:
     task = as_map(entry.value)
     if task is not None and _is_label_map(task):
+        trailing = task.trailing
         task = _name_task(rw, entry, task.entries[0])
+        if task is not None:
+            task.end_with(trailing)
     if task is not None:
         rewrite_task(rw, task, loop)
 
@@ -283,9 +288,8 @@ def _opened(args: Entry, values: Collection) -> list[Entry]:
     """The values of `args`; what was said about it goes above the first of them."""
     inside = as_map(args.value) or mapping()
     if inside.entries:
-        first = inside.entries[0]
-        first.before[:0] = [" " * first.column + line.strip() for line in args.comments]
-    values.trailing += inside.trailing
+        inside.entries[0].lead_with(args.comments)
+    values.end_with(inside.trailing)
     return inside.entries
 
 

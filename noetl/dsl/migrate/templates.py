@@ -5,31 +5,45 @@ Nothing here knows which name becomes which; that is respelling.py and payloads.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import takewhile
 
-from noetl.dsl.expression import plain_path, reads
+from noetl.dsl.expression import plain_path
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.text import Collection, Node, Scalar, scalars
-from noetl.dsl.names import Path
+from noetl.dsl.names import Path, reading
 from noetl.dsl.respell import compares_with_success, rename_root, respell_output
-from noetl.dsl.template import TemplateError, Token, is_template, tokens
+from noetl.dsl.template import TemplateError, Token, is_template, syntax_tree, tokens
 
 Edit = Callable[[str], str]
 PathEdit = Callable[[Path], tuple[int, str] | None]  # how many segments are replaced, and by what
 
+TEXTS_KEPT = 4096
 SCOPES = frozenset({"args", "ctx", "event", "input", "iter", "keychain", "step", "workload"})
 NOT_A_VALUE = (".", "|", "is", "is not")  # what a field, a filter or a test comes after
 SUCCESS = ("'success'", '"success"')
 
 
+@lru_cache(TEXTS_KEPT)
+def paths_in(text: str) -> frozenset[Path]:
+    """Every dotted name that a template reads; none when it does not parse."""
+    tree = syntax_tree(text) if is_template(text) else None
+    return reading(tree).paths if tree is not None else frozenset()
+
+
 def paths_of(node: Node) -> frozenset[Path]:
     """Every dotted name that the templates under a node read."""
-    return frozenset(read.path for scalar in scalars(node) for read in reads(scalar.value))
+    return frozenset(path for scalar in scalars(node) for path in paths_in(scalar.value))
+
+
+def roots_in(text: str) -> frozenset[str]:
+    """The root names that a template reads."""
+    return frozenset(path[0] for path in paths_in(text))
 
 
 def mentions(text: str, name: str) -> bool:
     """Whether a template reads a name."""
-    return any(read.path[0] == name for read in reads(text))
+    return name in roots_in(text)
 
 
 def whole_path(text: str) -> Path | None:
@@ -64,7 +78,7 @@ class Dotted:
 
 def edit_paths(text: str, edit: PathEdit) -> str:
     """A template with the beginnings of some dotted names replaced; names it binds itself are not touched."""
-    roots = {read.path[0] for read in reads(text)} if is_template(text) else set()
+    roots = roots_in(text)
     for found in reversed(list(_dotted(_words(text)))) if roots else ():
         change = edit(found.path) if found.path[0] in roots else None
         if change is not None:

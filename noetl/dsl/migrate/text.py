@@ -54,6 +54,10 @@ class Entry:
         """Give the entry another key."""
         self.key = self.key_text = key
 
+    def lead_with(self, comments: Iterable[str]) -> None:
+        """Put comments above everything that stands above the entry."""
+        self.before[:0] = indented(comments, self.column)
+
     @property
     def comments(self) -> list[str]:
         """The comments of this entry: above it, beside it, and inside a value that has nothing else."""
@@ -148,12 +152,21 @@ class Collection:
         self.pull(entry)
         if at < len(self.entries):
             following = self.entries[at]
-            following.before[:0] = [" " * following.column + line.strip() for line in entry.comments]
+            following.lead_with(entry.comments)
         else:
-            self.trailing[:0] = [" " * self.column + line.strip() for line in entry.comments]
+            self.trailing[:0] = indented(entry.comments, self.column)
+
+    def end_with(self, comments: Iterable[str]) -> None:
+        """Add comments after the last entry."""
+        self.trailing += indented(comments, self.column)
 
 
 Node = Scalar | Alias | Collection
+
+
+def indented(lines: Iterable[str], column: int) -> list[str]:
+    """The lines that say something, all beginning at one column."""
+    return [" " * column + line.strip() for line in lines if line.strip()]
 
 
 def shifted(line: str, by: int) -> str:

@@ -15,7 +15,9 @@ BRACES = {"map": ("{", "}"), "list": ("[", "]")}
 def write(document: Document) -> str:
     """The text of a document."""
     writer = _Writer(document)
-    return "\n".join([*document.head, *writer.root(document.root), *document.tail])
+    lines = writer.root(document.root)
+    lines[-1] += document.after
+    return "\n".join([*document.head, *lines, *document.tail])
 
 
 class _Writer:

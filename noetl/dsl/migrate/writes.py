@@ -4,7 +4,7 @@ import re
 
 from noetl.dsl.grammar import READ_ONLY, SCOPES
 from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.text import Collection, Entry, Scalar, as_map, keys, pair, plain, quoted
+from noetl.dsl.migrate.text import Collection, Entry, Scalar, as_map, is_nothing, keys, pair, plain, quoted
 
 OLDER = {"set_ctx": "ctx", "set_iter": "iter", "set_vars": "step", "set_shared": "ctx"}
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -30,10 +30,9 @@ def rewrite_set(rw: Rewriting, holder: Collection, loop: Collection | None, *, b
 
 def _rewrite_older(rw: Rewriting, holder: Collection, entry: Entry, loop: Collection | None) -> None:
     key, values = str(entry.key), as_map(entry.value)
-    if values is None:
-        rw.review(
-            entry.mark, f"'{key}' is not a mapping and was left as it is", "write: set: {scope.name: value}"
-        )
+    if values is None or not can_merge(holder):
+        why = "it is not a mapping" if values is None else "the 'set' beside it is not a mapping"
+        rw.review(entry.mark, f"'{key}' was left as it is: {why}", "write: set: {scope.name: value}")
         return
     scope = OLDER[key]
     if key == "set_shared":
@@ -45,19 +44,25 @@ def _rewrite_older(rw: Rewriting, holder: Collection, entry: Entry, loop: Collec
     rw.changed(entry.mark, f"'{key}' is now 'set' with targets under '{scope}.'")
 
 
+def can_merge(holder: Collection) -> bool:
+    """Whether writes can be added to what a holder sets."""
+    return is_nothing(holder.get("set")) or holder.map_at("set") is not None
+
+
 def merge_set(rw: Rewriting, holder: Collection, entry: Entry, values: Collection) -> None:
     """Make the entry the `set` of its holder, or add its writes to the one that is there."""
-    own = holder.map_at("set")
+    given = holder.entry("set")
+    own = as_map(given.value) if given is not None else None
+    if given is not None and own is None:
+        holder.drop(given)
     if not values.entries:
         holder.drop(entry)
-    elif "set" not in holder:
-        entry.rename("set")
     elif own is None:
-        rw.review(entry.mark, f"'{entry.key}' was left as it is: the 'set' beside it is not a mapping")
+        entry.rename("set")
     else:
         holder.pull(entry)
-        first = values.entries[0]
-        first.before[:0] = [" " * first.column + line.strip() for line in entry.comments]
+        values.entries[0].lead_with(entry.comments)
+        own.end_with(values.trailing)
         for write in values.entries:
             if str(write.key) in own:
                 rw.review(write.mark, f"'set' writes '{write.key}' too and wins; the value here is gone")
