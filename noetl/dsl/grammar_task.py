@@ -64,7 +64,7 @@ LIMITS = Record(
 
 TASK_LIMITS = Record(
     "limits",
-    {**LIMITS.keys, "max_visits": Key(Number(integer=True, least=1), "Visits of this task that may pass.")},
+    {**LIMITS.keys, "max_visits": Key(Number(integer=True, least=0), "Visits of this task that may pass.")},
 )
 
 RESULT = Record(

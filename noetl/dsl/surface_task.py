@@ -21,13 +21,13 @@ def read_tool(surface: Surface, tool: Value, single: str) -> Value:
     return read_tasks(surface, tool)
 
 
-def read_tasks(surface: Surface, tool: Value) -> Value:
-    """A list of tasks; an unnamed one is called by its place."""
+def read_tasks(surface: Surface, tool: Value, first: int = 0) -> Value:
+    """A list of tasks; an unnamed one is called by its place, counted from `first`."""
     if not isinstance(tool, Seq):
         return tool
     tasks = Seq(mark=tool.mark)
     for index, item in enumerate(tool):
-        tasks.add(_read_item(surface, item, f"task_{index}"), tool.at(index))
+        tasks.add(_read_item(surface, item, f"task_{first + index}"), tool.at(index))
     return tasks
 
 
@@ -145,12 +145,16 @@ def _read_sugar(surface: Surface, item: Map) -> None:
 
 def _read_branches(surface: Surface, branches: Seq) -> Seq:
     fresh = Seq(mark=branches.mark)
+    count = 0  # the branches of one item share their labels' scope
     for index, branch in enumerate(branches):
-        fresh.add(_read_branch(surface, branch), branches.at(index))
+        read = _read_branch(surface, branch, count)
+        fresh.add(read, branches.at(index))
+        lists = read.values() if isinstance(read, Map) else ()
+        count += sum(len(tasks) for tasks in lists if isinstance(tasks, Seq))
     return fresh
 
 
-def _read_branch(surface: Surface, branch: Value) -> Value:
+def _read_branch(surface: Surface, branch: Value, first: int) -> Value:
     if not isinstance(branch, Map):
         return branch
     fresh = read_guard(surface, branch)
@@ -162,5 +166,5 @@ def _read_branch(surface: Surface, branch: Value) -> Value:
         fresh["else"] = body["then"]
     for key in ("then", "else"):
         if key in fresh:
-            fresh[key] = read_tasks(surface, fresh[key])
+            fresh[key] = read_tasks(surface, fresh[key], first)
     return fresh

@@ -204,11 +204,11 @@ SPELLINGS = {
         ),
         ["deprecated-label-map", "deprecated-set-scope"],
     ),
-    "unnamed tasks inside sugar": (
+    "unnamed tasks of all branches are counted together": (
         task("[{name: c, choose: [{when: true, then: [{kind: noop}]}, {else: [{kind: noop}]}]}]"),
         task(
             "[{name: c, choose: [{when: true, then: [{name: task_0, kind: noop}]},"
-            " {else: [{name: task_0, kind: noop}]}]}]"
+            " {else: [{name: task_1, kind: noop}]}]}]"
         ),
         [],
     ),
