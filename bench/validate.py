@@ -61,7 +61,7 @@ def _quietly(command: list[str]) -> None:
 
 
 def _playbook(steps: int) -> str:
-    """A chain of steps with the usual parts: input, tasks with rules, set, an arc."""
+    """A chain of steps with the usual parts: input, a task with a rule, set, an arc."""
     head = (
         "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: large, path: bench/large}\n"
         'workload: {api_url: "http://127.0.0.1:8080", limit: 10}\nworkflow:\n'
@@ -74,22 +74,16 @@ def _step(number: int, last: bool) -> str:
   - step: s{number}
     input: {{limit: "{{{{ workload.limit + {number} }}}}"}}
     tool:
-      - name: fetch
-        kind: http
-        input:
-          url: "{{{{ workload.api_url }}}}/items/{number}"
-          params: {{limit: "{{{{ input.limit }}}}"}}
-        spec:
-          policy:
-            rules:
-              - when: "{{{{ output.status == 'error' and output.error.retryable }}}}"
-                then: {{do: retry, attempts: 3, delay: 0.5}}
-              - when: "{{{{ output.status == 'error' }}}}"
-                then: {{do: fail}}
-              - else: {{then: {{do: continue}}}}
-      - name: count
-        kind: python
-        input: {{items: "{{{{ fetch.data }}}}", code: "result = len(items)"}}
+      kind: http
+      input:
+        url: "{{{{ workload.api_url }}}}/items/{number}"
+        params: {{limit: "{{{{ input.limit }}}}"}}
+      spec:
+        policy:
+          on_unmatched: by_status
+          rules:
+            - when: "{{{{ output.status == 'error' and output.error.retryable }}}}"
+              then: {{do: retry, attempts: 3, delay: 0.5}}
     set: {{ctx.count_{number}: "{{{{ output.data }}}}"}}
 """
     return text if last else f"{text}    next: {{arcs: [{{step: s{number + 1}}}]}}\n"
