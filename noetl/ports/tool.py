@@ -100,7 +100,7 @@ def _sentence_of(annotation: Any) -> str:
 
 
 def type_name(annotation: Any) -> str:
-    """A type as authors read it: `text`, `number`, `list of text`, `mapping`."""
+    """A type as authors read it: `text`, `number`, `list of text`, `mapping {table, range}`."""
     if hasattr(annotation, "__metadata__"):
         return type_name(annotation.__origin__)
     if annotation in _NAMES:
@@ -111,7 +111,9 @@ def type_name(annotation: Any) -> str:
     if origin is dict:
         return "mapping"
     if origin is list:
-        return "list" if args[0] is Any else f"list of {type_name(args[0])}"
+        return f"list of {_NAMES[args[0]]}" if args[0] in (str, int) else "list"
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return f"mapping {{{', '.join(field.encode_name for field in msgspec.structs.fields(annotation))}}}"
     names = dict.fromkeys(type_name(item) for item in args if item is not type(None))
     return " | ".join(names) or "mapping"
 
