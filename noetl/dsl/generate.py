@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from noetl.dsl.label import generated
+from noetl.dsl.label import END, generated
 from noetl.dsl.tree import Map, Mark, Seq, Value
 
 Placed = tuple[Value, Mark]  # an item of a pipeline and where it stands
@@ -42,6 +42,7 @@ class Item:
     inside: Callable[[Seq, str], list[Placed]]  # the author's tasks of a clause, expanded
     first: Callable[[Seq], str]  # the label control goes to when it goes to a list of tasks
     note: Callable[[str, str, Mark], None]  # remembers where a label comes from
+    around: tuple[str, ...] = ()  # the words of the items around it
 
     @property
     def body(self) -> Value:
@@ -65,9 +66,9 @@ class Item:
         spec = {"limits": {"max_visits": most}, "policy": {"before": rules}}
         return self.made(name, clause, mark, spec=spec)
 
-    def end(self) -> Placed:
+    def end(self, **then: Value) -> Placed:
         """Where every way out meets; passing it makes the item readable by its name."""
-        return self.deciding("end", self.word, [otherwise(skip())])
+        return self.deciding(END, self.word, [otherwise(skip(**then))])
 
     def to(self, name: str, **then: Value) -> Value:
         """A jump to a generated task of this item."""

@@ -11,7 +11,8 @@
     .end
 
 `iter.page` and `iter.items` are for the author; what decides is kept apart, in `iter._<label>`, so that a
-pagination inside a pagination, or an author who writes `iter.page`, does no harm:
+pagination inside a pagination, or an author who writes `iter.page`, does no harm (the inner one also gives
+back the outer one's page and items at its end):
 
     page     the page's number (by page), or how many pages there have been
     offset, cursor, url    where the next page begins
@@ -52,13 +53,12 @@ def is_paginate(body: Value) -> bool:
         return False
     request = body["request"]
     way = body.get("by", "page")
-    readable = isinstance(request.get("kind"), str) and isinstance(request.get("input", Map()), Map)
+    maps = (request.get("input"), request.get("set"), body.get("params"))
     return (
-        readable
+        isinstance(request.get("kind"), str)
         and way in WAYS
         and (way != "cursor" or isinstance(body.get("next"), str))
-        and isinstance(request.get("set", Map()), Map)
-        and isinstance(body.get("params", Map()), Map)
+        and all(value is None or isinstance(value, Map) for value in maps)
         and isinstance(body.get("each", Seq()), Seq)
         and isinstance(body.get("items", ""), str)
         and isinstance(body.get("more", ""), str | bool)
@@ -89,6 +89,7 @@ class _Pagination:
         self.body: Map = item.body
         self.way: str = self.body.get("by", "page")
         self.state = f"iter._{item.label.replace('.', '__')}"
+        self.is_inside = "paginate" in item.around
         self.collects = self.body.get("collect") is True
         self.exit = COLLECT if self.collects else END
 
@@ -103,7 +104,7 @@ class _Pagination:
             *(item.inside(body["each"], "paginate.each") if "each" in body else []),
             item.deciding(NEXT, "paginate", self._next()),
             *([self._collect()] if self.collects else []),
-            item.end(),
+            item.end(**self._given_back()),
         ]
 
     def _place(self, key: str) -> Mark:
@@ -125,7 +126,16 @@ class _Pagination:
             state["url"] = None
         if self.collects:
             state["all"] = []
+        if self.is_inside:
+            state |= {"outer_page": "{{ iter.page }}", "outer_items": "{{ iter.items }}"}
         return {**self._set(**state), "iter.page": first, "iter.items": []}
+
+    def _given_back(self) -> dict[str, Value]:
+        """At the end of a pagination inside another, the outer page is the page again."""
+        if not self.is_inside:
+            return {}
+        outer = {name: f"{{{{ {self.state}.outer_{name} }}}}" for name in ("page", "items")}
+        return {"set": {f"iter.{name}": value for name, value in outer.items()}}
 
     def _set(self, **values: Value) -> dict[str, Value]:
         return {f"{self.state}.{name}": value for name, value in values.items()}
@@ -142,7 +152,7 @@ class _Pagination:
         tasks = requests(self.body)
         request = copy_map(tasks[0])
         put(request, "input", self._input(request))
-        written = copy_map(request["set"]) if "set" in request else Map(mark=request.mark)
+        written = _own(request, "set")
         items = at(self.body, "items") if "items" in self.body else At("{{ output.data }}", request.mark)
         for target, value in {"iter.items": items, **self._set(got=At(True, request.mark))}.items():
             if target not in written:
@@ -153,14 +163,13 @@ class _Pagination:
 
     def _input(self, request: Map) -> Map:
         """The author's input with the parameters of this page; what the author wrote is kept."""
-        given = copy_map(request["input"]) if "input" in request else Map(mark=request.mark)
+        given = _own(request, "input")
         if self.way == "link":
             self._follow_link(given)
         parameters = self._parameters(request["kind"] == "http")
         target = given
         if parameters and (request["kind"] == "http" or isinstance(given.get("params"), Map)):
-            own = given.get("params")
-            target = copy_map(own) if isinstance(own, Map) else Map(mark=given.mark)
+            target = _own(given, "params")
             put(given, "params", target)
         place = self._place("params")
         for name, value in parameters.items():
@@ -170,16 +179,16 @@ class _Pagination:
 
     def _parameters(self, is_http: bool) -> dict[str, Value]:
         """The page's request parameters; of another kind than http only those that `params` names."""
-        named = self.body.get("params", Map())
-        names = {**PARAMETERS, **named} if is_http else dict(named)
+        named = {key: name for key, name in _own(self.body, "params").items() if isinstance(name, str)}
+        names = {**PARAMETERS, **named} if is_http else named
         if self.way == "offset" and "offset" not in named and "page" in named:
-            names["offset"] = named["page"]
+            names = {**names, "offset": named["page"]}
         found: dict[str, Value] = {}
         if self.way in names:
             found[names[self.way]] = f"{{{{ {self.state}.{self.way} }}}}"
         if "size" in names and self.body.get("size") is not None:
             found[names["size"]] = self._first_page_only(self.body["size"])
-        return {name: value for name, value in found.items() if isinstance(name, str)}
+        return found
 
     def _follow_link(self, given: Map) -> None:
         """After the first page a link is the whole address: the author's and its parameters are not sent."""
@@ -266,6 +275,12 @@ class _Pagination:
         return self.item.made(
             COLLECT, "paginate.collect", place, output=f"{{{{ {self.state}.all }}}}", set=emptied
         )
+
+
+def _own(node: Map, key: str) -> Map:
+    """A copy of the map under a key; an empty one when there is none."""
+    value = node.get(key)
+    return copy_map(value) if isinstance(value, Map) else Map(mark=node.at(key))
 
 
 def _or_none(template: Value) -> Value:

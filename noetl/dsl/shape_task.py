@@ -223,6 +223,10 @@ def _check_sugar(checker: Checker, node: Map, words: list[str]) -> None:
     key = Key(SUGAR_RECORDS[word])
     shape = Record(f"a '{word}' item", {**SUGAR_ITEM.keys, word: key}, advice=TASK.advice)
     checker.record(shape, node, node.mark)
+    body = node[word]
+    if word == "paginate" and isinstance(body, Map) and body.get("by") == "cursor" and "next" not in body:
+        message = "'paginate' by cursor needs 'next', which says where the next cursor is"
+        checker.report(MISSING_KEY, body.mark, message, 'add next: "{{ output.data.next }}"')
 
 
 def check_branches(checker: Checker, branches: Value, mark: Mark) -> None:

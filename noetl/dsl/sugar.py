@@ -1,4 +1,4 @@
-"""`while`, `until`, `choose` and `paginate` as plain tasks and jumps: a canonical tree in, one without sugar out.
+"""`while`, `until`, `choose` and `paginate` as plain tasks and jumps: canonical tree in, tree without sugar out
 
 Every generated task is a `noop` (or a `wait`) that decides in `spec.policy.before`, where `output` is still
 the previous task's. Tasks inside keep all but their label, which gets the item's in front: `count.inc`.
@@ -63,7 +63,7 @@ def _expand_owner(node: Map, owner: str, origins: dict[str, Origin]) -> Map:
     fresh = copy_map(node)
     pipeline = _Pipeline(owner)
     fresh["tool"] = tasks = Seq(mark=tool.mark)
-    for task, mark in pipeline.tasks(tool, "", _Names(_entries(tool, ""))):
+    for task, mark in pipeline.tasks(tool, _Place("", _Names(_entries(tool, "")), "tool")):
         tasks.add(task, mark)
         origin = pipeline.origins.get(task["name"]) if isinstance(task, Map) and "name" in task else None
         if origin is not None:
@@ -176,6 +176,16 @@ def _lists(item: Map, word: str) -> Iterator[Seq]:
 # ---- expanding ------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a list of tasks stands: its scope, the names seen there, the clause, and the words around it."""
+
+    scope: str
+    names: _Names
+    clause: str
+    around: tuple[str, ...] = ()
+
+
 class _Pipeline:
     """Expands the tasks of one step or block."""
 
@@ -183,26 +193,28 @@ class _Pipeline:
         self.owner = owner
         self.origins: dict[str, Origin] = {}
 
-    def tasks(self, items: Seq, scope: str, names: _Names, clause: str = "tool") -> Iterator[Placed]:
+    def tasks(self, items: Seq, place: _Place) -> Iterator[Placed]:
         """The plain tasks of a list, their labels in the scope they stand in."""
         for index, item in enumerate(items):
             mark = items.at(index)
+            label = inner(place.scope, _name(item, index))
             word = _word(item)
             if word is not None:
-                yield from self._sugar(item, word, inner(scope, _name(item, index)), names, mark)
+                yield from _WORDS[word](self._item(item, word, label, place, mark))
             elif isinstance(item, Map):
-                yield self._task(item, inner(scope, _name(item, index)), names, clause), mark
+                yield self._task(item, label, place), mark
             else:
                 yield item, mark
 
-    def _sugar(self, item: Map, word: str, label: str, names: _Names, mark: Mark) -> list[Placed]:
+    def _item(self, item: Map, word: str, label: str, place: _Place, mark: Mark) -> Item:
         entries: dict[str, str] = {}
         for items in _lists(item, word):
             entries = _entries(items, label) | entries
-        inside = _Names(entries, names)
+        names = _Names(entries, place.names)
+        around = (*place.around, word)
 
-        def expanded(items: Seq, clause: str) -> list[Placed]:
-            return list(self.tasks(items, label, inside, clause))
+        def inside(items: Seq, clause: str) -> list[Placed]:
+            return list(self.tasks(items, _Place(label, names, clause, around)))
 
         def first(items: Seq) -> str:
             return _entry(items[0], 0, label)
@@ -210,14 +222,13 @@ class _Pipeline:
         def note(made: str, clause: str, place: Mark) -> None:
             self._note(made, label, clause, place)
 
-        return _WORDS[word](Item(label, word, item, mark, expanded, first, note))
+        return Item(label, word, item, mark, inside, first, note, place.around)
 
-    def _task(self, task: Map, label: str, names: _Names, clause: str) -> Map:
-        fresh = _retargeted(task, names)
-        scope, dot, _ = label.rpartition(".")
-        if not dot:
+    def _task(self, task: Map, label: str, place: _Place) -> Map:
+        fresh = _retargeted(task, place.names)
+        if not place.scope:
             return fresh
-        self._note(label, scope, clause, task.mark)
+        self._note(label, place.scope, place.clause, task.mark)
         if fresh.get("kind") == "workbook" and "block" not in fresh:
             fresh = copy_map(fresh)
             fresh.put("block", task.get("name"), key_mark=task.at_key("name"), value_mark=task.at("name"))
