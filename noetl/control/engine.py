@@ -115,8 +115,8 @@ class Engine:
         """A worker's report; a batch that was already accepted is answered as it was."""
         try:
             live = await self.load(execution_id)
-        except NotFound:
-            return Answer(False, "there is no such execution")
+        except (NotFound, Conflict) as error:
+            return Answer(False, error.message)
         answer = await self._submit(live, report)
         if not answer.accepted and await self.store.answered(execution_id, report.batch_id):
             return Answer(seq=live.state.seq)
@@ -301,6 +301,9 @@ class Engine:
         except NotFound:
             start = await self.programs.child(live.state.execution_id, command, live.state.hash)
             await self.start(command.execution_id, start)
+            if start.parent and not start.parent.get("waits"):
+                started = ChildEnded(command.execution_id, "completed", {"execution_id": command.execution_id})
+                await self._tell(live.state.execution_id, started)
         else:
             await self._attach(command.execution_id, live.state.execution_id)
 

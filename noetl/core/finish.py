@@ -10,6 +10,7 @@ from typing import Any
 
 from noetl.core import route, synthesize, view
 from noetl.core.draft import Draft
+from noetl.core.hydrate import hydrated
 from noetl.core.judge import Unjudged
 from noetl.core.output import externalise, failed, is_reference, problem, size_of
 from noetl.core.patch import apply
@@ -106,21 +107,6 @@ def event_of(run: Run, outcome: Outcome) -> dict[str, Any]:
     output = outcome.output
     data = {"output": output, "error": output.get("error"), "loop": output.get("loop")}
     return {"name": outcome.name, "step": run.step, "data": data}
-
-
-def hydrated(draft: Draft, mentions: Any, output: dict[str, Any]) -> dict[str, Any]:
-    """The output with its payload in place when it was put aside and these templates read it."""
-    ref: Any = output.get("ref")
-    if output.get("data") is not None or not is_reference(ref) or not mentions.reads("output", "data"):
-        return output
-    if ref["locator"].get("store") != "results":
-        return output
-    if ref["meta"]["bytes"] > draft.limit("max_hydrate_bytes"):
-        size = ref["meta"]["bytes"]
-        raise Unjudged(
-            "limit", f"output.data has {size} bytes, more than limits.max_hydrate_bytes; use kind: resolve"
-        )
-    return {**output, "data": draft.hydrated[ref["locator"]["key"]]}
 
 
 def _record(draft: Draft, run: Run, outcome: Outcome, written: list[list[Any]], left_out: list[str]) -> None:

@@ -219,7 +219,7 @@ def _parked(state: State, event: Event, data: dict[str, Any]) -> None:
         schema=data.get("schema"),
     )
     state.runs[event.run or ""].parked[event.at or ""] = parked
-    if parked.child is not None and data.get("wait", True):
+    if parked.child is not None:
         state.children[parked.child] = f"{event.run} {event.at or ''}"
 
 

@@ -64,6 +64,7 @@ class TemplateJudge:
         """Whether a guard holds, by the truth rules of the language."""
         if guard.template is None:
             return Judged(bool(guard.literal))
+        reachable(place, guard.template, scope)
         try:
             value = guard.template.truth(scope.bind(guard.template.names))
         except TemplateError as problem:
@@ -72,6 +73,7 @@ class TemplateJudge:
 
     def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
         """What a value renders to."""
+        reachable(place, value, scope)
         try:
             return value.render(scope.bind(value.names))
         except TemplateError as problem:
@@ -82,6 +84,7 @@ class TemplateJudge:
         pairs: list[list[Any]] = []
         left_out: list[str] = []
         for write in writes:
+            reachable(place, write.value, scope)
             try:
                 value = write.value.render(scope.bind(write.value.names))
             except TemplateError as problem:
@@ -97,6 +100,14 @@ class TemplateJudge:
         return Written(pairs, left_out)
 
 
+def reachable(place: Place, template: CompiledValue, scope: Scope) -> None:
+    """A template that reads a payload which was put aside cannot be judged here."""
+    if scope.steps:
+        wrong = scope.out_of_reach(template.paths)
+        if wrong is not None:
+            raise Unjudged("reference", f"{_where(place)}: {wrong}")
+
+
 _PLACES: Mapping[str, Callable[[Place], str]] = {
     "input": lambda place: f"input of step run {place[1]}",
     "admit": lambda place: f"admission rule {place[2]} of step {place[1]}",
@@ -108,6 +119,8 @@ _PLACES: Mapping[str, Callable[[Place], str]] = {
     "arc-set": lambda place: f"set of arc {place[2]} of step run {place[1]}",
     "arc-args": lambda place: f"args of arc {place[2]} of step run {place[1]}",
     "task": lambda place: f"set of task {place[1]}",
+    "guard": lambda place: str(place[1]),
+    "task-input": lambda place: f"input of task {place[1]}",
     "rule": lambda place: "set of a policy rule",
     "synthesize": lambda place: f"synthesize of step run {place[1]}",
 }

@@ -50,8 +50,6 @@ def _start_child(draft: Draft, run: Run, address: str, data: dict[str, Any], cal
     }
     parent["path"] = state.path
     draft.command(StartChild(data["child"], call["path"], call.get("version"), call.get("input"), parent))
-    if not waits:
-        answer(draft, run, address, ok({"execution_id": data["child"]}))
 
 
 def answer(draft: Draft, run: Run, address: str, output: dict[str, Any], **facts: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from noetl.core import policy
 from noetl.core.event import Event
 from noetl.core.frame import Frame
-from noetl.core.judge import TemplateJudge, Unjudged
+from noetl.core.judge import TemplateJudge, Unjudged, reachable
 from noetl.core.output import externalise, failed, is_reference, ok, problem, size_of
 from noetl.core.policy import Choice
 from noetl.core.program import TaskProgram
@@ -208,9 +208,10 @@ def _perform(
     try:
         visit.input = yield from _rendered(frame, task)
         spec = task.spec.render(frame.scope(task.label).bind(task.spec.names))
-    except TemplateError as error:
+    except (TemplateError, Unjudged) as error:
         _started(frame, visit)
-        return failed(problem("template", f"input of task {task.label!r}: {error.message}"))
+        kind = error.kind if isinstance(error, Unjudged) else "template"
+        return failed(problem(kind, f"input of task {task.label!r}: {error.message}"))
     _started(frame, visit)
     wrong = schema_problem(spec.get("validate", {}).get("input"), visit.input, "input")
     if wrong:
@@ -241,7 +242,9 @@ def _rendered(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Mapping
     value = task.input
     if value.static:
         return value.render({})  # type: ignore[no-any-return]
-    bound = frame.scope(task.label).bind(value.names)
+    scope = frame.scope(task.label)
+    reachable(("task-input", task.label), value, scope)
+    bound = scope.bind(value.names)
     names = frozenset(path[1] for path in value.paths if path[0] == "keychain" and len(path) > 1)
     if names:
         bound["keychain"] = yield NeedSecrets(names)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from noetl.core.judge import Judged, TemplateJudge, Unjudged
+from noetl.core.judge import Judged, TemplateJudge, Unjudged, reachable
 from noetl.core.program import RuleProgram, TaskProgram
 from noetl.core.scope import Scope
 from noetl.dsl.template import TemplateError
@@ -47,6 +47,7 @@ def _holds(rule: RuleProgram, scope: Scope, place: str) -> Judged:
     assert rule.guard is not None
     if rule.guard.template is None:
         return Judged(bool(rule.guard.literal))
+    reachable(("guard", place), rule.guard.template, scope)
     try:
         value = rule.guard.template.truth(scope.bind(rule.guard.template.names))
     except TemplateError as problem:

@@ -8,6 +8,7 @@ from typing import Any
 from noetl.core import view
 from noetl.core.draft import Draft
 from noetl.core.ending import abort
+from noetl.core.hydrate import hydrated
 from noetl.core.judge import Unjudged
 from noetl.core.output import problem
 from noetl.core.patch import apply
@@ -27,8 +28,8 @@ def route(draft: Draft, run: Run, name: str, output: dict[str, Any]) -> None:
     """Evaluate the arcs of a run that ended with an event."""
     step = draft.step(run.step)
     event = {"name": name, "step": run.step, "data": _event_data(output)}
-    scope = view.departure(draft, run, event, output)
     try:
+        scope = view.departure(draft, run, event, hydrated(draft, step.boundary, output))
         records, chosen = _guards(draft, run, step, scope)
         patches = [_arc_effects(draft, run, index, step.arcs[index], scope) for index in chosen]
     except Unjudged as error:

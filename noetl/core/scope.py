@@ -52,6 +52,17 @@ class Scope:
             return Envelope(self.tasks[label])
         return Envelope(self.steps[name]) if name in self.steps else _MISSING
 
+    def out_of_reach(self, paths: Iterable[tuple[str, ...]]) -> str | None:
+        """Why a template cannot be rendered here: it reads a finished step's payload that was put aside."""
+        for path in paths:
+            step = self.steps.get(path[0])
+            if step is None or not put_aside(step) or path[0] in self.fixed or len(path) < 2:
+                continue
+            if path[1] not in step or path[1] == "data":
+                size = step["ref"]["meta"].get("bytes")
+                return f"{'.'.join(path)} has {size} bytes and was stored; read it with kind: resolve and {path[0]}.ref"
+        return None
+
     def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, Any]:
         """The values at the paths a guard reads, small enough to be kept with the decision."""
         found = {}
@@ -65,11 +76,16 @@ class Scope:
         return found
 
 
-def _below(value: Any, key: Any) -> Any:
+def put_aside(envelope: Mapping[str, Any]) -> bool:
+    """Whether an envelope's payload rests in the result store."""
+    return envelope.get("data") is None and envelope.get("status") == "ok" and "ref" in envelope
+
+
+def _below(value: Any, key: str) -> Any:
     if isinstance(value, Envelope) and key not in value:
         value = value.get("data")
     if isinstance(value, dict):
         return value.get(key, _MISSING)
-    if isinstance(value, list) and isinstance(key, int) and -len(value) <= key < len(value):
-        return value[key]
+    if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+        return value[int(key)]
     return _MISSING

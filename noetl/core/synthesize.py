@@ -9,6 +9,7 @@ from typing import Any
 from noetl.core import route, view
 from noetl.core.draft import Draft
 from noetl.core.fragment import extended, fragment_problems
+from noetl.core.hydrate import hydrated
 from noetl.core.judge import Unjudged
 from noetl.core.output import problem
 from noetl.core.program import Program
@@ -25,7 +26,7 @@ def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | 
     assert step.synthesize_from is not None
     event = {"name": outcome.name, "step": run.step, "data": {"output": outcome.output}}
     try:
-        scope = view.departure(draft, run, event, outcome.output)
+        scope = view.departure(draft, run, event, hydrated(draft, step.boundary, outcome.output))
         steps = draft.judge.value(("synthesize", run.id), step.synthesize_from, scope)
     except Unjudged as error:
         return problem("synthesis", error.message)

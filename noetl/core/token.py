@@ -110,7 +110,9 @@ def _enter(draft: Draft, arrived: schedule.Arrival, admission: Admission) -> Non
     if admission.rule is not None:
         seen = {"rule": admission.rule, "guards": admission.guards}
     if not admission.allow:
-        seen["reason"] = "admit"
+        seen |= {"reason": "admit", "would_be": arrived.run_id}
+        if arrived.input:
+            seen["input"] = draft.store(arrived.input)
     for token in arrived.tokens:
         draft.emit(name, token=token.id, step=arrived.step.name, **seen)
     if admission.allow:

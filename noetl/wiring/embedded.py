@@ -3,7 +3,7 @@
 import os
 import socket
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +17,15 @@ from noetl.adapters.secrets.keychain import Keychain
 from noetl.adapters.secrets.sealed import Sealer, key_of
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control.catalog import Catalog
-from noetl.control.engine import Engine
+from noetl.control.engine import Engine, now_ms
 from noetl.core.fragment import extended
 from noetl.core.message import Start, WorkOrder
 from noetl.core.output import problem
 from noetl.core.program import Program
 from noetl.errors import NotFound, RequestError
 from noetl.ports.call import PYTHON_HOST, Resources
+from noetl.ports.results import Results
+from noetl.ports.store import Store
 from noetl.settings import Settings, environment
 from noetl.tools import get, kinds
 from noetl.wiring.payloads import StoredPayloads
@@ -53,8 +55,8 @@ class Embedded:
     """Everything one process needs to run executions."""
 
     settings: Settings
-    store: SqliteStore
-    results: DirectoryResults
+    store: Store
+    results: Results
     payloads: StoredPayloads
     catalog: Catalog
     engine: Engine
@@ -96,31 +98,36 @@ class _Secrets:
 
 
 def build(settings: Settings) -> Embedded:
-    """Fill every port for one process."""
+    """Fill every port for one process over the SQLite file of the settings."""
     path = Path(store_path(settings))
-    store = SqliteStore(str(path))
-    results = DirectoryResults(str(path.parent / "results"))
+    return assemble(settings, SqliteStore(str(path)), DirectoryResults(str(path.parent / "results")))
+
+
+def assemble(
+    settings: Settings, store: Store, results: Results, now: Callable[[], int] = now_ms
+) -> Embedded:
+    """Put control plane and worker together over a store and a result store."""
     payloads = StoredPayloads(results)
     catalog = Catalog(store, kinds(), f"noetl {__version__}", settings.project)
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-    engine = Engine(store, results, payloads, catalog, owner)
+    engine = Engine(store, results, payloads, catalog, owner, now)
     engine.lease_ms = int(settings.lease_s * 1000)
     keychain = Keychain(
         store, lambda: Sealer(key_of(settings.key, settings.home / "key")), environment, settings.project
     )
     secrets = _Secrets()
-    pool = Pool(
-        _toolbox(settings, results, secrets), engine, results, _programs(catalog), settings.concurrency
-    )
+    toolbox = _toolbox(settings, results, secrets)
+    pool = Pool(toolbox, engine, results, _programs(catalog), settings.concurrency, now)
     engine.workers = pool
     embedded = Embedded(settings, store, results, payloads, catalog, engine, pool, keychain)
     secrets.embedded = embedded
     return embedded
 
 
-def _toolbox(settings: Settings, results: DirectoryResults, secrets: _Secrets) -> Toolbox:
+def _toolbox(settings: Settings, results: Results, secrets: _Secrets) -> Toolbox:
     resources = Resources()
-    resources.give(PYTHON_HOST, PythonHost())
+    path = {"PATH": environment("PATH") or os.defpath}
+    resources.give(PYTHON_HOST, PythonHost(work_dir=os.getcwd(), environment=path))
     return Toolbox(
         worker_id=f"embedded-{os.getpid()}",
         tool=get,

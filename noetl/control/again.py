@@ -1,0 +1,77 @@
+"""An ended execution run again: the request for the new one, made from the old one's log and playbook."""
+
+from typing import Any, Protocol
+
+from noetl.control.catalog import Catalog
+from noetl.control.history import events
+from noetl.core.draft import stored_refs
+from noetl.core.event import Event
+from noetl.core.message import Start
+from noetl.core.output import STORED
+from noetl.core.program import Program
+from noetl.core.retry import kept_by_rerun, kept_by_retry, past_of
+from noetl.errors import Conflict
+
+
+class Payloads(Protocol):
+    """Reads payloads as values."""
+
+    async def get(self, ref: dict[str, Any]) -> Any:
+        """The payload of a reference; raises NotFound."""
+        ...
+
+
+async def retry(
+    catalog: Catalog, payloads: Payloads, execution_id: str, step: str | None = None
+) -> tuple[Start, Program]:
+    """The request that goes on from what failed; raises Conflict when nothing did."""
+    log = await _log(catalog, execution_id)
+    digest = await _digest(catalog, execution_id)
+    program = await catalog.program(digest)
+    kept = kept_by_retry(past_of(execution_id, log), program, step)
+    return await _request(catalog, payloads, execution_id, log, digest=digest, kept=kept), program
+
+
+async def rerun(
+    catalog: Catalog, payloads: Payloads, execution_id: str, start: str, text: str | None = None
+) -> tuple[Start, Program]:
+    """The request that begins again at a step, perhaps with a changed playbook."""
+    log = await _log(catalog, execution_id)
+    past = past_of(execution_id, log)
+    if text is None:
+        digest = await _digest(catalog, execution_id)
+    else:
+        entry, _ = await catalog.register(text)
+        digest = entry.hash
+    program = await catalog.program(digest)
+    kept = kept_by_rerun(past, program, start)
+    return await _request(catalog, payloads, execution_id, log, digest=digest, kept=kept), program
+
+
+async def _log(catalog: Catalog, execution_id: str) -> list[Event]:
+    return [event async for _, event in events(catalog.store, execution_id)]
+
+
+async def _digest(catalog: Catalog, execution_id: str) -> str:
+    summary = await catalog.store.summary(execution_id)
+    if not summary.hash:
+        raise Conflict(f"execution {execution_id} never had a playbook", hint="run its parent again")
+    return summary.hash
+
+
+async def _request(
+    catalog: Catalog,
+    payloads: Payloads,
+    execution_id: str,
+    log: list[Event],
+    *,
+    digest: str,
+    kept: dict[str, Any] | None,
+) -> Start:
+    asked = (log[0].data or {}).get("payload")
+    for ref in stored_refs(asked):
+        asked = await payloads.get(ref) if asked == {STORED: ref} else asked
+    entry = await catalog.store.playbook(digest=digest)
+    return await catalog.request(
+        entry, await catalog.program(digest), asked, retry_of=execution_id, kept=kept
+    )

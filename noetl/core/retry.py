@@ -1,0 +1,184 @@
+"""What a new execution keeps of an ended one: `retry` what succeeded, `rerun` what came before a step.
+
+The runs that happen again are the chosen ones and all that came of them. Everything else is kept: its ctx
+writes, its results, its counts. Tokens that kept runs sent to runs that happen again are put on their way
+again. Starting the new execution is start.py's.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from noetl.core.event import Event
+from noetl.core.past import Past, PastRun
+from noetl.core.patch import apply
+from noetl.core.program import Program
+from noetl.errors import Conflict, NotFound
+
+Kept = dict[str, Any]
+
+
+def kept_by_retry(past: Past, program: Program, step: str | None = None) -> Kept | None:
+    """What a retry keeps: all that succeeded, of a loop its finished iterations; None: nothing had begun."""
+    if not past.tokens:
+        return None
+    chosen = _unsuccessful(past)
+    if step is not None:
+        chosen |= {_latest_unsuccessful(past, step)}
+    elif past.state.status == "completed":
+        raise Conflict(
+            f"execution {past.state.execution_id} completed; there is nothing to retry",
+            hint="noetl execution rerun ID --from STEP; of a loop the failed iterations: retry ID --step STEP",
+        )
+    return _kept(past, program, chosen, keep_iterations=True)
+
+
+def kept_by_rerun(past: Past, program: Program, start: str) -> Kept | None:
+    """What a rerun from a step (its first run) or a step run keeps; None: nothing had begun."""
+    if not past.tokens:
+        return None
+    run_id = start if start in past.runs else _first_run(past, start)
+    return _kept(past, program, _unsuccessful(past) | {run_id}, keep_iterations=False)
+
+
+def _unsuccessful(past: Past) -> set[str]:
+    """The runs that failed the execution, and those that its end cut off."""
+    failed = {run_id for run_id, run in past.runs.items() if run.fails or run.unfinished}
+    open_fragments = {name for name, fragment in past.state.fragments.items() if not fragment.ended}
+    return failed | open_fragments
+
+
+def _first_run(past: Past, step: str) -> str:
+    for run_id, run in past.runs.items():
+        if run.step == step:
+            return run_id
+    ran = ", ".join(dict.fromkeys(run.step for run in past.runs.values()))
+    raise NotFound(
+        f"step {step!r} never ran in execution {past.state.execution_id}", hint=f"these steps ran: {ran}"
+    )
+
+
+def _latest_unsuccessful(past: Past, step: str) -> str:
+    _first_run(past, step)
+    run_id, run = [(run_id, run) for run_id, run in past.runs.items() if run.step == step][-1]
+    if run.ended == "step.failed" or (run.output.get("loop") or {}).get("failed"):
+        return run_id
+    raise Conflict(
+        f"step run {run_id} has nothing that failed", hint=f"noetl execution rerun ID --from {step}"
+    )
+
+
+def _again(past: Past, chosen: Iterable[str]) -> set[str]:
+    """The chosen runs and everything that came of them; a fragment happens again as a whole."""
+    again: set[str] = set(chosen)
+    size = -1
+    while size != len(again):
+        size = len(again)
+        for run_id, run in past.runs.items():
+            if run_id in again and run.fragment is not None:
+                again.add(run.fragment)
+            elif run.fragment in again or any(past.tokens[token].origin in again for token in run.tokens):
+                again.add(run_id)
+    return again
+
+
+def _kept(past: Past, program: Program, chosen: set[str], *, keep_iterations: bool) -> Kept:
+    again = _again(past, chosen)
+    kept = {run_id: run for run_id, run in past.runs.items() if run_id not in again}
+    loops = {run_id: past.runs[run_id] for run_id in chosen if keep_iterations}
+    tokens = [
+        _token(past, name, loops)
+        for name, token in past.tokens.items()
+        if token.origin not in again
+        and token.fragment not in again
+        and (token.discarded or token.taken_by in again)
+    ]
+    _check_targets(tokens, program)
+    state = {
+        "ctx": _ctx(past, kept, loops),
+        "results": _results(past, kept, program),
+        "steps": _counts(past, kept),
+        "failures": [
+            *past.base.get("failures", ()),
+            *(run.failure for run in kept.values() if run.failure),
+        ],
+        "signals": past.state.signals,
+        "output": _output(past, kept),
+    }
+    return {
+        "state": {key: value for key, value in state.items() if value not in (None, [], {})},
+        "tokens": tokens,
+    }
+
+
+def _token(past: Past, name: str, loops: dict[str, PastRun]) -> dict[str, Any]:
+    token = past.tokens[name]
+    parts = {**token.parts, "barred": token.barred} if token.barred else dict(token.parts)
+    run = loops.get(token.taken_by or "")
+    if run is not None and run.loop is not None and run.loop.done and run.tokens[0] == name:
+        loop = run.loop
+        parts["loop"] = {"total": loop.total, "collection": loop.collection, "iterations": loop.done}
+    return parts
+
+
+def _check_targets(tokens: list[dict[str, Any]], program: Program) -> None:
+    missing = sorted({token["step"] for token in tokens} - set(program.steps))
+    if missing:
+        raise Conflict(
+            f"the playbook has no step {', '.join(map(repr, missing))}, to which what is kept leads",
+            hint="rerun from an earlier step",
+        )
+
+
+def _ctx(past: Past, kept: dict[str, PastRun], loops: dict[str, PastRun]) -> dict[str, Any]:
+    """ctx as the kept runs wrote it, the kept iterations of a sequential loop included."""
+    ctx: dict[str, Any] = past.base.get("ctx", {})
+    for run_id, index, patch in past.patches:
+        if run_id in kept or _kept_iteration(loops.get(run_id), index):
+            ctx = apply(ctx, patch)
+    return ctx
+
+
+def _kept_iteration(run: PastRun | None, index: int | None) -> bool:
+    return run is not None and run.loop is not None and str(index) in run.loop.done
+
+
+def _results(past: Past, kept: dict[str, PastRun], program: Program) -> dict[str, Any]:
+    """The latest kept output of every step that a template reads."""
+    results: dict[str, Any] = dict(past.base.get("results", {}))
+    for run in kept.values():
+        known = program.steps.get(run.step)
+        if run.ended is not None and (known is None or known.read_later):
+            results[run.step] = run.output
+    return results
+
+
+def _counts(past: Past, kept: dict[str, PastRun]) -> dict[str, dict[str, Any]]:
+    counts = {step: dict(count) for step, count in past.base.get("steps", {}).items()}
+    for run in kept.values():
+        count = counts.setdefault(run.step, {"runs": 0})
+        count["runs"] += 1
+        count["status"] = "failed" if run.ended == "step.failed" else "done"
+    return counts
+
+
+def _output(past: Past, kept: dict[str, PastRun]) -> Any:
+    output = past.base.get("output")
+    for run in kept.values():
+        if run.result:
+            output = (
+                run.output["ref"]
+                if run.output.get("data") is None and "ref" in run.output
+                else run.output.get("data")
+            )
+    return output
+
+
+def past_of(execution_id: str, events: Iterable[Event]) -> Past:
+    """The execution, looked back upon; raises Conflict while it is not over."""
+    past = Past.of(execution_id, events)
+    if not past.state.ended:
+        raise Conflict(
+            f"execution {execution_id} is {past.state.status}; only an ended one can be run again",
+            hint=f"noetl execution resume {execution_id}, or cancel it first",
+        )
+    return past

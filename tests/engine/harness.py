@@ -1,0 +1,127 @@
+"""Runs playbooks in memory, with the real engine, worker and tools, and audits every log afterwards."""
+
+import asyncio
+import textwrap
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from noetl.adapters.memory.results import MemoryResults
+from noetl.adapters.memory.store import MemoryStore
+from noetl.control.audit import audit
+from noetl.control.engine import now_ms
+from noetl.control.history import envelopes
+from noetl.control.rows import shown
+from noetl.core.message import Control
+from noetl.settings import load
+from noetl.wiring.embedded import Embedded, assemble, new_execution_id
+
+HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: case, path: tests/case}\n"
+
+
+def playbook(workflow: str, **root: str) -> str:
+    """A whole playbook around a workflow; other root sections by keyword."""
+    extra = "".join(textwrap.dedent(section).strip("\n") + "\n" for section in root.values())
+    return f"{HEAD}{extra}workflow:\n{textwrap.indent(textwrap.dedent(workflow).strip(chr(10)), '  ')}\n"
+
+
+@dataclass
+class Ran:
+    """How an execution went."""
+
+    execution_id: str
+    result: dict[str, Any]
+    events: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def status(self) -> str:
+        return str(self.result["status"])
+
+    @property
+    def output(self) -> Any:
+        return self.result["output"]
+
+    @property
+    def ctx(self) -> dict[str, Any]:
+        return dict(self.result["ctx"])
+
+    @property
+    def error(self) -> dict[str, Any]:
+        return dict(self.result["error"] or {})
+
+    def runs(self, step: str) -> int:
+        return int(self.result["steps"].get(step, {}).get("runs", 0))
+
+    def named(self, name: str, **wanted: Any) -> list[dict[str, Any]]:
+        """Events of a name whose fields are as wanted."""
+        return [
+            event
+            for event in self.events
+            if event["name"] == name and all(event.get(key) == value for key, value in wanted.items())
+        ]
+
+
+@asynccontextmanager
+async def engine(folder: Path):
+    """An engine in memory."""
+    settings = load({"store": str(folder / "unused.db"), "home": str(folder)}, environ={}, folder=folder)
+    made = assemble(settings, MemoryStore(now_ms), MemoryResults(now_ms))
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def begin(made: Embedded, text: str, payload: dict[str, Any] | None = None, **more: Any) -> str:
+    """Start a playbook; its execution id."""
+    entry, program = await made.catalog.register(text)
+    start = await made.checked(await made.catalog.request(entry, program, payload, **more), program)
+    execution_id = new_execution_id()
+    await made.engine.start(execution_id, start)
+    return execution_id
+
+
+async def finish(made: Embedded, execution_id: str, within: float = 20.0) -> Ran:
+    """Wait for an execution and audit its log."""
+    state = await asyncio.wait_for(made.engine.until_quiet(execution_id), within)
+    if state is not None and not state.ended:
+        result = shown(state)
+    else:
+        result = msgspec.json.decode((await made.store.summary(execution_id)).result or b"{}")
+    events = [event async for event in envelopes(made.store, execution_id)]
+    await audited(made, execution_id)
+    return Ran(execution_id, result, events)
+
+
+async def audited(made: Embedded, execution_id: str) -> None:
+    """Every invariant holds of the log, and every decision is made again as it was."""
+    summary = await made.store.summary(execution_id)
+    program = await made.catalog.program(summary.hash) if summary.hash else None
+    found = await audit(made.store, execution_id, program, made.catalog.engine)
+    assert found.problems == []
+
+
+async def run(folder: Path, text: str, payload: dict[str, Any] | None = None, **more: Any) -> Ran:
+    """Run a playbook to its end."""
+    async with engine(folder) as made:
+        return await finish(made, await begin(made, text, payload, **more))
+
+
+async def control(made: Embedded, execution_id: str, what: str, **more: Any) -> None:
+    """Tell an execution something; it must accept."""
+    answer = await made.engine.send(execution_id, Control(what, **more))
+    assert answer.accepted, answer.why
+
+
+async def appears(made: Embedded, execution_id: str, within: float = 5.0) -> None:
+    """Wait until an execution that is started on the side is there."""
+    async with asyncio.timeout(within):
+        while made.engine.live_state(execution_id) is None and not await _known(made, execution_id):
+            await asyncio.sleep(0.005)
+
+
+async def _known(made: Embedded, execution_id: str) -> bool:
+    return execution_id in {one.execution_id for one in (await made.store.executions()).items}

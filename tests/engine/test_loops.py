@@ -1,0 +1,186 @@
+"""Loops: order, bounds, failures, writes, reducers, nesting, both placements."""
+
+import asyncio
+
+import pytest
+from tests.engine.harness import begin, control, engine, finish, playbook, run
+
+
+def loop(body: str, spec: str = "", items: str = "[0, 1, 2, 3]", more: str = "", step: str = "desc: x") -> str:
+    return f"""
+    - step: start
+      {step}
+      loop: {{in: "{{{{ {items} }}}}", iterator: x{', spec: {' + spec + '}' if spec else ''}{more}}}
+      tool: {body}
+    """
+
+
+ADD = '{name: a, kind: python, input: {x: "{{ iter.x }}", code: "result = x * 10"}}'
+PLACES = pytest.mark.parametrize("place", ["local", "distributed"])
+MODES = pytest.mark.parametrize("mode", ["sequential", "parallel"])
+
+
+@PLACES
+@MODES
+async def test_the_output_is_in_index_order_in_every_mode(tmp_path, place, mode):
+    text = playbook(loop(ADD, f"mode: {mode}, max_in_flight: 3, chunk: 2, policy: {{exec: {place}}}", "range(7) | list"))
+    ran = await run(tmp_path, text)
+    assert ran.output == [0, 10, 20, 30, 40, 50, 60]
+    end = ran.named("loop.done")[0]
+    assert end["source"] == ("worker" if place == "local" else "server")
+    assert end["data"]["output"]["loop"] == {"total": 7, "done": 7, "failed": 0, "skipped": 0}
+    assert ran.named("step.done") == []
+
+
+async def test_an_empty_collection_is_a_successful_loop_of_nothing(tmp_path):
+    ran = await run(tmp_path, playbook(loop(ADD, items="[]")))
+    assert (ran.status, ran.output) == ("completed", [])
+
+
+async def test_a_mapping_gives_key_and_value(tmp_path):
+    body = '{kind: python, input: {p: "{{ iter.x }}", code: "result = [p[\'key\'], p[\'value\']]"}}'
+    ran = await run(tmp_path, playbook(loop(body, items="{'a': 1, 'b': 2}")))
+    assert ran.output == [["a", 1], ["b", 2]]
+
+
+async def test_a_value_that_is_no_collection_fails_the_step_and_names_its_type(tmp_path):
+    ran = await run(tmp_path, playbook(loop(ADD, items="'text'")))
+    assert ran.status == "failed"
+    assert "str" in ran.error["message"]
+
+
+@PLACES
+async def test_best_effort_runs_all_and_keeps_errors_by_index(tmp_path, place):
+    body = '{kind: python, input: {x: "{{ iter.x }}", code: "result = 1 // (x - 1)"}}'
+    text = playbook(loop(body, f"mode: parallel, policy: {{exec: {place}}}", step="spec: {policy: {failure: {mode: best_effort}}}"))
+    ran = await run(tmp_path, text)
+    assert ran.output == [-1, None, 1, 0]
+    counts = ran.named("loop.done")[0]["data"]["output"]["loop"]
+    assert (counts["done"], counts["failed"], counts["errors"][0]["index"]) == (3, 1, 1)
+
+
+@PLACES
+async def test_fail_fast_starts_nothing_more_and_counts_the_rest_as_skipped(tmp_path, place):
+    body = '{kind: python, input: {x: "{{ iter.x }}", code: "result = 1 // (x - 1)"}}'
+    ran = await run(tmp_path, playbook(loop(body, f"policy: {{exec: {place}}}")))
+    assert ran.status == "failed"
+    assert ran.error["iteration"] in (1, "[1]")
+    counts = ran.named("step.failed")[0]["data"]["output"]["loop"]
+    assert (counts["done"], counts["failed"], counts["skipped"]) == (1, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("how", "before", "expected"),
+    [
+        ("sum", None, 6), ("sum", 10, 16), ("min", None, 0), ("max", 9, 9), ("append", None, [0, 1, 2, 3]),
+        ("append", [9], [9, 0, 1, 2, 3]), ("union", [1], [1, 0, 2, 3]), ("first", None, 0), ("last", 7, 3),
+    ],
+)  # fmt: skip
+async def test_reducers_take_every_write_and_the_existing_value_first(tmp_path, how, before, expected):
+    first = "{}" if before is None else f"{{ctx.v: {before}}}"
+    text = playbook(f"""
+    - {{step: start, tool: {{kind: noop}}, set: {first}, next: {{arcs: [{{step: work}}]}}}}
+    - step: work
+      loop: {{in: "{{{{ range(4) | list }}}}", iterator: x, spec: {{mode: parallel, policy: {{reduce: {{ctx.v: {how}}}}}}}}}
+      tool: {{kind: noop, set: {{ctx.v: "{{{{ iter.x }}}}"}}}}
+    """)
+    ran = await run(tmp_path, text)
+    assert ran.ctx["v"] == expected
+
+
+async def test_different_values_without_a_reducer_conflict_and_equal_ones_do_not(tmp_path):
+    body = '{kind: noop, set: {ctx.v: "{{ iter.x }}"}}'
+    ran = await run(tmp_path, playbook(loop(body, "mode: parallel")))
+    assert ran.error["kind"] == "conflict"
+    assert "ctx.v" in ran.error["message"]
+    same = await run(tmp_path, playbook(loop("{kind: noop, set: {ctx.v: 1}}", "mode: parallel")))
+    assert same.ctx == {"v": 1}
+
+
+@PLACES
+async def test_in_a_sequential_loop_the_next_iteration_sees_ctx_and_step_writes(tmp_path, place):
+    text = playbook(f"""
+    - {{step: start, tool: {{kind: noop}}, set: {{ctx.n: 0}}, next: {{arcs: [{{step: work}}]}}}}
+    - step: work
+      loop: {{in: "{{{{ range(5) | list }}}}", iterator: x, spec: {{chunk: 2, policy: {{exec: {place}}}}}}}
+      tool: {{kind: noop, set: {{ctx.n: "{{{{ ctx.n + 1 }}}}", step.m: "{{{{ (step.m | default(0)) + 1 }}}}"}}}}
+      set: {{ctx.m: "{{{{ step.m }}}}"}}
+    """)
+    ran = await run(tmp_path, text)
+    assert ran.ctx == {"n": 5, "m": 5}
+
+
+async def test_nested_loops_give_nested_lists_and_reach_their_parents(tmp_path):
+    text = playbook("""
+    - step: start
+      loop:
+        in: "{{ [[1, 2], [3]] }}"
+        iterator: row
+        spec: {mode: parallel, max_in_flight: 2}
+        loop: {in: "{{ iter.row }}", iterator: cell, spec: {mode: parallel, max_in_flight: 2}}
+      tool: {kind: python, input: {a: "{{ iter.cell }}", b: "{{ iter.parent.index }}", c: "{{ iter.index }}", d: "{{ iter.count }}", code: "result = [a, b, c, d]"}}
+    """)
+    ran = await run(tmp_path, text)
+    assert ran.output == [[[1, 0, 0, 2], [2, 0, 1, 2]], [[3, 1, 0, 1]]]
+    assert {e["iteration_id"] for e in ran.named("loop.iteration.done")} == {
+        "start.1[0]", "start.1[1]", "start.1[0][0]", "start.1[0][1]", "start.1[1][0]",
+    }  # fmt: skip
+
+
+async def test_a_block_with_its_own_loop_sees_the_calling_iteration(tmp_path):
+    text = playbook(
+        """
+        - step: start
+          loop: {in: "{{ [1, 2] }}", iterator: x}
+          tool: {name: call, kind: workbook, block: inner, input: {base: "{{ iter.x * 100 }}"}}
+        """,
+        workbook="""
+        workbook:
+          inner:
+            input: {base: 0, extra: 7}
+            loop: {in: "{{ [10, 20] }}", iterator: y}
+            tool: {kind: python, input: {b: "{{ input.base }}", e: "{{ input.extra }}", y: "{{ iter.y }}", p: "{{ iter.parent.x }}", code: "result = b + y + p + e"}}
+        """,
+    )
+    ran = await run(tmp_path, text)
+    assert ran.output == [[118, 128], [219, 229]]
+    assert ran.named("task.done")[0]["task_label"].startswith("call/")
+
+
+async def test_a_break_counts_as_done(tmp_path):
+    body = '{kind: python, input: {x: "{{ iter.x }}", code: "result = x"}, spec: {policy: {rules: [{else: {then: {do: break}}}]}}}'
+    ran = await run(tmp_path, playbook(loop(body)))
+    assert ran.output == [0, 1, 2, 3]
+
+
+@PLACES
+async def test_pause_stops_a_loop_at_a_task_boundary_and_resume_runs_the_rest_once(tmp_path, place):
+    body = '{kind: python, input: {x: "{{ iter.x }}", code: "import time; time.sleep(0.03); result = x"}}'
+    text = playbook(loop(body, f"mode: parallel, max_in_flight: 2, chunk: 4, policy: {{exec: {place}}}", "range(20) | list"))
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, text)
+        while (made.engine.live_state(execution_id) or 0) and made.engine.live_state(execution_id).iterations < 2:
+            await asyncio.sleep(0.005)
+        await control(made, execution_id, "pause")
+        paused = await finish(made, execution_id)
+        assert paused.status == "paused"
+        assert 2 <= paused.result["counts"]["iterations"] < 20
+        await control(made, execution_id, "resume")
+        ran = await finish(made, execution_id)
+    assert ran.output == list(range(20))
+    assert len(ran.named("task.started")) == 20
+
+
+@PLACES
+async def test_cancel_ends_at_once_and_counts_the_unfinished_as_skipped(tmp_path, place):
+    body = "{kind: wait, input: {seconds: 3}}"
+    text = playbook(loop(body, f"mode: parallel, max_in_flight: 2, policy: {{exec: {place}}}"))
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, text)
+        await asyncio.sleep(0.15)
+        await control(made, execution_id, "cancel", why="enough")
+        ran = await finish(made, execution_id)
+    assert ran.status == "cancelled"
+    counts = ran.named("step.failed")[0]["data"]["output"]["loop"]
+    assert counts["skipped"] == 4
+    assert ran.named("step.failed")[0]["data"]["error"]["kind"] == "cancelled"

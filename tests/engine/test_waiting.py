@@ -1,0 +1,213 @@
+"""Waits, signals, children, results by reference, secrets and dynamic nodes."""
+
+import asyncio
+import json
+
+from tests.engine.harness import begin, control, engine, finish, playbook, run
+
+
+async def until(condition, within: float = 10.0) -> None:
+    """Wait for something that the engine does, checking after each turn of the loop."""
+    async with asyncio.timeout(within):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+async def test_a_signal_resumes_a_parked_pipeline_with_its_payload(tmp_path):
+    text = playbook("- {step: start, tool: [{name: w, kind: wait, input: {signal: go}}, {name: b, kind: noop}]}")
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, text)
+        state = made.engine.live_state(execution_id)
+        await until(lambda: any(run.parked for run in state.runs.values()))
+        assert not any(lease.out for lease in state.leases.values())
+        await control(made, execution_id, "signal", name="other")
+        await control(made, execution_id, "signal", name="go", payload={"n": 1})
+        ran = await finish(made, execution_id)
+    assert ran.output == {"n": 1}
+    assert ran.named("task.parked")[0]["data"]["signal"] == "go"
+
+
+async def test_a_signal_that_came_before_the_wait_is_not_lost(tmp_path):
+    text = playbook("- {step: start, tool: [{name: s, kind: wait, input: {seconds: 0.2}}, {name: w, kind: wait, input: {signal: go}}]}")
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, text)
+        await control(made, execution_id, "signal", name="go", payload=5)
+        ran = await finish(made, execution_id)
+    assert ran.output == 5
+
+
+async def test_a_declined_approval_is_an_error_that_rules_see(tmp_path):
+    text = playbook("- {step: start, tool: {name: w, kind: wait, input: {approval: ship}}}")
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, text)
+        state = made.engine.live_state(execution_id)
+        await until(lambda: any(run.parked for run in state.runs.values()))
+        await control(made, execution_id, "signal", name="ship", payload={"approved": False, "reason": "no"})
+        ran = await finish(made, execution_id)
+    assert (ran.status, ran.error["kind"], ran.error["message"]) == ("failed", "rejected", "no")
+
+
+async def test_parallel_iterations_wait_under_one_lease_and_each_gets_its_signal(tmp_path):
+    text = playbook("""
+    - step: start
+      loop: {in: "{{ ['a', 'b'] }}", iterator: x, spec: {mode: parallel}}
+      tool: {kind: wait, input: {signal: "{{ iter.x }}"}}
+    """)
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, text)
+        state = made.engine.live_state(execution_id)
+        await until(lambda: sum(len(run.parked) for run in state.runs.values()) == 2)
+        await control(made, execution_id, "signal", name="b", payload=2)
+        await control(made, execution_id, "signal", name="a", payload=1)
+        ran = await finish(made, execution_id)
+    assert ran.output == [1, 2]
+
+
+def child_project(folder, workflow: str, workload: str = "workload: {n: 0}") -> None:
+    text = playbook(workflow, workload=workload).replace("tests/case", "tests/child")
+    (folder / "child.yaml").write_text(text)
+
+
+async def test_a_child_returns_its_output_and_is_linked_both_ways(tmp_path):
+    child_project(tmp_path, '- {step: start, tool: {kind: python, input: {n: "{{ workload.n }}", code: "result = n * 2"}}}')
+    text = playbook('- {step: start, tool: {kind: playbook, path: tests/child, input: {n: 21}}}')
+    async with engine(tmp_path) as made:
+        ran = await finish(made, await begin(made, text))
+        assert ran.output == 42
+        child = ran.named("task.parked")[0]["data"]["child"]
+        linked = await made.store.summary(child)
+        assert linked.parent == ran.execution_id
+
+
+async def test_a_failed_child_is_an_error_of_kind_child_with_its_id(tmp_path):
+    child_project(tmp_path, '- {step: start, tool: {kind: python, input: {code: "1/0"}}}')
+    ran = await run(tmp_path, playbook("- {step: start, tool: {kind: playbook, path: tests/child}}"))
+    assert ran.status == "failed"
+    assert ran.error["kind"] == "child"
+    assert ran.error["details"]["execution_id"]
+
+
+async def test_a_child_that_is_not_there_fails_the_call(tmp_path):
+    ran = await run(tmp_path, playbook("- {step: start, tool: {kind: playbook, path: no/such}}"))
+    assert ran.error["kind"] == "child"
+    assert "no/such" in ran.error["message"]
+
+
+async def test_a_child_nobody_waits_for_answers_with_its_id(tmp_path):
+    child_project(tmp_path, "- {step: start, tool: {kind: noop}}")
+    async with engine(tmp_path) as made:
+        ran = await finish(made, await begin(made, playbook("- {step: start, tool: {kind: playbook, path: tests/child, wait: false}}")))
+        child = ran.output["execution_id"]
+        await finish(made, child)
+        assert (await made.store.summary(child)).status == "completed"
+
+
+async def test_cancelling_the_parent_cancels_a_child_it_waits_for(tmp_path):
+    child_project(tmp_path, "- {step: start, tool: {kind: wait, input: {signal: never}}}")
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, playbook("- {step: start, tool: {kind: playbook, path: tests/child}}"))
+        state = made.engine.live_state(execution_id)
+        await until(lambda: bool(state.children))
+        child = next(iter(state.children))
+        await until(lambda: made.engine.live_state(child) is not None)
+        await control(made, execution_id, "cancel")
+        assert (await finish(made, execution_id)).status == "cancelled"
+        assert (await finish(made, child)).status == "cancelled"
+
+
+async def test_more_parents_than_slots_do_not_wait_for_each_other(tmp_path):
+    child_project(tmp_path, '- {step: start, tool: {kind: python, input: {n: "{{ workload.n }}", code: "result = n"}}}')
+    text = playbook("""
+    - step: start
+      loop: {in: "{{ range(80) | list }}", iterator: x, spec: {mode: parallel, max_in_flight: 80}}
+      tool: {kind: playbook, path: tests/child, input: {n: "{{ iter.x }}"}}
+    """)
+    ran = await run(tmp_path, text)
+    assert ran.output == list(range(80))
+
+
+async def test_a_large_payload_travels_by_reference_and_events_stay_small(tmp_path):
+    text = playbook("""
+    - step: make
+      tool: {kind: python, input: {code: "result = [{'i': i, 's': 'x' * 90} for i in range(2000)]"}}
+      set: {ctx.n: "{{ output.data | length }}", ctx.rows_ref: "{{ output.ref }}"}
+      next: {arcs: [{step: use, when: "{{ output.data[0].i == 0 }}"}]}
+    - step: use
+      tool: [{name: get, kind: resolve, input: {ref: "{{ ctx.rows_ref }}"}}, {name: last, kind: python, input: {d: "{{ get.data }}", code: "result = d[-1]['i']"}}]
+    """)
+    ran = await run(tmp_path, text)
+    assert (ran.output, ran.ctx["n"]) == (1999, 2000)
+    assert max(len(json.dumps(event)) for event in ran.events) < 80_000
+
+
+async def test_reading_a_large_result_of_another_step_names_resolve(tmp_path):
+    text = playbook("""
+    - {step: make, tool: {kind: python, input: {code: "result = 'x' * 100000"}}, next: {arcs: [{step: use}]}}
+    - {step: use, tool: {kind: python, input: {d: "{{ make.data }}", code: "result = len(d)"}}}
+    """)
+    ran = await run(tmp_path, text)
+    assert ran.status == "failed"
+    assert ran.error["kind"] == "reference"
+    assert "resolve" in ran.error["message"]
+
+
+async def test_large_ctx_values_workload_and_inputs_are_put_aside_and_read_as_themselves(tmp_path):
+    text = playbook("""
+    - step: start
+      input: {big: "{{ workload.big }}"}
+      tool: {kind: python, input: {b: "{{ input.big }}", code: "result = len(b)"}}
+      set: {ctx.big: "{{ workload.big }}"}
+      next: {arcs: [{step: use}]}
+    - {step: use, tool: {kind: python, input: {b: "{{ ctx.big }}", code: "result = len(b)"}}}
+    """, workload="workload: {big: ''}")
+    ran = await run(tmp_path, text, {"big": "y" * 100_000})
+    assert ran.output == 100_000
+    assert max(len(json.dumps(event)) for event in ran.events) < 80_000
+
+
+async def test_a_missing_keychain_entry_refuses_the_execution_by_name(tmp_path):
+    text = playbook("- {step: start, tool: {kind: noop}}", keychain="keychain: [{name: tok, kind: env, env: NOETL_TEST_NOT_SET}]")
+    ran = await run(tmp_path, text)
+    assert ran.status == "failed"
+    assert "NOETL_TEST_NOT_SET" in ran.error["message"]
+    assert [event["name"] for event in ran.events] == [
+        "playbook.execution.requested", "playbook.request.evaluated", "playbook.processed",
+    ]  # fmt: skip
+
+
+async def test_a_step_may_return_a_workflow_that_runs_before_its_own_arcs(tmp_path):
+    plan = "[{'step': 'one', 'tool': {'kind': 'python', 'input': {'code': 'result = 1'}}, 'next': {'arcs': [{'step': 'two'}]}}, {'step': 'two', 'tool': {'kind': 'python', 'input': {'n': '{{ one.data }}', 'code': 'result = n + 1'}}}]"
+    text = playbook(f"""
+    - step: plan
+      spec: {{synthesize: {{from: "{{{{ output.data }}}}", limits: {{max_steps: 5}}}}}}
+      tool: {{kind: python, input: {{code: "result = {plan}"}}}}
+      next: {{arcs: [{{step: end, when: "{{{{ output.data == 2 }}}}"}}]}}
+    - {{step: end, tool: {{kind: noop}}}}
+    """)
+    ran = await run(tmp_path, text)
+    assert ran.status == "completed"
+    assert ran.runs("plan.1.one") == ran.runs("plan.1.two") == ran.runs("end") == 1
+
+
+async def test_an_invalid_fragment_fails_the_step_with_kind_synthesis(tmp_path):
+    text = playbook("""
+    - {step: plan, spec: {synthesize: {from: "{{ output.data }}"}}, tool: {kind: python, input: {code: "result = [{'step': 'x', 'tool': {'kind': 'nosuch'}}]"}}}
+    """)
+    ran = await run(tmp_path, text)
+    assert (ran.status, ran.error["kind"]) == ("failed", "synthesis")
+    assert ran.error["details"]["diagnostics"]
+
+
+async def test_a_retry_that_waits_long_parks_and_keeps_its_attempt(tmp_path):
+    text = playbook("""
+    - step: start
+      tool: {kind: python, input: {a: "{{ _attempt }}", code: "result = a; assert a > 1"}, spec: {policy: {rules: [{when: "{{ output.status == 'error' }}", then: {do: retry, attempts: 2, delay: 6}}]}}}
+    """)
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, text)
+        state = made.engine.live_state(execution_id)
+        await until(lambda: any(run.parked for run in state.runs.values()))
+        assert not any(lease.out for lease in state.leases.values())
+        ran = await finish(made, execution_id)
+    assert ran.output == 2
+    assert [event["attempt"] for event in ran.named("task.done")] == [1, 2]
