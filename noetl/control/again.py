@@ -4,7 +4,6 @@ from typing import Any, Protocol
 
 from noetl.control.catalog import Catalog
 from noetl.control.history import events
-from noetl.core.draft import stored_refs
 from noetl.core.event import Event
 from noetl.core.message import Start
 from noetl.core.output import STORED
@@ -69,8 +68,8 @@ async def _request(
     kept: dict[str, Any] | None,
 ) -> Start:
     asked = (log[0].data or {}).get("payload")
-    for ref in stored_refs(asked):
-        asked = await payloads.get(ref) if asked == {STORED: ref} else asked
+    if isinstance(asked, dict) and STORED in asked:
+        asked = await payloads.get(asked[STORED])
     entry = await catalog.store.playbook(digest=digest)
     return await catalog.request(
         entry, await catalog.program(digest), asked, retry_of=execution_id, kept=kept

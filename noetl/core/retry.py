@@ -27,7 +27,7 @@ def kept_by_retry(past: Past, program: Program, step: str | None = None) -> Kept
     elif past.state.status == "completed":
         raise Conflict(
             f"execution {past.state.execution_id} completed; there is nothing to retry",
-            hint="noetl execution rerun ID --from STEP; of a loop the failed iterations: retry ID --step STEP",
+            hint="noetl execution rerun ID --from STEP, or retry ID --step STEP for what failed in a loop",
         )
     return _kept(past, program, chosen, keep_iterations=True)
 
