@@ -145,6 +145,59 @@ def pipelines(draw: st.DrawFn, kinds: tuple[str, ...] = tuple(TASKS)) -> list[Tr
     return [draw(tasks(label, labels, kinds)) for label in labels]
 
 
+INNER = ("one", "two", "three")
+
+
+@st.composite
+def sugar(draw: st.DrawFn, label: str, depth: int = 2) -> Tree:
+    """A while, until, choose or paginate item; items may stand inside items."""
+    word = draw(st.sampled_from(("while", "until", "choose", "paginate")))
+    if word == "choose":
+        body: Any = draw(choices(depth))
+    elif word == "paginate":
+        body = draw(pages(depth))
+    else:
+        delay = {"delay": st.integers(0, 3)} if word == "until" else {}
+        body = {"when": draw(guards), "do": draw(bodies(depth)), **draw(some(max=counts, **delay))}
+    return {"name": label, word: body}
+
+
+@st.composite
+def choices(draw: st.DrawFn, depth: int) -> list[Tree]:
+    """Branches whose labels differ, as those of one item must."""
+    count = draw(st.integers(1, 2))
+    branches: list[Tree] = [
+        {"when": draw(guards), "then": draw(bodies(depth, f"_{index}"))} for index in range(count)
+    ]
+    return branches + draw(st.sampled_from(([], [{"else": []}])))
+
+
+@st.composite
+def pages(draw: st.DrawFn, depth: int) -> Tree:
+    """Pagination by page or offset."""
+    request = {"kind": "http", "input": {"url": "{{ workload.api }}"}}
+    more = some(
+        start=st.integers(0, 1),
+        size=st.integers(1, 9),
+        more=st.just("{{ output.data.more }}"),
+        max_pages=counts,
+        collect=st.booleans(),
+        each=bodies(depth),
+    )
+    by = draw(st.sampled_from(("page", "offset")))
+    return {"by": by, "request": request, "items": "{{ output.data.rows }}", **draw(more)}
+
+
+@st.composite
+def bodies(draw: st.DrawFn, depth: int, suffix: str = "") -> list[Tree]:
+    """The tasks inside an item."""
+    names = draw(st.lists(st.sampled_from(INNER), min_size=1, max_size=2, unique=True))
+    labels = tuple(name + suffix for name in names)
+    nested = depth > 1 and draw(st.integers(0, 3)) == 0
+    tail = [draw(sugar(f"nested{suffix}", depth - 1))] if nested else []
+    return [draw(tasks(label, labels, ("noop", "python"))) for label in labels] + tail
+
+
 collections = st.lists(values, max_size=3) | st.just("{{ workload.items }}") | st.just({"a": 1, "b": 2})
 reducers = st.dictionaries(
     st.sampled_from(("ctx.total", "ctx.rows", "step.seen")),
@@ -248,6 +301,15 @@ def executors(draw: st.DrawFn, names: list[str]) -> Tree:
     )
     profile = st.sampled_from(("auto", "local", "distributed"))
     return draw(some(profile=profile, version=st.just("2"), requires=st.just({"tools": ["http"]}), spec=spec))
+
+
+@st.composite
+def sugared(draw: st.DrawFn) -> Tree:
+    """A valid playbook with sugar in the pipeline of its first step."""
+    tree = draw(playbooks())
+    step = tree["workflow"][0]
+    step["tool"] = [*step.get("tool", ()), draw(sugar("item"))]
+    return tree
 
 
 @st.composite

@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 from noetl.dsl.build import build, to_tree
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.graft import adopt
+from noetl.dsl.grammar import COMPILED_LABEL
 from noetl.dsl.load import Loaded, load, load_tree
 from noetl.dsl.normalize import normalize
 from noetl.dsl.source import dump, parse
 from noetl.dsl.tree import plain
-from tests.property.playbooks import LETTERS, Tree, playbooks
+from tests.property.playbooks import LETTERS, Tree, playbooks, sugared
 from tests.unit.dsl.kinds import KINDS
 
 # The examples of a profile are shared among the properties of this file.
-PROPERTIES = 8
+PROPERTIES = 9
 some_examples = settings(max_examples=max(25, settings().max_examples // PROPERTIES))
 
 Path = tuple[str | int, ...]
@@ -210,6 +211,23 @@ def test_a_playbook_written_and_read_is_the_same_playbook(tree):
 def test_normalising_twice_is_normalising_once(tree):
     once = normalize(tree, KINDS).tree
     assert plain(normalize(once, KINDS).tree) == plain(once)
+
+
+@some_examples
+@given(sugared())
+def test_an_expansion_is_itself_a_valid_playbook_and_the_same_one(tree):
+    loaded = load_tree(tree, kinds=KINDS)
+    assert errors(loaded) == []
+    expanded = plain(loaded.expanded)
+    expanded["metadata"]["labels"] = {COMPILED_LABEL: "true"}
+    again = load(dump(adopt(expanded)), kinds=KINDS, strict=True)
+    assert errors(again) == []
+    assert again.playbook is not None
+    assert loaded.playbook is not None
+    assert (again.playbook.steps, again.playbook.workbook) == (
+        loaded.playbook.steps,
+        loaded.playbook.workbook,
+    )
 
 
 # ---- what holds for anything ----------------------------------------------------------------------------
