@@ -1,4 +1,4 @@
-"""`while`, `until`, `choose` and `paginate` as plain tasks and jumps: canonical tree in, tree without sugar out
+"""`while`, `until`, `choose` and `paginate` as plain tasks and jumps: canonical tree in, no sugar out.
 
 Every generated task is a `noop` (or a `wait`) that decides in `spec.policy.before`, where `output` is still
 the previous task's. Tasks inside keep all but their label, which gets the item's in front: `count.inc`.

@@ -17,6 +17,7 @@ Pair = Callable[[Run, Run], Run]
 
 SHORT_TEXT = 4096
 SHORT_LIST = 1000
+LONG_LIST = 200_000
 SMALL_INT = 2**63
 
 SCALARS: Final = frozenset({str, int, float, bool, type(None)})
@@ -133,6 +134,8 @@ def _add(left: Run, right: Run) -> Run:
         if is_small(a) and is_small(b):
             return a + b
         if type(a) is str and type(b) is str and len(a) <= SHORT_TEXT and len(b) <= SHORT_TEXT:
+            return a + b
+        if type(a) is list and type(b) is list and len(a) + len(b) <= LONG_LIST:
             return a + b
         raise Deopt
 
