@@ -10,7 +10,7 @@ ENGINE = frozenset({"_prev", "_task", "_attempt"})
 SCOPES = EVERYWHERE | ENGINE | {"keychain", "step", "iter", "input", "args", "output", "event"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Place:
     """A boundary: how a message calls it, the scopes it reads beside the common ones, and whose results."""
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.dsl.expression import ERROR, OK, Read, is_whole, look, pieces, plain_path, verdict
+from noetl.dsl.expression import ERROR, OK, Read, is_whole, look, pieces, plain_path, reads, verdict
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,7 @@ def test_a_plain_path_is_exactly_one_dotted_name(text, expected):
         ("{{ 1 < 2 }}", None),
         ("{{ 'a' not in ['a', 'b'] }}", False),
         ("{{ ctx.x in [1] }}", None),
+        ("{{ 'a' in 'abc' }}", None),
         ("{{ ctx.x is defined }}", None),
         ("{{ broken", None),
         ("a text", None),
@@ -98,6 +99,10 @@ def test_facts_decide_guards_about_the_output(when, expected):
 def test_an_ok_output_has_no_error():
     assert verdict("{{ output.error }}", OK) is False
     assert verdict("{{ output.error is defined }}", OK) is None
+
+
+def test_reads_are_those_of_the_look():
+    assert reads("{{ ctx.a }}") == look("{{ ctx.a }}").reads
 
 
 def test_comparisons_pair_names_with_constants():

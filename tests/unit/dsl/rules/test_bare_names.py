@@ -116,3 +116,47 @@ def test_a_name_nothing_defines_gets_the_nearest_name():
     assert hints == {"did you mean 'item'?"}
     hints = {f.hint for f in loaded(book("zzzzz")).diagnostics if f.code == "undefined-name"}
     assert hints == {"if the request brings it, write workload.zzzzz"}
+
+
+def test_a_bare_name_may_come_with_the_token():
+    text = """
+workflow:
+  - {step: start, tool: {kind: noop}, next: {arcs: [{step: b, args: {got: 1}}]}}
+  - {step: b, input: {x: "{{ got }}"}, tool: {kind: noop}}
+"""
+    assert messages(text, "prefer-full-name", "undefined-name") == ["'got' is args.got here"]
+
+
+def test_a_task_inside_sugar_is_read_outside_by_its_item():
+    text = """
+workload: {x: 1}
+workflow:
+  - step: start
+    tool:
+      - name: pick
+        choose: [{when: "{{ workload.x }}", then: [{name: one, kind: noop}]}]
+      - {name: use, kind: python, input: {code: "result = x", x: "{{ one.data }}"}}
+"""
+    (finding,) = loaded(text).diagnostics
+    assert finding.code == "undefined-name"
+    assert finding.hint == "'one' is a task inside 'pick', whose result is read as pick.data"
+
+
+def test_a_step_no_token_comes_to_is_not_reported_for_what_it_reads():
+    text = """
+workflow:
+  - {step: start, tool: {kind: noop}}
+  - {step: lost, input: {x: "{{ start.data }}"}, tool: {kind: noop}}
+"""
+    assert messages(text, "read-too-early") == []
+
+
+def test_the_executor_reads_neither_steps_nor_tasks():
+    text = """
+executor: {spec: {http: {timeout: "{{ start.data }}"}}}
+workflow:
+  - {step: start, tool: {kind: noop}}
+"""
+    assert messages(text, "undefined-name") == [
+        "'start' is read in executor.spec, but nothing there defines it"
+    ]

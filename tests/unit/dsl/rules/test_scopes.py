@@ -266,3 +266,27 @@ workflow:
     assert "'output.data' is read in a step's spec, where there is no output" in found
     assert "'step.n' is read in loop.in, where there is no step" in found
     assert len(found) == 3
+
+
+def test_the_condition_of_sugar_is_called_so():
+    text = """
+workflow:
+  - step: start
+    tool:
+      - {name: init, kind: noop, set: {step.i: 0}}
+      - name: count
+        while: {when: "{{ step.j }}", do: [{name: inc, kind: noop, set: {step.i: 1}}]}
+"""
+    assert messages(text, *SCOPES) == [
+        "'step.j' is read in the condition of 'count', but no set of this step writes it"
+    ]
+
+
+def test_the_set_of_a_block_is_called_so():
+    text = """
+workflow:
+  - {step: start, tool: {kind: workbook, block: b}}
+workbook:
+  b: {tool: {kind: noop}, set: {ctx.a: "{{ event.name }}"}}
+"""
+    assert messages(text, *SCOPES) == ["'event.name' is read in a block's set, where there is no event"]
