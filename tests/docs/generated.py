@@ -19,7 +19,7 @@ TOOLS_HEAD = "# Tool kinds\n\nOne page per kind, as `noetl tools KIND` explains 
 def noetl(*arguments: str, stdin: str | None = None) -> str:
     """What the program prints."""
     program = Path(sys.executable).with_name("noetl")
-    command = [program, *arguments]
+    command = [str(program), *arguments]
     return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, input=stdin).stdout
 
 
