@@ -12,7 +12,7 @@ from noetl.core import route, synthesize, view
 from noetl.core.draft import Draft
 from noetl.core.hydrate import hydrated
 from noetl.core.judge import Unjudged
-from noetl.core.output import externalise, failed, is_reference, problem, size_of
+from noetl.core.output import externalise, failed, problem, size_of
 from noetl.core.patch import apply
 from noetl.core.program import StepProgram
 from noetl.core.schemas import schema_problem

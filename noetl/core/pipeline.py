@@ -241,14 +241,14 @@ def _rendered(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Mapping
     """The task's own input; keychain entries it names are fetched first."""
     value = task.input
     if value.static:
-        return value.render({})  # type: ignore[no-any-return]
+        return {**value.render({}), **task.literal}
     scope = frame.scope(task.label)
     reachable(("task-input", task.label), value, scope)
     bound = scope.bind(value.names)
     names = frozenset(path[1] for path in value.paths if path[0] == "keychain" and len(path) > 1)
     if names:
         bound["keychain"] = yield NeedSecrets(names)
-    return value.render(bound)  # type: ignore[no-any-return]
+    return {**value.render(bound), **task.literal}
 
 
 def _auth(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Any]:
@@ -268,7 +268,8 @@ def _started(frame: Frame, visit: _Visit) -> None:
     around = frame.around
     data = None
     if visit.input and not visit.task.input.static:
-        shown = around.redactor.clean({key: value for key, value in visit.input.items() if key != "code"})
+        own = {key: value for key, value in visit.input.items() if key not in visit.task.literal}
+        shown = around.redactor.clean(own)
         data = {"input": shown} if shown and size_of(shown) <= _INPUT_SHOWN else None
     around.record(
         Event(

@@ -4,7 +4,7 @@ Compiled once per playbook version and shared by control plane and workers. Noth
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,6 +65,7 @@ class TaskProgram:
     label: str
     kind: str
     input: CompiledValue
+    literal: Mapping[str, Any]  # inputs that are never templates, such as python code
     auth: CompiledValue | None
     call: CompiledValue
     spec: CompiledValue
@@ -189,7 +190,7 @@ class Program:
 def compile_program(playbook: model.Playbook, kinds: Kinds, content_hash: str) -> Program:
     """Compile a playbook that has no errors."""
     blocks = {name: _block(block, playbook, kinds) for name, block in playbook.workbook.items()}
-    whole = _Whole.of(playbook)
+    whole = _Whole.of(playbook, kinds)
     steps = {
         step.name: _StepCompiler(step, playbook, kinds, blocks, whole).compile() for step in playbook.steps
     }
@@ -225,10 +226,10 @@ class _Whole:
     everything: Mentions
 
     @classmethod
-    def of(cls, playbook: model.Playbook) -> "_Whole":
+    def of(cls, playbook: model.Playbook, kinds: Kinds) -> "_Whole":
         """Look at the playbook once."""
         incoming = Counter(arc.step for step in playbook.steps for arc in step.next.arcs)
-        return cls(Graph.of(playbook), incoming, _mentions_of_playbook(playbook))
+        return cls(Graph.of(playbook), incoming, _mentions_of_playbook(playbook, kinds))
 
 
 class _StepCompiler:
@@ -248,11 +249,12 @@ class _StepCompiler:
     def compile(self) -> StepProgram:
         """The step as a program."""
         step = self.step
-        pipeline = _pipeline(step.tasks, self._spec_of)
+        pipeline = _pipeline(step.tasks, self._spec_of, self.kinds)
         arcs = tuple(_arc(arc) for arc in step.next.arcs)
         writes = _writes(step.set)
         output = compile_value(step.output) if step.has_output else None
         source = compile_value(step.synthesize.source) if step.synthesize else None
+        name = step.name.rpartition(".")[2]  # a fragment's steps name one another as their author did
         boundary = Mentions.of(
             _present(output, source, *(write.value for write in writes), *_arc_values(arcs))
         )
@@ -279,9 +281,9 @@ class _StepCompiler:
             mentions=self._worker_mentions(pipeline),
             boundary=boundary,
             wants_event=self._arrival_mentions().reads("event", "data"),
-            wants_ref=boundary.reads("output", "ref") or self.everything.reads(step.name, "ref"),
-            wants_results=self.everything.below(step.name, "results"),
-            read_later=self.everything.mentions(step.name),
+            wants_ref=boundary.reads("output", "ref") or self.everything.reads(name, "ref"),
+            wants_results=self.everything.below(name, "results"),
+            read_later=self.everything.mentions(name),
         )
 
     def _spec_of(self, task: model.Task) -> Any:
@@ -339,27 +341,33 @@ def _block(block: model.Block, playbook: model.Playbook, kinds: Kinds) -> BlockP
         name=block.name,
         input=compile_value(block.input),
         loop=_loop(block.loop),
-        pipeline=_pipeline(block.tasks, spec_of),
+        pipeline=_pipeline(block.tasks, spec_of, kinds),
         output=compile_value(block.output) if block.has_output else None,
         set=_writes(block.set),
     )
 
 
-def _pipeline(tasks: tuple[model.Task, ...], spec_of: Any) -> Pipeline:
+def _pipeline(tasks: tuple[model.Task, ...], spec_of: Callable[[model.Task], Any], kinds: Kinds) -> Pipeline:
     labels = {task.label: index for index, task in enumerate(tasks)}
-    compiled = tuple(_task(index, task, labels, spec_of(task)) for index, task in enumerate(tasks))
+    compiled = tuple(
+        _task(index, task, labels, spec_of(task), kinds.get(task.kind)) for index, task in enumerate(tasks)
+    )
     mentions = Mentions.of(value for task in compiled for value in _task_values(task))
     names = {name_of(label) for label in (*labels, *filter(None, map(merged, labels)))}
     wants_ref = mentions.reads("output", "ref") or any(mentions.reads(name, "ref") for name in names)
     return Pipeline(compiled, labels, mentions, wants_ref)
 
 
-def _task(index: int, task: model.Task, labels: Mapping[str, int], effective: Any) -> TaskProgram:
+def _task(
+    index: int, task: model.Task, labels: Mapping[str, int], effective: Any, kind: Kind | None
+) -> TaskProgram:
+    literal = {key: task.input[key] for key in (kind.untemplated if kind else ()) if key in task.input}
     return TaskProgram(
         index=index,
         label=task.label,
         kind=task.kind,
-        input=compile_value(task.input),
+        input=compile_value({key: value for key, value in task.input.items() if key not in literal}),
+        literal=literal,
         auth=None if task.auth is None else compile_value(task.auth),
         call=compile_value(task.call),
         spec=compile_value(effective),
@@ -446,7 +454,7 @@ def _task_values(task: TaskProgram) -> Iterator[CompiledValue]:
         yield from (write.value for write in rule.set)
 
 
-def _mentions_of_playbook(playbook: model.Playbook) -> Mentions:
+def _mentions_of_playbook(playbook: model.Playbook, kinds: Kinds) -> Mentions:
     values: list[CompiledValue] = []
     for step in playbook.steps:
         values += [compile_value(step.input), compile_value(step.output)]
@@ -454,11 +462,11 @@ def _mentions_of_playbook(playbook: model.Playbook) -> Mentions:
         values += [write.value for write in _writes(step.set)]
         values += list(_arc_values(_arc(arc) for arc in step.next.arcs))
         values += _loop_values(step.loop)
-        values += _task_list_values(step.tasks)
+        values += _task_list_values(step.tasks, kinds)
     for block in playbook.workbook.values():
         values += [compile_value(block.input), compile_value(block.output), *_loop_values(block.loop)]
         values += [write.value for write in _writes(block.set)]
-        values += _task_list_values(block.tasks)
+        values += _task_list_values(block.tasks, kinds)
     return Mentions.of(values)
 
 
@@ -469,7 +477,6 @@ def _loop_values(loop: model.Loop | None) -> list[CompiledValue]:
     return own + _loop_values(loop.inner)
 
 
-def _task_list_values(tasks: tuple[model.Task, ...]) -> list[CompiledValue]:
-    labels = {task.label: index for index, task in enumerate(tasks)}
-    compiled = (_task(index, task, labels, task.spec) for index, task in enumerate(tasks))
-    return [value for task in compiled for value in _task_values(task)]
+def _task_list_values(tasks: tuple[model.Task, ...], kinds: Kinds) -> list[CompiledValue]:
+    pipeline = _pipeline(tasks, lambda task: task.spec, kinds)
+    return [value for task in pipeline.tasks for value in _task_values(task)]

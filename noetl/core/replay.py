@@ -17,6 +17,7 @@ from noetl.core.message import Message, Report, Start
 from noetl.core.program import Guard, Program, Write
 from noetl.core.scope import Scope
 from noetl.core.state import State, canonical, restore
+from noetl.core.synthesize import with_fragments
 from noetl.dsl.template import CompiledValue
 
 
@@ -227,6 +228,8 @@ def replay(
         started = trial.started_at or row.now
         fold(state, row.events)
         compiled = program(state.hash)
+        if compiled is not None and trial.fragments:
+            compiled = with_fragments(compiled, trial.fragments)
         judge = RecordedJudge(row.events, started)
         decided = decide(trial, message_of(row), row.now, compiled, judge, _Unloaded()).events
         found = _difference(row, decided)

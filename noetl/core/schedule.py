@@ -15,6 +15,7 @@ from noetl.core.message import Dispatch
 from noetl.core.output import is_reference, ok, problem
 from noetl.core.program import StepProgram
 from noetl.core.schemas import schema_problem
+from noetl.core.scope import Scope
 from noetl.core.state import Token
 
 
@@ -53,6 +54,10 @@ class Arrival:
             fragment=last.fragment,
             bars=bars,
         )
+
+    def scope(self, draft: Draft) -> Scope:
+        """What the step's input, gate and items can see."""
+        return view.arrival(draft, self.event, self.args, self.input, self.fragment)
 
     def facts(self, draft: Draft) -> dict[str, Any]:
         """What `step.scheduled` says of every run."""
@@ -126,7 +131,7 @@ def _bounds(draft: Draft, arrived: Arrival) -> dict[str, Any]:
     for name, value in (("timeout_ms", step.timeout), ("deadline", step.deadline)):
         if value.static and value.render({}) is None:
             continue
-        scope = view.arrival(draft, arrived.event, arrived.args, arrived.input)
+        scope = arrived.scope(draft)
         seconds = draft.judge.value(("limits", arrived.run_id, name), value, scope)
         try:
             bounds[name] = int(float(seconds) * 1000)
@@ -154,7 +159,7 @@ def _collection(draft: Draft, arrived: Arrival) -> dict[str, Any]:
 def _items(draft: Draft, arrived: Arrival) -> list[Any]:
     """The loop's collection as a list."""
     assert arrived.step.loop is not None
-    scope = view.arrival(draft, arrived.event, arrived.args, arrived.input)
+    scope = arrived.scope(draft)
     value = draft.judge.value(("loop", arrived.run_id), arrived.step.loop.collection, scope)
     if is_reference(value):
         key = value["locator"].get("key")

@@ -60,7 +60,8 @@ class Scope:
                 continue
             if path[1] not in step or path[1] == "data":
                 size = step["ref"]["meta"].get("bytes")
-                return f"{'.'.join(path)} has {size} bytes and was stored; read it with kind: resolve and {path[0]}.ref"
+                told = f"{'.'.join(path)} has {size} bytes and was stored"
+                return f"{told}; read it with kind: resolve and {path[0]}.ref"
         return None
 
     def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, Any]:

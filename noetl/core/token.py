@@ -5,7 +5,7 @@ Per token in this order: join, step input, admission, schedule. `settle` ends ev
 
 from typing import Any
 
-from noetl.core import join, schedule, synthesize, view
+from noetl.core import join, schedule, synthesize
 from noetl.core.admit import Admission, admit
 from noetl.core.draft import Draft
 from noetl.core.ending import abort, complete
@@ -87,7 +87,7 @@ def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None
     except Unjudged as error:
         schedule.fail_before_start(draft, arrived, problem(error.kind, error.message))
         return
-    scope = view.arrival(draft, arrived.event, arrived.args, arrived.input)
+    scope = arrived.scope(draft)
     try:
         admission = admit(draft, step.name, tokens[-1].id, step.admit, scope)
     except Unjudged as error:
@@ -100,7 +100,7 @@ def _render_input(draft: Draft, arrived: schedule.Arrival) -> Any:
     step = arrived.step
     if step.input.static:
         return step.input.render({}) or None
-    scope = view.arrival(draft, arrived.event, arrived.args)
+    scope = arrived.scope(draft)
     return draft.judge.value(("input", arrived.run_id), step.input, scope)
 
 

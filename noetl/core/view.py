@@ -8,7 +8,9 @@ from noetl.core.state import Run
 from noetl.dsl.template import Envelope
 
 
-def arrival(draft: Draft, event: dict[str, Any], args: dict[str, Any], given: Any = None) -> Scope:
+def arrival(
+    draft: Draft, event: dict[str, Any], args: dict[str, Any], given: Any = None, fragment: str | None = None
+) -> Scope:
     """The scope in which a step's input is rendered (nothing given yet) and its admission decided."""
     state = draft.state
     own_input = given if isinstance(given, dict) else {}
@@ -21,17 +23,27 @@ def arrival(draft: Draft, event: dict[str, Any], args: dict[str, Any], given: An
         "execution_id": state.execution_id,
         "input": own_input,
     }
-    return Scope(fixed, (own_input, args, ctx, workload), steps=state.results)
+    return Scope(fixed, (own_input, args, ctx, workload), steps=_steps(draft, fragment))
 
 
 def departure(draft: Draft, run: Run, event: dict[str, Any], output: dict[str, Any]) -> Scope:
     """The scope of a finished run: step output, step set and arcs, on the current ctx."""
-    scope = arrival(draft, event, run.args, draft.load(run.input))
+    scope = arrival(draft, event, draft.load(run.args), draft.load(run.input), run.fragment)
     scope.fixed["output"] = Envelope(output)
     scope.fixed["step"] = run.step_scope
     own_input, args, ctx, workload = scope.chain
     scope.chain = (own_input, args, ctx, run.step_scope, workload)
     return scope
+
+
+def _steps(draft: Draft, fragment: str | None) -> dict[str, Any]:
+    """Finished steps by name; inside a fragment its own steps also by the names its author wrote."""
+    results = draft.state.results
+    if fragment is None:
+        return results
+    prefix = f"{fragment}."
+    own = {name.removeprefix(prefix): output for name, output in results.items() if name.startswith(prefix)}
+    return {**results, **own}
 
 
 def loaded(draft: Draft, value: Any) -> Any:
