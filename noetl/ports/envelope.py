@@ -47,11 +47,6 @@ def reference(
     return {"type": kind, "locator": dict(locator), "auth_reference": name, "meta": dict(meta or {})}
 
 
-def is_reference(value: Value) -> bool:
-    """Whether a value is a reference: a mapping with exactly the four fields of one."""
-    return isinstance(value, dict) and value.keys() == {"type", "locator", "auth_reference", "meta"}
-
-
 class Failed(NoetlError):
     """The call ends here with the error envelope it carries."""
 

@@ -249,10 +249,10 @@ def _open(path: str) -> BinaryIO:
 
 
 async def _answer(response: "ClientResponse", request: Request, knobs: Knobs, call: Call) -> Envelope:
-    from noetl.tools.parts.http_answer import RETRYABLE, Bounds, helper_fields, read_body
+    from noetl.tools.parts.http_answer import RETRYABLE, Bounds, http_part, read_body
 
     hidden = str(call.auth["param"]) if call.auth and "param" in call.auth else None
-    http = helper_fields(response, hidden)
+    http = http_part(response, hidden)
     hold = int(call.spec.get("limits", {}).get("max_hydrate_bytes", HOLD_BYTES))
     try:
         body = await read_body(

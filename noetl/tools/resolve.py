@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from noetl.dsl.tree import Value
 from noetl.errors import BackendError, NoetlError
 from noetl.ports.call import Call
-from noetl.ports.envelope import Envelope, Failed, Reference, is_reference, ok
+from noetl.ports.envelope import Envelope, Failed, Reference, ok
 from noetl.ports.tool import Count, Input, define, doc, invoke
 from noetl.tools.parts.sql import quoted
 
@@ -41,6 +41,8 @@ class Resolve(Input):
 
 async def run(wanted: Resolve, call: Call) -> Envelope:
     """Load the payload from wherever it lies, then take the part that was asked for."""
+    from noetl.core.output import is_reference
+
     ref = wanted.ref
     if not is_reference(ref):
         fields = ", ".join(ref) or "nothing"

@@ -37,7 +37,7 @@ class Bounds:
     read: int
 
 
-def helper_fields(response: "ClientResponse", hidden: str | None) -> dict[str, Value]:
+def http_part(response: "ClientResponse", hidden: str | None) -> dict[str, Value]:
     """The envelope's `http`; a query parameter that carried a secret is left out of the address."""
     headers: dict[str, str] = {}
     for name, value in response.headers.items():
