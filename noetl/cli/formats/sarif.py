@@ -31,7 +31,7 @@ def render(results: Sequence[Checked]) -> str:
 def _driver(codes: list[str]) -> dict[str, Any]:
     return {
         "name": "noetl",
-        "semanticVersion": __version__,
+        "version": __version__,
         "rules": [_rule(catalogue()[code]) for code in codes],
     }
 
