@@ -237,7 +237,7 @@ class Checker:
             self.wrong_type(name, "a text", value, mark)
         elif shape.template:
             self.free(value, mark)
-        elif self.plain(value, mark, name) and not value.strip():
+        elif not shape.prose and self.plain(value, mark, name) and not value.strip():
             self.report(WRONG_VALUE, mark, f"'{name}' is empty", f"give {name} a text, or leave it out")
 
     def choice(self, shape: Choice, value: Value, mark: Mark, name: str) -> None:

@@ -9,9 +9,10 @@ DEPTH_MAX = 200  # far above any playbook, far below what would exhaust a recurs
 
 def copy_map(node: Map) -> Map:
     """A shallow copy that keeps every mark."""
-    fresh = Map(node.items(), node.mark)
-    fresh.key_marks = dict(node.key_marks)
-    fresh.value_marks = dict(node.value_marks)
+    fresh = Map(mark=node.mark)
+    fresh.update(node)
+    fresh.key_marks = node.key_marks.copy()
+    fresh.value_marks = node.value_marks.copy()
     return fresh
 
 

@@ -7,6 +7,7 @@ older spellings are normalize.py's and are not listed.
 
 from noetl.dsl.grammar_task import LIMITS, RESULT, TIMEOUT, VALIDATE
 from noetl.dsl.shapes import (
+    PROSE,
     SECONDS,
     Choice,
     Const,
@@ -251,7 +252,7 @@ STEP = Record(
     "a step",
     {
         "step": Key(Identifier("step"), "The name: unique in the workflow.", required=True),
-        "desc": Key(Text(template=False), "What this step is for."),
+        "desc": Key(PROSE, "What this step is for."),
         "input": Key(FreeMap(), "Rendered when the step is scheduled."),
         "spec": Key(STEP_SPEC, "Knobs and policy."),
         "loop": Key(LOOP, "Run the pipeline once per item."),
@@ -294,7 +295,7 @@ METADATA = Record(
         "name": Key(PLAIN, "The playbook's name.", required=True),
         "path": Key(PLAIN, "Its path in the catalog.", required=True),
         "version": Key(Either((PLAIN, Number(template=False)), says="a version"), "Its version."),
-        "description": Key(PLAIN, "What it does."),
+        "description": Key(PROSE, "What it does."),
         "labels": Key(FreeMap(template=False), "Labels."),
         "tags": Key(ListOf(PLAIN), "Tags."),
     },

@@ -5,7 +5,7 @@ Only tables live here; resolving a secret is the engine's.
 
 from collections.abc import Mapping
 
-from noetl.dsl.shapes import Choice, Either, Free, Identifier, Key, ListOf, Number, Record, Text
+from noetl.dsl.shapes import PROSE, Choice, Either, Free, Identifier, Key, ListOf, Number, Record, Text
 
 _PLAIN = Text(template=False)
 SECRET = Either(
@@ -35,7 +35,7 @@ def _entry(
     common = {
         "name": Key(Identifier("keychain entry"), "The name templates and auth use.", required=True),
         "kind": Key(_PLAIN, "The kind of secret.", required=True),
-        "desc": Key(_PLAIN, "What it is for."),
+        "desc": Key(PROSE, "What it is for."),
     }
     return Record(f"a keychain entry of kind {kind}", {**common, **keys}, open=free, needs_one=needs_one)
 

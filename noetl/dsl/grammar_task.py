@@ -6,6 +6,7 @@ Only tables live here; grammar.py has those of the rest of the document.
 from collections.abc import Mapping
 
 from noetl.dsl.shapes import (
+    PROSE,
     SECONDS,
     Choice,
     Either,
@@ -143,7 +144,7 @@ TASK = Record(
     {
         "name": Key(Identifier("task"), "The label: unique in the step."),
         "kind": Key(Text(template=False), "The tool kind.", required=True),
-        "desc": Key(Text(template=False), "What this task is for."),
+        "desc": Key(PROSE, "What this task is for."),
         "input": Key(FreeMap(), "What the tool receives."),
         "auth": Key(Text(), "A keychain or credential name."),
         "spec": Key(Special("task_spec"), "Knobs and policy."),

@@ -10,9 +10,10 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string, or a template where one may stand."""
+    """A string: a template where one may stand, or prose that nobody looks into."""
 
     template: bool = True
+    prose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,7 @@ Shape = (
 
 RESERVED = Special("reserved")
 SECONDS = Number(above=0)
+PROSE = Text(template=False, prose=True)
 
 
 def reserved(doc: str) -> Key:

@@ -436,6 +436,7 @@ CLEAN = [
     ),
     task("{kind: workbook, block: double, input: {n: 1}}"),
     task("[{name: c, choose: [{when: true, then: []}, {else: []}]}]"),
+    task("{kind: noop, desc: 'shows {{ what you write'}"),
     task("{kind: queue, topic: '{{ ctx.topic }}', input: {n: 1}}"),
     doc("- {step: start, tool: {kind: noop}, set: , next: {arcs: }}"),
     task("{kind: playbook, path: a/b, version: '2', wait: true, input: {n: 1}}"),
