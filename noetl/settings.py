@@ -156,6 +156,12 @@ def colour_allowed(environ: Mapping[str, str] | None = None) -> bool:
     return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
+def cursor_allowed(environ: Mapping[str, str] | None = None) -> bool:
+    """Whether the user's terminal can show something that is drawn again and again."""
+    environ = os.environ if environ is None else environ
+    return environ.get("TERM") not in (None, "", "dumb")
+
+
 Layer = Mapping[str, tuple[Any, str]]  # setting -> value as written, and where it stands
 
 

@@ -1,37 +1,32 @@
-"""Executions of this project, run in this process: opening the store, following a run, leaving it in order."""
+"""Executions of this project in this process: opening the store, naming an execution, showing its state."""
 
 import asyncio
-import hashlib
-import os
-import signal
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from noetl.cli.sources import Source
-from noetl.control.rows import encode_message, shown
+from noetl.control.history import state_at
+from noetl.control.rows import shown
 from noetl.control.sweep import sweep
-from noetl.core.message import Control, Message
-from noetl.errors import Conflict, NotFound
-from noetl.ports.store import Summary
-from noetl.settings import Settings
-from noetl.wiring.embedded import Embedded, embedded, new_execution_id
+from noetl.errors import NotFound, RequestError
+from noetl.settings import Settings, load
+from noetl.wiring.embedded import Embedded, embedded, store_path
 
-POLL_S = 0.1
-EXIT_OF = {"completed": 0, "failed": 1, "cancelled": 4, "paused": 5, "timeout": 124, "interrupted": 130}
+LAST = "@last"
+SOME = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """How a playbook is to be run."""
-
-    payload: dict[str, Any]
-    timeout_s: float | None = None
-    until: str | None = None
-    idempotency_key: str | None = None
+def settings(server: str | None = None) -> Settings:
+    """The settings in force; refused when they name a server, which this version cannot talk to."""
+    found = load({"server": server})
+    if found.server is not None:
+        told = f"this version runs playbooks in its own process; it cannot talk to the server {found.server}"
+        raise RequestError(told, hint=f"leave it out to run here (it comes from {found.origins['server']})")
+    return found
 
 
 @asynccontextmanager
@@ -47,115 +42,47 @@ async def opened(settings: Settings) -> AsyncIterator[Embedded]:
                 await clockwork
 
 
-async def begin(made: Embedded, source: Source, wish: Wish) -> tuple[str, bool]:
-    """Start a playbook's text; the execution's id, and whether it is new."""
-    text = source.data.decode("utf-8-sig")
-    file = os.path.abspath(source.name) if os.path.exists(source.name) else None
-    entry, program = await made.catalog.register(text, file)
-    request = hashlib.sha256(entry.hash.encode() + msgspec.json.encode(wish.payload)).hexdigest()
-    if wish.idempotency_key is not None:
-        known = await made.store.by_key(wish.idempotency_key)
-        if known is not None:
-            return _repeated(known, request), False
-    if wish.until is not None and wish.until not in program.steps:
-        raise NotFound(f"--until names step {wish.until!r}, which the playbook does not have")
-    start = await made.catalog.request(
-        entry, program, wish.payload, until=wish.until, idempotency_key=wish.idempotency_key
-    )
-    start = await made.checked(start, program)
-    execution_id = new_execution_id()
-    await made.engine.start(execution_id, start, request)
-    return execution_id, True
+@asynccontextmanager
+async def consulted() -> AsyncIterator[Embedded]:
+    """The store for looking things up: nothing runs, and no store is made where there is none."""
+    found = settings()
+    _check_exists(Path(store_path(found)))
+    async with embedded(found) as made:
+        yield made
 
 
-def _repeated(known: Summary, request: str) -> str:
-    if known.request != request:
-        told = f"the idempotency key belongs to execution {known.execution_id} of another playbook or payload"
-        raise Conflict(told, hint="use another key")
-    return known.execution_id
+def _check_exists(store: Path) -> None:
+    if not store.exists():
+        raise NotFound(f"nothing has been run here yet: there is no '{store}'", hint="noetl run FILE")
 
 
-async def follow(made: Embedded, execution_id: str, timeout_s: float | None = None) -> dict[str, Any]:
-    """Wait until an execution that runs here is over or paused; the first Ctrl-C drains, the second stops."""
-    waiting = asyncio.ensure_future(made.engine.until_quiet(execution_id))
-    interrupted = asyncio.Event()
-    with _signals(interrupted.set, waiting.cancel):
-        stop = asyncio.ensure_future(interrupted.wait())
-        done, _ = await asyncio.wait({waiting, stop}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-        try:
-            if waiting in done:
-                waiting.result()
-                return await outcome(made, execution_id)
-            if stop in done:
-                await made.pool.drain()
-                return {**await outcome(made, execution_id), "status": "interrupted"}
-            why = f"--timeout {timeout_s:g} reached"
-            await made.engine.send(execution_id, Control("cancel", why=why))
-            return {**await outcome(made, execution_id), "status": "timeout"}
-        finally:
-            for task in (waiting, stop):
-                task.cancel()
-            await asyncio.gather(waiting, stop, return_exceptions=True)
-
-
-class _signals:
-    """First SIGINT or SIGTERM: drain. Second: stop at once."""
-
-    def __init__(self, first: Callable[[], object], second: Callable[[], object]) -> None:
-        self._actions = [first, second]
-
-    def __enter__(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._next)
-
-    def _next(self) -> None:
-        if self._actions:
-            self._actions.pop(0)()
-
-    def __exit__(self, *_: object) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+async def find(made: Embedded, name: str) -> str:
+    """The id of an execution: as given, by its beginning, or `@last`: the newest that is nobody's child."""
+    if name == LAST:
+        newest = await made.store.executions(children=False, limit=1)
+        if not newest.items:
+            raise NotFound("there is no execution yet", hint="noetl run FILE")
+        return newest.items[0].execution_id
+    found = (await made.store.executions(prefix=name.lower(), limit=SOME)).items if name else []
+    exact = [item.execution_id for item in found if item.execution_id == name]
+    if exact or len(found) == 1:
+        return exact[0] if exact else found[0].execution_id
+    if not found:
+        raise NotFound(f"there is no execution '{name}'", hint="noetl execution list")
+    some = ", ".join(item.execution_id for item in found)
+    raise NotFound(f"'{name}' is the beginning of several executions: {some}", hint="give more of the id")
 
 
 async def outcome(made: Embedded, execution_id: str) -> dict[str, Any]:
     """The execution as `--json` shows it."""
     state = made.engine.live_state(execution_id)
-    if state is not None:
-        result = shown(state)
-    else:
+    if state is None:
         summary = await made.store.summary(execution_id)
-        result = msgspec.json.decode(summary.result) if summary.result else await _folded(made, execution_id)
-    result["log"] = made.store.path
+        if summary.result:
+            return {**msgspec.json.decode(summary.result), "log": made.store.path}
+        state = await state_at(made.store, execution_id)
+    result = {**shown(state), "log": made.store.path}
+    if state.ended_at is None:
+        until = state.paused_at or time.time_ns() // 1_000_000
+        result["duration_ms"] = until - state.requested_at
     return result
-
-
-async def _folded(made: Embedded, execution_id: str) -> dict[str, Any]:
-    from noetl.control.history import state_at
-
-    return shown(await state_at(made.store, execution_id))
-
-
-async def find(made: Embedded, name: str) -> str:
-    """The id of an execution: as given, its beginning, or `@last`."""
-    if name == "@last":
-        newest = await made.store.executions(limit=1)
-        if not newest.items:
-            raise NotFound("there is no execution yet", hint="noetl run FILE")
-        return newest.items[0].execution_id
-    return (await made.store.summary(name)).execution_id
-
-
-async def tell(made: Embedded, execution_id: str, message: Message) -> None:
-    """Have an execution's owner decide on a message: this process, or the one that runs it."""
-    try:
-        answer = await made.engine.send(execution_id, message)
-    except Conflict:
-        if (await made.store.summary(execution_id)).ended_at is not None:
-            raise
-    else:
-        if not answer.accepted:
-            raise Conflict(answer.why)
-        return
-    await made.store.post(execution_id, encode_message(message))

@@ -1,129 +1,191 @@
-"""What a run shows: one JSON object, a stream of events, or words for a person."""
+"""What a run shows where there is no terminal: one JSON object, a stream of events, or plain lines."""
 
 import sys
+import time
 from typing import Any
 
 import msgspec
 
+from noetl.cli.closing import Failure, duration, explained, number, pretty, tally
 from noetl.cli.formats.json import finding
-from noetl.cli.render import Paint, colourful, emit, note
+from noetl.cli.progress import LoopProgress, Progress, StepProgress
+from noetl.cli.render import Paint, Tone, colourful, emit, note
 from noetl.cli.sources import Source
-from noetl.control.engine import Listener
-from noetl.core.event import Event, envelope, step_of
+from noetl.core.event import Event, envelope
 from noetl.errors import PlaybookError
-from noetl.wiring.embedded import Embedded
 
-
-def pretty(value: Any) -> str:
-    """A value as indented JSON text."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+LOOP_LINE_S = 10.0  # how often a long loop says in a log file how far it is
 
 
 class JsonWatch:
     """`--json`: nothing but one object at the end."""
+
+    tick_s: float | None = None
+    explains = False
 
     def rejected(self, source: Source, error: PlaybookError) -> None:
         """The findings instead of a result."""
         found = [finding(item) for item in error.diagnostics]
         emit(pretty({"status": "rejected", "diagnostics": found}))
 
-    def began(self, made: Embedded, execution_id: str) -> Listener | None:
+    def began(self, execution_id: str, path: str) -> None:
         """Say nothing."""
-        return None
 
-    def ended(self, result: dict[str, Any]) -> None:
+    def heard(self, first: int, events: list[Event]) -> None:
+        """Say nothing."""
+
+    def tick(self) -> None:
+        """Say nothing."""
+
+    def told(self, text: str) -> None:
+        """A sentence is no data."""
+        note(text)
+
+    def ended(self, result: dict[str, Any], failure: Failure | None) -> None:
         """The result."""
         emit(pretty(result))
 
+    def detached(self, result: dict[str, Any]) -> None:
+        """How it stands."""
+        emit(pretty(result))
 
-class EventWatch:
+
+class EventWatch(JsonWatch):
     """`--events`: every event of the execution, a line each, as it is committed."""
 
     def __init__(self) -> None:
-        self._seen = 0
+        self._execution_id, self._seen = "", 0
 
     def rejected(self, source: Source, error: PlaybookError) -> None:
         """Findings are no events; they go where errors go."""
-        _print_findings(source, error)
+        print_findings(source)
 
-    def began(self, made: Embedded, execution_id: str) -> Listener | None:
-        """Print what is committed, once each, in order."""
-        wanted = execution_id
+    def began(self, execution_id: str, path: str) -> None:
+        """Remember whose events they are."""
+        self._execution_id = execution_id
 
-        def heard(execution_id: str, first: int, events: list[Event]) -> None:
-            if execution_id != wanted:
-                return
-            for seq, event in enumerate(events, first):
-                if seq > self._seen:
-                    self._seen = seq
-                    emit(msgspec.json.encode(envelope(execution_id, seq, event)).decode())
+    def heard(self, first: int, events: list[Event]) -> None:
+        """Print the events that were not printed yet."""
+        numbered = [(seq, event) for seq, event in enumerate(events, first) if seq > self._seen]
+        if numbered:
+            self._seen = numbered[-1][0]
+            encode, name = msgspec.json.encode, self._execution_id
+            emit("\n".join(encode(envelope(name, seq, event)).decode() for seq, event in numbered))
 
-        return heard
-
-    def ended(self, result: dict[str, Any]) -> None:
+    def ended(self, result: dict[str, Any], failure: Failure | None) -> None:
         """The last event said it."""
+
+    def detached(self, result: dict[str, Any]) -> None:
+        """Its events are printed by whoever asks for them."""
+        note(result["execution_id"])
 
 
 class TextWatch:
-    """For a person: plain lines as steps end, and a closing tally."""
+    """For a person or a log file: a line as each step ends, and a closing tally."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    tick_s: float | None = 1.0
+    explains = True
+
+    def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
-        self._paint = Paint(colourful(sys.stderr))
-        self._seen = 0
+        self.progress = Progress()
+        self.paint = Paint(colourful(sys.stderr))
+        self._spoke = time.monotonic()
 
     def rejected(self, source: Source, error: PlaybookError) -> None:
         """The findings like a compiler's."""
-        _print_findings(source, error)
+        print_findings(source)
 
-    def began(self, made: Embedded, execution_id: str) -> Listener | None:
-        """Say which execution it is, then tell of its steps."""
+    def began(self, execution_id: str, path: str) -> None:
+        """Say which execution it is."""
+        if not self.quiet:
+            note(f"execution {execution_id}  {path}")
+
+    def heard(self, first: int, events: list[Event]) -> None:
+        """Tell of the steps that ended."""
         if self.quiet:
-            return None
-        note(f"execution {execution_id}")
-        wanted = execution_id
+            return
+        self.progress.heard(first, events)
+        for step in self.progress.changed:
+            note(f"  {line(step, self.progress.now, self.paint)}")
+            self._spoke = time.monotonic()
+        self.progress.changed.clear()
 
-        def heard(execution_id: str, first: int, events: list[Event]) -> None:
-            if execution_id == wanted:
-                for seq, event in enumerate(events, first):
-                    if seq > self._seen:
-                        self._seen = seq
-                        self._tell(event)
+    def tick(self) -> None:
+        """Once in a while, say how far the loops are."""
+        if self.quiet or time.monotonic() - self._spoke < LOOP_LINE_S:
+            return
+        self._spoke = time.monotonic()
+        for step in self.progress.steps.values():
+            if step.active and step.loop is not None:
+                note(f"  {line(step, _now(), self.paint)}")
 
-        return heard
+    def told(self, text: str) -> None:
+        """A sentence."""
+        note(text)
 
-    def _tell(self, event: Event) -> None:
-        if event.name in ("step.done", "loop.done", "step.failed") and event.run:
-            well = event.name != "step.failed"
-            mark = self._paint("done" if well else "failed", "good" if well else "error")
-            loop = ((event.data or {}).get("output") or {}).get("loop")
-            counts = f"  {loop['done']}/{loop['total']} ok · {loop['failed']} failed" if loop else ""
-            note(f"  {mark}  {step_of(event.run)}{counts}")
-
-    def ended(self, result: dict[str, Any]) -> None:
-        """The tally, the output, and on failure where to look."""
+    def ended(self, result: dict[str, Any], failure: Failure | None) -> None:
+        """The output as data, then the tally, then what failed and what can be done."""
         if result["status"] == "completed" and result["output"] is not None:
             emit(pretty(result["output"]))
-        if result["error"] is not None:
-            self._failure(result)
         if not self.quiet:
-            counts = result["counts"]
-            tone = "good" if result["status"] == "completed" else "error"
+            for text in tally(result, self.paint):
+                note(text)
+        self._next(result, failure)
+
+    def _next(self, result: dict[str, Any], failure: Failure | None) -> None:
+        execution_id = result["execution_id"]
+        if failure is not None and result["status"] in ("failed", "timeout", "cancelled"):
+            for text in explained(failure, execution_id, self.paint):
+                note(text)
+        elif result["status"] in ("interrupted", "paused"):
+            note(f"  {self.paint('=', 'info')} go on with: noetl execution resume {execution_id}")
+
+    def detached(self, result: dict[str, Any]) -> None:
+        """The id as data, and how to look after it."""
+        emit(result["execution_id"])
+        if not self.quiet:
             note(
-                f"{self._paint(result['status'], tone)} in {result['duration_ms']} ms: "
-                f"{counts['steps']} steps, {counts['tasks']} tasks, {counts['events']} events"
+                f"  {self.paint('=', 'info')} it goes on by itself; see it with: noetl execution watch @last"
             )
 
-    def _failure(self, result: dict[str, Any]) -> None:
-        error = result["error"]
-        place = " ".join(f"{part} {error[part]}" for part in ("step", "task", "iteration") if error.get(part))
-        note(f"{self._paint('error', 'error')}[{error['kind']}] {place}: {error['message']}")
-        note(f"  try: noetl execution why {result['execution_id']}")
+
+def line(step: StepProgress, now: int, paint: Paint) -> str:
+    """One step in words: state, name, duration, and how its loop or its attempts went."""
+    tones: dict[str, Tone] = {"done": "good", "failed": "error"}
+    parts = [paint(f"{step.state:<7}", tones.get(step.state, "info")), step.name]
+    if step.runs > 1:
+        parts.append(f"(run {step.runs})")
+    if step.loop is not None:
+        parts.append(loop_words(step.loop))
+    if step.attempt > 1:
+        parts.append(f"{step.attempt} attempts")
+    parts.append(duration(step.elapsed(now)))
+    return "  ".join(parts)
 
 
-def _print_findings(source: Source, error: PlaybookError) -> None:
+def loop_words(loop: LoopProgress) -> str:
+    """A loop in words: how many went well, failed and run."""
+    parts = [f"{number(loop.done)}/{number(loop.total)} ok"]
+    if loop.failed:
+        parts.append(f"{number(loop.failed)} failed")
+    if loop.running:
+        parts.append(f"{number(loop.running)} running")
+    if loop.kept:
+        parts.append(f"{number(loop.kept)} kept")
+    return " · ".join(parts)
+
+
+def print_findings(source: Source) -> None:
+    """Every finding of a playbook, as a compiler prints them."""
     from noetl.cli.checked import check
     from noetl.cli.formats import text
 
+    paint = Paint(colourful(sys.stderr))
     checked = check(source)
-    note(text.render([checked], colour=colourful(sys.stderr)))
+    note(text.render([checked], paint))
+    note(text.summary([checked], paint))
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -74,13 +74,17 @@ class Catalog:
         return self._programs[digest]
 
     async def find(self, path: str, version: int | None = None) -> PlaybookText:
-        """A playbook by its path: the catalog's, or a file of the project."""
+        """A playbook by its path: the catalog's, as its file has it now, or a file of the project."""
         try:
-            return await self.store.playbook(path=path, version=version)
+            known = await self.store.playbook(path=path, version=version)
         except NotFound:
             file = await asyncio.to_thread(self._project_file, path) if version is None else None
             if file is None:
                 raise
+        else:
+            file = Path(known.file) if known.file is not None and version is None else None
+            if file is None or not await asyncio.to_thread(_says, file, path):
+                return known
         entry, _ = await self.register(await asyncio.to_thread(file.read_text), str(file))
         return entry
 

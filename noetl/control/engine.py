@@ -400,6 +400,10 @@ class Engine:
         live = self._live.get(execution_id)
         return live.program if live else None
 
+    def running(self) -> tuple[str, ...]:
+        """The executions that this process has in hand."""
+        return tuple(self._live)
+
     def live_state(self, execution_id: str) -> State | None:
         """The state of an execution that runs here."""
         live = self._live.get(execution_id)
