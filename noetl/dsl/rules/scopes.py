@@ -1,6 +1,7 @@
 """Rules about the scopes templates read: what is not there, and what could not have been defined."""
 
 from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.expression import Read
@@ -25,6 +26,7 @@ WHERE_READABLE = {
     "_task": "_task is there in tasks",
     "_attempt": "_attempt is there in tasks",
 }
+SLIP = 0.85  # how alike two names are when one is the other misspelt
 BOUND = ("index", "count", "parent")  # what every iteration has beside its item
 
 
@@ -82,12 +84,20 @@ def _member(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
             yield _undefined(site, read, "no arc passes it", book.args_given)
         case "input" if key not in names.inputs(site) and not _is_uncalled(book, site):
             yield _undefined(site, read, "it is not in the input", names.inputs(site))
-        case "workload" if key not in book.playbook.workload and nearest(key, book.playbook.workload):
+        case "workload" if key not in book.playbook.workload and _is_misspelt(key, book.playbook.workload):
             yield _undefined(site, read, "workload has no such default", book.playbook.workload)
         case "iter":
             yield from _iteration(book, site, read)
         case _:
             return
+
+
+def _is_misspelt(key: str, known: Iterable[str]) -> bool:
+    """Whether a key looks like a known one with a slip; one that is only similar may come by request."""
+    close = nearest(key, known)
+    if close is None:
+        return False
+    return sorted(close) == sorted(key) or SequenceMatcher(None, key, close).ratio() >= SLIP
 
 
 def _is_uncalled(book: Book, site: Site) -> bool:

@@ -290,3 +290,15 @@ workbook:
   b: {tool: {kind: noop}, set: {ctx.a: "{{ event.name }}"}}
 """
     assert messages(text, *SCOPES) == ["'event.name' is read in a block's set, where there is no event"]
+
+
+@pytest.mark.parametrize(
+    "key, is_reported", [("api_ulr", True), ("api_urls", True), ("api_url_v1", False), ("key", False)]
+)
+def test_a_workload_key_is_reported_only_when_it_looks_misspelt(key, is_reported):
+    text = f"""
+workload: {{api_url: x}}
+workflow:
+  - {{step: start, tool: {{kind: http, input: {{url: "{{{{ workload.{key} }}}}"}}}}}}
+"""
+    assert bool(messages(text, "undefined-name")) is is_reported
