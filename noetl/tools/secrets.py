@@ -33,7 +33,7 @@ async def run(lookup: Lookup, call: Call) -> Envelope:
     """Fetch the secret, forget its value, and say which fields it has."""
     secret = await call.secret(lookup.name)
     fields = sorted(name for name in secret if name != "kind")
-    return ok({"name": lookup.name, "kind": secret.get("kind"), "fields": fields})
+    return ok({"name": lookup.name, "fields": fields})
 
 
 TOOL = define(
@@ -41,6 +41,6 @@ TOOL = define(
     __doc__,
     Lookup,
     run,
-    returns="`{name, kind, fields}`: a handle, without any value",
+    returns="`{name, fields}`: a handle, without any value",
     example=EXAMPLE,
 )

@@ -44,7 +44,7 @@ def auth_headers(secret: Secret) -> dict[str, str]:
     """The header a secret becomes: bearer, basic or an API key; empty when it goes into the query."""
     if "param" in secret:
         return {}
-    if "user" in secret or "username" in secret:
+    if "user" in secret or "username" in secret or secret.get("kind") == "basic":
         user = secret.get("user", secret.get("username", ""))
         login = f"{user}:{secret.get('password', '')}".encode()
         return {"Authorization": f"Basic {base64.b64encode(login).decode()}"}

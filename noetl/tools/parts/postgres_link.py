@@ -95,9 +95,9 @@ def _options(secret: Secret | None) -> dict[str, Any]:
     """What the driver needs, out of a secret with fields or with a whole address."""
     if not secret:
         raise Failed("auth", "postgres needs auth: a secret with host, user, password and database, or a dsn")
-    dsn = secret.get("dsn") or secret.get("value")
-    if dsn:
-        return {"dsn": str(dsn)}
+    address = secret.get("dsn") or secret.get("value")  # a single secret may be the whole address
+    if address and "host" not in secret and "://" in str(address):
+        return {"dsn": str(address)}
     names = {
         "host": "host", "port": "port", "user": "user", "username": "user", "password": "password",
         "database": "database", "db_name": "database", "dbname": "database", "sslmode": "ssl",

@@ -30,7 +30,7 @@ OUTPUTS: dict[str, Any] = {
     "resolve": [91, 92, 93, 94, 95],
     "transfer": {"rows": 1},
     "workbook": 42,
-    "secrets": {"name": "api", "kind": "env", "fields": ["value"]},
+    "secrets": {"name": "api", "fields": ["value"]},
 }
 
 

@@ -307,6 +307,7 @@ SECRETS = {
     "bearer": ({"kind": "bearer", "token": "t0ken1"}, {"authorization": "Bearer t0ken1"}),
     "plain": ({"kind": "env", "value": "t0ken2"}, {"authorization": "Bearer t0ken2"}),
     "basic": ({"kind": "basic", "user": "me", "password": "pw"}, {"authorization": "Basic bWU6cHc="}),
+    "nameless": ({"kind": "basic", "password": "pw", "value": "pw"}, {"authorization": "Basic OnB3"}),
     "key": ({"kind": "api_key", "key": "k1"}, {"x-api-key": "k1"}),
     "header": ({"kind": "api_key", "key": "k1", "header": "X-K", "prefix": "Key "}, {"x-k": "Key k1"}),
 }
