@@ -7,6 +7,7 @@ import pytest
 
 from noetl import tools
 from noetl.errors import NotFound
+from noetl.ports.tool import Tool, define
 
 # The table of kinds in the language's contract: name, inputs and keys beside `kind` that it must offer.
 CONTRACT = {
@@ -74,3 +75,31 @@ def test_knowing_every_kind_imports_no_driver_and_no_event_loop():
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+class Point:
+    """An entry point of another package."""
+
+    name = "brew"
+
+    def load(self) -> Tool:
+        return define("brew", "Brews tea.")
+
+
+def test_another_package_adds_a_kind_by_an_entry_point(monkeypatch):
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda group: [Point()] if group == "noetl.tools" else []
+    )
+    tools.installed.cache_clear()
+    assert tools.get("brew").kind.summary == "Brews tea"
+    tools.installed.cache_clear()
+    tools.get.cache_clear()
+
+
+def test_a_known_kind_does_not_scan_other_packages(monkeypatch):
+    def scan(group: str) -> list[Point]:
+        raise AssertionError("scanned")
+
+    monkeypatch.setattr("importlib.metadata.entry_points", scan)
+    tools.get.cache_clear()
+    assert tools.get("noop").kind.name == "noop"
