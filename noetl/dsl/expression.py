@@ -13,7 +13,7 @@ from jinja2 import nodes
 
 from noetl.dsl.names import Path, reading
 from noetl.dsl.rendering.lowering import path_of
-from noetl.dsl.template import is_template, syntax_tree
+from noetl.dsl.template import check, is_template, syntax_tree
 from noetl.dsl.tree import Value
 
 LOOKS_KEPT = 32_768
@@ -150,7 +150,8 @@ def pieces(text: str) -> tuple[tuple[str | None, str], ...]:
 
 
 def _tree(text: str) -> nodes.Template | None:
-    return syntax_tree(text) if is_template(text) else None
+    """The parsed template; None where there is none, or one that is refused and may be too deep to read."""
+    return syntax_tree(text) if is_template(text) and not check(text) else None
 
 
 def _only_expression(tree: nodes.Template) -> nodes.Expr | None:

@@ -51,10 +51,12 @@ def _problem(code: str) -> str | None:
         warnings.simplefilter("ignore")
         try:
             compile(code, "code", "exec", dont_inherit=True)
-        except SyntaxError as error:
-            return f"{error.msg} at line {error.lineno} of it"
-        except (ValueError, OverflowError, RecursionError, MemoryError) as error:
-            return str(error) or type(error).__name__
+        except (SyntaxError, ValueError) as error:
+            said = str(getattr(error, "msg", error)).partition(";")[0]
+            line = getattr(error, "lineno", None)
+            return f"{said} at line {line} of it" if line else said
+        except (RecursionError, MemoryError):
+            return "it is nested too deeply"
     return None
 
 

@@ -101,6 +101,13 @@ def test_an_ok_output_has_no_error():
     assert verdict("{{ output.error is defined }}", OK) is None
 
 
+@pytest.mark.parametrize(
+    "text", ["a" + ".b" * 3000, "+".join(["1"] * 3000), " or ".join(["a"] * 1500), "not " * 900 + "a"]
+)
+def test_a_template_that_is_refused_is_not_looked_at(text):
+    assert look("{{ " + text + " }}").reads == ()
+
+
 def test_reads_are_those_of_the_look():
     assert reads("{{ ctx.a }}") == look("{{ ctx.a }}").reads
 

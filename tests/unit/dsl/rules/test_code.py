@@ -33,6 +33,11 @@ def test_sound_python_is_no_finding_and_warns_nobody(code):
         ("a = 1\n  b = 2", "unexpected indent at line 2 of it"),
         ("return 3", "'return' outside function at line 1 of it"),
         ("x = " + "(" * 300 + ")" * 300, "too many nested parentheses at line 1 of it"),
+        ("x = " + "+".join(["1"] * 100_000), "it is nested too deeply"),
+        (
+            "x = " + "9" * 5_000,
+            "Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits at line 1 of it",
+        ),
     ],
 )
 def test_python_that_does_not_parse_is_reported_with_its_line(code, said):
