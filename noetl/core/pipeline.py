@@ -177,6 +177,7 @@ def _skipped(frame: Frame, task: TaskProgram, label: str, choice: Choice) -> End
     pairs = policy.rendered_set(choice.program, scope)
     frame.write(pairs)
     data = {"do": choice.do, "before": choice.rule, "set": pairs, "seen": choice.seen}
+    data["to"] = _goes_to(frame, choice)
     data = {key: value for key, value in data.items() if value not in ([], {}, None)}
     around = frame.around
     around.record(
@@ -369,6 +370,8 @@ def _done(
         data["set"] = [[path, shown(frame, value)] for path, value in pairs]
     if retry is not None:
         data["delay"] = retry
+    if (to := _goes_to(frame, choice)) is not None:
+        data["to"] = to
     if visit.logs:
         data["logs"] = visit.logs
     around.record(
@@ -384,6 +387,11 @@ def _done(
             data,
         )
     )
+
+
+def _goes_to(frame: Frame, choice: Choice) -> str | None:
+    """The label of a jump's target, as events name it."""
+    return frame.prefix + frame.pipeline.tasks[_target(choice)].label if choice.do == "jump" else None
 
 
 def recorded(frame: Frame, output: dict[str, Any]) -> dict[str, Any]:

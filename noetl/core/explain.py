@@ -1,0 +1,320 @@
+"""Why an execution went as it did, in words with the values seen, from the log alone.
+
+One pass over the events; each handler turns a recorded decision into reasons. The words are words.py's.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core import words
+from noetl.core.event import TERMINAL, Event, step_of
+from noetl.core.fold import evolve
+from noetl.core.state import State
+
+EXAMPLES = 3  # of one decision that a task took again and again
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One thing that happened and why: the event that says so, what it is about, the sentence, the facts."""
+
+    seq: int
+    about: str
+    text: str
+    step: str | None = None
+    run: str | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The execution's status, why it is as it is, and every reason on the way."""
+
+    status: str
+    summary: str
+    reasons: list[Reason]
+
+
+@dataclass(slots=True)
+class _Repeated:
+    """A decision of one task of one run, taken perhaps many times."""
+
+    seq: int
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+
+
+def explain(execution_id: str, events: Iterable[tuple[int, Event]], step: str | None = None) -> Explanation:
+    """Explain an execution, or one of its steps."""
+    story = _Story(State(execution_id))
+    for seq, event in events:
+        reader = READERS.get(event.name)
+        if reader is not None:
+            reader(story, seq, event, event.data or {})
+        evolve(story.state, event)
+    story.stand_still()
+    reasons = sorted(story.reasons, key=lambda reason: reason.seq)
+    if step is not None:
+        reasons = [reason for reason in reasons if reason.step == step or step in reason.facts.get("to", ())]
+        if step not in story.state.steps:
+            reasons.append(story.never_ran(step, reasons))
+    return Explanation(story.state.status, story.summary, reasons)
+
+
+@dataclass(slots=True)
+class _Story:
+    """What is remembered while the log is read."""
+
+    state: State
+    reasons: list[Reason] = field(default_factory=list)
+    summary: str = ""
+    sources: dict[str, str] = field(default_factory=dict)  # token -> where it came from
+    repeated: dict[tuple[str, str, str, str], _Repeated] = field(default_factory=dict)
+    retrying: set[tuple[str | None, ...]] = field(default_factory=set)  # tasks whose last attempt was retried
+
+    def say(self, seq: int, about: str, text: str, event: Event | None = None, **facts: Any) -> None:
+        """Add a reason."""
+        run = event.run if event is not None else None
+        step = facts.pop("step", None) or (step_of(run) if run else None)
+        self.reasons.append(Reason(seq, about, text, step, run, facts))
+
+    # The request and the end
+
+    def _requested(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        kept = f", going on from execution {data['retry_of']}" if data.get("retry_of") else ""
+        parent = data.get("parent")
+        by = f"step run {parent['run']} of execution {parent['execution_id']}" if parent else data.get("by")
+        self.say(seq, "execution", f"requested by {by}{kept}", payload=data.get("payload"))
+
+    def _evaluated(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        if "error" in data:
+            self.summary = f"the request could not be carried out: {words.error(data['error'])}"
+            self.say(seq, "execution", self.summary, error=data["error"])
+
+    def _restored(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        kept = ", ".join(data.get("steps", {})) or "nothing"
+        self.say(seq, "execution", f"kept of execution {data['of']}: {kept}", steps=data.get("steps", {}))
+
+    def _loop_restored(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        count = len(data["iterations"])
+        text = f"{count} of {data['total']} iterations are kept and do not run again"
+        self.say(seq, "loop", text, step=data["step"])
+
+    def _controlled(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        what = event.name.partition(".")[2]
+        why = f": {data['why']}" if data.get("why") else ""
+        self.say(seq, "execution", f"{what} by {data.get('by')}{why}")
+
+    def _signalled(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        self.say(seq, "execution", f"the signal '{data['signal']}' came", payload=data.get("payload"))
+
+    def _finished(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        self.summary = _ending(data, self.reasons)
+        self.say(seq, "execution", self.summary, error=data.get("error"))
+
+    # Tokens
+
+    def _enqueued(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        came = data.get("from_run") or data.get("from")
+        self.sources[data["token"]] = f"from {came}" if came else "as the first one"
+
+    def _held(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        came, others = self.sources[data["token"]], ", ".join(data["waits_for"])
+        text = f"the token that came {came} waits here: another may still come from {others}"
+        self.say(seq, "token", text, step=data["step"], waits_for=data["waits_for"])
+
+    def _claimed(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        if data.get("rule") is not None:
+            text = words.admission(data["rule"], data.get("guards", ()), allowed=True)
+            self.say(seq, "token", text, step=data["step"], rule=data["rule"], guards=data.get("guards"))
+
+    def _refused(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        came = f"the token that came {self.sources[data['token']]} is refused"
+        if data.get("reason") == "join":
+            text = f"{came}: this join runs for the first token only, and that was another"
+        else:
+            text = f"{came}: {words.admission(data.get('rule'), data.get('guards', ()), allowed=False)}"
+        self.say(seq, "token", text, step=data["step"], rule=data.get("rule"), guards=data.get("guards"))
+
+    def _discarded(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        text = f"the token that came {self.sources[data['token']]} is discarded: {data['reason']}"
+        self.say(seq, "token", text, step=data["step"])
+
+    # Runs
+
+    def _scheduled(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        came = " and ".join(dict.fromkeys(self.sources[token] for token in data["tokens"]))
+        many = f"{len(data['tokens'])} tokens that came {came} met" if len(data["tokens"]) > 1 else ""
+        text = f"runs ({event.run}): {many or f'a token came {came}'}"
+        if "problem" in data:
+            text += f"; it could not start: {words.error(data['problem'])}"
+        self.say(seq, "step", text, event, input=data.get("input"))
+
+    def _expired(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        returned = event.name == "lease.returned"
+        why = "handed back" if returned else f"taken from its worker ({data.get('why', 'silent')})"
+        self.say(seq, "step", f"its work was {why} and goes out again from where it stood", event)
+
+    def _parked(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        self._repeat(seq, event, "parked", f"waits for {words.waiting(data)}")
+
+    def _rejected(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        self.say(seq, "step", f"a reported {data['event']} was not accepted: {data['why']}", event)
+
+    def _task_done(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        directive, place = data.get("do", "continue"), (event.run, event.at, event.label, str(event.visit))
+        exhausted = directive == "fail" and place in self.retrying
+        self.retrying.discard(place)
+        if directive == "retry":
+            self.retrying.add(place)
+        text = _directive(event, data, exhausted=exhausted)
+        if text is not None:
+            self._repeat(seq, event, directive, text)
+
+    def _repeat(self, seq: int, event: Event, what: str, text: str) -> None:
+        key = (event.run or "", event.label or "", what, "")
+        known = self.repeated.setdefault(key, _Repeated(seq))
+        known.count += 1
+        if len(known.examples) < EXAMPLES:
+            where = f" in iteration {event.at}" if event.at else ""
+            known.examples.append(f"task '{event.label}'{where} {text}")
+
+    def _tell_repeated(self, event: Event) -> None:
+        for key in [key for key in self.repeated if key[0] == event.run]:
+            known = self.repeated.pop(key)
+            for example in known.examples:
+                self.say(known.seq, "task", example, event, task=key[1], do=key[2])
+            if known.count > len(known.examples):
+                text = f"task '{key[1]}' did so {known.count} times in all ({key[2]})"
+                self.say(known.seq, "task", text, event, task=key[1], do=key[2], count=known.count)
+
+    def _ended(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        self._tell_repeated(event)
+        output = data.get("output") or {}
+        counts = words.loop(output.get("loop"))
+        if event.name == "step.failed":
+            text = f"failed: {words.error(data.get('error'))}" + (f" ({counts})" if counts else "")
+        else:
+            text = "ended well" + (f": {counts}" if counts else "")
+        if data.get("left_out"):
+            text += f"; not set, because a value was missing: {', '.join(data['left_out'])}"
+        self.say(seq, "step", text, event, error=data.get("error"))
+
+    def _routed(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        if "error" in data:
+            self.say(seq, "arc", f"its arcs could not be evaluated: {data['error']}", event)
+            return
+        for record in data["arcs"]:
+            self.say(seq, "arc", words.arc(record), event, to=[record["step"]], **_only(record))
+        if not data["taken"]:
+            after = (
+                "nothing took the failure" if "fails" in data else "no arc was taken: this branch ends here"
+            )
+            self.say(seq, "arc", after, event)
+        elif "failure" in data:
+            text = f"the failure was taken by the unguarded arc to '{data['failure']['taken_by']}'"
+            self.say(seq, "arc", text, event)
+
+    def _extended(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        names = ", ".join(item["step"] for item in data["steps"])
+        self.say(seq, "step", f"added steps to the workflow: {names}", event)
+
+    # What is still open
+
+    def stand_still(self) -> None:
+        """Of an execution that is not over: what it waits for."""
+        state = self.state
+        for run_id in list(state.runs):
+            self._tell_repeated(Event("step.started", 0, run=run_id))
+        if state.ended:
+            return
+        waits = [f"{run.id} {_doing(run)}" for run in state.runs.values()]
+        waits += [f"a token is held at '{token.step}'" for token in state.tokens.values() if token.held]
+        self.summary = f"it is {state.status}: {'; '.join(waits) or 'nothing is under way'}"
+
+    def never_ran(self, step: str, reasons: list[Reason]) -> Reason:
+        """Why a step has no run."""
+        if reasons:
+            text = "it never ran; the reasons stand above"
+        else:
+            ran = ", ".join(self.state.steps) or "none"
+            text = f"it never ran: no step that ran has an arc to it (steps that ran: {ran})"
+        return Reason(self.state.seq, "step", text, step)
+
+
+def _only(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: record[key] for key in ("matched", "seen", "asked") if key in record}
+
+
+def _ending(data: dict[str, Any], reasons: list[Reason]) -> str:
+    if data["status"] == "completed":
+        return "it completed: no token was left to move"
+    error = data.get("error")
+    if data["status"] == "cancelled":
+        return f"it was cancelled: {(error or {}).get('message', 'no reason was given')}"
+    step = (error or {}).get("step")
+    if step is None:
+        return f"it failed: {words.error(error)}"
+    untaken = any(reason.step == step and reason.text.startswith("nothing took") for reason in reasons)
+    why = "failed and no arc took the failure" if untaken else "failed"
+    return f"it failed because step '{step}' {why}: {words.error(error)}"
+
+
+def _directive(event: Event, data: dict[str, Any], *, exhausted: bool) -> str | None:
+    """What a task's policy chose, when that was more than going on."""
+    directive, output = data.get("do", "continue"), data.get("output") or {}
+    place = "before" if "before" in data else "rule"
+    told = words.rule(data, place)
+    error = f" after {words.error(output.get('error'))}" if output.get("status") == "error" else ""
+    if directive == "retry":
+        return f"is tried again in {data.get('delay', 0):g} s (attempt {event.attempt} failed){error}: {told}"
+    if exhausted:
+        return f"failed: its {event.attempt} attempts are used up{error}"
+    if directive == "fail":
+        return f"failed{error}: {told}"
+    if directive == "jump":
+        return f"jumped to '{data.get('to')}': {told}"
+    if directive in ("break", "skip"):
+        return f"{'ended the pipeline' if directive == 'break' else 'was skipped'}: {told}"
+    return f"went on{error}: {told}" if error else None
+
+
+def _doing(run: Any) -> str:
+    waits = [words.waiting(_facts(parked)) for parked in run.parked.values() if parked.output is None]
+    if waits:
+        return f"waits for {' and '.join(dict.fromkeys(waits))}"
+    if run.loop is not None:
+        return f"has {run.loop.done + run.loop.failed} of {run.loop.total} iterations behind it"
+    return "is running" if run.started_at is not None else "has not been started by a worker"
+
+
+def _facts(parked: Any) -> dict[str, Any]:
+    return {"signal": parked.signal, "child": parked.child, "call": parked.call}
+
+
+READERS: dict[str, Callable[[_Story, int, Event, dict[str, Any]], None]] = {
+    "playbook.execution.requested": _Story._requested,
+    "playbook.request.evaluated": _Story._evaluated,
+    "execution.restored": _Story._restored,
+    "loop.restored": _Story._loop_restored,
+    "execution.paused": _Story._controlled,
+    "execution.resumed": _Story._controlled,
+    "execution.cancelled": _Story._controlled,
+    "execution.signalled": _Story._signalled,
+    "workflow.finished": _Story._finished,
+    "token.enqueued": _Story._enqueued,
+    "token.held": _Story._held,
+    "token.claimed": _Story._claimed,
+    "token.refused": _Story._refused,
+    "token.discarded": _Story._discarded,
+    "step.scheduled": _Story._scheduled,
+    "lease.expired": _Story._expired,
+    "lease.returned": _Story._expired,
+    "task.parked": _Story._parked,
+    "task.done": _Story._task_done,
+    "event.rejected": _Story._rejected,
+    **dict.fromkeys(TERMINAL, _Story._ended),
+    "next.evaluated": _Story._routed,
+    "workflow.extended": _Story._extended,
+}

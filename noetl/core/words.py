@@ -1,0 +1,94 @@
+"""Recorded decisions in words: what a guard saw, which arcs were taken, what a task waits for. Pure text."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+SHOWN_CHARS = 80
+_encode = msgspec.json.encode
+
+
+def value(item: Any) -> str:
+    """A value as a reader sees it in a sentence, cut where it is long."""
+    text = _encode(item).decode()
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
+
+
+def seen(operands: Mapping[str, Any]) -> str:
+    """What a guard read, in brackets; empty when it read nothing."""
+    if not operands:
+        return ""
+    return f" ({', '.join(f'{path} = {value(item)}' for path, item in operands.items())})"
+
+
+def arc(record: Mapping[str, Any]) -> str:
+    """Why an arc was taken or not."""
+    target, operands = record["step"], record.get("seen", {})
+    if not record.get("asked", True):
+        return f"the arc to '{target}' was not asked, because an arc before it was taken"
+    if record["matched"]:
+        why = f"its condition held{seen(operands)}" if operands else "it has no condition that could fail"
+        return f"the arc to '{target}' was taken: {why}{_wrote(record)}"
+    why = f"its condition did not hold{seen(operands)}" if operands else "its condition never holds"
+    return f"the arc to '{target}' was not taken: {why}"
+
+
+def _wrote(record: Mapping[str, Any]) -> str:
+    writes = record.get("set", ())
+    if not writes:
+        return ""
+    return "; it set " + ", ".join(f"ctx.{'.'.join(path)} = {value(item)}" for path, item in writes)
+
+
+def admission(rule: int | str | None, guards: Sequence[Mapping[str, Any]], *, allowed: bool) -> str:
+    """Which admission rule decided, and what the rules before it saw."""
+    verdict = "lets it in" if allowed else "refuses it"
+    if rule is None:
+        return "there is no admission rule"
+    if isinstance(rule, int):
+        return f"admission rule {rule} {verdict}: its condition held{seen(guards[rule]['seen'])}"
+    missed = "; ".join(
+        f"rule {index} did not hold{seen(guard['seen'])}" for index, guard in enumerate(guards)
+    )
+    if rule == "else":
+        return f"the `else` of its admission {verdict}" + (f": {missed}" if missed else "")
+    return f"no admission rule held, which {verdict}" + (f": {missed}" if missed else "")
+
+
+def error(item: Mapping[str, Any] | None) -> str:
+    """An error as kind and message."""
+    if not item:
+        return "no error was given"
+    return f"{item.get('kind', 'error')}: {item.get('message', 'no message')}"
+
+
+def loop(counts: Mapping[str, Any] | None) -> str:
+    """How the iterations of a loop went."""
+    if not counts:
+        return ""
+    parts = f"{counts['done']} of {counts['total']} iterations went well"
+    if counts["failed"]:
+        parts += f", {counts['failed']} failed"
+    if counts["skipped"]:
+        parts += f", {counts['skipped']} never ran to an end"
+    return parts
+
+
+def waiting(data: Mapping[str, Any]) -> str:
+    """What a parked task waits for."""
+    if data.get("signal"):
+        return f"the signal '{data['signal']}'"
+    if data.get("child"):
+        path = (data.get("call") or {}).get("path", "a playbook")
+        return f"the playbook {path} (execution {data['child']})"
+    return "its next attempt" if data.get("for") == "retry" else "its time"
+
+
+def rule(data: Mapping[str, Any], place: str = "rule") -> str:
+    """Which policy rule chose a directive, and what it saw."""
+    chosen = data.get(place)
+    if chosen is None:
+        return "no rule decided"
+    name = "the `else` rule" if chosen == "else" else f"rule {chosen}"
+    return f"{name} held{seen(data.get('seen', {}))}" if chosen != "else" else name
