@@ -5,6 +5,7 @@ Nothing here imports a driver. The kinds themselves are the tools' room; the wor
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
@@ -147,9 +148,14 @@ def convert(values: Mapping[str, Value], tool: Tool) -> Any:
 
 def read_knobs(struct: type[msgspec.Struct], call: Call) -> Any:
     """The kind's own knobs out of the effective spec."""
-    names = {info.encode_name for info in msgspec.structs.fields(struct)}
+    names = _names(struct)
     given = {key: value for key, value in call.spec.items() if key in names and value is not None}
     return _struct(given, struct, "spec")
+
+
+@cache
+def _names(struct: type[msgspec.Struct]) -> frozenset[str]:
+    return frozenset(info.encode_name for info in msgspec.structs.fields(struct))
 
 
 def _rest(values: Mapping[str, Value], kind: Kind) -> dict[str, Value]:

@@ -15,7 +15,8 @@ def connect(path: str) -> apsw.Connection:
     try:
         connection = apsw.Connection(path)
         connection.set_busy_timeout(BUSY_MS)
-        connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON")
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
     except apsw.Error as error:
         hint = "check that the folder exists and can be written, or set NOETL_STORE"
         raise BackendError(f"cannot open the database {path}: {error}", hint=hint) from error
