@@ -1,4 +1,4 @@
-"""The embedded engine, durable commits on, next to a floor of the same run: bare SQLite commits of one row."""
+"""The embedded engine, durable commits on, next to a floor of the same run: bare SQLite commits."""
 
 import asyncio
 import json

@@ -14,6 +14,8 @@ import uuid_utils
 
 from noetl import __version__
 from noetl.adapters.directory.results import DirectoryResults
+from noetl.adapters.memory.results import MemoryResults
+from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.secrets.keychain import Keychain
 from noetl.adapters.secrets.sealed import Sealer, key_of
 from noetl.adapters.sqlite.store import SqliteStore
@@ -33,6 +35,8 @@ from noetl.wiring.payloads import StoredPayloads
 from noetl.worker.pool import Pool
 from noetl.worker.python_host import PythonHost
 from noetl.worker.toolbox import Toolbox
+
+MEMORY = "memory://"  # keeps nothing: for trying things out
 
 
 def new_execution_id() -> str:
@@ -102,6 +106,8 @@ def build(settings: Settings) -> Embedded:
     """Fill every port for one process over the SQLite file of the settings."""
     gc.freeze()
     gc.set_threshold(100_000, 20, 50)  # many small objects, few cycles: looking for them often costs a tenth
+    if settings.store == MEMORY:
+        return assemble(settings, MemoryStore(now_ms), MemoryResults(now_ms))
     path = Path(store_path(settings))
     return assemble(settings, SqliteStore(str(path)), DirectoryResults(str(path.parent / "results")))
 
@@ -120,7 +126,7 @@ def assemble(
     )
     secrets = _Secrets()
     toolbox = _toolbox(settings, results, secrets)
-    pool = Pool(toolbox, engine, results, _programs(catalog), settings.concurrency, now)
+    pool = Pool(toolbox, engine, results, _programs(catalog), settings.concurrency, now=now)
     engine.workers = pool
     embedded = Embedded(settings, store, results, payloads, catalog, engine, pool, keychain)
     secrets.embedded = embedded

@@ -39,6 +39,7 @@ class Pool:
         payloads: PayloadWriter,
         programs: Callable[[WorkOrder], Program],
         concurrency: int,
+        *,
         now: Callable[[], int] = now_ms,
         spread: Callable[[], float] = random.random,
     ) -> None:
