@@ -98,9 +98,7 @@ def _unified(name: str, old: str, new: str) -> str:
 
     from noetl.cli.render import Paint, colourful
 
-    lines = difflib.unified_diff(
-        old.splitlines(), new.splitlines(), f"{name} (before)", f"{name} (after)", lineterm=""
-    )
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), name, name, lineterm="")
     paint = Paint(colourful(sys.stdout))
     return "\n".join(_painted(line, paint) for line in lines)
 

@@ -1,7 +1,7 @@
 """The root of a document of any age: `vars`, `executor.kind`, `workbook.tasks`; the order of all rewrites."""
 
 from noetl.dsl.migrate.payloads import rewrite_payloads
-from noetl.dsl.migrate.respelling import respell
+from noetl.dsl.migrate.respelling import defined_by, respell
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.steps import rewrite_body, rewrite_step
 from noetl.dsl.migrate.text import (
@@ -31,10 +31,11 @@ def rewrite_document(rw: Rewriting, root: Collection) -> None:
     for name, block in blocks:
         rewrite_body(rw, block, name)
     rewrite_payloads(rw, steps, _entry_step(root, steps))
+    known = defined_by(root)
     for step in steps:
-        respell(rw, root, step)
+        respell(rw, known, step)
     for _, block in blocks:
-        respell(rw, root, block, args=True)
+        respell(rw, known, block, args=True)
 
 
 def _rewrite_vars(rw: Rewriting, root: Collection) -> None:

@@ -17,7 +17,8 @@ class Names:
     """What older root names stand for in one step or block."""
 
     variables: dict[str, str]  # a name under vars -> where it is now
-    defined: frozenset[str]  # names that mean something of their own here
+    known: frozenset[str]  # names the document defines, so that they are not older ones
+    own: frozenset[str]  # names the step or block defines
     args: bool  # whether args is still to be read as input
 
     def edit(self, path: Path) -> tuple[int, str] | None:
@@ -27,16 +28,16 @@ class Names:
             return 3, "output.py.exception_type"
         if root == "args":
             return (1, "input") if self.args else None
-        if root in self.defined:
+        if root in self.known or root in self.own:
             return None
         if root == "vars":
             return (2, self.variables.get(path[1], f"step.{path[1]}")) if len(path) > 1 else (1, "step")
         return {"result": (1, "output.data"), "result_ref": (1, "output.ref")}.get(root)
 
 
-def respell(rw: Rewriting, root: Collection, owner: Collection, *, args: bool = False) -> None:
-    """Bring every template of a step or block to today's names."""
-    names = Names(_variables(rw, owner), _defined(root, owner), args)
+def respell(rw: Rewriting, known: frozenset[str], owner: Collection, *, args: bool = False) -> None:
+    """Bring every template of a step or block to today's names; `known` are those the document defines."""
+    names = Names(_variables(rw, owner), known, _defined(owner), args)
     edited: list[tuple[Scalar, str]] = []
     for scalar in templates_under(rw, owner):
         before = scalar.value
@@ -78,12 +79,16 @@ def _sets(node: Node) -> Iterator[Collection]:
             yield from _sets(entry.value)
 
 
-def _defined(root: Collection, owner: Collection) -> frozenset[str]:
-    """Names that templates of a step can read because the document defines them."""
-    found = {*keys(root.get("workload")), *keys(owner.get("input"))}
+def defined_by(root: Collection) -> frozenset[str]:
+    """Names that every template can read because the document defines them."""
+    return frozenset({*keys(root.get("workload")), *(str(s.word("step")) for s in maps(root.get("workflow")))})
+
+
+def _defined(owner: Collection) -> frozenset[str]:
+    """Names that templates of a step can read because the step defines them."""
+    found = {*keys(owner.get("input"))}
     for task in tasks_of(owner):
         found |= {str(task.word("name")), *keys(task.get("input"))}
-    found |= {str(step.word("step")) for step in maps(root.get("workflow"))}
     loop = owner.map_at("loop")
     while loop is not None:
         found.add(str(loop.word("iterator")))

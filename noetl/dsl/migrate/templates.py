@@ -18,7 +18,7 @@ from noetl.dsl.template import TemplateError, Token, is_template, syntax_tree, t
 Edit = Callable[[str], str]
 PathEdit = Callable[[Path], tuple[int, str] | None]  # how many segments are replaced, and by what
 
-TEXTS_KEPT = 4096
+TEXTS_KEPT = 32_768
 SCOPES = frozenset({"args", "ctx", "event", "input", "iter", "keychain", "step", "workload"})
 NOT_A_VALUE = (".", "|", "is", "is not")  # what a field, a filter or a test comes after
 SUCCESS = ("'success'", '"success"')

@@ -1,0 +1,124 @@
+"""`noetl migrate` as a user meets it: what it prints, what it writes, and how it ends."""
+
+import os
+import stat
+from pathlib import Path
+
+OLD = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: case, path: tests/case}
+workflow:
+  - step: start  # here
+    tool:
+      - go: {kind: noop}
+"""
+NEW = OLD.replace("- go: {kind: noop}", "- {name: go, kind: noop}")
+ASKING = OLD.replace("    tool:", "    vars: {x: 1}\n    tool:")
+BROKEN = "a: [1\n"
+
+
+def test_without_options_it_prints_a_diff_and_changes_nothing(noetl, write) -> None:
+    done = noetl("migrate", write("old.yaml", OLD))
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[:3] == ["--- old.yaml", "+++ old.yaml", "@@ -4,4 +4,4 @@"]
+    assert "-      - go: {kind: noop}\n+      - {name: go, kind: noop}\n" in done.stdout
+    assert "old.yaml:7: changed: task 'go' is now named by 'name'" in done.stderr
+    assert (noetl.folder / "old.yaml").read_text() == OLD
+
+
+def test_write_replaces_the_file_and_keeps_its_mode(noetl, write) -> None:
+    path = noetl.folder / write("old.yaml", OLD)
+    path.chmod(0o640)
+    done = noetl("migrate", "--write", "old.yaml")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert path.read_text() == NEW
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert [file.name for file in noetl.folder.iterdir() if file.name.startswith(".noetl")] == []
+    assert noetl("validate", "--strict", "old.yaml").returncode == 0
+
+
+def test_write_follows_a_link_and_leaves_it_a_link(noetl, write) -> None:
+    write("old.yaml", OLD)
+    (noetl.folder / "link.yaml").symlink_to("old.yaml")
+    assert noetl("migrate", "--write", "link.yaml").returncode == 0
+    assert (noetl.folder / "link.yaml").is_symlink()
+    assert (noetl.folder / "old.yaml").read_text() == NEW
+
+
+def test_a_file_that_is_up_to_date_is_not_touched(noetl, write) -> None:
+    path = noetl.folder / write("new.yaml", NEW)
+    os.utime(path, (1, 1))
+    done = noetl("migrate", "--write", "new.yaml")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert path.stat().st_mtime == 1
+    assert "nothing to migrate" in done.stderr
+
+
+def test_check_exits_1_when_something_would_change(noetl, write) -> None:
+    write("old.yaml", OLD)
+    write("new.yaml", NEW)
+    done = noetl("migrate", "--check", "old.yaml", "new.yaml")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert noetl("migrate", "--check", "new.yaml").returncode == 0
+    assert "@@" in noetl("migrate", "--check", "--diff", "old.yaml").stdout
+    assert (noetl.folder / "old.yaml").read_text() == OLD
+
+
+def test_write_and_check_exclude_each_other(noetl, write) -> None:
+    done = noetl("migrate", "--check", "--write", write("old.yaml", OLD))
+    assert done.returncode == 2
+    assert "exclude each other" in done.stderr
+
+
+def test_a_folder_is_searched_and_every_file_gets_its_diff(noetl, write) -> None:
+    write("a/one.yaml", OLD)
+    write("a/b/two.yaml", OLD)
+    write("a/other.yaml", "just: data\n")
+    done = noetl("migrate", "a")
+    assert [line for line in done.stdout.splitlines() if line.startswith("+++")] == [
+        "+++ a/one.yaml",
+        "+++ a/b/two.yaml",
+    ]
+
+
+def test_standard_input_is_rewritten_to_standard_output(noetl) -> None:
+    assert noetl("migrate", "-", "--write", stdin=OLD).stdout == NEW
+    assert noetl("migrate", "-", "--write", stdin=NEW).stdout == NEW
+
+
+def test_a_file_that_is_not_yaml_is_refused_and_the_others_are_done(noetl, write) -> None:
+    write("broken.yaml", BROKEN)
+    write("old.yaml", OLD)
+    done = noetl("migrate", "--write", "broken.yaml", "old.yaml")
+    assert done.returncode == 1
+    assert "error[yaml-syntax]" in done.stderr
+    assert "broken.yaml:" in done.stderr
+    assert (noetl.folder / "broken.yaml").read_text() == BROKEN
+    assert (noetl.folder / "old.yaml").read_text() == NEW
+
+
+def test_a_file_that_cannot_be_written_is_a_bad_request(noetl, write) -> None:
+    done = noetl("migrate", "missing.yaml")
+    assert done.returncode == 2
+    assert "missing.yaml" in done.stderr
+
+
+def test_what_needs_a_look_is_said_and_quiet_says_nothing(noetl, write) -> None:
+    done = noetl("migrate", write("old.yaml", ASKING))
+    assert "old.yaml:6: look: 'vars'" in done.stderr
+    assert "1 place to look at" in done.stderr
+    assert noetl("migrate", "old.yaml", "--quiet").stderr == ""
+
+
+def test_the_diff_is_coloured_on_a_terminal_only(noetl, write) -> None:
+    write("old.yaml", OLD)
+    assert "\x1b[" not in noetl("migrate", "old.yaml").stdout
+    assert "\x1b[32m" in noetl.on_a_terminal("migrate", "old.yaml") or "\x1b[1" in noetl.on_a_terminal(
+        "migrate", "old.yaml"
+    )
+
+
+def test_every_example_of_the_project_is_up_to_date(noetl) -> None:
+    examples = Path(__file__).resolve().parents[2] / "examples"
+    assert noetl("migrate", "--check", "--quiet", str(examples)).returncode == 0
