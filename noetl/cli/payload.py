@@ -22,7 +22,7 @@ def _from_file(name: str) -> dict[str, Any]:
         text = sys.stdin.read() if name == "-" else Path(name).read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"cannot read the input '{name}': {error}") from None
-    value = _yaml(text, f"the input '{name}'")
+    value = read_value(text, f"the input '{name}'")
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -41,10 +41,10 @@ def _assign(payload: dict[str, Any], assignment: str) -> None:
         if not isinstance(below, dict):
             raise click.UsageError(f"--set {key}: '{part}' already has the value {below!r}")
         place = below
-    place[last] = _yaml(written, f"--set {key}") if written else ""
+    place[last] = read_value(written, f"--set {key}") if written else ""
 
 
-def _yaml(text: str, what: str) -> Any:
+def read_value(text: str, what: str) -> Any:
     """A value as YAML types it; what is no YAML value stands for itself when it is one line of text."""
     from noetl.dsl.source import parse
     from noetl.dsl.tree import plain
@@ -53,7 +53,7 @@ def _yaml(text: str, what: str) -> Any:
     errors = [finding for finding in parsed.diagnostics if finding.severity == "error"]
     if not errors:
         return plain(parsed.tree)
-    if what.startswith("--set") and "\n" not in text and text[:1] not in "[{":
+    if what.startswith("--") and "\n" not in text and text[:1] not in "[{":
         return text
     finding = errors[0]
     raise RequestError(f"{what}, line {finding.line}: {finding.message}", hint=finding.hint)

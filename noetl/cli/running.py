@@ -85,7 +85,7 @@ async def run(settings: Settings, name: str, wish: Wish, watch: Watch) -> int:
     async with local.opened(settings) as made:
         source = await _source(made, name)
         try:
-            entry, program = await made.catalog.register(_text(source), _file_of(source))
+            entry, program = await made.catalog.register(text_of(source), _file_of(source))
         except PlaybookError as error:
             watch.rejected(source, error)
             return REJECTED
@@ -211,7 +211,8 @@ def _no_playbook(name: str, known: list[str]) -> NotFound:
     )
 
 
-def _text(source: Source) -> str:
+def text_of(source: Source) -> str:
+    """The text of a playbook; raises PlaybookError when its bytes are no text."""
     try:
         return source.data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -40,9 +40,8 @@ class Explanation:
 class _Repeated:
     """A decision of one task of one run, taken perhaps many times."""
 
-    seq: int
     count: int = 0
-    examples: list[str] = field(default_factory=list)
+    examples: list[tuple[int, str]] = field(default_factory=list)
 
 
 def explain(execution_id: str, events: Iterable[tuple[int, Event]], step: str | None = None) -> Explanation:
@@ -70,7 +69,7 @@ class _Story:
     reasons: list[Reason] = field(default_factory=list)
     summary: str = ""
     sources: dict[str, str] = field(default_factory=dict)  # token -> where it came from
-    repeated: dict[tuple[str, str, str, str], _Repeated] = field(default_factory=dict)
+    repeated: dict[tuple[str, str, str], _Repeated] = field(default_factory=dict)
     retrying: set[tuple[str | None, ...]] = field(default_factory=set)  # tasks whose last attempt was retried
 
     def say(self, seq: int, about: str, text: str, event: Event | None = None, **facts: Any) -> None:
@@ -173,21 +172,21 @@ class _Story:
             self._repeat(seq, event, directive, text)
 
     def _repeat(self, seq: int, event: Event, what: str, text: str) -> None:
-        key = (event.run or "", event.label or "", what, "")
-        known = self.repeated.setdefault(key, _Repeated(seq))
+        known = self.repeated.setdefault((event.run or "", event.label or "", what), _Repeated())
         known.count += 1
         if len(known.examples) < EXAMPLES:
             where = f" in iteration {event.at}" if event.at else ""
-            known.examples.append(f"task '{event.label}'{where} {text}")
+            known.examples.append((seq, f"task '{event.label}'{where} {text}"))
 
     def _tell_repeated(self, event: Event) -> None:
         for key in [key for key in self.repeated if key[0] == event.run]:
             known = self.repeated.pop(key)
-            for example in known.examples:
-                self.say(known.seq, "task", example, event, task=key[1], do=key[2])
-            if known.count > len(known.examples):
-                text = f"task '{key[1]}' did so {known.count} times in all ({key[2]})"
-                self.say(known.seq, "task", text, event, task=key[1], do=key[2], count=known.count)
+            _, task, what = key
+            for seq, example in known.examples:
+                self.say(seq, "task", example, event, task=task, do=what)
+            if known.count > EXAMPLES:
+                text = f"task '{task}' did so {known.count} times in all ({what})"
+                self.say(known.examples[-1][0], "task", text, event, task=task, do=what, count=known.count)
 
     def _ended(self, seq: int, event: Event, data: dict[str, Any]) -> None:
         self._tell_repeated(event)

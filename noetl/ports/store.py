@@ -96,6 +96,10 @@ class Store(Protocol):
         """Rows of the log in order, from the one that holds an event."""
         ...
 
+    async def end(self, execution_id: str) -> int:
+        """The number of the newest event; raises NotFound."""
+        ...
+
     async def answered(self, execution_id: str, batch: str) -> bool:
         """Whether a batch has been appended."""
         ...

@@ -82,6 +82,11 @@ class MemoryStore:
         """Rows in order, from the one that holds an event."""
         return [row for row in self._get(execution_id).rows if row.last >= first][:limit]
 
+    async def end(self, execution_id: str) -> int:
+        """The number of the newest event."""
+        rows = self._get(execution_id).rows
+        return rows[-1].last if rows else 0
+
     async def answered(self, execution_id: str, batch: str) -> bool:
         """Whether a batch has been appended."""
         return any(row.batch == batch for row in self._get(execution_id).rows)

@@ -108,6 +108,13 @@ class SqliteStore:
             raise NotFound(f"there is no execution {execution_id}")
         return int(found[0][0])
 
+    async def end(self, execution_id: str) -> int:
+        """The number of the newest event."""
+        number = await self._number_of(execution_id)
+        sql = "SELECT last FROM log WHERE execution = ? ORDER BY first DESC LIMIT 1"
+        found = await self._read(sql, (number,))
+        return int(found[0][0]) if found else 0
+
     async def answered(self, execution_id: str, batch: str) -> bool:
         """Whether a batch has been appended."""
         number = await self._number_of(execution_id)

@@ -1,34 +1,56 @@
 """`noetl execution events`: what happened, in order."""
 
 import asyncio
+from typing import Any
 
 import click
 import msgspec
 
+from noetl.cli import options
 from noetl.cli.render import emit
 
 
 @click.command("events")
-@click.argument("execution", metavar="ID")
+@options.execution
 @click.option("--json", "as_json", is_flag=True, help="One event envelope per line.")
-@click.option("--from", "first", type=click.IntRange(min=1), default=1, metavar="SEQ", help="Begin with this event.")
-@click.option("--name", metavar="GLOB", help="Only events whose name matches.")
+@click.option(
+    "--from", "first", type=click.IntRange(min=1), default=1, metavar="SEQ", help="Begin with this event."
+)
+@click.option("--name", metavar="GLOB", help="Only events whose name matches, as in 'task.*'.")
 @click.option("--step", metavar="S", help="Only events of a step.")
-def command(execution: str, as_json: bool, first: int, name: str | None, step: str | None) -> None:
-    """Print the events of an execution."""
-    asyncio.run(_print(execution, as_json, first, name, step))
+def command(execution: str, as_json: bool, **which: Any) -> None:
+    """Print the events of an execution, in the order of their sequence numbers."""
+    asyncio.run(_print(execution, as_json, which))
 
 
-async def _print(execution: str, as_json: bool, first: int, name: str | None, step: str | None) -> None:
+async def _print(execution: str, as_json: bool, which: dict[str, Any]) -> None:
     from noetl.cli import local
     from noetl.control.history import envelopes
-    from noetl.settings import load
 
-    async with local.opened(load({})) as made:
+    async with local.consulted() as made:
         execution_id = await local.find(made, execution)
-        async for shown in envelopes(made.store, execution_id, first=first, name=name, step=step):
-            if as_json:
-                emit(msgspec.json.encode(shown).decode())
-            else:
-                place = shown.get("task_run_id") or shown.get("iteration_id") or shown.get("step_run_id") or ""
-                emit(f"{shown['seq']:>6}  {shown['ts'][11:23]}  {shown['name']:<28} {place}")
+        async for shown in envelopes(made.store, execution_id, **which):
+            emit(msgspec.json.encode(shown).decode() if as_json else _line(shown))
+
+
+def _line(shown: dict[str, Any]) -> str:
+    data = shown["data"]
+    place = shown.get("task_run_id") or shown.get("iteration_id") or shown.get("step_run_id")
+    place = place or data.get("step") or ""
+    return (
+        f"{shown['seq']:>6}  {shown['ts'][11:23]}  {shown['name']:<28} {place:<24} {_detail(data)}".rstrip()
+    )
+
+
+def _detail(data: dict[str, Any]) -> str:
+    """What an event says in a few words."""
+    error = data.get("error") or (data.get("output") or {}).get("error")
+    if isinstance(error, dict):
+        return f"{error.get('kind')}: {error.get('message', '')}"[:100]
+    if "taken" in data:
+        return f"to {', '.join(data['taken'])}" if data["taken"] else "no arc taken"
+    if data.get("do") not in (None, "continue"):
+        return f"{data['do']} {data.get('to') or ''}".rstrip()
+    if "patch" in data:
+        return ", ".join(f"ctx.{'.'.join(path)}" for path, _ in data["patch"])[:100]
+    return str(data.get("reason") or data.get("why") or (data["status"] if "counts" in data else ""))

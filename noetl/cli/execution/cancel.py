@@ -1,0 +1,27 @@
+"""`noetl execution cancel`: end an execution, and the playbooks it waits for."""
+
+import asyncio
+
+import click
+
+from noetl.cli import options
+from noetl.cli.render import note
+
+
+@click.command("cancel")
+@options.execution
+@click.option("--why", metavar="TEXT", help="The reason, kept in the log.")
+def command(execution: str, why: str | None) -> None:
+    """Cancel an execution: tasks that run are stopped, nothing more is started."""
+    asyncio.run(_cancel(execution, why))
+
+
+async def _cancel(execution: str, why: str | None) -> None:
+    from noetl.cli import local
+    from noetl.cli.execution.control import tell
+    from noetl.core.message import Control
+
+    async with local.consulted() as made:
+        execution_id = await local.find(made, execution)
+        await tell(made, execution_id, Control("cancel", why=why), "execution.cancelled")
+    note(f"cancelled {execution_id}")

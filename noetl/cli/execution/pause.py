@@ -1,0 +1,27 @@
+"""`noetl execution pause`: schedule nothing more until the execution is resumed."""
+
+import asyncio
+
+import click
+
+from noetl.cli import options
+from noetl.cli.render import note
+
+
+@click.command("pause")
+@options.execution
+@click.option("--why", metavar="TEXT", help="The reason, kept in the log.")
+def command(execution: str, why: str | None) -> None:
+    """Pause an execution: tasks that run are finished, nothing more is started."""
+    asyncio.run(_pause(execution, why))
+
+
+async def _pause(execution: str, why: str | None) -> None:
+    from noetl.cli import local
+    from noetl.cli.execution.control import tell
+    from noetl.core.message import Control
+
+    async with local.consulted() as made:
+        execution_id = await local.find(made, execution)
+        await tell(made, execution_id, Control("pause", why=why), "execution.paused")
+    note(f"paused {execution_id}; go on with: noetl execution resume {execution_id}")

@@ -1,0 +1,23 @@
+"""`noetl execution resume`: go on with an execution that was interrupted, crashed or paused."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from noetl.cli import options
+
+
+@click.command("resume")
+@options.execution
+@options.showing
+@options.timeout
+def command(execution: str, **given: Any) -> int:
+    """Go on with an execution in this process, from where it stood; shows progress like `noetl run`.
+
+    One that is paused but still has its process is resumed there and watched from here.
+    """
+    from noetl.cli import local, running
+
+    watch = running.watcher(**options.shown(given))
+    return asyncio.run(running.resume(local.settings(), execution, watch, given["timeout"]))

@@ -1,0 +1,52 @@
+"""`noetl execution show`: how one execution stands or ended."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from noetl.cli import options
+from noetl.cli.render import emit
+
+
+@click.command("show")
+@options.execution
+@options.as_json
+def command(execution: str, as_json: bool) -> None:
+    """Show one execution: status, steps, ctx, output and error.
+
+    --json prints the same object as `noetl run --json`.
+    """
+    asyncio.run(_show(execution, as_json))
+
+
+async def _show(execution: str, as_json: bool) -> None:
+    from noetl.cli import local
+    from noetl.cli.closing import pretty
+
+    async with local.consulted() as made:
+        execution_id = await local.find(made, execution)
+        result = await local.outcome(made, execution_id)
+    emit(pretty(result) if as_json else "\n".join(_lines(result)))
+
+
+def _lines(result: dict[str, Any]) -> list[str]:
+    from noetl.cli.closing import brief, duration
+
+    playbook, counts = result["playbook"], result["counts"]
+    lines = [
+        f"execution  {result['execution_id']}",
+        f"playbook   {playbook['path']} v{playbook['version']}",
+        f"status     {result['status']} after {duration(result['duration_ms'])}",
+        f"counts     {', '.join(f'{number} {name}' for name, number in counts.items())}",
+    ]
+    for key in ("parent", "retry_of", "error", "output", "ctx"):
+        value = result[key]
+        if value not in (None, {}):
+            lines.append(f"{key:<9}  {value if isinstance(value, str) else brief(value, 2000)}")
+    width = max((len(name) for name in result["steps"]), default=0)
+    for name, step in result["steps"].items():
+        runs = f"  {step['runs']} runs" if step["runs"] > 1 else ""
+        lines.append(f"step       {name:<{width}}  {step['status']}{runs}")
+    lines += [f"failure    {item['step']}, taken by {item['taken_by']}" for item in result["failures"]]
+    return lines

@@ -1,0 +1,46 @@
+"""Options that several commands share: what a followed run shows, and how long it may take."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Command = Callable[..., Any]
+
+
+def execution(function: Command) -> Command:
+    """The execution a command is about."""
+    return click.argument("execution", metavar="ID|@last")(function)
+
+
+def as_json(function: Command) -> Command:
+    """Print data for programs."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+
+
+def timeout(function: Command) -> Command:
+    """Cancel a run that takes too long."""
+    above_zero = click.FloatRange(min=0, min_open=True)
+    return click.option("--timeout", type=above_zero, metavar="S", help="Cancel the run after S seconds.")(
+        function
+    )
+
+
+def showing(function: Command) -> Command:
+    """What a run that is followed prints."""
+    for option in (
+        click.option("-q", "--quiet", is_flag=True, help="Print nothing but data and errors."),
+        click.option(
+            "--events", "as_events", is_flag=True, help="Print each event as a JSON line as it happens."
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end."),
+    ):
+        function = option(function)
+    return function
+
+
+def shown(given: dict[str, Any]) -> dict[str, bool]:
+    """The choice that was made among them."""
+    if given["as_json"] and given["as_events"]:
+        raise click.UsageError("--json and --events cannot be used together")
+    return {name: given[name] for name in ("as_json", "as_events", "quiet")}
