@@ -6,14 +6,16 @@ Only text that is no YAML is explained here. YAML that a playbook may not use is
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from yaml.error import Mark as Spot
 from yaml.error import MarkedYAMLError
-from yaml.events import Event, MappingEndEvent, ScalarEvent, SequenceEndEvent
+from yaml.events import MappingEndEvent, ScalarEvent, SequenceEndEvent
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.tree import Mark
+
+Spot = Any  # the scanner's mark: index, line and column from 0
+Event = Any  # the scanner's event: start_mark, end_mark and more
 
 YAML_SYNTAX = Code("yaml-syntax", "error", "The text is not YAML")
 
@@ -31,7 +33,7 @@ class Trouble:
     context: str
     spot: Spot
     opened: Spot
-    last: Event | None
+    last: Event
     source: str
 
     def text(self, spot: Spot) -> str:
@@ -53,10 +55,9 @@ class Said:
     hint: str | None = None
 
 
-def explain(error: MarkedYAMLError, last: Event | None, source: str, path: str) -> Diagnostic:
+def explain(error: MarkedYAMLError, last: Event, source: str, path: str) -> Diagnostic:
     """The finding for what the scanner refused; `last` is the last event before it."""
-    nowhere = Spot("", 0, 0, 0, None, None)
-    spot = error.problem_mark or error.context_mark or nowhere
+    spot = error.problem_mark or error.context_mark
     opened = error.context_mark or spot
     trouble = Trouble(error.problem or "", error.context or "", spot, opened, last, source)
     said = _say(trouble)
@@ -91,15 +92,16 @@ def _no_colon(trouble: Trouble) -> Said:
 
 
 def _second_colon(trouble: Trouble) -> Said:
-    last = trouble.last
-    if isinstance(last, ScalarEvent) and last.start_mark.line < trouble.spot.line:
-        first = last.start_mark.line + 1
+    begins: Spot = trouble.last.start_mark if isinstance(trouble.last, ScalarEvent) else trouble.spot
+    if begins.line < trouble.spot.line:
+        first = begins.line + 1
         message = f"this line continues the text of line {first}, and a text cannot hold a key"
         hint = f"align the key with the others, put a space after ':' in line {first}, or quote the text"
         return Said(trouble.spot, message, hint)
-    if isinstance(last, ScalarEvent) and len(last.value) > _LONGEST_KEY:
-        message = f"a key of {len(last.value)} characters is too long for one line"
-        return Said(last.start_mark, message, "write '? ' before the key, and ': ' on the line after it")
+    length = trouble.spot.index - begins.index
+    if length > _LONGEST_KEY:
+        message = f"a key of {length} characters is too long for one line"
+        return Said(begins, message, "write '? ' before the key, and ': ' on the line after it")
     message = "a second ': ' stands in one value"
     return Said(trouble.spot, message, "put quotes around a text that contains ': '")
 

@@ -33,7 +33,9 @@ class Map(dict[str, Value]):
         self.key_marks: dict[str, Mark] = {}
         self.value_marks: dict[str, Mark] = {}
 
-    def put(self, key: str, value: Value, *, key_mark: Mark | None = None, value_mark: Mark | None = None) -> None:
+    def put(
+        self, key: str, value: Value, *, key_mark: Mark | None = None, value_mark: Mark | None = None
+    ) -> None:
         """Set an entry together with where it stands; without marks it stands where the map does."""
         self[key] = value
         self.key_marks[key] = key_mark or self.mark
