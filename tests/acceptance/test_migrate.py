@@ -98,7 +98,7 @@ def test_a_file_that_is_not_yaml_is_refused_and_the_others_are_done(noetl, write
     assert (noetl.folder / "old.yaml").read_text() == NEW
 
 
-def test_a_file_that_cannot_be_written_is_a_bad_request(noetl, write) -> None:
+def test_a_file_that_is_not_there_is_a_bad_request(noetl) -> None:
     done = noetl("migrate", "missing.yaml")
     assert done.returncode == 2
     assert "missing.yaml" in done.stderr
@@ -114,9 +114,7 @@ def test_what_needs_a_look_is_said_and_quiet_says_nothing(noetl, write) -> None:
 def test_the_diff_is_coloured_on_a_terminal_only(noetl, write) -> None:
     write("old.yaml", OLD)
     assert "\x1b[" not in noetl("migrate", "old.yaml").stdout
-    assert "\x1b[32m" in noetl.on_a_terminal("migrate", "old.yaml") or "\x1b[1" in noetl.on_a_terminal(
-        "migrate", "old.yaml"
-    )
+    assert "\x1b[32m\x1b[1m+      - {name: go, kind: noop}" in noetl.on_a_terminal("migrate", "old.yaml")
 
 
 def test_every_example_of_the_project_is_up_to_date(noetl) -> None:

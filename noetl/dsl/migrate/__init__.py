@@ -5,6 +5,8 @@ text --read--> editable tree --documents, steps, tasks, ...--> today's spelling 
 A text that is canonical already comes back byte for byte; migrating twice is migrating once.
 """
 
+import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,6 +17,7 @@ from noetl.dsl.source import parse
 from noetl.dsl.tree import Mark
 from noetl.errors import InvariantViolation, PlaybookError
 
+INDENTATION = re.compile(r"\n([ \t]+)\S")
 BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -40,6 +43,7 @@ def migrate(text: str | bytes, *, kinds: Kinds) -> Migrated:
     if new == plain:
         return Migrated(original, _in_order(notes), False)
     lead = original[: len(original) - len(body)]
+    new = _as_json(new, like=plain) if _is_json(plain) else new
     return Migrated(lead + new.replace("\n", ending), _in_order(notes), True)
 
 
@@ -69,6 +73,22 @@ def _rewritten(text: str, kinds: Kinds) -> tuple[str, list[Note]]:
             "migrating gave a text that is not valid YAML", hint="please report the playbook"
         )
     return new, rewriting.notes
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is also valid JSON, which has to stay JSON."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _as_json(text: str, *, like: str) -> str:
+    """A migrated text as JSON, indented as the original was."""
+    indented = INDENTATION.search(like)
+    written = json.dumps(parse(text).tree, indent=indented[1] if indented else None, ensure_ascii=False)
+    return written + like[len(like.rstrip()) :]
 
 
 def _untouched(line: int, what: str) -> Note:

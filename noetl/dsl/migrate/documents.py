@@ -16,7 +16,10 @@ from noetl.dsl.migrate.text import (
     mapping,
     maps,
     pair,
+    says,
 )
+
+PROFILES = ("auto", "local", "distributed")
 
 
 def rewrite_document(rw: Rewriting, root: Collection) -> None:
@@ -74,6 +77,8 @@ def _rewrite_executor(rw: Rewriting, root: Collection) -> None:
         return
     entry.rename("profile")
     rw.changed(entry.mark, "'executor.kind' is now 'executor.profile'")
+    if not says(entry.value, *PROFILES):
+        rw.review(entry.mark, f"the profile must be one of {', '.join(PROFILES)}")
 
 
 def _rewrite_workbook(rw: Rewriting, root: Collection) -> None:

@@ -22,7 +22,7 @@ from noetl.dsl.migrate.text import (
     quoted,
 )
 from noetl.dsl.migrate.tokens import Arc, Tokens, several_in_flight, tokens_of
-from noetl.dsl.migrate.writes import can_merge, merge_set, retarget
+from noetl.dsl.migrate.writes import can_merge, merge_set, retarget, take_reference
 
 BOUNDARY = ("set", "spec", "output")  # where a task's own input stands over the step's
 
@@ -146,6 +146,7 @@ def _turn_into_set(rw: Rewriting, tokens: Tokens, arc: Arc, args: Entry) -> None
         rw.review(args.mark, f"'args' of the arc is one template, which now replaces all of 'ctx.{target}'")
     else:
         for write in values.entries:
+            take_reference(rw, write)
             retarget(write, f"ctx.{target}.{tokens.kept(str(write.key))}")
         rw.changed(args.mark, f"'args' of the arc is now 'set' under 'ctx.{target}'")
     merge_set(rw, arc.node, args, values)

@@ -81,7 +81,9 @@ def _sets(node: Node) -> Iterator[Collection]:
 
 def defined_by(root: Collection) -> frozenset[str]:
     """Names that every template can read because the document defines them."""
-    return frozenset({*keys(root.get("workload")), *(str(s.word("step")) for s in maps(root.get("workflow")))})
+    return frozenset(
+        {*keys(root.get("workload")), *(str(s.word("step")) for s in maps(root.get("workflow")))}
+    )
 
 
 def _defined(owner: Collection) -> frozenset[str]:

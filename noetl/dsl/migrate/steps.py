@@ -38,6 +38,7 @@ AFTERWARDS = (
 def rewrite_step(rw: Rewriting, step: Collection) -> None:
     """Bring one step to today's spelling; what depends on other steps comes later."""
     _rewrite_pipe(rw, step)
+    _rewrite_eval(rw, step)
     rewrite_case(rw, step)
     _rewrite_next(rw, step)
     _rewrite_admission(rw, step)
@@ -71,6 +72,18 @@ def _rewrite_pipe(rw: Rewriting, step: Collection) -> None:
         return
     entry.rename("tool")
     rw.changed(entry.mark, "'pipe' is now 'tool': a list under 'tool' is the pipeline")
+
+
+def _rewrite_eval(rw: Rewriting, step: Collection) -> None:
+    """Decisions about the output of a step's only task belong to that task."""
+    entry, task = step.entry("eval"), step.map_at("tool")
+    if entry is None:
+        return
+    if task is None or "kind" not in task or "eval" in task:
+        rw.review(entry.mark, "'eval' of the step was left as it is", "move it to the task it is about")
+        return
+    entry.before = [*filter(str.strip, entry.before)]
+    task.add(step.pull(entry))
 
 
 def _rewrite_args(rw: Rewriting, owner: Collection) -> None:

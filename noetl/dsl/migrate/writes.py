@@ -15,6 +15,7 @@ ADDITION = re.compile(
     re.DOTALL,
 )
 LOOSER_THAN_ADDITION = re.compile(r"\b(?:if|else|and|or|not|in|is)\b|[<>=!]|\}\}")
+RESULT = re.compile(r"\{\{-?\s*(?:outcome\.)?result\s*-?\}\}")
 ONE_ITEM = re.compile(r"\[\s*(?P<item>[^\[\],]+?)\s*\]")
 
 
@@ -39,9 +40,18 @@ def _rewrite_older(rw: Rewriting, holder: Collection, entry: Entry, loop: Collec
         for write in values.entries:
             _reduce(rw, write, loop)
     for write in values.entries:
+        take_reference(rw, write)
         retarget(write, f"{scope}.{write.key}")
     merge_set(rw, holder, entry, values)
     rw.changed(entry.mark, f"'{key}' is now 'set' with targets under '{scope}.'")
+
+
+def take_reference(rw: Rewriting, write: Entry) -> None:
+    """A result under a name that ends in `_ref` was a reference, which is `output.ref` today."""
+    node = write.value
+    if str(write.key).endswith("_ref") and isinstance(node, Scalar) and RESULT.fullmatch(node.value):
+        write.value = quoted("{{ output.ref }}", node.mark)
+        rw.review(write.mark, f"'{write.key}' was given the result and is now given its reference")
 
 
 def can_merge(holder: Collection) -> bool:

@@ -1,7 +1,9 @@
 """Migration: every older spelling becomes canonical text, and nothing else in the text changes."""
 
+import json
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
@@ -83,6 +85,15 @@ def test_every_comment_of_an_example_survives(path: Path) -> None:
     assert before == Counter(
         match.group().strip() for match in map(COMMENT.search, new.splitlines()) if match
     )
+
+
+def test_a_guard_that_always_holds_is_all_that_the_long_example_loses() -> None:
+    text = next(path for path in SEEDS if path.stem == "legacy_fetch_transform_store").read_text()
+    before, after = load(text, kinds=kinds()).playbook, load(rewritten(text).text, kinds=kinds()).playbook
+    assert before is not None
+    assert after is not None
+    assert [rule.when for rule in before.steps[0].admit] == ["{{ true }}", None]
+    assert after == replace(before, steps=(replace(before.steps[0], admit=()), *before.steps[1:]))
 
 
 REWIRED = ("v10_router", "v10_router_args", "v10_next_router", "legacy_step_shape", "legacy_eval_directives",
@@ -530,6 +541,21 @@ SPELLINGS = {
     "code is no template": step(
         '- step: a\n  tool: {kind: python, input: {code: "x = \'{{ outcome.y }}\'", y: "{{ outcome.y }}"}}',
         '- step: a\n  tool: {kind: python, input: {code: "x = \'{{ outcome.y }}\'", y: "{{ output.y }}"}}',
+    ),
+    "eval of a step": step(
+        """\
+        - step: a
+          tool: {kind: noop}
+          eval: [{else: {do: break}}]
+        """,
+        """\
+        - step: a
+          tool: {kind: noop, spec: {policy: {rules: [{else: {then: {do: break}}}]}}}
+        """,
+    ),
+    "a result that was a reference": step(
+        '- step: a\n  tool: {kind: noop, set_ctx: {rows_ref: "{{ outcome.result }}", n: "{{ outcome.result }}"}}',
+        '- step: a\n  tool: {kind: noop, set: {ctx.rows_ref: "{{ output.ref }}", ctx.n: "{{ output.data }}"}}',
     ),
     "args of a step": step(
         "- step: a\n  args: {n: 1}\n  tool: {kind: noop}", "- step: a\n  input: {n: 1}\n  tool: {kind: noop}"
@@ -1027,6 +1053,11 @@ def test_an_older_root_becomes_todays(before: str, after: str) -> None:
     )
 
 
+def test_an_executor_kind_that_is_no_profile_is_pointed_out() -> None:
+    text = doc("- {step: a, tool: {kind: noop}}").replace("workflow:", "executor: {kind: moon}\nworkflow:")
+    assert "the profile must be one of auto, local, distributed" in looks(rewritten(text))
+
+
 def test_readers_of_root_vars_read_the_workload() -> None:
     text = doc('- {step: a, tool: {kind: noop, set: {ctx.x: "{{ vars.a + vars.b }}"}}}')
     new = rewritten(text.replace("workflow:", "vars: {a: 1}\nworkflow:")).text
@@ -1080,6 +1111,15 @@ def test_line_endings_and_byte_order_mark_stay() -> None:
     assert migrate(windows, kinds=kinds()).text == "\ufeff" + after.replace("\n", "\r\n")
     mixed = after.replace("\n", "\r\n", 3)
     assert migrate(mixed, kinds=kinds()).text == mixed
+
+
+def test_json_stays_json() -> None:
+    text = '{\n    "workflow": [{"step": "a", "tool": [{"go": {"kind": "noop", "args": {"é": [1.5, null]}}}]}]\n}\n'
+    result = rewritten(text)
+    task = {"name": "go", "kind": "noop", "input": {"é": [1.5, None]}}
+    assert json.loads(result.text) == {"workflow": [{"step": "a", "tool": [task]}]}
+    assert result.text.startswith('{\n    "workflow": [')
+    assert result.text.endswith("\n}\n")
 
 
 def test_a_list_without_indentation_keeps_its_habit() -> None:
