@@ -38,7 +38,7 @@ from noetl.core.operate import next_due
 from noetl.core.order import build_order
 from noetl.core.output import is_reference
 from noetl.core.program import Program
-from noetl.core.state import State, canonical, restore
+from noetl.core.state import State, restore, snapshot_of
 from noetl.core.synthesize import with_fragments
 from noetl.errors import Conflict, InvariantViolation, NoetlError, NotFound
 from noetl.ports.control import Dispatch as Workers
@@ -227,7 +227,7 @@ class Engine:
         )
         snapshot = None
         if live.since_snapshot >= SNAPSHOT_EVENTS and not live.state.ended:
-            snapshot, live.since_snapshot = canonical(live.state), 0
+            snapshot, live.since_snapshot = snapshot_of(live.state), 0
         claim = (self.owner, self.lease_ms) if before == 0 else None
         await self.store.commit(Append(live.state.execution_id, before, rows, summary, snapshot, claim))
         live.shown = shown

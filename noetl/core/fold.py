@@ -197,6 +197,8 @@ def _step_started(state: State, event: Event, data: dict[str, Any]) -> None:
 
 def _checkpointed(state: State, event: Event, data: dict[str, Any]) -> None:
     run = state.runs[event.run or ""]
+    for address, frame in data["frames"].items():
+        _forget(run, f"{address}/", frame.get("inside"))
     run.frame.update(data["frames"])
     lease = state.leases.get(data.get("lease", run.id))
     if lease is not None:
@@ -285,11 +287,20 @@ def _iteration_failed(state: State, event: Event, data: dict[str, Any]) -> None:
 
 def _settle_iteration(run: Run, event: Event) -> None:
     """What was known of the inside of an iteration is of no use once it is over."""
-    prefix = event.at or ""
+    _forget(run, event.at or "")
+
+
+def _forget(run: Run, prefix: str, inside: str | None = None) -> None:
+    """Drop what is known below an address, but for the block that its pipeline is inside of."""
     for kept in (run.frame, run.outcomes, run.parked):
         if kept:
             for address in [known for known in kept if known.startswith(prefix)]:
-                del kept[address]
+                if inside is None or not _within(address, inside):
+                    del kept[address]
+
+
+def _within(address: str, block: str) -> bool:
+    return address == block or address.startswith((f"{block}/", f"{block}["))
 
 
 def _ended(state: State, event: Event, data: dict[str, Any]) -> None:

@@ -68,6 +68,7 @@ class Frame:
     attempt: int = 0  # 0: a new visit begins
     answered: int = 0  # answered errors in this visit: each makes a new idempotency key
     waiting: str | None = None  # parked for: retry, wait, child
+    inside: str | None = None  # the address of the block that is being called
     prev: Any = None
     output: dict[str, Any] | None = None
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -130,6 +131,7 @@ class Frame:
             "attempt": self.attempt,
             "answered": self.answered,
             "waiting": self.waiting,
+            "inside": self.inside,
             "prev": self._stored(self.prev),
             "output": self._stored(self.output),
             "iter": {key: self._stored(value) for key, value in self.iter.items() if key != "parent"},

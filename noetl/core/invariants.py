@@ -10,7 +10,7 @@ from typing import Any
 
 from noetl.core.event import TERMINAL, Event
 from noetl.core.fold import evolve, outer_index
-from noetl.core.state import State, canonical, restore
+from noetl.core.state import State, restore, snapshot_of
 
 Check = Callable[["Checker", int, Event, dict[str, Any]], None]
 
@@ -68,7 +68,7 @@ class Checker:
                 self._violate(8, "the workflow ended with live tokens or runs")
             if self.processed != 1:
                 self._violate(8, f"playbook.processed stands {self.processed} times")
-        if canonical(restore(canonical(self.state))) != canonical(self.state):
+        if snapshot_of(restore(snapshot_of(self.state))) != snapshot_of(self.state):
             self._violate(6, "a snapshot of the state does not read back as the state")
         return self.found
 

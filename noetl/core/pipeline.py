@@ -71,6 +71,7 @@ class CallBlock:
 
     block: str
     label: str
+    at: str  # the address of the block's pipeline, another one for each call
     input: Mapping[str, Any]
     frame: Frame
 
@@ -577,7 +578,11 @@ def _playbook(frame: Frame, visit: _Visit) -> Generator[Effect, Any, dict[str, A
 def _workbook(frame: Frame, visit: _Visit) -> Generator[Effect, Any, dict[str, Any]]:
     task = visit.task
     block = str(task.call.render({}).get("block") or task.label)
-    output, writes = yield CallBlock(block, visit.label, visit.input, frame)
+    call = "" if (visit.visit, frame.attempt) == (1, 1) else f".{visit.visit}.{frame.attempt}"
+    at = f"{frame.at}/{visit.label}{call}"
+    frame.inside = at
+    output, writes = yield CallBlock(block, visit.label, at, visit.input, frame)
+    frame.inside = None
     frame.write(writes)
     return output  # type: ignore[no-any-return]
 

@@ -16,7 +16,7 @@ from noetl.core.judge import Judged, Place, Unjudged, Written
 from noetl.core.message import Message, Report, Start
 from noetl.core.program import Guard, Program, Write
 from noetl.core.scope import Scope
-from noetl.core.state import State, canonical, restore
+from noetl.core.state import State, restore, snapshot_of
 from noetl.core.synthesize import with_fragments
 from noetl.dsl.template import CompiledValue
 
@@ -224,7 +224,7 @@ def replay(
     state = State(execution_id)
     differences: list[Difference] = []
     for row in rows:
-        trial = restore(canonical(state)) if row.first > 1 else State(execution_id)
+        trial = restore(snapshot_of(state)) if row.first > 1 else State(execution_id)
         started = trial.started_at or row.now
         fold(state, row.events)
         compiled = program(state.hash)

@@ -167,11 +167,17 @@ class State(msgspec.Struct, omit_defaults=True):
 
 
 _ENCODER = msgspec.json.Encoder(order="sorted")
+_IN_ORDER = msgspec.json.Encoder()
 
 
 def canonical(value: Any) -> bytes:
     """Sorted-key minimal JSON: two equal states have equal bytes."""
     return _ENCODER.encode(value)
+
+
+def snapshot_of(state: State) -> bytes:
+    """The state as a snapshot holds it: tokens, runs and what waits stay in the order they came."""
+    return _IN_ORDER.encode(state)
 
 
 def restore(snapshot: bytes) -> State:

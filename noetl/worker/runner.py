@@ -81,7 +81,7 @@ class Runner:
         try:
             ended = await self.drive(frame)
         except Parked:
-            await self.reporter.hand_back([frame])
+            await self.reporter.hand_back(self.reporter.frames())
             return
         if ended.handed_back:
             await self.reporter.hand_back([frame])
@@ -203,7 +203,6 @@ class Runner:
 
     async def _call_block(self, effect: CallBlock, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
         block = self.program.blocks[effect.block]
-        at = f"{frame.at}/{effect.label}"
         base = (
             {**block.input.render({})}
             if block.input.static
@@ -211,7 +210,7 @@ class Runner:
         )
         given = {**base, **effect.input}
         inner = Frame(
-            at=at,
+            at=effect.at,
             pipeline=block.pipeline,
             around=self.around,
             input=given,
@@ -223,7 +222,9 @@ class Runner:
             args=frame.args,
         )
         if block.loop is None:
+            self.reporter.watch(inner)
             ended = await self.drive(inner)
+            self.reporter.unwatch(inner)
         else:
             ended = await self._block_loop(block, inner, given)
         return self._block_end(block, inner, ended)
