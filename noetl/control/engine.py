@@ -38,7 +38,7 @@ from noetl.core.operate import next_due
 from noetl.core.order import build_order
 from noetl.core.output import is_reference
 from noetl.core.program import Program
-from noetl.core.state import State, restore, snapshot_of
+from noetl.core.state import Run, State, restore, snapshot_of
 from noetl.core.synthesize import with_fragments
 from noetl.errors import Conflict, InvariantViolation, NoetlError, NotFound
 from noetl.ports.control import Dispatch as Workers
@@ -46,6 +46,7 @@ from noetl.ports.results import Results
 from noetl.ports.store import Append, Row, Store
 
 SNAPSHOT_EVENTS = 5_000
+HYDRATED_KEPT = 16  # payloads kept at hand before those that the state does not name are dropped
 CLOSE_S = 5.0
 Listener = Callable[[str, int, list[Event]], None]
 
@@ -69,6 +70,10 @@ class Payloads(Protocol):
         """The payload of a reference; raises NotFound."""
         ...
 
+    async def pack(self, key: str) -> list[Any]:
+        """The outputs of a pack of iterations; raises NotFound."""
+        ...
+
 
 def now_ms() -> int:
     """Milliseconds since the epoch."""
@@ -79,6 +84,15 @@ def _chained(told: str, cause: Exception) -> InvariantViolation:
     violation = InvariantViolation(told, hint="this is a bug in noetl; the log is kept as it is")
     violation.__cause__ = cause
     return violation
+
+
+def _outputs(run: Run, report: Report) -> list[dict[str, Any]]:
+    """The outputs that the end of a run may need in memory: of its iterations so far, and in the report."""
+    found = [(event.data or {}).get("output") or {} for event in report.events]
+    if run.loop is not None:
+        found += [{"ref": ref} for ref in run.loop.refs.values()]
+        found += [{"part": part} for part in run.loop.parts.values()]
+    return found
 
 
 class Engine:
@@ -182,26 +196,23 @@ class Engine:
         return decision
 
     async def _hydrate(self, live: Live, message: Message) -> None:
-        """Have the payloads at hand that the step's own templates read, and those that a retry keeps."""
-        if isinstance(message, Start):
-            for ref in stored_refs(message.kept):
-                await self._have(live, ref)
-        if not isinstance(message, Report) or live.program is None:
-            return
-        for event in message.events:
-            output = (event.data or {}).get("output") if event.name in ("step.done", "step.failed") else None
-            if output is None or output.get("data") is not None or not is_reference(output.get("ref")):
-                continue
-            step = (
-                live.program.steps[live.state.runs[event.run].step] if event.run in live.state.runs else None
-            )
-            limit = live.program.limits["max_hydrate_bytes"]
-            if (
-                step
-                and step.boundary.reads("output", "data")
-                and output["ref"]["meta"].get("bytes", 0) <= limit
-            ):
-                await self._have(live, output["ref"])
+        """Have the payloads at hand that the step's own templates read."""
+        if isinstance(message, Report) and live.program is not None:
+            lease = live.state.leases.get(message.lease)
+            run = live.state.runs.get(lease.run) if lease else None
+            step = live.program.steps[run.step] if run else None
+            if run is not None and step is not None and step.boundary.reads("output", "data"):
+                for output in _outputs(run, message):
+                    await self._have_output(live, output)
+
+    async def _have_output(self, live: Live, output: dict[str, Any]) -> None:
+        assert live.program is not None
+        if "part" in output and output["part"][0] not in live.hydrated:
+            live.hydrated[output["part"][0]] = await self.payloads.pack(output["part"][0])
+        ref: Any = output.get("ref")
+        most = live.program.limits["max_hydrate_bytes"]
+        if output.get("data") is None and is_reference(ref) and ref["meta"].get("bytes", 0) <= most:
+            await self._have(live, ref)
 
     async def _have(self, live: Live, ref: dict[str, Any]) -> None:
         key = ref["locator"].get("key")
@@ -250,6 +261,9 @@ class Engine:
         live.quiet.set()
 
     def _after(self, live: Live) -> None:
+        if len(live.hydrated) > HYDRATED_KEPT:
+            needed = {ref["locator"]["key"] for ref in stored_refs(msgspec.to_builtins(live.state))}
+            live.hydrated = {key: value for key, value in live.hydrated.items() if key in needed}
         if live.state.ended:
             if live.timer is not None:
                 live.timer.cancel()
@@ -302,7 +316,9 @@ class Engine:
             start = await self.programs.child(live.state.execution_id, command, live.state.hash)
             await self.start(command.execution_id, start)
             if start.parent and not start.parent.get("waits"):
-                started = ChildEnded(command.execution_id, "completed", {"execution_id": command.execution_id})
+                started = ChildEnded(
+                    command.execution_id, "completed", {"execution_id": command.execution_id}
+                )
                 await self._tell(live.state.execution_id, started)
         else:
             await self._attach(command.execution_id, live.state.execution_id)
@@ -394,6 +410,11 @@ class Engine:
         if live.broken is not None:
             raise live.broken
         return live.state
+
+    async def until_idle(self) -> None:
+        """Wait until nothing runs here any more, children that nobody waits for included."""
+        while running := [live for live in self._live.values() if not live.quiet.is_set()]:
+            await running[0].quiet.wait()
 
     def program_of(self, execution_id: str) -> Program | None:
         """The program of an execution that runs here."""

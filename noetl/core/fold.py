@@ -265,7 +265,9 @@ def _note_done(loop: LoopState, index: int, data: dict[str, Any]) -> None:
     output = data.get("output") or _NOTHING
     if output.get("data") is not None:
         loop.outputs[str(index)] = output["data"]
-    if "ref" in output and output.get("data") is None:
+    elif "part" in output:
+        loop.parts[str(index)] = output["part"]
+    elif "ref" in output:
         loop.refs[str(index)] = output["ref"]
     if data.get("writes"):
         loop.writes[str(index)] = data["writes"]
@@ -295,12 +297,10 @@ def _forget(run: Run, prefix: str, inside: str | None = None) -> None:
     for kept in (run.frame, run.outcomes, run.parked):
         if kept:
             for address in [known for known in kept if known.startswith(prefix)]:
-                if inside is None or not _within(address, inside):
+                if inside is None or not (
+                    address == inside or address.startswith((f"{inside}/", f"{inside}["))
+                ):
                     del kept[address]
-
-
-def _within(address: str, block: str) -> bool:
-    return address == block or address.startswith((f"{block}/", f"{block}["))
 
 
 def _ended(state: State, event: Event, data: dict[str, Any]) -> None:

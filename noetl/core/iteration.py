@@ -10,8 +10,9 @@ from typing import Any
 
 from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings, Writes
+from noetl.core.merge import merged
 from noetl.core.output import failed, ok, problem
-from noetl.core.patch import PatchProblem, look_up, reduce_writes
+from noetl.core.patch import PatchProblem, look_up
 from noetl.core.pipeline import Ended, recorded
 from noetl.core.program import LoopProgram, Pipeline
 
@@ -36,6 +37,7 @@ class Level:
     prefix: str = ""
     buffered: bool = False  # an enclosing loop is parallel
     inner: LoopProgram | None = None
+    reduced: Mapping[tuple[str, ...], str] = field(default_factory=dict)  # by enclosing loops
 
     def frame(self, index: int, item: Any) -> Frame:
         """The frame of one iteration."""
@@ -54,7 +56,7 @@ class Level:
             iterators={**self.iterators, name: item},
             prefix=self.prefix,
             buffered=self.buffered or self.loop.parallel or bool(self.loop.reduce),
-            reduced=self.loop.reduce,
+            reduced={**self.reduced, **self.loop.reduce},
             args=self.args,
         )
 
@@ -134,16 +136,17 @@ def level_result(level: Level, outcomes: Sequence[Outcome | None]) -> tuple[dict
 
 
 def _combined(level: Level, outcomes: Sequence[Outcome | None]) -> Writes:
-    """All writes in index order; reduced paths become one write."""
-    operands: dict[tuple[str, ...], list[Any]] = {}
-    plain: Writes = []
-    for one in outcomes:
-        for path, value in one.writes if one is not None and one.well else ():
-            if tuple(path) in level.loop.reduce:
-                operands.setdefault(tuple(path), []).append(value)
-            else:
-                plain.append([path, value])
-    for key, values in operands.items():
-        existing = look_up(level.ctx if key[0] == "ctx" else level.step, key[1:])
-        plain.append([list(key), reduce_writes(level.loop.reduce[key], existing, values)])
-    return plain
+    """All writes in index order; a failed iteration contributes nothing."""
+    writes = [
+        (index, path, value)
+        for index, one in enumerate(outcomes)
+        if one is not None and one.well
+        for path, value in one.writes
+    ]
+    return merged(
+        writes,
+        reduce=level.loop.reduce,
+        parallel=level.loop.parallel,
+        existing=lambda key: look_up(level.ctx if key[0] == "ctx" else level.step, key[1:]),
+        outer=level.reduced,
+    )

@@ -11,9 +11,10 @@ from noetl.core import view
 from noetl.core.draft import Draft
 from noetl.core.finish import Outcome
 from noetl.core.judge import Unjudged
+from noetl.core.merge import Write, merged
 from noetl.core.message import Dispatch
 from noetl.core.output import failed, manifest, ok, problem
-from noetl.core.patch import Patch, PatchProblem, look_up, reduce_writes
+from noetl.core.patch import Patch, PatchProblem, look_up
 from noetl.core.program import LoopProgram, StepProgram
 from noetl.core.state import LoopState, Run
 
@@ -32,8 +33,12 @@ def in_flight(draft: Draft, run_id: str, step: StepProgram) -> int:
 
 
 def _whole(draft: Draft, run_id: str, value: Any, name: str, default: int) -> int:
-    scope = view.arrival(draft, {}, {})
-    number = draft.judge.value(("limits", run_id, name), value, scope)
+    number = draft.judge.value(("limits", run_id, name), value, view.arrival(draft, {}, {}))
+    return whole_number(number, name, default)
+
+
+def whole_number(number: Any, name: str, default: int) -> int:
+    """A bound of a loop as a number of at least 1; Unjudged when it is none."""
     if number is None:
         return default
     try:
@@ -41,10 +46,7 @@ def _whole(draft: Draft, run_id: str, value: Any, name: str, default: int) -> in
     except (TypeError, ValueError):
         whole = 0
     if whole < 1 or isinstance(number, bool):
-        raise Unjudged(
-            "value",
-            f"loop of step run {run_id}: {name} is {number!r}; it must be a whole number of at least 1",
-        )
+        raise Unjudged("value", f"{name} of a loop is {number!r}; it must be a whole number of at least 1")
     return whole
 
 
@@ -110,7 +112,7 @@ def outcome(draft: Draft, run: Run, by: str = "s") -> Outcome:
     except PatchProblem as wrong:
         error = problem("conflict", f"step {run.step!r}: {wrong}")
         return Outcome("step.failed", failed(error, loop=totals), by=by)
-    return Outcome("loop.done", {**_output(draft, loop), "loop": totals}, writes, by=by)
+    return Outcome("loop.done", {**_output(draft, step, loop), "loop": totals}, writes, by=by)
 
 
 def _published(program: LoopProgram, loop: LoopState, run: Run) -> Patch:
@@ -118,48 +120,46 @@ def _published(program: LoopProgram, loop: LoopState, run: Run) -> Patch:
     return [[path, value] for _, path, value in _in_order(loop) if path[0] == "step"]
 
 
-def _output(draft: Draft, loop: LoopState) -> dict[str, Any]:
+def _output(draft: Draft, step: StepProgram, loop: LoopState) -> dict[str, Any]:
+    """The list of the iterations' outputs; a manifest when some of them rest as payloads."""
     data = [loop.outputs.get(str(index)) for index in range(loop.total)]
-    if not loop.refs:
+    if not loop.refs and not loop.parts:
         return ok(data)
-    ref, payload = manifest(draft.state.execution_id, data, loop.refs)
+    if step.boundary.reads("output", "data"):
+        return ok(_complete(draft, loop, data))
+    ref, payload = manifest(draft.state.execution_id, data, loop.refs, loop.parts)
     draft.payloads.append(payload)
     return {"status": "ok", "data": None, "ref": ref}
 
 
-def _in_order(loop: LoopState) -> Iterable[tuple[int, list[str], Any]]:
+def _complete(draft: Draft, loop: LoopState, data: list[Any]) -> list[Any]:
+    """Every output in its place, from the payloads at hand."""
+    for index, ref in loop.refs.items():
+        data[int(index)] = draft.hydrated.get(ref["locator"]["key"])
+    for index, (key, item) in loop.parts.items():
+        pack = draft.hydrated.get(key)
+        data[int(index)] = pack[item] if pack else None
+    return data
+
+
+def _in_order(loop: LoopState) -> Iterable[Write]:
     for index in sorted(int(key) for key in loop.writes):
         for path, value in loop.writes[str(index)]:
             yield index, path, value
 
 
 def merged_writes(draft: Draft, program: LoopProgram, run: Run) -> Patch:
-    """The writes of all iterations in (index, write order): reduced, or checked for conflicts."""
+    """The writes of all iterations; those of a sequential loop to ctx took effect as they came."""
     assert run.loop is not None
-    operands: dict[tuple[str, ...], list[Any]] = {}
-    plain: dict[tuple[str, ...], tuple[int, Any]] = {}
-    for index, path, value in _in_order(run.loop):
-        key = tuple(path)
-        if key in program.reduce:
-            operands.setdefault(key, []).append(value)
-        elif program.parallel or key[0] == "step":
-            _note(plain, key, index, value)
     ctx = view.loaded(draft, draft.state.ctx)
-    merged: Patch = [[list(key), value] for key, (_, value) in plain.items()]
-    for key, values in operands.items():
-        existing = look_up(ctx, key[1:]) if key[0] == "ctx" else None
-        merged.append([list(key), reduce_writes(program.reduce[key], existing, values)])
-    return merged
-
-
-def _note(
-    plain: dict[tuple[str, ...], tuple[int, Any]], key: tuple[str, ...], index: int, value: Any
-) -> None:
-    known = plain.get(key)
-    if known is not None and known[0] != index and known[1] != value and key[0] == "ctx":
-        target = ".".join(key)
-        raise PatchProblem(
-            f"iterations {known[0]} and {index} write different values to {target}; "
-            f"declare how they combine: loop.spec.policy.reduce: {{{target}: …}}"
-        )
-    plain[key] = (index, value)
+    writes = [
+        write
+        for write in _in_order(run.loop)
+        if program.parallel or write[1][0] == "step" or tuple(write[1]) in program.reduce
+    ]
+    return merged(
+        writes,
+        reduce=program.reduce,
+        parallel=program.parallel,
+        existing=lambda key: look_up(ctx, key[1:]) if key[0] == "ctx" else None,
+    )

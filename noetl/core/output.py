@@ -112,11 +112,15 @@ def refer(execution_id: str, body: bytes, content_type: str) -> tuple[dict[str, 
 
 
 def manifest(
-    execution_id: str, items: Sequence[Any], refs: Mapping[str, Any]
+    execution_id: str, items: Sequence[Any], refs: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Payload]:
-    """A reference to a list of which some items rest as payloads of their own."""
-    parts = [{"ref": refs[str(i)]} if str(i) in refs else {"value": item} for i, item in enumerate(items)]
-    return refer(execution_id, _encode({"items": parts}), MANIFEST)
+    """A reference to a list of which some items rest as payloads of their own, or in packs."""
+    listed: list[dict[str, Any]] = [{"value": item} for item in items]
+    for index, ref in refs.items():
+        listed[int(index)] = {"ref": ref}
+    for index, part in parts.items():
+        listed[int(index)] = {"part": part}
+    return refer(execution_id, _encode({"items": listed}), MANIFEST)
 
 
 def bounded(value: Any, limit: int = 200) -> Any:

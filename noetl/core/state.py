@@ -66,6 +66,7 @@ class LoopState(msgspec.Struct, omit_defaults=True):
     failed: int = 0
     outputs: dict[str, Any] = {}
     refs: dict[str, dict[str, Any]] = {}
+    parts: dict[str, list[Any]] = {}  # outputs in a pack: its key and the place in it
     writes: dict[str, list[Any]] = {}  # buffered ctx and step writes, by index
     errors: dict[str, dict[str, Any]] = {}
 

@@ -56,8 +56,25 @@ class StoredPayloads:
         return base64.b64encode(body).decode("ascii")
 
     async def _assembled(self, manifest: dict[str, Any]) -> list[Any]:
+        """A list of which some items rest as payloads of their own, or in packs that are read once each."""
+        packs: dict[str, list[Any]] = {}
         items = []
-        for part in manifest["items"]:
-            ref = part.get("ref")
-            items.append(await self.get(ref) if is_reference(ref) else part.get("value"))
+        for listed in manifest["items"]:
+            if is_reference(listed.get("ref")):
+                items.append(await self.get(listed["ref"]))
+            elif "part" in listed:
+                key, place = listed["part"]
+                if key not in packs:
+                    packs[key] = await self.pack(key)
+                items.append(packs[key][place])
+            else:
+                items.append(listed.get("value"))
         return items
+
+    async def pack(self, key: str) -> list[Any]:
+        """The outputs of a pack; its key is made from its content, which is how it is verified."""
+        body = await self._results.read(key)
+        if hashlib.sha256(body).hexdigest()[:32] != key.rpartition("/")[2]:
+            raise InvariantViolation(f"the payload {key} is damaged")
+        values: list[Any] = msgspec.json.decode(body)
+        return values

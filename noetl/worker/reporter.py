@@ -11,10 +11,12 @@ from typing import Protocol
 from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings
 from noetl.core.message import Payload, Report, WorkOrder
+from noetl.core.pack import budget, packed
 from noetl.ports.control import Reports
 
 FLUSH_S = 0.1
 JUMP_FLUSH_S = 0.02
+HEAVY_BYTES_PER_S = 20_000_000  # large checkpoints are made less often, so that writing them stays cheap
 
 
 class Refused(Exception):
@@ -45,6 +47,7 @@ class Reporter:
         self._frames: dict[str, Frame] = {}
         self._sending = asyncio.Lock()
         self._batch = 0
+        self._heavy = 0  # bytes of payloads in the last report
         self._timer: asyncio.TimerHandle | None = None
         self._background: asyncio.Task[None] | None = None
         self.on_refused: Callable[[], object] = lambda: None
@@ -65,6 +68,7 @@ class Reporter:
         """Something may have happened: make sure it is reported in a moment."""
         if self._timer is None and self.around.events:
             wait = JUMP_FLUSH_S if self.around.jumped else FLUSH_S
+            wait = max(wait, self._heavy / HEAVY_BYTES_PER_S)
             self._timer = asyncio.get_running_loop().call_later(wait, self._fire)
 
     def soon(self, frame: Frame) -> None:
@@ -118,6 +122,11 @@ class Reporter:
         kept = {frame.at: frame.checkpoint() for frame in frames}
         events, around.events = around.events, []
         payloads, around.payloads = around.payloads, []
+        if self.order.loop is not None:
+            limit = budget(self.order.loop.total, around.limits["max_payload_bytes"])
+            events, pack = packed(self.order.execution_id, events, limit)
+            payloads += [pack] if pack is not None else []
+        self._heavy = sum(len(payload.body) for payload in payloads)
         around.jumped = False
         for payload in payloads:
             await self._payloads.write(payload)

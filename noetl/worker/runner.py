@@ -14,6 +14,7 @@ from noetl.core.block import block_boundary
 from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings
 from noetl.core.iteration import Level, Outcome
+from noetl.core.loop import whole_number
 from noetl.core.message import WorkOrder
 from noetl.core.output import failed, problem
 from noetl.core.pipeline import (
@@ -219,6 +220,7 @@ class Runner:
             iter={"parent": frame.iter},
             prefix=f"{effect.label}/",
             buffered=True,
+            reduced=frame.reduced,
             args=frame.args,
         )
         if block.loop is None:
@@ -293,6 +295,7 @@ class Runner:
             prefix=frame.prefix,
             buffered=frame.buffered,
             inner=loop.inner,
+            reduced=frame.reduced,
         )
 
     async def _run_level(self, level: Level, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
@@ -303,11 +306,9 @@ class Runner:
             rendered = await self.toolbox.payload(rendered)
         items = dict(enumerate(as_items(rendered, self.order.step)))
         level.total = len(items)
-        level.share = (
-            int(level.loop.max_in_flight.render(scope.bind(level.loop.max_in_flight.names)))
-            if level.loop.parallel
-            else 1
-        )
+        if level.loop.parallel:
+            most = level.loop.max_in_flight
+            level.share = whole_number(most.render(scope.bind(most.names)), "max_in_flight", 10)
         known = {
             index: Outcome.known(self.order.outcomes[f"{level.address}[{index}]"])
             for index in items

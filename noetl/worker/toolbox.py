@@ -7,7 +7,7 @@ import asyncio
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.core.event import iso
@@ -15,6 +15,7 @@ from noetl.core.frame import Frame
 from noetl.core.message import WorkOrder
 from noetl.core.output import failed, problem, size_of
 from noetl.core.pipeline import LOGS, RunTool
+from noetl.core.program import Program
 from noetl.core.redact import Redactor
 from noetl.errors import NoetlError
 from noetl.ports.call import Call, Payloads, Resources
@@ -36,6 +37,8 @@ class Toolbox:
     resources: Resources
     work_dir: Callable[[str], str]  # where relative paths of an execution start
     roots: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)  # what the programs that tools start see
+    _mentioned: dict[tuple[str, int, str], bool] = field(default_factory=dict)
 
     async def call(self, effect: RunTool, frame: Frame, order: WorkOrder) -> dict[str, Any]:
         """One tool call: exactly one output envelope, whatever happens."""
@@ -117,8 +120,17 @@ class Toolbox:
             secret=secret,
             work_dir=self.work_dir(order.program),
             roots=self.roots,
+            env=self.env,
+            mentions=lambda text: self._mentions(frame.around.program, text),
             log=logs.append,
         )
+
+    def _mentions(self, program: Program, text: str) -> bool:
+        """Whether a playbook has a text somewhere; asked once per program."""
+        key = (program.hash, len(program.steps), text)
+        if key not in self._mentioned:
+            self._mentioned[key] = text in repr(program.playbook)
+        return self._mentioned[key]
 
     async def secret(self, order: WorkOrder, name: str, redactor: Redactor) -> Mapping[str, Any]:
         """A keychain entry or credential, remembered for redaction before anything can use it."""

@@ -184,3 +184,47 @@ async def test_cancel_ends_at_once_and_counts_the_unfinished_as_skipped(tmp_path
     counts = ran.named("step.failed")[0]["data"]["output"]["loop"]
     assert counts["skipped"] == 4
     assert ran.named("step.failed")[0]["data"]["error"]["kind"] == "cancelled"
+
+
+@PLACES
+async def test_large_outputs_of_many_iterations_rest_in_packs_and_read_as_one_list(tmp_path, place):
+    text = playbook(f"""
+    - step: start
+      loop: {{in: "{{{{ range(300) | list }}}}", iterator: x, spec: {{mode: parallel, chunk: 100, policy: {{exec: {place}}}}}}}
+      tool: {{kind: python, input: {{x: "{{{{ iter.x }}}}", code: "result = [x] * 30000"}}}}
+      set: {{ctx.all_ref: "{{{{ output.ref }}}}"}}
+      next: {{arcs: [{{step: use}}]}}
+    - step: use
+      tool: [{{name: all, kind: resolve, input: {{ref: "{{{{ ctx.all_ref }}}}"}}}}, {{name: n, kind: python, input: {{d: "{{{{ all.data }}}}", code: "result = [len(d), d[299][0], d[7][29999]]"}}}}]
+    """)
+    ran = await run(tmp_path, text)
+    assert ran.output == [300, 299, 7]
+    assert ran.ctx["all_ref"]["meta"]["content_type"].endswith("manifest+json")
+
+
+async def test_a_step_that_reads_its_loops_data_gets_packed_outputs_in_place(tmp_path):
+    text = playbook("""
+    - step: start
+      loop: {in: "{{ range(200) | list }}", iterator: x, spec: {mode: parallel}}
+      tool: {kind: python, input: {x: "{{ iter.x }}", code: "result = str(x) * 30000"}}
+      set: {ctx.n: "{{ output.data | length }}", ctx.last: "{{ output.data[199][:3] }}"}
+    """, executor="executor: {spec: {limits: {max_hydrate_bytes: 100000000}}}")
+    ran = await run(tmp_path, text)
+    assert ran.ctx == {"n": 200, "last": "199"}
+
+
+async def test_parallel_inner_loops_conflict_like_outer_ones_and_pass_operands_outward(tmp_path):
+    def nested(reduce: str) -> str:
+        return playbook(f"""
+        - step: start
+          loop:
+            in: "{{{{ [1, 2] }}}}"
+            iterator: a
+            spec: {{mode: parallel{reduce}}}
+            loop: {{in: "{{{{ [10, 20] }}}}", iterator: b, spec: {{mode: parallel}}}}
+          tool: {{kind: noop, set: {{ctx.v: "{{{{ iter.b + iter.parent.a }}}}"}}}}
+        """)
+
+    assert (await run(tmp_path, nested(""))).error["kind"] == "conflict"
+    summed = await run(tmp_path, nested(", policy: {reduce: {ctx.v: sum}}"))
+    assert summed.ctx == {"v": 66}
