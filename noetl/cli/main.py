@@ -13,11 +13,12 @@ import click
 
 from noetl import __version__
 
-# Group -> command -> its line in the help. The module is noetl.cli.<command>.
+# Group -> command -> its line in the help. The module is noetl.cli.<command>, unless MODULES names another.
 COMMANDS: dict[str, dict[str, str]] = {
     "Run playbooks": {
         "run": "run a playbook and say how it went",
-        "execution": "list, show, explain, stop or go on with executions",
+        "execution": "list, show, explain, stop, resume and retry executions",
+        "render": "evaluate a template at any event of an execution",
     },
     "Write playbooks": {
         "validate": "check playbooks: what is wrong, where, and how to fix it",
@@ -25,11 +26,17 @@ COMMANDS: dict[str, dict[str, str]] = {
         "graph": "draw a playbook: mermaid, dot, svg, json or pnml",
         "migrate": "rewrite older spellings to the current language",
     },
+    "Keep things": {
+        "catalog": "registered playbooks: list, show, compare, delete",
+        "register": "register playbooks, as `catalog register` does",
+        "credential": "store secrets that playbooks use by name",
+    },
     "Look things up": {
         "tools": "list the tool kinds, or explain one of them",
         "schema": "print the JSON Schema for editors, or that of one tool kind",
     },
 }
+MODULES = {"render": "evaluate"}  # the module called render prints
 ALIASES = {"lint": "validate", "exec": "execution"}
 
 EXIT_USAGE = 2
@@ -45,6 +52,8 @@ EXIT_CODES = {
 
 EXAMPLES = """\
 Examples:
+  noetl run hello.yaml                run a playbook
+  noetl execution why @last           explain how the newest run went
   noetl validate examples/            check every playbook of a folder
   noetl graph hello.yaml -o hello.svg draw one
   noetl COMMAND --help                everything a command can do
@@ -63,7 +72,7 @@ class Door(click.Group):
         name = ALIASES.get(cmd_name, cmd_name)
         if name not in self.list_commands(ctx):
             return None
-        command: click.Command = importlib.import_module(f"noetl.cli.{name}").command
+        command: click.Command = importlib.import_module(f"noetl.cli.{MODULES.get(name, name)}").command
         return command
 
     def resolve_command(

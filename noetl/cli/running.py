@@ -85,7 +85,7 @@ async def run(settings: Settings, name: str, wish: Wish, watch: Watch) -> int:
     async with local.opened(settings) as made:
         source = await _source(made, name)
         try:
-            entry, program = await made.catalog.register(text_of(source), _file_of(source))
+            entry, program = await made.catalog.register(text_of(source), file_of(source))
         except PlaybookError as error:
             watch.rejected(source, error)
             return REJECTED
@@ -221,7 +221,8 @@ def text_of(source: Source) -> str:
         raise PlaybookError(check(source).diagnostics) from None
 
 
-def _file_of(source: Source) -> str | None:
+def file_of(source: Source) -> str | None:
+    """Where a playbook's file is; None when its text has no file."""
     return os.path.abspath(source.name) if os.path.exists(source.name) else None
 
 

@@ -17,7 +17,7 @@ from noetl.adapters.directory.results import DirectoryResults
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.secrets.keychain import Keychain
-from noetl.adapters.secrets.sealed import Sealer, key_of
+from noetl.adapters.secrets.sealed import Sealer, keys_of
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine, now_ms
@@ -112,9 +112,7 @@ def build(settings: Settings) -> Embedded:
     return assemble(settings, SqliteStore(str(path)), DirectoryResults(str(path.parent / "results")))
 
 
-def assemble(
-    settings: Settings, store: Store, results: Results, now: Callable[[], int] = now_ms
-) -> Embedded:
+def assemble(settings: Settings, store: Store, results: Results, now: Callable[[], int] = now_ms) -> Embedded:
     """Put control plane and worker together over a store and a result store."""
     payloads = StoredPayloads(results)
     catalog = Catalog(store, kinds(), f"noetl {__version__}", settings.project)
@@ -122,7 +120,7 @@ def assemble(
     engine = Engine(store, results, payloads, catalog, owner, now)
     engine.lease_ms = int(settings.lease_s * 1000)
     keychain = Keychain(
-        store, lambda: Sealer(key_of(settings.key, settings.home / "key")), environment, settings.project
+        store, lambda: Sealer(keys_of(settings.key, settings.home / "key")), environment, settings.project
     )
     secrets = _Secrets()
     toolbox = _toolbox(settings, results, secrets)
@@ -144,8 +142,15 @@ def _toolbox(settings: Settings, results: Results, secrets: _Secrets) -> Toolbox
         secrets=secrets,
         resources=resources,
         work_dir=lambda _: os.getcwd(),
+        env=_own_environment(),
         roots=("/",),  # whoever runs a playbook here may read and write what they may without it
     )
+
+
+def _own_environment() -> dict[str, str]:
+    """What programs that tools start see of ours: where programs and the home are, language and time zone."""
+    found = {name: environment(name) for name in ("PATH", "HOME", "LANG", "TZ")}
+    return {name: value for name, value in found.items() if value}
 
 
 def _programs(catalog: Catalog) -> Any:

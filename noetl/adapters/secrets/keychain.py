@@ -42,6 +42,19 @@ class Keychain:
         sealed = await self._store.secret(name)
         return await asyncio.to_thread(lambda: self._sealer().open(name, sealed))
 
+    async def keep(self, name: str, material: Material) -> None:
+        """Store a credential, sealed."""
+        await self._store.put_secret(
+            name, await asyncio.to_thread(lambda: self._sealer().seal(name, material))
+        )
+
+    async def seal_again(self) -> int:
+        """Seal every stored credential with the newest key; how many there are."""
+        names = [name for name, _ in await self._store.secrets()]
+        for name in names:
+            await self.keep(name, await self.credential(name))
+        return len(names)
+
     async def check(self, entries: tuple[Secret, ...]) -> dict[str, str]:
         """Entries that cannot be had, and why."""
         missing = {}

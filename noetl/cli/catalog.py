@@ -1,0 +1,135 @@
+"""`noetl catalog`: the registered playbooks, by path and version."""
+
+import asyncio
+import difflib
+from typing import Any
+
+import click
+
+from noetl.cli import options, register
+from noetl.cli.render import emit, note
+from noetl.errors import NotFound
+from noetl.ports.store import PlaybookText
+
+
+@click.group("catalog")
+def command() -> None:
+    """Register, list, show, compare and delete playbooks by path and version.
+
+    A run registers its playbook too. A playbook that is named by its path is read from its file while that is
+    there, and registered again when it has changed.
+    """
+
+
+command.add_command(register.command)
+
+
+@command.command("list")
+@click.argument("path", required=False)
+@options.as_json
+def list_playbooks(path: str | None, as_json: bool) -> None:
+    """List the newest version of every playbook, or every version of PATH."""
+    found = asyncio.run(_entries(path))
+    if as_json:
+        from noetl.cli.closing import pretty
+
+        emit(pretty([_data(entry) for entry in found]))
+        return
+    if not found:
+        note("the catalog is empty; register a playbook with: noetl register FILE")
+    for entry in found:
+        moment = _data(entry)["registered_at"][:19]
+        emit(f"{entry.path} v{entry.version}  {moment}  {entry.file or ''}".rstrip())
+
+
+def _data(entry: PlaybookText) -> dict[str, Any]:
+    from noetl.core.event import iso
+
+    shown = {"path": entry.path, "version": entry.version, "hash": entry.hash, "file": entry.file}
+    return {**shown, "registered_at": iso(entry.registered_at)}
+
+
+async def _entries(path: str | None) -> list[PlaybookText]:
+    from noetl.cli import local
+
+    async with local.consulted() as made:
+        found = list(await made.store.playbooks(path))
+        if path is not None and not found:
+            raise _unknown(path, [entry.path for entry in await made.store.playbooks()])
+        return found
+
+
+def _unknown(path: str, known: list[str]) -> NotFound:
+    from noetl.dsl.nearest import nearest
+
+    near = nearest(path, known)
+    hint = f"did you mean '{near}'?" if near else "noetl catalog list"
+    return NotFound(f"there is no playbook with the path '{path}'", hint=hint)
+
+
+@command.command("show")
+@click.argument("path")
+@click.option(
+    "--version", type=click.IntRange(min=1), metavar="N", help="This version instead of the newest."
+)
+@options.as_json
+def show(path: str, version: int | None, as_json: bool) -> None:
+    """Print the text of a registered playbook."""
+    entry = _chosen(asyncio.run(_entries(path)), path, version)
+    if as_json:
+        from noetl.cli.closing import pretty
+
+        emit(pretty({**_data(entry), "text": entry.text}))
+    else:
+        emit(entry.text.removesuffix("\n"))
+
+
+def _chosen(entries: list[PlaybookText], path: str, version: int | None) -> PlaybookText:
+    if version is None:
+        return entries[0]
+    for entry in entries:
+        if entry.version == version:
+            return entry
+    known = ", ".join(str(entry.version) for entry in entries)
+    raise NotFound(f"'{path}' has no version {version}", hint=f"its versions: {known}")
+
+
+@command.command("diff")
+@click.argument("path")
+@click.argument("first", type=click.IntRange(min=1), required=False, metavar="[A]")
+@click.argument("second", type=click.IntRange(min=1), required=False, metavar="[B]")
+def diff(path: str, first: int | None, second: int | None) -> None:
+    """Compare two versions of a playbook: A with B, A with the newest, or the newest with the one before."""
+    entries = asyncio.run(_entries(path))
+    if first is None and len(entries) < 2:
+        raise NotFound(f"'{path}' has only one version", hint=f"noetl catalog show {path}")
+    older = _chosen(entries, path, first) if first is not None else entries[1]
+    newer = _chosen(entries, path, second)
+    lines = difflib.unified_diff(
+        older.text.splitlines(),
+        newer.text.splitlines(),
+        f"{path} v{older.version}",
+        f"{path} v{newer.version}",
+        lineterm="",
+    )
+    for line in lines:
+        emit(line)
+    if older.text == newer.text:
+        note("no difference")
+
+
+@command.command("delete")
+@click.argument("path")
+@click.option("--version", type=click.IntRange(min=1), metavar="N", help="Only this version.")
+def delete(path: str, version: int | None) -> None:
+    """Take a playbook off the catalog; executions that ran it keep its text, its file stays."""
+    count = asyncio.run(_delete(path, version))
+    note(f"deleted {path}: {count} version{'' if count == 1 else 's'}")
+
+
+async def _delete(path: str, version: int | None) -> int:
+    from noetl.cli import local
+
+    _chosen(await _entries(path), path, version)
+    async with local.consulted() as made:
+        return await made.store.delete_playbook(path, version)

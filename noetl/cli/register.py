@@ -1,0 +1,44 @@
+"""`noetl register`, also `noetl catalog register`: keep playbooks in the catalog under their paths."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from noetl.cli import options
+from noetl.cli.render import emit
+
+
+@click.command("register")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@options.as_json
+def command(files: tuple[str, ...], as_json: bool) -> int:
+    """Register playbooks under their metadata.path; a changed text becomes the next version.
+
+    FILE is a playbook, a folder of them, a glob pattern or `-`. When one has errors, none is registered.
+    """
+    return asyncio.run(_register(files, as_json))
+
+
+async def _register(files: tuple[str, ...], as_json: bool) -> int:
+    from noetl.cli import local
+    from noetl.cli.checked import check
+    from noetl.cli.closing import pretty
+    from noetl.cli.running import file_of, text_of
+    from noetl.cli.sources import find, read
+    from noetl.cli.watches import print_findings
+    from noetl.wiring.embedded import embedded
+
+    sources = [read(name) for name in find(files)]
+    wrong = [source for source in sources if not check(source).valid]
+    for source in wrong:
+        print_findings(source)
+    if wrong:
+        return 1
+    done: list[dict[str, Any]] = []
+    async with embedded(local.settings()) as made:
+        for source in sources:
+            entry, _ = await made.catalog.register(text_of(source), file_of(source))
+            done.append({"path": entry.path, "version": entry.version, "hash": entry.hash})
+    emit(pretty(done) if as_json else "\n".join(f"{item['path']} v{item['version']}" for item in done))
+    return 0
