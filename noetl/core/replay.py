@@ -252,7 +252,7 @@ def _comparable(event: Event | None) -> Any:
     if event is None:
         return None
     data = dict(event.data or {})
-    if event.name in TERMINAL:
+    if event.name in TERMINAL or event.name == "workflow.finished":
         data.pop("output", None)
     if event.name == "step.scheduled":
         data.pop("collection", None)

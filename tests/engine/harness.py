@@ -101,7 +101,7 @@ async def audited(made: Embedded, execution_id: str) -> None:
     summary = await made.store.summary(execution_id)
     program = await made.catalog.program(summary.hash) if summary.hash else None
     found = await audit(made.store, execution_id, program, made.catalog.engine)
-    assert found.problems == []
+    assert not found.problems, found.problems
 
 
 async def run(folder: Path, text: str, payload: dict[str, Any] | None = None, **more: Any) -> Ran:
