@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.core import policy
-from noetl.core.event import Event
+from noetl.core.event import Event, iso
 from noetl.core.frame import Frame
 from noetl.core.judge import TemplateJudge, Unjudged, reachable
 from noetl.core.output import externalise, failed, is_reference, ok, problem, size_of
@@ -221,6 +221,8 @@ def _perform(
     engine_kind = ENGINE_KINDS.get(task.kind)
     if engine_kind is not None:
         output: dict[str, Any] = yield from engine_kind(frame, visit)
+        if frame.pipeline.wants_meta:
+            output = {"meta": {"attempt": frame.attempt, "duration_ms": 0, "ts": iso(around.now())}, **output}
     else:
         auth = yield from _auth(frame, task)
         key = idempotency_key(frame, visit)

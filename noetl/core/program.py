@@ -99,6 +99,7 @@ class Pipeline:
     labels: Mapping[str, int]
     mentions: Mentions
     wants_ref: bool  # some template of the pipeline reads a task's `ref`
+    wants_meta: bool  # some template of the pipeline reads a task's `meta`
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +356,8 @@ def _pipeline(tasks: tuple[model.Task, ...], spec_of: Callable[[model.Task], Any
     mentions = Mentions.of(value for task in compiled for value in _task_values(task))
     names = {name_of(label) for label in (*labels, *filter(None, map(merged, labels)))}
     wants_ref = mentions.reads("output", "ref") or any(mentions.reads(name, "ref") for name in names)
-    return Pipeline(compiled, labels, mentions, wants_ref)
+    wants_meta = any("meta" in path for path in mentions.paths)
+    return Pipeline(compiled, labels, mentions, wants_ref, wants_meta)
 
 
 def _task(
