@@ -1,9 +1,9 @@
 """The end of a workbook block: its own `set` and `output`, rendered at its call boundary."""
 
+from noetl.core.effect import Ended
 from noetl.core.frame import Frame
 from noetl.core.judge import TemplateJudge, Unjudged
 from noetl.core.output import failed, problem
-from noetl.core.pipeline import Ended
 from noetl.core.program import BlockProgram
 from noetl.dsl.template import TemplateError
 

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from noetl.core.effect import Ended
 from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings, Writes
 from noetl.core.merge import merged
 from noetl.core.output import failed, ok, problem
 from noetl.core.patch import PatchProblem, look_up
-from noetl.core.pipeline import Ended, recorded
 from noetl.core.program import LoopProgram, Pipeline
+from noetl.core.recorded import recorded
 
 
 @dataclass(slots=True)

@@ -4,106 +4,38 @@ Per task: before-rules, input, tool, output and set, rules, directive. `noop` ne
 The shell that drives it does all waiting and calling; see worker/.
 """
 
-import hashlib
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.core import policy
+from noetl.core.effect import (
+    HANDED_BACK,
+    LOGS,
+    Drive,
+    Effect,
+    Ended,
+    NeedSecrets,
+    Park,
+    RunTool,
+    Sleep,
+    Visit,
+)
+from noetl.core.engine_kind import ENGINE_KINDS, SHORT_WAIT_S, answered, idempotency_key, parked
 from noetl.core.event import Event, iso
 from noetl.core.frame import Frame
 from noetl.core.judge import TemplateJudge, Unjudged, reachable
-from noetl.core.output import externalise, failed, is_reference, ok, problem, size_of
+from noetl.core.output import failed, ok, problem, size_of
 from noetl.core.policy import Choice
 from noetl.core.program import TaskProgram
+from noetl.core.recorded import SHOWN_BYTES, recorded, shown, with_ref
 from noetl.core.schemas import schema_problem
 from noetl.core.scope import Scope
 from noetl.dsl.template import TemplateError
 from noetl.errors import InvariantViolation
 
-SHORT_WAIT_S = 5.0
-LOGS = "$logs"  # what a tool printed travels beside its output, into the task's event
-_INPUT_SHOWN = 2048
 _JUDGE = TemplateJudge()
 # An attempt that ended like this may or may not have been carried out: its repeat keeps the idempotency key.
 UNANSWERED = frozenset({"timeout", "connect", "dns", "tls", "network", "crashed", "cancelled", "protocol"})
-
-
-@dataclass(frozen=True, slots=True)
-class RunTool:
-    """Call a tool."""
-
-    task: TaskProgram
-    label: str
-    input: Mapping[str, Any]
-    spec: Mapping[str, Any]
-    auth: Any
-    attempt: int
-    key: str
-    prev: Any
-    at: str
-
-
-@dataclass(frozen=True, slots=True)
-class NeedSecrets:
-    """Fetch keychain entries; answered with a mapping of name to material."""
-
-    names: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Sleep:
-    """Wait a short while in place."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Park:
-    """Wait without a slot; answered with an output envelope."""
-
-    event: Event
-
-
-@dataclass(frozen=True, slots=True)
-class CallBlock:
-    """Run a workbook block behind its call boundary; answered with (output, writes)."""
-
-    block: str
-    label: str
-    at: str  # the address of the block's pipeline, another one for each call
-    input: Mapping[str, Any]
-    frame: Frame
-
-
-Effect = RunTool | NeedSecrets | Sleep | Park | CallBlock
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """How a pipeline ended. `handed_back`: it stopped at a task boundary and its frame is the checkpoint."""
-
-    well: bool
-    output: dict[str, Any]
-    error: dict[str, Any] | None = None
-    broke: bool = False
-    handed_back: bool = False
-
-
-Drive = Generator[Effect, Any, Ended]
-_HANDED_BACK = Ended(True, {}, handed_back=True)
-
-
-@dataclass(slots=True)
-class _Visit:
-    """One attempt at one task."""
-
-    task: TaskProgram
-    label: str
-    visit: int
-    started: bool = False
-    logs: Any = None
-    input: Mapping[str, Any] = field(default_factory=dict)
 
 
 def drive(frame: Frame, answer: dict[str, Any] | None = None) -> Drive:
@@ -112,7 +44,7 @@ def drive(frame: Frame, answer: dict[str, Any] | None = None) -> Drive:
     try:
         while frame.pc < len(tasks):
             if frame.around.stopping:
-                return _HANDED_BACK
+                return HANDED_BACK
             ended = yield from _visit(frame, tasks[frame.pc], answer)
             answer = None
             if ended is not None:
@@ -135,7 +67,7 @@ def _visit(
         if choice.do != "continue":
             return _skipped(frame, task, label, choice)
         frame.attempt = 1
-    visit = _Visit(task, label, frame.visits[task.label])
+    visit = Visit(task, label, frame.visits[task.label])
     frame.runs += 1
     if frame.runs > frame.around.limits["max_task_runs"]:
         raise Unjudged("limit", f"the pipeline ran more than {frame.around.limits['max_task_runs']} tasks")
@@ -200,13 +132,13 @@ def _skipped(frame: Frame, task: TaskProgram, label: str, choice: Choice) -> End
 
 
 def _perform(
-    frame: Frame, visit: _Visit, answer: dict[str, Any] | None
+    frame: Frame, visit: Visit, answer: dict[str, Any] | None
 ) -> Generator[Effect, Any, dict[str, Any]]:
     """One attempt: render the input, then do what the kind does."""
     task, around = visit.task, frame.around
     waiting, frame.waiting = frame.waiting, None
     if answer is not None and waiting in ("wait", "child"):
-        return _answered(answer, waiting)
+        return answered(answer, waiting)
     try:
         visit.input = yield from _rendered(frame, task)
         spec = task.spec.render(frame.scope(task.label).bind(task.spec.names))
@@ -265,7 +197,7 @@ def _auth(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Any]:
     return task.auth.render(bound)
 
 
-def _started(frame: Frame, visit: _Visit) -> None:
+def _started(frame: Frame, visit: Visit) -> None:
     if visit.started:
         return
     visit.started = True
@@ -274,7 +206,7 @@ def _started(frame: Frame, visit: _Visit) -> None:
     if visit.input and not visit.task.input.static:
         own = {key: value for key, value in visit.input.items() if key not in visit.task.literal}
         shown = around.redactor.clean(own)
-        data = {"input": shown} if shown and size_of(shown) <= _INPUT_SHOWN else None
+        data = {"input": shown} if shown and size_of(shown) <= SHOWN_BYTES else None
     around.record(
         Event(
             "task.started",
@@ -290,16 +222,10 @@ def _started(frame: Frame, visit: _Visit) -> None:
     )
 
 
-def idempotency_key(frame: Frame, visit: _Visit) -> str:
-    """Stable over takeover and unanswered attempts; new after an answered error and on each visit."""
-    parts = (frame.around.execution_id, frame.around.run, frame.at, visit.label, visit.visit, frame.answered)
-    return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()[:32]
-
-
-def _after(frame: Frame, visit: _Visit, output: dict[str, Any]) -> dict[str, Any]:
+def _after(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, Any]:
     """On ok the task's `output` replaces the data, then its `set` applies; an error there is the output's."""
     task = visit.task
-    output = _with_ref(frame, output)
+    output = with_ref(frame, output)
     if output["status"] != "ok" or (task.output is None and not task.set):
         return output
     frame.output, before = output, frame.output
@@ -307,7 +233,7 @@ def _after(frame: Frame, visit: _Visit, output: dict[str, Any]) -> dict[str, Any
         if task.output is not None:
             data = task.output.render(frame.scope(task.label, visit.input).bind(task.output.names))
             changed = {key: value for key, value in output.items() if key != "ref"}
-            frame.output = output = _with_ref(frame, {**changed, "data": data})
+            frame.output = output = with_ref(frame, {**changed, "data": data})
         if task.set:
             scope = frame.scope(task.label, visit.input)
             frame.write(_JUDGE.writes(("task", task.label), task.set, scope).pairs)
@@ -319,15 +245,7 @@ def _after(frame: Frame, visit: _Visit, output: dict[str, Any]) -> dict[str, Any
     return output
 
 
-def _with_ref(frame: Frame, output: dict[str, Any]) -> dict[str, Any]:
-    if not frame.pipeline.wants_ref or output["status"] != "ok" or is_reference(output.get("ref")):
-        return output
-    ref, payload = externalise(frame.around.execution_id, output.get("data"))
-    frame.around.payloads.append(payload)
-    return {**output, "ref": ref}
-
-
-def _decide(frame: Frame, visit: _Visit, output: dict[str, Any]) -> Generator[Effect, Any, Ended | None]:
+def _decide(frame: Frame, visit: Visit, output: dict[str, Any]) -> Generator[Effect, Any, Ended | None]:
     """Let the rules choose a directive and act on it."""
     task = visit.task
     before, frame.output = frame.output, output
@@ -357,7 +275,7 @@ def _decide(frame: Frame, visit: _Visit, output: dict[str, Any]) -> Generator[Ef
 
 def _done(
     frame: Frame,
-    visit: _Visit,
+    visit: Visit,
     output: dict[str, Any],
     choice: Choice,
     pairs: list[list[Any]],
@@ -397,27 +315,7 @@ def _goes_to(frame: Frame, choice: Choice) -> str | None:
     return frame.prefix + frame.pipeline.tasks[_target(choice)].label if choice.do == "jump" else None
 
 
-def recorded(frame: Frame, output: dict[str, Any]) -> dict[str, Any]:
-    """The envelope as the log keeps it: a payload over the limit is put aside."""
-    value = output.get("data")
-    if value is None or isinstance(value, bool | int | float):
-        return output
-    around = frame.around
-    if size_of(value) <= around.limits["max_payload_bytes"]:
-        return output
-    if is_reference(output.get("ref")):
-        return {**output, "data": None}
-    ref, payload = externalise(around.execution_id, value)
-    around.payloads.append(payload)
-    return {**output, "data": None, "ref": ref}
-
-
-def shown(frame: Frame, value: Any) -> Any:
-    """A written value as the detail event keeps it."""
-    return value if size_of(value) <= _INPUT_SHOWN else {"bytes": size_of(value)}
-
-
-def _retry_wait(frame: Frame, visit: _Visit, choice: Choice, scope: Scope) -> float | None:
+def _retry_wait(frame: Frame, visit: Visit, choice: Choice, scope: Scope) -> float | None:
     """Seconds until the next attempt; None when the attempts are used up."""
     assert choice.program is not None
     given = policy.options(choice.program, scope, f"retry of task {visit.task.label!r}")
@@ -433,7 +331,7 @@ def _retry_wait(frame: Frame, visit: _Visit, choice: Choice, scope: Scope) -> fl
 
 
 def _wait_to_retry(
-    frame: Frame, visit: _Visit, output: dict[str, Any], seconds: float
+    frame: Frame, visit: Visit, output: dict[str, Any], seconds: float
 ) -> Generator[Effect, Any, None]:
     error = output.get("error") or {}
     if output["status"] == "ok" or error.get("kind") not in UNANSWERED:
@@ -445,7 +343,7 @@ def _wait_to_retry(
         return
     frame.waiting = "retry"
     until = frame.around.now() + int(seconds * 1000)
-    yield Park(_parked(frame, visit, {"until": until, "for": "retry"}))
+    yield Park(parked(frame, visit, {"until": until, "for": "retry"}))
     frame.waiting = None
 
 
@@ -495,98 +393,3 @@ def _failed(
         place["iteration"] = frame.at
     full = {**place, **error}
     return Ended(False, {**(output or {"data": None}), "status": "error", "error": full}, full)
-
-
-def _parked(frame: Frame, visit: _Visit, data: dict[str, Any]) -> Event:
-    around = frame.around
-    return Event(
-        "task.parked",
-        around.now(),
-        "w",
-        around.run,
-        frame.at or None,
-        visit.label,
-        visit.visit,
-        frame.attempt,
-        data,
-    )
-
-
-def _answered(answer: dict[str, Any], waiting: str) -> dict[str, Any]:
-    """The output of a wait or child. An approval that was declined is an error."""
-    data = answer.get("data")
-    if waiting == "wait" and isinstance(data, dict) and data.get("approved") is False:
-        return {
-            **failed(problem("rejected", str(data.get("reason") or "the approval was declined"))),
-            "data": data,
-        }
-    return answer
-
-
-def _noop(frame: Frame, visit: _Visit) -> Generator[Effect, Any, dict[str, Any]]:
-    yield from ()  # a generator like the others, though it never waits
-    return ok(frame.prev)
-
-
-def _wait(frame: Frame, visit: _Visit) -> Generator[Effect, Any, dict[str, Any]]:
-    given, now = visit.input, frame.around.now()
-    data: dict[str, Any] = {"for": "wait"}
-    if given.get("seconds") is not None:
-        seconds = policy.seconds(given["seconds"], now)
-        if seconds <= SHORT_WAIT_S and not (given.get("signal") or given.get("approval")):
-            yield Sleep(seconds)
-            return ok()
-        data["until"] = now + int(seconds * 1000)
-    elif given.get("until") is not None:
-        data["until"] = _moment(given["until"])
-    name = given.get("signal") or given.get("approval")
-    if name is not None:
-        data["signal"] = str(name)
-    frame.waiting = "wait"
-    answer = yield Park(_parked(frame, visit, data))
-    frame.waiting = None
-    return _answered(answer, "wait")
-
-
-def _moment(value: Any) -> int:
-    from datetime import UTC, datetime
-
-    try:
-        moment = datetime.fromisoformat(str(value))
-    except ValueError:
-        raise Unjudged(
-            "value", f"until is {value!r}; it must be a date and time such as 2030-01-31T12:00:00Z"
-        ) from None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1000)
-
-
-def _playbook(frame: Frame, visit: _Visit) -> Generator[Effect, Any, dict[str, Any]]:
-    task = visit.task
-    call = dict(task.call.render(frame.scope(task.label).bind(task.call.names)))
-    call["input"] = dict(visit.input)
-    data = {
-        "for": "child",
-        "call": call,
-        "key": idempotency_key(frame, visit),
-        "wait": call.pop("wait", True),
-    }
-    frame.waiting = "child"
-    answer: dict[str, Any] = yield Park(_parked(frame, visit, data))
-    frame.waiting = None
-    return answer
-
-
-def _workbook(frame: Frame, visit: _Visit) -> Generator[Effect, Any, dict[str, Any]]:
-    task = visit.task
-    block = str(task.call.render({}).get("block") or task.label)
-    call = "" if (visit.visit, frame.attempt) == (1, 1) else f".{visit.visit}.{frame.attempt}"
-    at = f"{frame.at}/{visit.label}{call}"
-    frame.inside = at
-    output, writes = yield CallBlock(block, visit.label, at, visit.input, frame)
-    frame.inside = None
-    frame.write(writes)
-    return output  # type: ignore[no-any-return]
-
-
-ENGINE_KINDS = {"noop": _noop, "wait": _wait, "playbook": _playbook, "workbook": _workbook}

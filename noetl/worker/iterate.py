@@ -8,11 +8,12 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from noetl.core import iteration
+from noetl.core.effect import Ended
 from noetl.core.frame import Frame
 from noetl.core.iteration import Level, Outcome
 from noetl.core.judge import Unjudged
 from noetl.core.output import failed, problem
-from noetl.core.pipeline import Ended, drive
+from noetl.core.pipeline import drive
 from noetl.dsl.template import TemplateError
 
 if TYPE_CHECKING:

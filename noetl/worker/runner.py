@@ -11,25 +11,16 @@ from typing import Any
 
 from noetl.core import iteration
 from noetl.core.block import block_boundary
+from noetl.core.effect import CallBlock, Drive, Effect, Ended, NeedSecrets, Park, RunTool, Sleep
 from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings
 from noetl.core.iteration import Level, Outcome
 from noetl.core.loop import whole_number
 from noetl.core.message import WorkOrder
 from noetl.core.output import failed, problem
-from noetl.core.pipeline import (
-    CallBlock,
-    Drive,
-    Effect,
-    Ended,
-    NeedSecrets,
-    Park,
-    RunTool,
-    Sleep,
-    drive,
-    recorded,
-)
+from noetl.core.pipeline import drive
 from noetl.core.program import BlockProgram, LoopProgram, Program, StepProgram
+from noetl.core.recorded import recorded
 from noetl.core.schedule import as_items
 from noetl.worker.iterate import Iterating, Parked
 from noetl.worker.reporter import Reporter

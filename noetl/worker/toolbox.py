@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from noetl.core.effect import LOGS, RunTool
 from noetl.core.event import iso
 from noetl.core.frame import Frame
 from noetl.core.message import WorkOrder
 from noetl.core.output import failed, problem, size_of
-from noetl.core.pipeline import LOGS, RunTool
 from noetl.core.program import Program
 from noetl.core.redact import Redactor
 from noetl.errors import NoetlError

@@ -1,0 +1,88 @@
+"""What a pipeline asks of the shell that drives it, and how it ends. Plain data."""
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.event import Event
+from noetl.core.frame import Frame
+from noetl.core.program import TaskProgram
+
+LOGS = "$logs"  # what a tool printed travels beside its output, into the task's event
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    """Call a tool."""
+
+    task: TaskProgram
+    label: str
+    input: Mapping[str, Any]
+    spec: Mapping[str, Any]
+    auth: Any
+    attempt: int
+    key: str
+    prev: Any
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class NeedSecrets:
+    """Fetch keychain entries; answered with a mapping of name to material."""
+
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Wait a short while in place."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Park:
+    """Wait without a slot; answered with an output envelope."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class CallBlock:
+    """Run a workbook block behind its call boundary; answered with (output, writes)."""
+
+    block: str
+    label: str
+    at: str  # the address of the block's pipeline, another one for each call
+    input: Mapping[str, Any]
+    frame: Frame
+
+
+Effect = RunTool | NeedSecrets | Sleep | Park | CallBlock
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a pipeline ended. `handed_back`: it stopped at a task boundary and its frame is the checkpoint."""
+
+    well: bool
+    output: dict[str, Any]
+    error: dict[str, Any] | None = None
+    broke: bool = False
+    handed_back: bool = False
+
+
+Drive = Generator[Effect, Any, Ended]
+HANDED_BACK = Ended(True, {}, handed_back=True)
+
+
+@dataclass(slots=True)
+class Visit:
+    """One attempt at one task."""
+
+    task: TaskProgram
+    label: str
+    visit: int
+    started: bool = False
+    logs: Any = None
+    input: Mapping[str, Any] = field(default_factory=dict)

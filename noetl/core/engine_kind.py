@@ -1,0 +1,114 @@
+"""The kinds the engine carries out itself: noop, wait, playbook, workbook. None of them leaves for a tool."""
+
+import hashlib
+from collections.abc import Generator
+from datetime import UTC, datetime
+from typing import Any
+
+from noetl.core import policy
+from noetl.core.effect import CallBlock, Effect, Park, Sleep, Visit
+from noetl.core.event import Event
+from noetl.core.frame import Frame
+from noetl.core.judge import Unjudged
+from noetl.core.output import failed, ok, problem
+
+SHORT_WAIT_S = 5.0
+
+
+def idempotency_key(frame: Frame, visit: Visit) -> str:
+    """Stable over takeover and unanswered attempts; new after an answered error and on each visit."""
+    parts = (frame.around.execution_id, frame.around.run, frame.at, visit.label, visit.visit, frame.answered)
+    return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()[:32]
+
+
+def parked(frame: Frame, visit: Visit, data: dict[str, Any]) -> Event:
+    around = frame.around
+    return Event(
+        "task.parked",
+        around.now(),
+        "w",
+        around.run,
+        frame.at or None,
+        visit.label,
+        visit.visit,
+        frame.attempt,
+        data,
+    )
+
+
+def answered(answer: dict[str, Any], waiting: str) -> dict[str, Any]:
+    """The output of a wait or child. An approval that was declined is an error."""
+    data = answer.get("data")
+    if waiting == "wait" and isinstance(data, dict) and data.get("approved") is False:
+        return {
+            **failed(problem("rejected", str(data.get("reason") or "the approval was declined"))),
+            "data": data,
+        }
+    return answer
+
+
+def _noop(frame: Frame, visit: Visit) -> Generator[Effect, Any, dict[str, Any]]:
+    yield from ()  # a generator like the others, though it never waits
+    return ok(frame.prev)
+
+
+def _wait(frame: Frame, visit: Visit) -> Generator[Effect, Any, dict[str, Any]]:
+    given, now = visit.input, frame.around.now()
+    data: dict[str, Any] = {"for": "wait"}
+    if given.get("seconds") is not None:
+        seconds = policy.seconds(given["seconds"], now)
+        if seconds <= SHORT_WAIT_S and not (given.get("signal") or given.get("approval")):
+            yield Sleep(seconds)
+            return ok()
+        data["until"] = now + int(seconds * 1000)
+    elif given.get("until") is not None:
+        data["until"] = _moment(given["until"])
+    name = given.get("signal") or given.get("approval")
+    if name is not None:
+        data["signal"] = str(name)
+    frame.waiting = "wait"
+    answer = yield Park(parked(frame, visit, data))
+    frame.waiting = None
+    return answered(answer, "wait")
+
+
+def _moment(value: Any) -> int:
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        raise Unjudged(
+            "value", f"until is {value!r}; it must be a date and time such as 2030-01-31T12:00:00Z"
+        ) from None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)
+
+
+def _playbook(frame: Frame, visit: Visit) -> Generator[Effect, Any, dict[str, Any]]:
+    task = visit.task
+    call = dict(task.call.render(frame.scope(task.label).bind(task.call.names)))
+    call["input"] = dict(visit.input)
+    data = {
+        "for": "child",
+        "call": call,
+        "key": idempotency_key(frame, visit),
+        "wait": call.pop("wait", True),
+    }
+    frame.waiting = "child"
+    answer: dict[str, Any] = yield Park(parked(frame, visit, data))
+    frame.waiting = None
+    return answer
+
+
+def _workbook(frame: Frame, visit: Visit) -> Generator[Effect, Any, dict[str, Any]]:
+    task = visit.task
+    block = str(task.call.render({}).get("block") or task.label)
+    call = "" if (visit.visit, frame.attempt) == (1, 1) else f".{visit.visit}.{frame.attempt}"
+    at = f"{frame.at}/{visit.label}{call}"
+    frame.inside = at
+    output, writes = yield CallBlock(block, visit.label, at, visit.input, frame)
+    frame.inside = None
+    frame.write(writes)
+    return output  # type: ignore[no-any-return]
+
+
+ENGINE_KINDS = {"noop": _noop, "wait": _wait, "playbook": _playbook, "workbook": _workbook}
