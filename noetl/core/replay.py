@@ -87,6 +87,11 @@ class RecordedJudge:
             return Written([])
         raise self._failed(place)
 
+    def fits(self, place: Place, schema: Any, value: Any) -> None:
+        """Whether the record says that the value did not fit."""
+        if schema and self._answers.get(("error", place[1]), {}).get("kind") == "validation":
+            raise self._failed(place)
+
     def _failed(self, place: Place) -> Unjudged:
         error = self._answers.get(("error", place[1] if len(place) > 1 else ""), {})
         return Unjudged(error.get("kind", "template"), error.get("message", "not recorded"))
@@ -131,7 +136,7 @@ def _read_terminal(answers: dict[Place, Any], event: Event, data: dict[str, Any]
 def _read_next(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
     run = event.run or ""
     if "error" in data:
-        answers["error", run] = {"kind": "template", "message": data["error"]}
+        answers["error", run] = {"kind": data.get("kind", "template"), "message": data["error"]}
     for index, arc in enumerate(data.get("arcs", ())):
         if arc.get("asked", True):
             answers["arc", run, index] = (arc["matched"], arc.get("seen", {}))

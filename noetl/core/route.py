@@ -33,8 +33,8 @@ def route(draft: Draft, run: Run, name: str, output: dict[str, Any]) -> None:
         records, chosen = _guards(draft, run, step, scope)
         patches = [_arc_effects(draft, run, index, step.arcs[index], scope) for index in chosen]
     except Unjudged as error:
-        draft.emit("next.evaluated", run.id, event=name, error=error.message, taken=[])
-        abort(draft, {**problem(error.kind, error.message), "step": run.step})
+        draft.emit("next.evaluated", run.id, event=name, error=error.message, kind=error.kind, taken=[])
+        abort(draft, _unroutable(error, run, name, output))
         return
     for index, effect in zip(chosen, patches, strict=True):
         records[index].update({key: value for key, value in effect.items() if value})
@@ -48,6 +48,15 @@ def route(draft: Draft, run: Run, name: str, output: dict[str, Any]) -> None:
         return
     for index, effect in zip(chosen, patches, strict=True):
         _fire(draft, run, step.arcs[index], effect, event)
+
+
+def _unroutable(error: Unjudged, run: Run, name: str, output: dict[str, Any]) -> dict[str, Any]:
+    """Why the arcs could not be evaluated; when the step had failed, that failure is told as well."""
+    told = error.message
+    if name == "step.failed":
+        own = (output.get("error") or {}).get("message")
+        told += f" (the step had failed: {own}; guard the arc with event.name)"
+    return {**problem(error.kind, told), "step": run.step}
 
 
 def _event_data(output: dict[str, Any]) -> dict[str, Any]:

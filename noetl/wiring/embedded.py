@@ -133,15 +133,16 @@ def assemble(settings: Settings, store: Store, results: Results, now: Callable[[
 
 def _toolbox(settings: Settings, results: Results, secrets: _Secrets) -> Toolbox:
     resources = Resources()
+    work_dir = os.getcwd()
     path = {"PATH": environment("PATH") or os.defpath}
-    resources.give(PYTHON_HOST, PythonHost(work_dir=os.getcwd(), environment=path))
+    resources.give(PYTHON_HOST, PythonHost(work_dir=work_dir, environment=path))
     return Toolbox(
         worker_id=f"embedded-{os.getpid()}",
         tool=get,
         payloads=lambda execution_id: StoredPayloads(results, execution_id),
         secrets=secrets,
         resources=resources,
-        work_dir=lambda _: os.getcwd(),
+        work_dir=work_dir,
         env=_own_environment(),
         roots=("/",),  # whoever runs a playbook here may read and write what they may without it
     )

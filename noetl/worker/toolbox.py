@@ -35,7 +35,7 @@ class Toolbox:
     payloads: Callable[[str], Payloads]  # the result store, bound to an execution
     secrets: Secrets
     resources: Resources
-    work_dir: Callable[[str], str]  # where relative paths of an execution start
+    work_dir: str  # where relative paths start
     roots: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)  # what the programs that tools start see
     _mentioned: dict[tuple[str, int, str], bool] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Toolbox:
             auth_name=auth_name,
             auth=material,
             secret=secret,
-            work_dir=self.work_dir(order.program),
+            work_dir=self.work_dir,
             roots=self.roots,
             env=self.env,
             mentions=lambda text: self._mentions(frame.around.program, text),
