@@ -166,6 +166,9 @@ def _bar_others(state: State, join: str | None, run_id: str) -> None:
     for other in others:
         if other.id != run_id and join not in other.barred:
             other.barred = [*other.barred, join]
+    for fragment in state.fragments.values():
+        if not fragment.ended:  # the arcs of its origin are still to come
+            fragment.run = {**fragment.run, "barred": [*fragment.run["barred"], join]}
 
 
 def _granted(state: State, event: Event, data: dict[str, Any]) -> None:

@@ -40,7 +40,9 @@ def fragment_problems(
 
 
 def extended(program: Program, origin: str, steps: Steps) -> Program:
-    """The program with a fragment's steps, named `<origin>.<step>`."""
+    """The program with a fragment's steps, named `<origin>.<step>`; itself when it has them already."""
+    if f"{origin}.{steps[0]['step']}" in program.steps:
+        return program
     return _extended(_ById(program), origin, msgspec.json.encode(steps))
 
 

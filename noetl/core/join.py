@@ -84,14 +84,16 @@ def _can_bring(draft: Draft, source: str | None, bringers: Iterable[str]) -> boo
 
 
 def _break_tie(draft: Draft, found: list[Verdict], active: set[str]) -> list[Verdict]:
-    """Joins that wait only on one another: the one with the oldest token goes."""
+    """Joins that wait only on one another: the one with the oldest token goes, or gives up if it needs all."""
     held = {verdict.step: verdict for verdict in found}
     stuck = [verdict.step for verdict in found if _waits_only_on_joins(draft, verdict.step, held, active)]
-    for token in draft.state.tokens.values():
-        if token.step in stuck and draft.step(token.step).join == "sync":
-            tokens = tuple(other.id for other in waiting_tokens(draft.state, token.step))
-            return [Verdict(token.step, go=tokens), *(v for v in found if v.step != token.step)]
-    return found
+    if not stuck:
+        return found
+    oldest = [token.step for token in draft.state.tokens.values() if token.step in stuck]
+    step = min(oldest, key=lambda name: draft.step(name).join != "sync")
+    tokens = tuple(token.id for token in waiting_tokens(draft.state, step))
+    freed = Verdict(step, go=tokens) if draft.step(step).join == "sync" else Verdict(step, hopeless=True)
+    return [freed, *(verdict for verdict in found if verdict.step != step)]
 
 
 def _waits_only_on_joins(draft: Draft, step: str, held: dict[str, Verdict], active: set[str]) -> bool:

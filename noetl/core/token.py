@@ -16,17 +16,14 @@ from noetl.core.state import Token
 
 def settle(draft: Draft) -> None:
     """Move every token that can move, then see whether the workflow is over."""
-    state = draft.state
-    while state.tokens and state.status == "running":
-        if not (_move_free(draft) or _move_joined(draft)):
-            break
-    if synthesize.conclude(draft):
-        settle(draft)
-    else:
-        complete(draft)
+    while _move_free(draft) or synthesize.conclude(draft) or _move_joined(draft):
+        pass
+    complete(draft)
 
 
 def _move_free(draft: Draft) -> bool:
+    if draft.state.status != "running":
+        return False
     for token in draft.state.tokens.values():
         mode = draft.step(token.step).join
         if mode in (None, "each"):
@@ -47,6 +44,8 @@ def _first(draft: Draft, token: Token) -> None:
 
 def _move_joined(draft: Draft) -> bool:
     state = draft.state
+    if state.status != "running":
+        return False
     for verdict in join.verdicts(draft):
         if verdict.go:
             _advance(draft, [state.tokens[token] for token in verdict.go])

@@ -1,0 +1,273 @@
+"""Worlds for tests of the core: a playbook's program, an execution driven by hand, a pipeline driven by hand.
+
+Nothing here waits or calls anything. What a worker would send is written down by the test.
+"""
+
+import textwrap
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from noetl.core.decide import decide
+from noetl.core.event import Event
+from noetl.core.frame import Frame, Surroundings
+from noetl.core.invariants import check_log
+from noetl.core.message import (
+    Command,
+    Control,
+    Decision,
+    Dispatch,
+    Message,
+    Payload,
+    Report,
+    Start,
+    WorkOrder,
+)
+from noetl.core.order import build_order
+from noetl.core.pipeline import Effect, Ended, RunTool, drive
+from noetl.core.program import Program, compile_program
+from noetl.core.replay import Recorded, replay
+from noetl.core.state import State
+from noetl.dsl.load import load
+from noetl.dsl.tree import plain
+from noetl.tools import kinds
+
+HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: case, path: tests/case}\n"
+ENGINE = "test engine"
+T0 = 1_700_000_000_000
+ID = "e1"
+
+
+def text(workflow: str, **root: str) -> str:
+    """A whole playbook around a workflow; other root sections by keyword."""
+    extra = "".join(textwrap.dedent(section).strip("\n") + "\n" for section in root.values())
+    return f"{HEAD}{extra}workflow:\n{textwrap.indent(textwrap.dedent(workflow).strip(chr(10)), '  ')}\n"
+
+
+def compiled(workflow: str, **root: str) -> Program:
+    """The program of a workflow that has no errors."""
+    loaded = load(text(workflow, **root), kinds=kinds())
+    assert loaded.ok, [f"{found.code}: {found.message}" for found in loaded.diagnostics]
+    assert loaded.playbook is not None
+    return compile_program(loaded.playbook, kinds(), "hash")
+
+
+@dataclass
+class World:
+    """One execution and everything that was decided about it."""
+
+    program: Program
+    state: State = field(default_factory=lambda: State(ID))
+    now: int = T0
+    rows: list[Recorded] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    payloads: dict[str, bytes] = field(default_factory=dict)
+    hydrated: dict[str, Any] = field(default_factory=dict)
+    batch: int = 0
+    compiled: Program = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.compiled = self.program
+
+    def send(self, message: Message) -> Decision:
+        """Decide on a message and keep its row as the log would."""
+        first = self.state.seq + 1
+        program = self.program
+        refused = isinstance(message, Start) and message.problem is not None
+        decision = decide(self.state, message, self.now, None if refused else program, hydrated=self.hydrated)
+        self._keep(decision.payloads)
+        self.commands = decision.commands
+        if decision.events:
+            events = msgspec.json.decode(msgspec.json.encode(decision.events), type=list[Event])
+            self.rows.append(Recorded(first, self.now, _cause(message), events))
+        if self.state.fragments:
+            from noetl.core.synthesize import with_fragments
+
+            self.program = with_fragments(self.compiled, self.state.fragments)
+        return decision
+
+    def _keep(self, payloads: list[Payload]) -> None:
+        self.payloads |= {payload.key: payload.body for payload in payloads}
+
+    def start(self, **parts: Any) -> Decision:
+        """Start the execution with the playbook's own workload."""
+        parts.setdefault("workload", plain(self.program.playbook.workload))
+        return self.send(Start("tests/case", "hash", ENGINE, **parts))
+
+    def control(self, what: Any, **parts: Any) -> Decision:
+        """Carry out an operator's wish."""
+        return self.send(Control(what, **parts))
+
+    def report(
+        self, lease: str, *events: Event, frames: dict[str, Any] | None = None, **parts: Any
+    ) -> Decision:
+        """What a worker reports under a lease, at the lease's current epoch unless told otherwise."""
+        self.batch += 1
+        known = self.state.leases.get(lease)
+        parts.setdefault("epoch", known.epoch if known else 1)
+        return self.send(
+            Report(
+                lease,
+                worker="w1",
+                batch_id=str(self.batch),
+                events=list(events),
+                frames=frames or {},
+                **parts,
+            )
+        )
+
+    def begun(self, run: str, lease: str | None = None) -> Decision:
+        """A worker says that it has begun a run."""
+        return self.report(lease or run, self.event("step.started", run, worker="w1", epoch=1))
+
+    def done(self, run: str, data: Any = None, **parts: Any) -> Decision:
+        """A worker reports that a plain run went well."""
+        event = self.event("step.done", run, output={"status": "ok", "data": data}, **parts)
+        return self.report(run, event, final=True)
+
+    def failed(self, run: str, kind: str = "boom", **parts: Any) -> Decision:
+        """A worker reports that a plain run failed."""
+        error = {"kind": kind, "message": f"{kind}!"}
+        output = {"status": "error", "data": None, "error": error}
+        return self.report(
+            run, self.event("step.failed", run, error=error, output=output, **parts), final=True
+        )
+
+    def event(
+        self, name: str, run: str, at: str | None = None, label: str | None = None, **data: Any
+    ) -> Event:
+        """An event as a worker reports it."""
+        visit = 1 if label else None
+        return Event(name, self.now, "w", run, at, label, visit, visit, data or None)
+
+    def item(self, run: str, index: int, data: Any = None, **parts: Any) -> Event:
+        """The end of an outer iteration that went well."""
+        return self.event(
+            "loop.iteration.done", run, f"[{index}]", output={"status": "ok", "data": data}, **parts
+        )
+
+    def item_failed(self, run: str, index: int, kind: str = "boom", **parts: Any) -> Event:
+        """The end of an outer iteration that failed."""
+        error = {"kind": kind, "message": f"{kind}!"}
+        return self.event("loop.iteration.failed", run, f"[{index}]", error=error, **parts)
+
+    def order(self, lease: str) -> WorkOrder:
+        """The work order of a lease as it would go out now."""
+        return build_order(self.state, self.program, self.state.leases[lease], self.hydrated)
+
+    @property
+    def events(self) -> list[Event]:
+        """The whole log."""
+        return [event for row in self.rows for event in row.events]
+
+    def named(self, name: str, run: str | None = None) -> list[Event]:
+        """Events of a name, of one run when told."""
+        return [event for event in self.events if event.name == name and run in (None, event.run)]
+
+    def data(self, name: str, run: str | None = None) -> dict[str, Any]:
+        """What the latest event of a name says."""
+        return self.named(name, run)[-1].data or {}
+
+    @property
+    def dispatched(self) -> list[str]:
+        """The leases that the last decision sent out."""
+        return [command.lease for command in self.commands if isinstance(command, Dispatch)]
+
+    @property
+    def live(self) -> list[str]:
+        """The runs that are under way."""
+        return list(self.state.runs)
+
+    def audit(self) -> None:
+        """Every invariant holds, and every decision is made again as it was, without a template."""
+        assert check_log(ID, self.events) == []
+        state, differences = replay(ID, self.rows, lambda digest: self.compiled if digest else None)
+        assert differences == []
+        assert state == self.state
+
+
+def _cause(message: Message) -> Message:
+    """The message as its row keeps it: without what the events say."""
+    if isinstance(message, Report):
+        message = msgspec.structs.replace(message, events=[], frames={})
+    elif isinstance(message, Start):
+        message = msgspec.structs.replace(message, payload=None, workload=None, kept=None)
+    cause: Message = msgspec.json.decode(msgspec.json.encode(message), type=Message)
+    return cause
+
+
+class Pipe:
+    """One pipeline, driven by hand: the answers to its effects are given in order."""
+
+    def __init__(self, program: Program, step: str = "start", **parts: Any) -> None:
+        self.clock = T0
+        self.around = Surroundings(
+            execution_id=ID,
+            run=f"{step}.1",
+            step=step,
+            program=program,
+            workload=parts.pop("workload", plain(program.playbook.workload)),
+            args={},
+            steps=parts.pop("steps", {}),
+            limits={**program.steps[step].limits, **parts.pop("limits", {})},
+            now=lambda: self.clock,
+            spread=lambda: 0.5,
+        )
+        given: dict[str, Any] = {"input": {}, "ctx": {}, "step": {}, "iter": {}, "at": ""}
+        self.frame = Frame(
+            pipeline=parts.pop("pipeline", program.steps[step].pipeline),
+            around=self.around,
+            **(given | parts),
+        )
+        self.effects: list[Effect] = []
+
+    def run(self, *answers: Any, answer: dict[str, Any] | None = None) -> Ended:
+        """Drive to the end; a missing answer is an ok of null."""
+        waiting = list(answers)
+        machine = drive(self.frame, answer)
+        reply: Any = None
+        while True:
+            try:
+                effect = machine.send(reply)
+            except StopIteration as stop:
+                assert not waiting, f"not asked for: {waiting}"
+                assert isinstance(stop.value, Ended)
+                return stop.value
+            self.effects.append(effect)
+            reply = waiting.pop(0) if waiting else ok_of(None)
+
+    def until(self, *answers: Any) -> Effect:
+        """Drive to the effect behind these answers and leave the pipeline there."""
+        machine = drive(self.frame)
+        effect = next(machine)
+        for reply in answers:
+            self.effects.append(effect)
+            effect = machine.send(reply)
+        self.effects.append(effect)
+        return effect
+
+    @property
+    def calls(self) -> list[RunTool]:
+        """The tool calls so far."""
+        return [effect for effect in self.effects if isinstance(effect, RunTool)]
+
+    @property
+    def told(self) -> list[tuple[str, Any]]:
+        """Label and directive of every task that is over."""
+        return [(event.label or "", (event.data or {})["do"]) for event in self.named("task.done")]
+
+    def named(self, name: str) -> list[Event]:
+        """What was recorded under a name."""
+        return [event for event in self.around.events if event.name == name]
+
+
+def ok_of(data: Any, **parts: Any) -> dict[str, Any]:
+    """An envelope that went well, as a tool gives it."""
+    return {"status": "ok", "data": data, **parts}
+
+
+def error_of(kind: str = "boom", data: Any = None, **parts: Any) -> dict[str, Any]:
+    """An envelope that failed, as a tool gives it."""
+    error = {"kind": kind, "code": None, "message": f"{kind}!", "retryable": False, "details": {}}
+    return {"status": "error", "data": data, "error": error, **parts}
