@@ -1,9 +1,24 @@
 """What the engine needs of a result store: payloads by key, written before the event that names them."""
 
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
+import msgspec
+
 from noetl.core.message import Payload
+from noetl.errors import NotFound
+
+_KEY = re.compile(r"[0-9a-f]{32}/[0-9a-f]{32}")
+
+
+class Held(msgspec.Struct):
+    """The payloads of one execution: how many, how large, and when the newest was written."""
+
+    execution_id: str
+    payloads: int
+    bytes: int
+    written_at: int
 
 
 class Results(Protocol):
@@ -21,6 +36,22 @@ class Results(Protocol):
         """The bytes of a payload; raises NotFound."""
         ...
 
-    async def collect(self, live: frozenset[str], older_than_ms: int) -> int:
-        """Remove payloads of executions that are not live and older than a moment; how many were removed."""
+    async def held(self) -> Sequence[Held]:
+        """What is there, by execution."""
         ...
+
+    async def discard(self, execution_id: str) -> None:
+        """Remove every payload of an execution."""
+        ...
+
+
+def check_key(key: str) -> str:
+    """The key, when it is one; raises NotFound for anything else, a path out of the store above all."""
+    if not _KEY.fullmatch(key):
+        raise NotFound(f"{key!r} is no key of a result store", hint="a key is <execution id>/<digest>")
+    return key
+
+
+def stream_key(execution_id: str, sha256: str) -> str:
+    """The key of bytes that were written as they came."""
+    return check_key(f"{execution_id}/{sha256[:32]}")

@@ -21,6 +21,7 @@ class Row(msgspec.Struct):
     body: bytes
     hash: bytes
     batch: str | None = None
+    seal: bytes | None = None  # of a row that was trimmed after the end: vouches for what is left of it
 
 
 class Summary(msgspec.Struct, omit_defaults=True):
@@ -43,7 +44,10 @@ class Summary(msgspec.Struct, omit_defaults=True):
 
 
 class Append(msgspec.Struct):
-    """One execution's part of a commit. `expected` is the sequence number the log must end with."""
+    """One execution's part of a commit. `expected` is the sequence number the log must end with.
+
+    An execution begins with a summary; later ones do not change who asked for it (key, parent, retry_of).
+    """
 
     execution_id: str
     expected: int
@@ -77,6 +81,28 @@ class PlaybookText(msgspec.Struct):
     text: str
     file: str | None = None
     registered_at: int = 0
+
+
+class Outline(msgspec.Struct):
+    """What collecting garbage needs to know of an execution."""
+
+    execution_id: str
+    hash: str
+    ended_at: int | None = None
+    trimmed: bool = False
+
+
+class Extent(msgspec.Struct):
+    """How much is in a store."""
+
+    schema: int
+    bytes: int
+    executions: dict[str, int]  # by status
+    events: int
+    playbooks: int
+    credentials: int
+    messages: int
+    oldest_due: tuple[str, int] | None = None  # of those that run: the execution, and when
 
 
 class Store(Protocol):
@@ -187,6 +213,29 @@ class Store(Protocol):
         """Forget a credential; raises NotFound."""
         ...
 
+    async def ended(self, before: int, *, after: str = "", limit: int = 200) -> Sequence[Outline]:
+        """Executions that were over at a moment, by id, those behind one."""
+        ...
+
+    async def family(self, execution_id: str) -> Sequence[Outline]:
+        """An execution with all that may hold its references: parents, children, retries, and theirs."""
+        ...
+
+    async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
+        """Put rows that say less in the place of the same ones; `whole`: no more will come.
+
+        Raises Conflict while the execution is not over.
+        """
+        ...
+
+    async def delete(self, execution_ids: Sequence[str]) -> int:
+        """Forget executions with their logs, those that are over; how many."""
+        ...
+
+    async def extent(self) -> Extent:
+        """How much there is."""
+        ...
+
     async def close(self) -> None:
         """Finish what was begun and let go of the database."""
         ...
@@ -195,3 +244,16 @@ class Store(Protocol):
 def chained(previous: bytes, body: bytes) -> bytes:
     """The next link of the hash chain."""
     return hashlib.sha256(previous + body).digest()
+
+
+def sealed(previous: bytes, row: Row, body: bytes) -> Row:
+    """A row of which only a part is left; it keeps its link, and the seal binds the part to its place."""
+    seal = chained(previous + row.hash, body)
+    return msgspec.structs.replace(row, body=body, seal=seal)
+
+
+def linked(previous: bytes, row: Row) -> bool:
+    """Whether a row follows a link of the hash chain and is as it was written, or as it was sealed."""
+    if row.seal is None:
+        return chained(previous, row.body) == row.hash
+    return chained(previous + row.hash, row.body) == row.seal

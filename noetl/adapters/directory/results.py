@@ -1,18 +1,23 @@
-"""The result store as files: `<folder>/<execution_id>/<digest>`, written whole or not at all."""
+"""The result store as files: `<folder>/<execution_id>/<digest>`, written whole or not at all.
+
+A payload that was written is durable: its bytes, its name and the name of its folder are synced first.
+"""
 
 import asyncio
 import hashlib
 import os
-import re
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import IO, Any
 
 from noetl.core.message import Payload
 from noetl.errors import BackendError, NotFound
+from noetl.ports.results import Held, check_key, stream_key
 
-_KEY = re.compile(r"[0-9a-f]{32}/[0-9a-f]{32}")
+PART = ".part-"
 
 
 class DirectoryResults:
@@ -21,68 +26,104 @@ class DirectoryResults:
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
 
-    def _path(self, key: str) -> Path:
-        if not _KEY.fullmatch(key):
-            raise NotFound(f"{key!r} is no key of this result store")
-        return self.folder / key
-
     async def write(self, payload: Payload) -> None:
         """Write a payload durably."""
-        path = self._path(payload.key)
-        if not path.exists():
-            await asyncio.to_thread(_write_whole, path, payload.body)
+        await asyncio.to_thread(self._write, self.folder / check_key(payload.key), payload.body)
+
+    def _write(self, path: Path, body: bytes) -> None:
+        if path.exists():
+            return
+        with _told(f"the payload {path} could not be written"):
+            self._make_folder(path.parent)
+            with _part(path.parent) as file:
+                file.write(body)
+                _keep(file, path)
 
     async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> tuple[str, int, str]:
         """Write bytes as they arrive."""
-        folder = self.folder / execution_id
-        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
         digest, size = hashlib.sha256(), 0
-        with NamedTemporaryFile(dir=folder, prefix=".part-", delete=False) as file:
-            try:
+        folder = (self.folder / stream_key(execution_id, digest.hexdigest())).parent
+        with _told(f"a payload of {execution_id} could not be written"):
+            await asyncio.to_thread(self._make_folder, folder)
+            with _part(folder) as file:
                 async for chunk in chunks:
                     digest.update(chunk)
                     size += len(chunk)
                     await asyncio.to_thread(file.write, chunk)
-                await asyncio.to_thread(_sync, file.fileno(), file.flush)
-            except BaseException:
-                os.unlink(file.name)
-                raise
-        key = f"{execution_id}/{digest.hexdigest()[:32]}"
-        os.replace(file.name, self._path(key))
+                key = stream_key(execution_id, digest.hexdigest())
+                await asyncio.to_thread(_keep, file, self.folder / key)
         return key, size, digest.hexdigest()
+
+    def _make_folder(self, folder: Path) -> None:
+        if folder.is_dir():
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True)
+        _sync(self.folder)
 
     async def read(self, key: str) -> bytes:
         """The bytes of a payload."""
+        path = self.folder / check_key(key)
         try:
-            return await asyncio.to_thread(self._path(key).read_bytes)
+            with _told(f"the payload {path} could not be read"):
+                return await asyncio.to_thread(path.read_bytes)
         except FileNotFoundError:
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
 
-    async def collect(self, live: frozenset[str], older_than_ms: int) -> int:
-        """Remove the payloads of executions that are over."""
-        return await asyncio.to_thread(self._collect, live, older_than_ms)
+    async def held(self) -> Sequence[Held]:
+        """What is there, by execution."""
+        return await asyncio.to_thread(lambda: list(self._held()))
 
-    def _collect(self, live: frozenset[str], older_than_ms: int) -> int:
-        removed = 0
-        for folder in self.folder.iterdir() if self.folder.exists() else ():
-            if folder.name in live or folder.stat().st_mtime * 1000 > older_than_ms:
-                continue
-            removed += sum(1 for _ in folder.iterdir())
-            shutil.rmtree(folder)
-        return removed
+    def _held(self) -> Iterator[Held]:
+        for folder in sorted(self.folder.iterdir()) if self.folder.exists() else ():
+            found = [file.stat() for file in folder.iterdir()]
+            newest = max((one.st_mtime for one in (*found, folder.stat())), default=0.0)
+            yield Held(folder.name, len(found), sum(one.st_size for one in found), int(newest * 1000))
+
+    async def discard(self, execution_id: str) -> None:
+        """Remove every payload of an execution."""
+        folder = (self.folder / check_key(f"{execution_id}/{'0' * 32}")).parent
+        with _told(f"the payloads of {execution_id} could not be removed"):
+            await asyncio.to_thread(shutil.rmtree, folder, onerror=_unless_gone)
 
 
-def _write_whole(path: Path, body: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+@contextmanager
+def _told(what: str) -> Iterator[None]:
     try:
-        with NamedTemporaryFile(dir=path.parent, prefix=".part-", delete=False) as file:
-            file.write(body)
-            _sync(file.fileno(), file.flush)
-        os.replace(file.name, path)
+        yield
+    except FileNotFoundError:
+        raise
     except OSError as error:
-        raise BackendError(f"the payload {path} could not be written: {error}") from error
+        hint = "check the space on the disk and the rights of the folder"
+        raise BackendError(f"{what}: {error}", hint=hint) from error
 
 
-def _sync(number: int, flush: object) -> None:
-    flush()  # type: ignore[operator]
-    os.fsync(number)
+@contextmanager
+def _part(folder: Path) -> Iterator[IO[bytes]]:
+    """A file that is gone again, unless it was given a name."""
+    with NamedTemporaryFile(dir=folder, prefix=PART, delete=False) as file:
+        try:
+            yield file
+        finally:
+            Path(file.name).unlink(missing_ok=True)
+
+
+def _keep(file: IO[bytes], path: Path) -> None:
+    """Bytes first, then their name: after a crash there is the whole payload or none."""
+    file.flush()
+    os.fsync(file.fileno())
+    os.replace(file.name, path)
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unless_gone(function: Callable[..., Any], path: str, error: Any) -> None:
+    if not isinstance(error[1], FileNotFoundError):
+        raise error[1]

@@ -1,10 +1,11 @@
 """The result store in memory."""
 
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from noetl.core.message import Payload
 from noetl.errors import NotFound
+from noetl.ports.results import Held, check_key, stream_key
 
 
 class MemoryResults:
@@ -16,30 +17,35 @@ class MemoryResults:
 
     async def write(self, payload: Payload) -> None:
         """Keep a payload."""
-        self._payloads[payload.key] = (payload.body, self._now())
+        self._payloads[check_key(payload.key)] = (payload.body, self._now())
 
     async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> tuple[str, int, str]:
         """Keep bytes as they arrive."""
+        stream_key(execution_id, hashlib.sha256().hexdigest())
         body = b"".join([chunk async for chunk in chunks])
         digest = hashlib.sha256(body).hexdigest()
-        key = f"{execution_id}/{digest[:32]}"
+        key = stream_key(execution_id, digest)
         await self.write(Payload(key, body))
         return key, len(body), digest
 
     async def read(self, key: str) -> bytes:
         """The bytes of a payload."""
         try:
-            return self._payloads[key][0]
+            return self._payloads[check_key(key)][0]
         except KeyError:
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
 
-    async def collect(self, live: frozenset[str], older_than_ms: int) -> int:
-        """Remove the payloads of executions that are over."""
-        gone = [
-            key
-            for key, (_, written) in self._payloads.items()
-            if key.partition("/")[0] not in live and written <= older_than_ms
-        ]
-        for key in gone:
+    async def held(self) -> Sequence[Held]:
+        """What is there, by execution."""
+        found: dict[str, Held] = {}
+        for key, (body, written_at) in sorted(self._payloads.items()):
+            one = found.setdefault(key.partition("/")[0], Held(key.partition("/")[0], 0, 0, 0))
+            one.payloads, one.bytes = one.payloads + 1, one.bytes + len(body)
+            one.written_at = max(one.written_at, written_at)
+        return list(found.values())
+
+    async def discard(self, execution_id: str) -> None:
+        """Remove every payload of an execution."""
+        check_key(f"{execution_id}/{'0' * 32}")
+        for key in [key for key in self._payloads if key.partition("/")[0] == execution_id]:
             del self._payloads[key]
-        return len(gone)

@@ -1,19 +1,22 @@
 """The store port in memory. It keeps what was committed and forgets it with the process."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from noetl.errors import Conflict, NotFound
-from noetl.ports.store import Append, Listed, PlaybookText, Row, StoredLog, Summary
+from noetl.ports.store import Append, Extent, Listed, Outline, PlaybookText, Row, StoredLog, Summary
 
 
 @dataclass(slots=True)
 class _Execution:
     summary: Summary
     rows: list[Row] = field(default_factory=list)
+    batches: set[str] = field(default_factory=set)
     snapshot: tuple[int, bytes] | None = None
     owner: str | None = None
     owned_until: int = 0
+    trimmed: bool = False
 
 
 class MemoryStore:
@@ -24,6 +27,7 @@ class MemoryStore:
     def __init__(self, now: Callable[[], int]) -> None:
         self._now = now
         self._executions: dict[str, _Execution] = {}
+        self._keys: dict[str, str] = {}  # idempotency key -> execution
         self._mail: list[tuple[str, bytes]] = []
         self._playbooks: list[PlaybookText] = []
         self._deleted: set[tuple[str, int]] = set()
@@ -40,36 +44,42 @@ class MemoryStore:
         known = self._executions.get(append.execution_id)
         if known is None and append.summary is None:
             raise NotFound(f"there is no execution {append.execution_id}")
-        rows = known.rows if known else []
-        self._check(append, rows)
-        if append.summary is not None:
-            self._check_key(append.summary)
+        self._check(append, known.rows if known else [])
         if known is None:
-            assert append.summary is not None
-            known = self._executions[append.execution_id] = _Execution(append.summary)
-            if append.claim is not None:
-                known.owner, known.owned_until = append.claim[0], self._now() + append.claim[1]
+            known = self._begin(append)
         known.rows.extend(append.rows)
+        known.batches.update(row.batch for row in append.rows if row.batch is not None)
         known.summary = append.summary or known.summary
         if append.snapshot is not None:
             known.snapshot = (append.rows[-1].last, append.snapshot)
+        if known.summary.ended_at is not None:
+            self._mail = [letter for letter in self._mail if letter[0] != append.execution_id]
+
+    def _begin(self, append: Append) -> _Execution:
+        assert append.summary is not None
+        key = append.summary.idempotency_key
+        if key is not None and key in self._keys:
+            raise Conflict(f"an execution with the idempotency key {key!r} already exists")
+        known = self._executions[append.execution_id] = _Execution(append.summary)
+        if key is not None:
+            self._keys[key] = append.execution_id
+        if append.claim is not None:
+            known.owner, known.owned_until = append.claim[0], self._now() + append.claim[1]
+        return known
 
     def _check(self, append: Append, rows: list[Row]) -> None:
         end = rows[-1].last if rows else 0
         if end != append.expected:
             raise Conflict(f"the log of {append.execution_id} ends at {end}, not at {append.expected}")
-        batches = {row.batch for row in rows if row.batch is not None}
+        batches = set(self._executions[append.execution_id].batches) if rows else set()
         for row in append.rows:
-            if row.first != end + 1 or row.batch in batches:
-                raise Conflict(f"the log of {append.execution_id} cannot take a row at {row.first}")
+            if row.first != end + 1 or row.last < row.first:
+                raise Conflict(f"the log of {append.execution_id} would have a gap at {end + 1}")
+            if row.batch in batches:
+                raise Conflict(f"the log of {append.execution_id} has the batch {row.batch} already")
+            if row.batch is not None:
+                batches.add(row.batch)
             end = row.last
-
-    def _check_key(self, summary: Summary) -> None:
-        key = summary.idempotency_key
-        for other in self._executions.values():
-            taken = key is not None and other.summary.idempotency_key == key
-            if taken and other.summary.execution_id != summary.execution_id:
-                raise Conflict(f"an execution with the idempotency key {key!r} already exists")
 
     async def log(self, execution_id: str) -> StoredLog:
         """The newest snapshot and the rows behind it."""
@@ -89,7 +99,7 @@ class MemoryStore:
 
     async def answered(self, execution_id: str, batch: str) -> bool:
         """Whether a batch has been appended."""
-        return any(row.batch == batch for row in self._get(execution_id).rows)
+        return batch in self._get(execution_id).batches
 
     async def summary(self, execution_id: str) -> Summary:
         """One execution."""
@@ -119,8 +129,8 @@ class MemoryStore:
 
     async def by_key(self, idempotency_key: str) -> Summary | None:
         """The execution with an idempotency key."""
-        summaries = (one.summary for one in self._executions.values())
-        return next((one for one in summaries if one.idempotency_key == idempotency_key), None)
+        found = self._keys.get(idempotency_key)
+        return None if found is None else self._executions[found].summary
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         """Become the one writer of an execution, or stay it."""
@@ -230,8 +240,69 @@ class MemoryStore:
         if self._secrets.pop(name, None) is None:
             raise NotFound(f"there is no credential {name!r}", hint="noetl credential list")
 
+    async def ended(self, before: int, *, after: str = "", limit: int = 200) -> Sequence[Outline]:
+        """Executions that were over at a moment, by id."""
+        found = (_outline(self._executions[key]) for key in sorted(self._executions) if key > after)
+        return [one for one in found if one.ended_at is not None and one.ended_at <= before][:limit]
+
+    async def family(self, execution_id: str) -> Sequence[Outline]:
+        """An execution with all that may hold its references."""
+        found: dict[str, Outline] = {}
+        waiting = [execution_id]
+        while waiting:
+            key = waiting.pop()
+            if key not in found and key in self._executions:
+                found[key] = _outline(self._executions[key])
+                waiting += self._relatives(key)
+        return list(found.values())
+
+    def _relatives(self, execution_id: str) -> list[str]:
+        own = self._executions[execution_id].summary
+        named = [one for one in (own.parent, own.retry_of) if one is not None]
+        others = (one.summary for one in self._executions.values())
+        return named + [one.execution_id for one in others if execution_id in (one.parent, one.retry_of)]
+
+    async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
+        """Put rows that say less in the place of the same ones."""
+        known = self._executions.get(execution_id)
+        if known is None or known.summary.ended_at is None:
+            raise Conflict(f"execution {execution_id} is not over")
+        shorter = {(row.first, row.last): row for row in rows}
+        known.rows = [shorter.get((row.first, row.last), row) for row in known.rows]
+        known.trimmed = known.trimmed or whole
+
+    async def delete(self, execution_ids: Sequence[str]) -> int:
+        """Forget executions with their logs, those that are over."""
+        gone = [key for key in execution_ids if key in self._executions]
+        gone = [key for key in gone if self._executions[key].summary.ended_at is not None]
+        for key in gone:
+            self._keys.pop(self._executions.pop(key).summary.idempotency_key or "", None)
+        self._mail = [letter for letter in self._mail if letter[0] not in gone]
+        return len(gone)
+
+    async def extent(self) -> Extent:
+        """How much there is."""
+        summaries = [one.summary for one in self._executions.values()]
+        open_ = [one for one in summaries if one.ended_at is None and one.status != "paused"]
+        due = min(((one.due_at, one.execution_id) for one in open_ if one.due_at is not None), default=None)
+        return Extent(
+            schema=0,
+            bytes=sum(len(row.body) for one in self._executions.values() for row in one.rows),
+            executions=dict(Counter(one.status for one in summaries)),
+            events=sum(one.rows[-1].last for one in self._executions.values() if one.rows),
+            playbooks=len([one for one in self._playbooks if (one.path, one.version) not in self._deleted]),
+            credentials=len(self._secrets),
+            messages=len(self._mail),
+            oldest_due=due and (due[1], due[0]),
+        )
+
     async def close(self) -> None:
         """Nothing is held open."""
+
+
+def _outline(one: _Execution) -> Outline:
+    summary = one.summary
+    return Outline(summary.execution_id, summary.hash, summary.ended_at, one.trimmed)
 
 
 def _is_due(one: _Execution, now: int) -> bool:
@@ -242,7 +313,6 @@ def _is_due(one: _Execution, now: int) -> bool:
 def _cursor(text: str | None, end: int) -> int:
     if text is None:
         return end
-    try:
-        return int(text)
-    except ValueError:
-        raise NotFound(f"{text!r} is no cursor", hint="use the cursor of the page before") from None
+    if not text.isdecimal():
+        raise NotFound(f"{text!r} is no cursor", hint="use the cursor of the page before")
+    return int(text)

@@ -1,13 +1,43 @@
-"""Opening a database file: WAL, durable commits, and the schema brought up to date."""
+"""Opening a database file: WAL, durable commits, the schema brought up to date, and what can go wrong.
 
+apsw runs a text of several statements up to the first that gives rows, and the rest while those are fetched:
+so everything that may give rows goes through `fetch`.
+"""
+
+import os
+import time
+from collections.abc import Sequence
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from noetl.errors import BackendError
 
 BUSY_MS = 10_000
+PRAGMAS = ("synchronous=FULL", "foreign_keys=ON")
+_RETRY_S = 0.02
+_HINTS: tuple[tuple[type[apsw.Error], str], ...] = (
+    (apsw.FullError, "free some space on the disk and try again"),
+    (apsw.ReadOnlyError, "make the file and its folder writable, or set NOETL_STORE"),
+    (apsw.BusyError, f"another process has held the database for {BUSY_MS // 1000} s; try again"),
+    (apsw.NotADBError, "set NOETL_STORE to another file, or move this one away"),
+    (apsw.CorruptError, "the file is damaged; put a copy in its place"),
+    (apsw.CantOpenError, "check that the folder exists and can be written, or set NOETL_STORE"),
+)
+
+
+def fetch(connection: apsw.Connection, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+    """Run one statement to its end; its rows."""
+    return connection.execute(statement, values).fetchall()
+
+
+def trouble(what: str, error: apsw.Error) -> BackendError:
+    """An error of the database, with what to do about it."""
+    hint = next((text for kind, text in _HINTS if isinstance(error, kind)), None)
+    return BackendError(f"{what}: {error}", hint=hint)
 
 
 def connect(path: str) -> apsw.Connection:
@@ -15,25 +45,83 @@ def connect(path: str) -> apsw.Connection:
     try:
         connection = apsw.Connection(path)
         connection.set_busy_timeout(BUSY_MS)
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {pragma}").fetchall()
+        _use_wal(connection)
+        for pragma in PRAGMAS:
+            fetch(connection, f"PRAGMA {pragma}")
+        read_only = connection.readonly("main")
     except apsw.Error as error:
-        hint = "check that the folder exists and can be written, or set NOETL_STORE"
-        raise BackendError(f"cannot open the database {path}: {error}", hint=hint) from error
+        raise trouble(f"cannot open the database {path}", error) from error
+    if read_only:
+        raise trouble(f"cannot open the database {path}", apsw.ReadOnlyError("it cannot be written"))
     return connection
+
+
+def _use_wal(connection: apsw.Connection) -> None:
+    """The change to WAL needs the file alone, and does not wait for that by itself."""
+    deadline = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            mode = fetch(connection, "PRAGMA journal_mode=WAL")[0][0]
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_S)
+            continue
+        if mode != "wal":
+            raise apsw.CantOpenError(f"a write-ahead log cannot be kept there, only {mode}")
+        return
 
 
 def open_database(path: str) -> apsw.Connection:
     """A connection to a database with the newest schema; makes the file when there is none."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _make_folder(Path(path).absolute().parent)
+    except OSError as error:
+        hint = "check that the folder can be made and written, or set NOETL_STORE"
+        raise BackendError(f"cannot open the database {path}: {error}", hint=hint) from error
     connection = connect(path)
-    migrate(connection)
+    try:
+        migrate(connection)
+    except apsw.Error as error:
+        raise trouble(f"the schema of {path} could not be brought up to date", error) from error
     return connection
+
+
+def _make_folder(folder: Path) -> None:
+    if folder.exists():
+        return
+    _make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def schema_version(connection: apsw.Connection) -> int:
     """How far the schema of a database is."""
-    return int(next(iter(connection.execute("PRAGMA user_version")))[0])
+    return int(fetch(connection, "PRAGMA user_version")[0][0])
+
+
+def version_of(path: str) -> int:
+    """How far the schema of a file is; the file is left as it is."""
+    try:
+        with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+            connection.set_busy_timeout(BUSY_MS)
+            return schema_version(connection)
+    except apsw.Error as error:
+        raise trouble(f"cannot open the database {path}", error) from error
+
+
+def newest_version() -> int:
+    """The schema this version of noetl works with."""
+    return migrations()[-1][0]
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -48,13 +136,22 @@ def migrations() -> list[tuple[int, str]]:
 def migrate(connection: apsw.Connection) -> None:
     """Bring the schema up to date, one transaction per file; another process doing the same is waited for."""
     known = migrations()
-    if schema_version(connection) == known[-1][0]:
-        return
+    at = schema_version(connection)
+    if at > known[-1][0]:
+        told = f"the database has schema {at}, this version of noetl knows {known[-1][0]}"
+        raise BackendError(told, hint="upgrade noetl, or set NOETL_STORE to another file")
     for version, text in known:
-        connection.execute("BEGIN IMMEDIATE")
+        if version > at:
+            _apply(connection, version, text)
+
+
+def _apply(connection: apsw.Connection, version: int, text: str) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
         if schema_version(connection) < version:
-            connection.execute(text)
-            connection.execute(f"PRAGMA user_version={version}")
+            fetch(connection, text)
+            fetch(connection, f"PRAGMA user_version={version}")
         connection.execute("COMMIT")
-    if schema_version(connection) > known[-1][0]:
-        raise BackendError("the database was written by a newer version of noetl", hint="upgrade noetl")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

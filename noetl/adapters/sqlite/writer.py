@@ -5,16 +5,25 @@ A job that fails is undone alone (a savepoint); the others of its transaction ar
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Callable
-from typing import Any, TypeVar
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple, TypeVar
 
 import apsw
 
+from noetl.adapters.sqlite.connection import trouble
 from noetl.errors import BackendError, NoetlError
 
 T = TypeVar("T")
 Job = Callable[[apsw.Connection], Any]
+Outcome = tuple[Any, Exception | None]  # a result, or why there is none
+
+
+class _Waiting(NamedTuple):
+    job: Job
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
 
 
 class Writer:
@@ -22,9 +31,10 @@ class Writer:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._queue: deque[tuple[Job, asyncio.AbstractEventLoop, asyncio.Future[Any]]] = deque()
-        self._wake = threading.Condition()
+        self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()  # None: nothing more comes
+        self._gate = threading.Lock()
         self._closing = False
+        self.transactions = 0
         self._thread = threading.Thread(target=self._work, name="noetl-sqlite-writer", daemon=True)
         self._thread.start()
 
@@ -32,77 +42,99 @@ class Writer:
         """Run a job in the next transaction; returns when it is durable."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        with self._wake:
+        with self._gate:
             if self._closing:
                 raise BackendError("the store is closed")
-            self._queue.append((job, loop, future))
-            self._wake.notify()
+            self._queue.put(_Waiting(job, loop, future))
         return await future
 
     def close(self) -> None:
         """Finish what is queued, then end the thread."""
-        with self._wake:
-            self._closing = True
-            self._wake.notify()
+        with self._gate:
+            if not self._closing:
+                self._closing = True
+                self._queue.put(None)
         self._thread.join()
         self._connection.close()
 
     def _work(self) -> None:
-        while True:
-            with self._wake:
-                while not self._queue and not self._closing:
-                    self._wake.wait()
-                jobs, self._queue = self._queue, deque()
-            if not jobs:
-                return
-            self._transact(list(jobs))
+        more = True
+        while more:
+            waiting = [self._queue.get()]
+            with suppress(Empty):
+                while waiting[-1] is not None:
+                    waiting.append(self._queue.get_nowait())
+            more = waiting[-1] is not None
+            jobs = [one for one in waiting if one is not None]
+            if jobs:
+                _answer(jobs, self._transact([one.job for one in jobs]))
 
-    def _transact(self, jobs: list[tuple[Job, asyncio.AbstractEventLoop, asyncio.Future[Any]]]) -> None:
-        outcomes: list[tuple[bool, Any]] = []
+    def _transact(self, jobs: list[Job]) -> list[Outcome]:
+        """One transaction. When it fails as a whole, nothing of it is known to have happened."""
+        self.transactions += 1
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            for job, _, _ in jobs:
-                outcomes.append(self._attempt(job, alone=len(jobs) == 1))
-            self._connection.execute("COMMIT")
+            if len(jobs) == 1:
+                outcomes = [self._only(jobs[0])]
+            else:
+                outcomes = [self._one_of_many(job) for job in jobs]
+            if self._connection.in_transaction:
+                self._connection.execute("COMMIT")
         except apsw.Error as error:
-            outcomes = [(False, BackendError(f"the database could not be written: {error}"))] * len(jobs)
-            if not self._connection.get_autocommit():
-                self._connection.execute("ROLLBACK")
-        self._answer(jobs, outcomes)
+            self._undo()
+            return [(None, self._told(error))] * len(jobs)
+        return outcomes
 
-    def _attempt(self, job: Job, *, alone: bool) -> tuple[bool, Any]:
-        if not alone:
-            self._connection.execute("SAVEPOINT job")
+    def _only(self, job: Job) -> Outcome:
+        """The only job needs no savepoint: when it fails, there is nothing to commit."""
         try:
-            result = job(self._connection)
-        except NoetlError as error:
-            if not alone:
-                self._connection.execute("ROLLBACK TO job; RELEASE job")
-            return False, error
-        if not alone:
-            self._connection.execute("RELEASE job")
-        return True, result
+            return job(self._connection), None
+        except Exception as error:
+            self._undo()
+            return None, self._named(error)
 
-    def _answer(
-        self,
-        jobs: list[tuple[Job, asyncio.AbstractEventLoop, asyncio.Future[Any]]],
-        outcomes: list[tuple[bool, Any]],
-    ) -> None:
-        by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], bool, Any]]] = {}
-        for (_, loop, future), (well, value) in zip(jobs, outcomes, strict=True):
-            by_loop.setdefault(loop, []).append((future, well, value))
-        for loop, answers in by_loop.items():
-            try:
-                loop.call_soon_threadsafe(_settle, answers)
-            except RuntimeError:  # the loop is gone, and with it whoever waited
-                continue
+    def _one_of_many(self, job: Job) -> Outcome:
+        self._connection.execute("SAVEPOINT job")
+        try:
+            outcome: Outcome = (job(self._connection), None)
+        except Exception as error:
+            if (
+                not self._connection.in_transaction
+            ):  # the database gave up the transaction and all that is in it
+                raise error if isinstance(error, apsw.Error) else apsw.AbortError(str(error)) from error
+            self._connection.execute("ROLLBACK TO job")
+            outcome = (None, self._named(error))
+        self._connection.execute("RELEASE job")
+        return outcome
+
+    def _undo(self) -> None:
+        with suppress(apsw.Error):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    def _named(self, error: Exception) -> Exception:
+        return self._told(error) if isinstance(error, apsw.Error) else error
+
+    def _told(self, error: apsw.Error) -> NoetlError:
+        told = trouble(f"the database {self._connection.filename} could not be written", error)
+        told.__cause__ = error
+        return told
 
 
-def _settle(answers: list[tuple[asyncio.Future[Any], bool, Any]]) -> None:
-    for future, well, value in answers:
+def _answer(jobs: list[_Waiting], outcomes: list[Outcome]) -> None:
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Outcome]]] = {}
+    for one, outcome in zip(jobs, outcomes, strict=True):
+        by_loop.setdefault(one.loop, []).append((one.future, outcome))
+    for loop, answers in by_loop.items():
+        with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
+            loop.call_soon_threadsafe(_settle, answers)
+
+
+def _settle(answers: list[tuple[asyncio.Future[Any], Outcome]]) -> None:
+    for future, (result, error) in answers:
         if future.done():
             continue
-        if well:
-            future.set_result(value)
+        if error is None:
+            future.set_result(result)
         else:
-            future.set_exception(value)
+            future.set_exception(error)

@@ -1,0 +1,108 @@
+"""What is written, as functions of a connection inside a transaction of the writer."""
+
+from collections.abc import Sequence
+
+import apsw
+
+from noetl.adapters.sqlite import statements as sql
+from noetl.adapters.sqlite.connection import fetch
+from noetl.errors import Conflict, NotFound
+from noetl.ports.store import Append, PlaybookText, Row, Summary
+
+
+def append(connection: apsw.Connection, append: Append, now: int) -> None:
+    """Add to a log, where the decision thought that it ended."""
+    if append.expected == 0 and append.summary is not None:
+        _begin(connection, append.summary, append.claim, now)
+    found = fetch(connection, sql.NUMBER_AND_END, (append.execution_id,))
+    if not found:
+        raise NotFound(f"there is no execution {append.execution_id}")
+    number, end = found[0]
+    _check(append, end or 0)
+    values = [(number, r.first, r.last, r.ts, r.cause, r.body, r.hash, r.batch) for r in append.rows]
+    try:
+        connection.executemany(sql.ADD_ROW, values)
+    except apsw.ConstraintError as error:
+        raise Conflict(f"the log of {append.execution_id} has that already: {error}") from error
+    if append.summary is not None and append.expected > 0:
+        _change(connection, number, append.summary)
+    if append.snapshot is not None:
+        saved = (number, append.rows[-1].last, append.rows[-1].hash, append.snapshot)
+        connection.execute(sql.SAVE_SNAPSHOT, saved)
+
+
+def _check(append: Append, end: int) -> None:
+    if end != append.expected:
+        raise Conflict(f"the log of {append.execution_id} ends at {end}, not at {append.expected}")
+    for row in append.rows:
+        if row.first != end + 1 or row.last < row.first:
+            raise Conflict(f"the log of {append.execution_id} would have a gap at {end + 1}")
+        end = row.last
+
+
+def _begin(connection: apsw.Connection, summary: Summary, claim: tuple[str, int] | None, now: int) -> None:
+    values = [getattr(summary, name) for name in sql.SUMMARY_FIELDS]
+    values += [claim[0], now + claim[1]] if claim else [None, 0]
+    try:
+        connection.execute(sql.BEGIN_EXECUTION, values)
+    except apsw.ConstraintError as error:
+        if "idempotency_key" in str(error):
+            told = f"an execution with the idempotency key {summary.idempotency_key!r} already exists"
+            raise Conflict(told) from error
+        raise Conflict(f"the execution {summary.execution_id} already exists") from error
+
+
+def _change(connection: apsw.Connection, number: int, summary: Summary) -> None:
+    values = [getattr(summary, name) for name in sql.CHANGING_FIELDS]
+    connection.execute(sql.CHANGE_EXECUTION, (*values, number))
+    if summary.ended_at is not None:
+        connection.execute(sql.DROP_MAIL, (summary.execution_id,))
+
+
+def known_version(
+    connection: apsw.Connection, path: str, digest: str, file: str | None
+) -> PlaybookText | None:
+    """The newest version of a path, when it is this text and file."""
+    newest = fetch(connection, sql.NEWEST_VERSION, (path,))
+    if not newest or newest[0][-1] is not None:
+        return None
+    known = PlaybookText(*newest[0][:-1])
+    return known if known.hash == digest and file in (None, known.file) else None
+
+
+def register(connection: apsw.Connection, entry: PlaybookText) -> PlaybookText:
+    """Keep a playbook: a new version, or the newest one in another file."""
+    newest = fetch(connection, sql.NEWEST_VERSION, (entry.path,))
+    if newest and newest[0][2] == entry.hash and newest[0][-1] is None:
+        known = PlaybookText(*newest[0][:-1])
+        known.file = entry.file or known.file
+        connection.execute(sql.MOVE_PLAYBOOK, (known.file, known.path, known.version))
+        return known
+    entry.version = newest[0][1] + 1 if newest else 1
+    values = (entry.path, entry.version, entry.hash, entry.text, entry.file, entry.registered_at)
+    connection.execute(sql.ADD_PLAYBOOK, values)
+    return entry
+
+
+def trim(connection: apsw.Connection, execution_id: str, rows: Sequence[Row], whole_at: int | None) -> None:
+    """Put rows that say less in the place of the same ones."""
+    found = fetch(connection, sql.IS_OVER, (execution_id,))
+    if not found:
+        raise Conflict(f"execution {execution_id} is not over")
+    number = found[0][0]
+    values = [(row.body, row.seal, number, row.first, row.last) for row in rows]
+    connection.executemany(sql.TRIM_ROW, values)
+    if whole_at is not None:
+        connection.execute(sql.MARK_TRIMMED, (whole_at, number))
+
+
+def delete(connection: apsw.Connection, execution_ids: Sequence[str]) -> int:
+    """Forget executions that are over."""
+    deleted = 0
+    for execution_id in execution_ids:
+        for (number,) in fetch(connection, sql.IS_OVER, (execution_id,)):
+            for statement in (sql.DELETE_LOG, sql.DELETE_SNAPSHOT, sql.DELETE_EXECUTION):
+                connection.execute(statement, (number,))
+            connection.execute(sql.DROP_MAIL, (execution_id,))
+            deleted += 1
+    return deleted

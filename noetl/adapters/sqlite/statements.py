@@ -1,0 +1,148 @@
+"""Every statement of the SQLite store that is not in a schema file. Text only: nothing is executed here."""
+
+ROW_FIELDS = ("first", "last", "ts", "cause", "body", "hash", "batch", "seal")
+ROW = ", ".join(ROW_FIELDS)
+SUMMARY_FIELDS = (
+    "execution_id",
+    "status",
+    "path",
+    "version",
+    "hash",
+    "requested_at",
+    "started_at",
+    "ended_at",
+    "due_at",
+    "parent",
+    "retry_of",
+    "idempotency_key",
+    "request",
+    "result",
+)
+SUMMARY = ", ".join(SUMMARY_FIELDS)
+# Who asked for what stays as it was; an index over a column that is not set again is not written again.
+CHANGING_FIELDS = ("status", "path", "version", "hash", "started_at", "ended_at", "due_at", "result")
+PLAYBOOK = "path, version, hash, text, file, registered_at"
+OUTLINE = "execution_id, hash, ended_at, trimmed_at IS NOT NULL"
+
+# The log
+
+NUMBER = "SELECT id FROM executions WHERE execution_id = ?"
+NUMBER_AND_END = (
+    "SELECT id, (SELECT last FROM log WHERE execution = id ORDER BY first DESC LIMIT 1) "
+    "FROM executions WHERE execution_id = ?"
+)
+BEGIN_EXECUTION = (
+    f"INSERT INTO executions ({SUMMARY}, owner, owned_until) "
+    f"VALUES ({', '.join('?' * (len(SUMMARY_FIELDS) + 2))})"
+)
+CHANGE_EXECUTION = (
+    f"UPDATE executions SET {', '.join(f'{name} = ?' for name in CHANGING_FIELDS)} WHERE id = ?"
+)
+ADD_ROW = (
+    "INSERT INTO log (execution, first, last, ts, cause, body, hash, batch) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
+SAVE_SNAPSHOT = "INSERT OR REPLACE INTO snapshots (execution, seq, hash, state) VALUES (?, ?, ?, ?)"
+SNAPSHOT = "SELECT seq, state, hash FROM snapshots WHERE execution = ?"
+ROWS_BEHIND = f"SELECT {ROW} FROM log WHERE execution = ? AND first > ? ORDER BY first"
+ROWS_FROM = (
+    f"SELECT {ROW} FROM log WHERE execution = ?1 AND first >= coalesce("
+    "(SELECT max(first) FROM log WHERE execution = ?1 AND first <= ?2), ?2) AND last >= ?2 "
+    "ORDER BY first LIMIT ?3"
+)
+BATCH = "SELECT 1 FROM log WHERE execution = ? AND batch = ?"
+
+# Projections
+
+EXECUTION = f"SELECT {SUMMARY} FROM executions WHERE execution_id = ?"
+EXECUTION_BY_KEY = f"SELECT {SUMMARY} FROM executions WHERE idempotency_key = ?"
+_FILTER = (
+    "(?1 IS NULL OR status = ?1) AND (?2 IS NULL OR path = ?2) AND (?3 OR parent IS NULL) "
+    "AND (?4 IS NULL OR id < ?4)"
+)
+EXECUTIONS = f"SELECT id, {SUMMARY} FROM executions WHERE {_FILTER} ORDER BY id DESC LIMIT ?5"
+EXECUTIONS_WITH_PREFIX = (
+    f"SELECT id, {SUMMARY} FROM executions WHERE execution_id >= ?6 AND execution_id < ?6 || '~' "
+    f"AND {_FILTER} ORDER BY id DESC LIMIT ?5"
+)
+DUE = (
+    "SELECT execution_id FROM executions WHERE ended_at IS NULL AND status != 'paused' "
+    "AND (due_at <= ?1 OR owned_until < ?1) ORDER BY due_at, id LIMIT ?2"
+)
+
+# Owners and messages
+
+HOLDER = "SELECT owner, owned_until FROM executions WHERE execution_id = ?"
+CLAIM = (
+    "UPDATE executions SET owner = ?1, owned_until = ?2 WHERE execution_id = ?3 "
+    "AND (owner IS NULL OR owner IN (?1, ?5) OR owned_until < ?4) RETURNING 1"
+)
+RELEASE = "UPDATE executions SET owner = NULL, owned_until = 0 WHERE execution_id = ? AND owner = ?"
+RENEW = "UPDATE executions SET owned_until = ? WHERE owner = ? AND ended_at IS NULL"
+POST = "INSERT INTO mailbox (execution_id, message) VALUES (?, ?)"
+_MAIL_OF_OWNER = "execution_id IN (SELECT execution_id FROM executions WHERE owner = ?)"
+HAS_MAIL = f"SELECT 1 FROM mailbox WHERE {_MAIL_OF_OWNER} LIMIT 1"
+TAKE_MAIL = f"DELETE FROM mailbox WHERE {_MAIL_OF_OWNER} RETURNING id, execution_id, message"
+DROP_MAIL = "DELETE FROM mailbox WHERE execution_id = ?"
+
+# Playbooks and credentials
+
+NEWEST_VERSION = f"SELECT {PLAYBOOK}, deleted_at FROM playbooks WHERE path = ? ORDER BY version DESC LIMIT 1"
+MOVE_PLAYBOOK = "UPDATE playbooks SET file = ? WHERE path = ? AND version = ?"
+ADD_PLAYBOOK = f"INSERT INTO playbooks ({PLAYBOOK}) VALUES (?, ?, ?, ?, ?, ?)"
+FIND_PLAYBOOK = (
+    f"SELECT {PLAYBOOK} FROM playbooks WHERE (?1 IS NULL OR hash = ?1) AND (?2 IS NULL OR path = ?2) "
+    "AND (?3 IS NULL OR version = ?3) AND (?1 IS NOT NULL OR deleted_at IS NULL) "
+    "ORDER BY version DESC LIMIT 1"
+)
+PLAYBOOKS = (
+    f"SELECT {PLAYBOOK} FROM playbooks p WHERE deleted_at IS NULL AND version = "
+    "(SELECT max(version) FROM playbooks WHERE path = p.path AND deleted_at IS NULL) ORDER BY path"
+)
+VERSIONS = f"SELECT {PLAYBOOK} FROM playbooks WHERE deleted_at IS NULL AND path = ? ORDER BY version DESC"
+DELETE_PLAYBOOK = (
+    "UPDATE playbooks SET deleted_at = ?1 WHERE path = ?2 AND (?3 IS NULL OR version = ?3) "
+    "AND deleted_at IS NULL RETURNING 1"
+)
+PUT_CREDENTIAL = "INSERT OR REPLACE INTO credentials (name, sealed, set_at) VALUES (?, ?, ?)"
+CREDENTIAL = "SELECT sealed FROM credentials WHERE name = ?"
+CREDENTIALS = "SELECT name, set_at FROM credentials ORDER BY name"
+DELETE_CREDENTIAL = "DELETE FROM credentials WHERE name = ? RETURNING 1"
+
+# What is over
+
+ENDED = (
+    f"SELECT {OUTLINE} FROM executions WHERE ended_at <= ?1 AND execution_id > ?2 "
+    "ORDER BY execution_id LIMIT ?3"
+)
+FAMILY = f"""
+WITH RECURSIVE family (member, parent, retry_of) AS (
+  SELECT execution_id, parent, retry_of FROM executions WHERE execution_id = ?
+  UNION
+  SELECT e.execution_id, e.parent, e.retry_of FROM family f JOIN executions e
+  ON e.execution_id = f.parent OR e.execution_id = f.retry_of OR e.parent = f.member OR e.retry_of = f.member
+)
+SELECT {OUTLINE} FROM family JOIN executions ON execution_id = member
+"""
+IS_OVER = "SELECT id FROM executions WHERE execution_id = ? AND ended_at IS NOT NULL"
+TRIM_ROW = "UPDATE log SET body = ?, seal = ? WHERE execution = ? AND first = ? AND last = ?"
+MARK_TRIMMED = "UPDATE executions SET trimmed_at = ? WHERE id = ?"
+DELETE_LOG = "DELETE FROM log WHERE execution = ?"
+DELETE_SNAPSHOT = "DELETE FROM snapshots WHERE execution = ?"
+DELETE_EXECUTION = "DELETE FROM executions WHERE id = ?"
+
+# How much there is
+
+COUNT_EXECUTIONS = "SELECT status, count(*) FROM executions GROUP BY status"
+COUNT_EVENTS = (
+    "SELECT coalesce(sum((SELECT last FROM log WHERE execution = e.id ORDER BY first DESC LIMIT 1)), 0) "
+    "FROM executions e"
+)
+COUNT_OTHERS = (
+    "SELECT (SELECT count(*) FROM playbooks WHERE deleted_at IS NULL), (SELECT count(*) FROM credentials), "
+    "(SELECT count(*) FROM mailbox)"
+)
+OLDEST_DUE = (
+    "SELECT execution_id, due_at FROM executions WHERE ended_at IS NULL AND status != 'paused' "
+    "AND due_at IS NOT NULL ORDER BY due_at LIMIT 1"
+)
+PAGES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
