@@ -196,7 +196,10 @@ class Engine:
         return decision
 
     async def _hydrate(self, live: Live, message: Message) -> None:
-        """Have the payloads at hand that the step's own templates read."""
+        """Have the payloads at hand that the step's own templates read, and those that a retry keeps."""
+        if isinstance(message, Start):
+            for ref in stored_refs(message.kept):
+                await self._have(live, ref)
         if isinstance(message, Report) and live.program is not None:
             lease = live.state.leases.get(message.lease)
             run = live.state.runs.get(lease.run) if lease else None
