@@ -1,0 +1,353 @@
+"""The store port, on every product: summaries and lists, owners, mail, playbooks, credentials, what is over."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from noetl.errors import Conflict, NotFound
+from noetl.ports.store import Append, Store
+from tests.conformance.stores import LEASE_MS, NOW, Clock, begin, eid, end, row, rows, summary
+
+# Summaries and lists
+
+
+async def test_a_summary_is_kept_with_the_log_and_changes_with_it(store: Store) -> None:
+    execution_id = await begin(store, idempotency_key="k", request="r", parent=eid(8), retry_of=eid(9))
+    assert await store.summary(execution_id) == summary(
+        execution_id, idempotency_key="k", request="r", parent=eid(8), retry_of=eid(9)
+    )
+    same: dict[str, Any] = {"idempotency_key": "k", "request": "r", "parent": eid(8), "retry_of": eid(9)}
+    changed = summary(
+        execution_id, status="failed", started_at=2, ended_at=3, due_at=None, result=b"{}", **same
+    )
+    await store.commit(Append(execution_id, 1, [row(2)], changed))
+    assert await store.summary(execution_id) == changed
+
+
+async def test_an_append_without_a_summary_leaves_it_as_it_was(store: Store) -> None:
+    execution_id = await begin(store, due_at=5)
+    await store.commit(Append(execution_id, 1, [row(2)]))
+    assert (await store.summary(execution_id)).due_at == 5
+
+
+async def test_an_idempotency_key_is_of_one_execution(store: Store) -> None:
+    execution_id = await begin(store, 1, idempotency_key="k")
+    with pytest.raises(Conflict, match="'k'"):
+        await begin(store, 2, idempotency_key="k")
+    assert (await store.by_key("k") or summary("")).execution_id == execution_id
+    assert await store.by_key("other") is None
+    with pytest.raises(NotFound):
+        await store.summary(eid(2))
+    await store.commit(Append(execution_id, 1, [row(2)], summary(execution_id, idempotency_key="k")))
+
+
+async def test_of_many_executions_with_one_key_at_once_exactly_one_begins(store: Store) -> None:
+    attempts = [begin(store, number, idempotency_key="k") for number in range(1, 11)]
+    outcomes = await asyncio.gather(*attempts, return_exceptions=True)
+    assert sum(isinstance(outcome, str) for outcome in outcomes) == 1
+    assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 9
+    assert len((await store.executions()).items) == 1
+
+
+async def test_lists_show_the_newest_first_page_by_page(store: Store) -> None:
+    for number in (5, 3, 9, 1, 7):
+        await begin(store, number)
+    seen, cursor = [], None
+    while True:
+        page = await store.executions(cursor=cursor, limit=2)
+        seen += [one.execution_id for one in page.items]
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert seen == [eid(number) for number in (7, 1, 9, 3, 5)]
+
+
+async def test_a_page_is_not_disturbed_by_what_begins_meanwhile(store: Store) -> None:
+    for number in range(4):
+        await begin(store, number)
+    first = await store.executions(limit=2)
+    await begin(store, 9)
+    rest = await store.executions(limit=2, cursor=first.cursor)
+    assert [one.execution_id for one in rest.items] == [eid(1), eid(0)]
+    assert rest.cursor is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({}, [0xA3, 0xA2, 0xB1]),
+        ({"status": "failed"}, [0xA2]),
+        ({"path": "tests/other"}, [0xA3]),
+        ({"status": "failed", "path": "tests/other"}, []),
+        ({"children": False}, [0xA2, 0xB1]),
+        ({"prefix": eid(0xA0)[:31]}, [0xA3, 0xA2]),
+        ({"prefix": eid(0xB1)}, [0xB1]),
+        ({"prefix": eid(0xA0)[:31], "children": False}, [0xA2]),
+        ({"prefix": "%"}, []),
+        ({"prefix": "_"}, []),
+        ({"prefix": "0' OR 1=1 --"}, []),
+        ({"path": "' OR 1=1 --"}, []),
+    ],
+)
+async def test_lists_are_filtered(store: Store, wanted: dict[str, Any], found: list[int]) -> None:
+    await begin(store, 0xB1)
+    await begin(store, 0xA2, status="failed")
+    await begin(store, 0xA3, path="tests/other", parent=eid(0xB1))
+    items = (await store.executions(**wanted)).items
+    assert [one.execution_id for one in items] == [eid(number) for number in found]
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "-1", "1.5", "1 OR 1=1", "²"])
+async def test_a_made_up_cursor_is_refused(store: Store, cursor: str) -> None:
+    with pytest.raises(NotFound, match="cursor"):
+        await store.executions(cursor=cursor)
+
+
+# Owners
+
+
+async def test_an_execution_has_one_owner_until_the_claim_runs_out(store: Store, clock: Clock) -> None:
+    execution_id = await begin(store, owner="a")
+    assert await store.owned(execution_id)
+    assert not await store.claim(execution_id, "b", LEASE_MS)
+    assert await store.claim(execution_id, "a", LEASE_MS)
+    clock.now += LEASE_MS
+    assert not await store.claim(execution_id, "b", LEASE_MS)
+    clock.now += 1
+    assert not await store.owned(execution_id)
+    assert await store.claim(execution_id, "b", LEASE_MS)
+    assert not await store.claim(execution_id, "a", LEASE_MS)
+
+
+async def test_an_execution_that_nobody_owns_can_be_claimed(store: Store) -> None:
+    execution_id = await begin(store)
+    assert not await store.owned(execution_id)
+    assert await store.claim(execution_id, "a", LEASE_MS)
+    assert await store.owned(execution_id)
+
+
+async def test_of_many_claims_at_once_exactly_one_wins(store: Store) -> None:
+    execution_id = await begin(store)
+    outcomes = await asyncio.gather(*(store.claim(execution_id, f"o{n}", LEASE_MS) for n in range(10)))
+    assert sum(outcomes) == 1
+
+
+async def test_only_its_owner_releases_a_claim(store: Store) -> None:
+    execution_id = await begin(store, owner="a")
+    await store.release(execution_id, "b")
+    assert not await store.claim(execution_id, "b", LEASE_MS)
+    await store.release(execution_id, "a")
+    assert not await store.owned(execution_id)
+    assert await store.claim(execution_id, "b", LEASE_MS)
+
+
+async def test_a_heartbeat_renews_every_claim_of_its_owner_and_no_other(store: Store, clock: Clock) -> None:
+    own, also, others = (
+        await begin(store, 1, owner="a"),
+        await begin(store, 2, owner="a"),
+        await begin(store, 3, owner="b"),
+    )
+    clock.now += LEASE_MS
+    await store.heartbeat("a", LEASE_MS)
+    clock.now += 1
+    assert [await store.owned(one) for one in (own, also, others)] == [True, True, False]
+
+
+async def test_a_commit_after_the_first_does_not_change_the_owner(store: Store) -> None:
+    execution_id = await begin(store, owner="a")
+    await store.commit(Append(execution_id, 1, [row(2)], summary(execution_id, due_at=7)))
+    assert not await store.claim(execution_id, "b", LEASE_MS)
+
+
+async def test_due_is_what_is_over_its_time_or_has_no_fresh_owner(store: Store, clock: Clock) -> None:
+    await begin(store, 1, owner="a", due_at=NOW + 10)
+    await begin(store, 2, owner="a", due_at=NOW - 10)
+    await begin(store, 3, owner="a")
+    await begin(store, 4)
+    await begin(store, 5, status="paused", due_at=1)
+    over = await begin(store, 6, due_at=1)
+    await end(store, over, NOW)
+    assert sorted(await store.due(NOW)) == [eid(2), eid(4)]
+    assert sorted(await store.due(NOW + 10)) == [eid(1), eid(2), eid(4)]
+    assert sorted(await store.due(NOW + LEASE_MS + 1)) == [eid(number) for number in (1, 2, 3, 4)]
+
+
+async def test_due_work_comes_oldest_first_and_bounded(store: Store) -> None:
+    for number, due_at in ((1, 30), (2, 10), (3, 20)):
+        await begin(store, number, owner="a", due_at=due_at)
+    assert await store.due(NOW, 2) == [eid(2), eid(3)]
+
+
+# Mail
+
+
+async def test_mail_is_given_once_in_order_to_the_owner(store: Store) -> None:
+    own, others = await begin(store, 1, owner="a"), await begin(store, 2, owner="b")
+    for message in (b"1", b"2", b"3"):
+        await store.post(own, message)
+    await store.post(others, b"not for a")
+    assert list(await store.take("a")) == [(own, b"1"), (own, b"2"), (own, b"3")]
+    assert list(await store.take("a")) == []
+    assert list(await store.take("b")) == [(others, b"not for a")]
+
+
+async def test_of_many_takes_at_once_each_message_is_in_one(store: Store) -> None:
+    own = await begin(store, 1, owner="a")
+    for number in range(20):
+        await store.post(own, b"%d" % number)
+    taken = await asyncio.gather(*(store.take("a") for _ in range(5)))
+    assert sorted(message for part in taken for _, message in part) == sorted(b"%d" % n for n in range(20))
+
+
+async def test_mail_waits_for_the_next_owner(store: Store) -> None:
+    execution_id = await begin(store)
+    await store.post(execution_id, b"m")
+    assert list(await store.take("a")) == []
+    await store.claim(execution_id, "a", LEASE_MS)
+    assert list(await store.take("a")) == [(execution_id, b"m")]
+
+
+async def test_mail_for_what_is_over_is_thrown_away(store: Store) -> None:
+    execution_id = await begin(store, owner="a")
+    await store.post(execution_id, b"late")
+    await end(store, execution_id, NOW)
+    assert list(await store.take("a")) == []
+    assert (await store.extent()).messages == 0
+
+
+# Playbooks
+
+
+async def test_a_new_text_under_a_path_is_a_new_version(store: Store) -> None:
+    one = await store.register("a/b", "h1", "one", None)
+    two = await store.register("a/b", "h2", "two", "f.yaml")
+    again = await store.register("a/b", "h2", "two", None)
+    back = await store.register("a/b", "h1", "one", None)
+    assert [entry.version for entry in (one, two, again, back)] == [1, 2, 2, 3]
+    assert again.file == "f.yaml"
+    assert one.registered_at == NOW
+    assert (await store.playbook(path="a/b")).version == 3
+    assert (await store.playbook(path="a/b", version=2)).text == "two"
+    assert (await store.playbook(digest="h2")).text == "two"
+
+
+async def test_the_same_text_in_another_file_is_the_same_version(store: Store) -> None:
+    await store.register("a/b", "h1", "one", "old.yaml")
+    assert (await store.register("a/b", "h1", "one", "new.yaml")).version == 1
+    assert (await store.playbook(path="a/b")).file == "new.yaml"
+
+
+async def test_registering_one_text_many_times_at_once_makes_one_version(store: Store) -> None:
+    made = await asyncio.gather(*(store.register("a/b", "h1", "one", None) for _ in range(10)))
+    assert {entry.version for entry in made} == {1}
+    assert len(await store.playbooks("a/b")) == 1
+
+
+async def test_the_catalog_lists_the_newest_of_each_path_and_all_of_one(store: Store) -> None:
+    for path, digest in (("b", "h1"), ("a", "h2"), ("b", "h3")):
+        await store.register(path, digest, digest, None)
+    assert [(one.path, one.version) for one in await store.playbooks()] == [("a", 1), ("b", 2)]
+    assert [one.version for one in await store.playbooks("b")] == [2, 1]
+    assert list(await store.playbooks("c")) == []
+
+
+async def test_a_deleted_playbook_is_off_the_catalog_but_its_text_stays(store: Store) -> None:
+    for digest in ("h1", "h2", "h3"):
+        await store.register("a", digest, digest, None)
+    assert await store.delete_playbook("a", 3) == 1
+    assert (await store.playbook(path="a")).version == 2
+    assert (await store.playbook(digest="h3")).text == "h3"
+    assert (await store.register("a", "h3", "h3", None)).version == 4
+    assert await store.delete_playbook("a") == 3
+    assert await store.delete_playbook("a") == 0
+    with pytest.raises(NotFound):
+        await store.playbook(path="a")
+    assert list(await store.playbooks()) == []
+
+
+@pytest.mark.parametrize("asked", [{"path": "x"}, {"digest": "x"}, {"path": "a", "version": 2}])
+async def test_an_unknown_playbook_is_not_found(store: Store, asked: dict[str, Any]) -> None:
+    await store.register("a", "h1", "one", None)
+    with pytest.raises(NotFound):
+        await store.playbook(**asked)
+
+
+# Credentials
+
+
+async def test_credentials_are_kept_replaced_listed_and_forgotten(store: Store, clock: Clock) -> None:
+    await store.put_secret("b", b"\x00\xff")
+    clock.now += 5
+    await store.put_secret("a", b"1")
+    await store.put_secret("a", b"2")
+    assert await store.secret("b") == b"\x00\xff"
+    assert await store.secret("a") == b"2"
+    assert list(await store.secrets()) == [("a", NOW + 5), ("b", NOW)]
+    await store.delete_secret("a")
+    for question in (store.secret("a"), store.delete_secret("a")):
+        with pytest.raises(NotFound):
+            await question
+
+
+# What is over
+
+
+async def test_ended_are_those_that_were_over_at_a_moment_by_id(store: Store) -> None:
+    for number, at in ((4, 40), (2, 20), (3, 30), (1, 10)):
+        await end(store, await begin(store, number), at)
+    await begin(store, 5)
+    assert [one.execution_id for one in await store.ended(30)] == [eid(1), eid(2), eid(3)]
+    assert [one.execution_id for one in await store.ended(30, after=eid(1), limit=1)] == [eid(2)]
+    assert [(one.hash, one.ended_at) for one in await store.ended(10)] == [("h", 10)]
+
+
+async def test_a_family_is_everyone_linked_by_parent_or_retry(store: Store) -> None:
+    await begin(store, 1)
+    await begin(store, 2, parent=eid(1))
+    await begin(store, 3, parent=eid(2))
+    await begin(store, 4, retry_of=eid(1))
+    await begin(store, 5, parent=eid(4))
+    await begin(store, 6)
+    await begin(store, 7, parent=eid(99))
+    for number in (1, 2, 3, 4, 5):
+        found = await store.family(eid(number))
+        assert sorted(one.execution_id for one in found) == [eid(n) for n in (1, 2, 3, 4, 5)]
+    assert [one.execution_id for one in await store.family(eid(6))] == [eid(6)]
+    assert [one.execution_id for one in await store.family(eid(7))] == [eid(7)]
+    assert list(await store.family(eid(98))) == []
+
+
+async def test_only_what_is_over_can_be_deleted_and_then_it_is_gone(store: Store) -> None:
+    over, open_ = await begin(store, 1, idempotency_key="k"), await begin(store, 2)
+    await end(store, over, 5, idempotency_key="k")
+    assert await store.delete([over, open_, eid(9)]) == 1
+    for question in (store.summary(over), store.rows(over), store.log(over)):
+        with pytest.raises(NotFound):
+            await question
+    assert await store.by_key("k") is None
+    assert len(await store.rows(open_)) == 1
+    await begin(store, 3, idempotency_key="k")
+    assert await store.rows(eid(3)) == rows(1)
+
+
+async def test_the_extent_counts_what_is_there(store: Store) -> None:
+    await end(store, await begin(store, 1), 5)
+    await begin(store, 2, due_at=77)
+    await begin(store, 3, due_at=66)
+    await begin(store, 4, due_at=1, status="paused")
+    await store.register("a", "h", "text", None)
+    await store.put_secret("s", b"x")
+    await store.post(eid(2), b"m")
+    found = await store.extent()
+    assert found.executions == {"completed": 1, "running": 2, "paused": 1}
+    assert (found.events, found.playbooks, found.credentials, found.messages) == (5, 1, 1, 1)
+    assert found.oldest_due == (eid(3), 66)
+    assert found.bytes > 0
+
+
+async def test_an_empty_store_has_nothing_due(store: Store) -> None:
+    found = await store.extent()
+    assert (found.executions, found.events, found.oldest_due) == ({}, 0, None)
+    assert (await store.executions()).items == []
+    assert await store.due(NOW) == []
