@@ -7,6 +7,7 @@ then the commit, then the commands. When a commit fails, the execution is droppe
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
 import msgspec
@@ -37,6 +38,7 @@ from noetl.core.message import (
 from noetl.core.operate import next_due
 from noetl.core.order import build_order
 from noetl.core.output import is_reference
+from noetl.core.park import child_call
 from noetl.core.program import Program
 from noetl.core.state import Run, State, restore, snapshot_of
 from noetl.core.synthesize import with_fragments
@@ -121,6 +123,8 @@ class Engine:
     async def start(self, execution_id: str, message: Start, request: str | None = None) -> Answer:
         """Begin an execution; the request and its first decision are one commit."""
         program = None if message.problem else await self.programs.program(message.hash)
+        if execution_id in self._live:
+            raise Conflict(f"execution {execution_id} has been started already")
         live = Live(State(execution_id), program, b"", request=request)
         self._live[execution_id] = live
         return await self._submit(live, message)
@@ -129,12 +133,14 @@ class Engine:
         """A worker's report; a batch that was already accepted is answered as it was."""
         try:
             live = await self.load(execution_id)
-        except (NotFound, Conflict) as error:
+        except NotFound as error:
             return Answer(False, error.message)
-        answer = await self._submit(live, report)
-        if not answer.accepted and await self.store.answered(execution_id, report.batch_id):
+        except Conflict as error:  # it is over, perhaps by this very batch
+            known = await self.store.answered(execution_id, report.batch_id)
+            return Answer() if known else Answer(False, error.message)
+        if live.tail and await self.store.answered(execution_id, report.batch_id):
             return Answer(seq=live.state.seq)
-        return answer
+        return await self._submit(live, report)
 
     async def send(self, execution_id: str, message: Message) -> Answer:
         """Any other message."""
@@ -189,6 +195,8 @@ class Engine:
             self._after(live)
 
     async def _decide(self, live: Live, message: Message, now: int) -> Decision:
+        if isinstance(message, Report) and message.batch_id in live.batches:
+            return Decision(answer=Answer(seq=live.state.seq))
         await self._hydrate(live, message)
         decision = decide(live.state, message, now, live.program, hydrated=live.hydrated)
         if live.state.fragments and live.program is not None:
@@ -196,10 +204,7 @@ class Engine:
         return decision
 
     async def _hydrate(self, live: Live, message: Message) -> None:
-        """Have the payloads at hand that the step's own templates read, and those that a retry keeps."""
-        if isinstance(message, Start):
-            for ref in stored_refs(message.kept):
-                await self._have(live, ref)
+        """Have the payloads at hand that the step's own templates read."""
         if isinstance(message, Report) and live.program is not None:
             lease = live.state.leases.get(message.lease)
             run = live.state.runs.get(lease.run) if lease else None
@@ -225,6 +230,8 @@ class Engine:
     def _row(self, live: Live, message: Message, decision: Decision, now: int) -> Row:
         row = encode_row(live.state.seq, live.head, message, decision.events, now)
         live.head = row.hash
+        if row.batch is not None:
+            live.batches.add(row.batch)
         live.since_snapshot += len(decision.events)
         return row
 
@@ -303,8 +310,8 @@ class Engine:
                     self.workers.offer(build_order(live.state, live.program, found, live.hydrated))
             case Recall(lease=lease, give_back=give_back):
                 self.workers.recall(execution_id, lease, give_back)
-            case Deliver(lease=lease, address=address, output=output):
-                self.workers.deliver(execution_id, lease, address, output)
+            case Deliver(lease=lease, address=address, task=task, output=output):
+                self.workers.deliver(execution_id, lease, address, task, output)
             case StartChild():
                 self._spawn(self._start_child(live, command))
             case ControlChild(execution_id=child, what=what, why=why):
@@ -317,14 +324,13 @@ class Engine:
             await self.store.summary(command.execution_id)
         except NotFound:
             start = await self.programs.child(live.state.execution_id, command, live.state.hash)
-            await self.start(command.execution_id, start)
-            if start.parent and not start.parent.get("waits"):
-                started = ChildEnded(
-                    command.execution_id, "completed", {"execution_id": command.execution_id}
-                )
-                await self._tell(live.state.execution_id, started)
+            with suppress(Conflict):  # asked for twice; the first one is on its way
+                await self.start(command.execution_id, start)
         else:
             await self._attach(command.execution_id, live.state.execution_id)
+        if command.parent and not command.parent["waits"]:
+            started = ChildEnded(command.execution_id, "completed", {"execution_id": command.execution_id})
+            await self._tell(live.state.execution_id, started)
 
     async def _attach(self, child: str, parent: str) -> None:
         """The child is there already, from before a crash: run it on, or pass on how it ended."""
@@ -381,6 +387,7 @@ class Engine:
         if program is not None:
             program = with_fragments(program, state.fragments)
         live = Live(state, program, log.head, request=summary.request)
+        live.batches, live.tail = {row.batch for row in log.rows if row.batch}, log.snapshot is not None
         for ref in stored_refs(msgspec.to_builtins(state)):
             await self._have(live, ref)
         self._live[execution_id] = live
@@ -390,13 +397,9 @@ class Engine:
     async def resume(self, execution_id: str) -> Live:
         """Take over an execution whose process is gone, or go on with one that is paused."""
         live = await self.load(execution_id)
-        for child, waits in list(live.state.children.items()):
+        for waits in list(live.state.children.values()):
             run_id, _, address = waits.partition(" ")
-            parked = live.state.runs[run_id].parked[address]
-            call = parked.call or {}
-            parent = {"execution_id": execution_id, "run": run_id, "at": address, "waits": True}
-            command = StartChild(child, call.get("path", ""), call.get("version"), call.get("input"), parent)
-            self._spawn(self._start_child(live, command))
+            self._spawn(self._start_child(live, child_call(live.state, live.state.runs[run_id], address)))
         paused = live.state.status == "paused"
         if not paused or any(lease.out for lease in live.state.leases.values()):
             await self._submit(live, Control("recover"))

@@ -15,6 +15,7 @@ from noetl.core.judge import Unjudged
 from noetl.core.output import externalise, failed, problem, size_of
 from noetl.core.patch import apply
 from noetl.core.program import StepProgram
+from noetl.core.schemas import schema_problem
 from noetl.core.state import Run
 
 
@@ -81,9 +82,10 @@ def _boundary(draft: Draft, run: Run, outcome: Outcome) -> tuple[Outcome, list[l
             data = draft.judge.value(("output", run.id), step.output, scope)
             changed = {key: value for key, value in outcome.output.items() if key != "ref"}
             outcome = replace(outcome, output=with_ref(draft, step, {**changed, "data": data}))
-        if well and (schema := step.validate.get("output")):
-            data = hydrated(draft, step.boundary, outcome.output).get("data")
-            draft.judge.fits(("output", run.id), schema, data)
+        if well and (
+            wrong := schema_problem(step.validate.get("output"), outcome.output.get("data"), "output")
+        ):
+            raise Unjudged("validation", f"output of step {run.step!r}: {wrong}")
         if not step.set:
             return outcome, [], []
         scope = view.departure(

@@ -213,6 +213,7 @@ def _task_done(state: State, event: Event, data: dict[str, Any]) -> None:
 
 
 def _parked(state: State, event: Event, data: dict[str, Any]) -> None:
+    call = data.get("call")
     parked = Parked(
         label=event.label or "",
         visit=event.visit or 1,
@@ -220,7 +221,7 @@ def _parked(state: State, event: Event, data: dict[str, Any]) -> None:
         until=data.get("until"),
         signal=data.get("signal"),
         child=data.get("child"),
-        call=data.get("call"),
+        call=None if call is None else {**call, "wait": data.get("wait", True)},
         schema=data.get("schema"),
     )
     state.runs[event.run or ""].parked[event.at or ""] = parked

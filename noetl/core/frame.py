@@ -147,7 +147,7 @@ class Frame:
         else:
             kept["sent"] = [pair for pair in self.writes if pair[0][0] == "ctx"]
             kept["writes"] = [pair for pair in self.writes if pair[0][0] != "ctx"]
-            self.writes = kept["writes"]
+            self.writes = list(kept["writes"])
         self.moved = False
         return {key: value for key, value in kept.items() if value not in (None, {}, [], 0)}
 

@@ -97,7 +97,13 @@ class Deliver(msgspec.Struct, tag="deliver"):
 
     lease: str
     address: str
+    task: str  # which task of the pipeline it answers, see `waits_as`
     output: dict[str, Any]
+
+
+def waits_as(label: str, visit: int, attempt: int) -> str:
+    """What a parked task is called, so that an answer meant for an earlier one is not taken for its own."""
+    return f"{label}.{visit}.{attempt}"
 
 
 class StartChild(msgspec.Struct, tag="start_child", omit_defaults=True):

@@ -5,9 +5,9 @@ from typing import Any
 
 from noetl.core.draft import Draft
 from noetl.core.event import Event
-from noetl.core.message import ChildEnded, Deliver, Dispatch, StartChild
+from noetl.core.message import ChildEnded, Deliver, Dispatch, StartChild, waits_as
 from noetl.core.output import failed, ok, problem
-from noetl.core.state import Lease, Parked, Run
+from noetl.core.state import Lease, Parked, Run, State
 
 MAX_DEPTH = 32
 
@@ -27,41 +27,48 @@ def park(draft: Draft, run: Run, event: Event) -> None:
         Event(event.name, event.ts, event.by, run.id, event.at, event.label, event.visit, event.attempt, data)
     )
     if call is not None:
-        _start_child(draft, run, address, data, call)
+        _start_child(draft, run, address)
     for index, signal in enumerate(draft.state.signals):
         if data.get("signal") == signal["name"]:
             answer(draft, run, address, ok(signal["payload"]), consumed=index)
             return
 
 
-def _start_child(draft: Draft, run: Run, address: str, data: dict[str, Any], call: dict[str, Any]) -> None:
-    state, waits = draft.state, data.get("wait", True)
-    depth = (state.parent or {}).get("depth", 0) + 1
+def _start_child(draft: Draft, run: Run, address: str) -> None:
+    command = child_call(draft.state, run, address)
+    depth = (command.parent or {})["depth"]
     if depth > MAX_DEPTH:
         error = problem("limit", f"playbooks are nested {depth} deep; at most {MAX_DEPTH} are allowed")
         answer(draft, run, address, failed(error))
         return
+    draft.command(command)
+
+
+def child_call(state: State, run: Run, address: str) -> StartChild:
+    """The call of the child that a pipeline waits for, the same each time it is asked for."""
+    parked = run.parked[address]
+    call = parked.call or {}
     parent = {
         "execution_id": state.execution_id,
         "run": run.id,
         "at": address,
-        "depth": depth,
-        "waits": waits,
+        "depth": (state.parent or {}).get("depth", 0) + 1,
+        "waits": call.get("wait", True),
+        "path": state.path,
     }
-    parent["path"] = state.path
-    draft.command(StartChild(data["child"], call["path"], call.get("version"), call.get("input"), parent))
+    return StartChild(parked.child or "", call["path"], call.get("version"), call.get("input"), parent)
 
 
 def answer(draft: Draft, run: Run, address: str, output: dict[str, Any], **facts: Any) -> None:
     """Give a waiting pipeline its answer, and a worker if it has none."""
-    draft.emit(
-        "task.resumed", run.id, address or None, output=output, label=run.parked[address].label, **facts
-    )
+    parked = run.parked[address]
+    draft.emit("task.resumed", run.id, address or None, output=output, label=parked.label, **facts)
     if draft.state.status != "running":
         return
     lease = lease_of(draft, run, address)
     if lease is not None and lease.out:
-        draft.command(Deliver(lease.id, address, output))
+        task = waits_as(parked.label, parked.visit, parked.attempt)
+        draft.command(Deliver(lease.id, address, task, output))
     else:
         redispatch(draft, run.id)
 

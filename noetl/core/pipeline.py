@@ -64,8 +64,6 @@ def _visit(
         choice = _before(frame, task)
         if choice.do in ("continue", "skip"):
             _count_visit(frame, task)
-        if choice.do == "continue" and choice.program is not None:
-            frame.write(policy.rendered_set(choice.program, frame.scope(task.label)))
         if choice.do != "continue":
             return _skipped(frame, task, label, choice)
         frame.attempt = 1

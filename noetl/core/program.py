@@ -259,8 +259,6 @@ class _StepCompiler:
         boundary = Mentions.of(
             _present(output, source, *(write.value for write in writes), *_arc_values(arcs))
         )
-        if step.validate.get("output"):  # the schema reads what the templates may not
-            boundary = boundary.union(Mentions(frozenset({("output", "data")})))
         return StepProgram(
             name=step.name,
             input=compile_value(step.input),
@@ -284,7 +282,7 @@ class _StepCompiler:
             mentions=self._worker_mentions(pipeline),
             boundary=boundary,
             wants_event=self._arrival_mentions().reads("event", "data"),
-            wants_ref=boundary.names("output", "ref") or self.everything.names(name, "ref"),
+            wants_ref=boundary.reads("output", "ref") or self.everything.reads(name, "ref"),
             wants_results=self.everything.below(name, "results"),
             read_later=self.everything.mentions(name),
         )
@@ -357,7 +355,7 @@ def _pipeline(tasks: tuple[model.Task, ...], spec_of: Callable[[model.Task], Any
     )
     mentions = Mentions.of(value for task in compiled for value in _task_values(task))
     names = {name_of(label) for label in (*labels, *filter(None, map(merged, labels)))}
-    wants_ref = mentions.names("output", "ref") or any(mentions.names(name, "ref") for name in names)
+    wants_ref = mentions.reads("output", "ref") or any(mentions.reads(name, "ref") for name in names)
     wants_meta = any("meta" in path for path in mentions.paths)
     return Pipeline(compiled, labels, mentions, wants_ref, wants_meta)
 

@@ -14,6 +14,7 @@ from noetl.core.judge import Unjudged
 from noetl.core.message import Dispatch
 from noetl.core.output import is_reference, ok, problem
 from noetl.core.program import StepProgram
+from noetl.core.schemas import schema_problem
 from noetl.core.scope import Scope
 from noetl.core.state import Token
 
@@ -90,7 +91,6 @@ def schedule(draft: Draft, arrived: Arrival) -> None:
     """Start a run."""
     step = arrived.step
     try:
-        draft.judge.fits(("input", arrived.run_id), step.validate.get("input"), arrived.input or {})
         facts = {**arrived.facts(draft), **_bounds(draft, arrived), **_collection(draft, arrived)}
         share = loop.in_flight(draft, arrived.run_id, step) if facts.get("total") else 1
     except Unjudged as error:
@@ -106,6 +106,12 @@ def schedule(draft: Draft, arrived: Arrival) -> None:
     else:
         draft.emit("step.scheduled", arrived.run_id, **facts, pool=pool, lease=arrived.run_id, share=share)
         draft.command(Dispatch(arrived.run_id, pool))
+
+
+def _check_input(arrived: Arrival) -> None:
+    wrong = schema_problem(arrived.step.validate.get("input"), arrived.input or {}, "input")
+    if wrong:
+        raise Unjudged("validation", f"input of step {arrived.step.name!r}: {wrong}")
 
 
 def _complete_at_once(draft: Draft, arrived: Arrival) -> None:

@@ -51,7 +51,7 @@ class Parked(msgspec.Struct, omit_defaults=True):
     until: int | None = None
     signal: str | None = None
     child: str | None = None
-    call: dict[str, Any] | None = None  # the child's path, version and input
+    call: dict[str, Any] | None = None  # the child's path, version and input, and whether it is waited for
     schema: dict[str, Any] | None = None
     output: dict[str, Any] | None = None  # the answer, once it is there
 

@@ -25,7 +25,7 @@ class Dispatch(Protocol):
         """Stop a lease at once, or at the next task boundary when it is to come back."""
         ...
 
-    def deliver(self, execution_id: str, lease: str, address: str, output: dict[str, Any]) -> None:
+    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
         """Give a pipeline that waits inside a held lease its answer."""
         ...
 

@@ -113,11 +113,14 @@ class Pool:
         else:
             task.cancel()
 
-    def deliver(self, execution_id: str, lease: str, address: str, output: dict[str, Any]) -> None:
+    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
         """Give a waiting pipeline its answer."""
         found = self._running.get((execution_id, lease))
         if found is not None:
-            found[0].deliver(address, output)
+            found[0].deliver(address, task, output)
+        for order in self._queue:
+            if (order.execution_id, order.lease) == (execution_id, lease):
+                order.answers[address] = output
 
     async def drain(self) -> None:
         """Take nothing more; let every order stop at its next task boundary, then wait for them."""

@@ -16,7 +16,7 @@ from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings
 from noetl.core.iteration import Level, Outcome
 from noetl.core.loop import whole_number
-from noetl.core.message import WorkOrder
+from noetl.core.message import WorkOrder, waits_as
 from noetl.core.output import failed, problem
 from noetl.core.pipeline import drive
 from noetl.core.program import BlockProgram, LoopProgram, Program, StepProgram
@@ -38,7 +38,7 @@ class Runner:
         self.slots = slots
         self.step: StepProgram = program.steps[order.step]
         self.around: Surroundings = reporter.around
-        self.waiting: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self.waiting: dict[tuple[str, str], asyncio.Future[dict[str, Any]]] = {}  # by address and task
         self.parked = 0
         self.effects: dict[type, Callable[[Any, Frame], Awaitable[Any]]] = {
             RunTool: self._run_tool,
@@ -147,7 +147,7 @@ class Runner:
         """A pipeline taken over while it was parked: wait on under the lease, or leave it where it is."""
         if not self.keeps_lease:
             raise Parked
-        return await self._wait_for(frame.at)
+        return await self._wait_for(frame)
 
     # Effects
 
@@ -167,21 +167,23 @@ class Runner:
         if not self.keeps_lease:
             raise Parked
         self.reporter.soon(frame)
-        return await self._wait_for(frame.at)
+        return await self._wait_for(frame)
 
-    async def _wait_for(self, address: str) -> dict[str, Any]:
-        future = self.waiting.setdefault(address, asyncio.get_running_loop().create_future())
+    async def _wait_for(self, frame: Frame) -> dict[str, Any]:
+        task = frame.pipeline.tasks[frame.pc].label
+        waits = (frame.at, waits_as(frame.prefix + task, frame.visits[task], frame.attempt))
+        future = self.waiting.setdefault(waits, asyncio.get_running_loop().create_future())
         self.slots.give()
         try:
             return await future
         finally:
-            self.waiting.pop(address, None)
+            self.waiting.pop(waits, None)
             self.slots.take()
 
-    def deliver(self, address: str, output: dict[str, Any]) -> None:
-        """The answer a parked pipeline of this lease waits for."""
+    def deliver(self, address: str, task: str, output: dict[str, Any]) -> None:
+        """The answer a parked pipeline of this lease waits for, or will as soon as it is taken up."""
         loop = asyncio.get_running_loop()
-        future = self.waiting.setdefault(address, loop.create_future())
+        future = self.waiting.setdefault((address, task), loop.create_future())
         if not future.done():
             future.set_result(output)
 
