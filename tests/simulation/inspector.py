@@ -10,7 +10,7 @@ from noetl.control.rows import events_of
 from noetl.core.event import TERMINAL, Event
 from noetl.core.fold import fold
 from noetl.core.invariants import Checker
-from noetl.core.state import State, canonical, restore
+from noetl.core.state import State, restore, snapshot_of
 from noetl.ports.store import Append
 from tests.simulation.world import ENGINE, World
 
@@ -39,7 +39,7 @@ class Inspector:
         for violation in checker.found:
             self.world.violate(f"{execution_id} event {violation.seq}: {violation.message}")
         live = self.world.server.live_state(execution_id) if self.world.server else None
-        if live is not None and canonical(live) != canonical(checker.state):
+        if live is not None and snapshot_of(live) != snapshot_of(checker.state):
             self.world.violate(f"{execution_id}: the state in memory is not the fold of its log")
 
     @property
@@ -65,7 +65,7 @@ class Inspector:
         state = restore(kept.snapshot) if kept.snapshot else State(execution_id)
         for row in kept.rows:
             fold(state, events_of(row))
-        if canonical(state) != canonical(self.checkers[execution_id].state):
+        if snapshot_of(state) != snapshot_of(self.checkers[execution_id].state):
             world.violate(f"{execution_id}: snapshot and tail do not give the state of the whole log")
 
     def _internal_errors(self, execution_id: str, log: list[Event]) -> None:

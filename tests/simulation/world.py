@@ -92,7 +92,9 @@ class Server(Engine):
         self.world, self.process = world, Process(f"server {generation}")
         door: Any = Door(world, self.process)
         owner = f"server {generation}"
-        super().__init__(door, world.results, StoredPayloads(world.results), world.catalog, owner, world.now_ms)
+        super().__init__(
+            door, world.results, StoredPayloads(world.results), world.catalog, owner, now=world.now_ms
+        )
         self.lease_ms = int(LEASE_S * 1000)
         self.workers = Wire(world, self.process)
 
@@ -168,9 +170,8 @@ class Worker:
             work_dir=lambda _: ".",
         )
         programs = world.programs_by_hash
-        self.pool = Pool(
-            toolbox, self, world.results, lambda order: programs[order.program], 4, world.now_ms, world.spread
-        )
+        find = lambda order: programs[order.program]  # noqa: E731
+        self.pool = Pool(toolbox, self, world.results, find, 4, now=world.now_ms, spread=world.spread)
 
     @property
     def reachable(self) -> bool:
