@@ -1,8 +1,8 @@
 """How two executions differ: the path they took, how long each step needed, ctx, outputs and inputs. Pure."""
 
-import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from typing import Any
 
 from noetl.core.event import TERMINAL, Event
@@ -62,7 +62,7 @@ def compare(first: Course, second: Course) -> dict[str, Any]:
         "status": _pair(a.status, b.status),
         "playbook": _pair(a.hash, b.hash),
         "workload": list(changes(a.workload, b.workload)),
-        "path": [line for line in difflib.ndiff(first.path, second.path) if line[0] in "+-"],
+        "path": list(_path_changes(first.path, second.path)),
         "ctx": list(changes(a.ctx, b.ctx)),
         "outputs": list(changes(first.outputs, second.outputs)),
         "error": _pair(a.error, b.error),
@@ -71,6 +71,13 @@ def compare(first: Course, second: Course) -> dict[str, Any]:
     steps = dict.fromkeys([*first.duration_ms, *second.duration_ms])
     timing = {step: [first.duration_ms.get(step), second.duration_ms.get(step)] for step in steps}
     return {"a": a.execution_id, "b": b.execution_id, "same": same, **found, "timing_ms": timing}
+
+
+def _path_changes(a: list[str], b: list[str]) -> Iterator[str]:
+    for tag, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if tag != "equal":
+            yield from (f"- {line}" for line in a[a_from:a_to])
+            yield from (f"+ {line}" for line in b[b_from:b_to])
 
 
 def _pair(a: Any, b: Any) -> list[Any] | None:

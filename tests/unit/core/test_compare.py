@@ -1,0 +1,68 @@
+"""How two executions differ."""
+
+import pytest
+
+from noetl.control.history import events
+from noetl.core.compare import Course, changes, compare
+from tests.engine.harness import begin, engine, finish, playbook
+
+WORKFLOW = """
+- step: a
+  tool: {kind: noop, output: "{{ workload.n }}"}
+  set: {ctx.n: "{{ output.data }}"}
+  next: {arcs: [{step: b, when: "{{ ctx.n > 1 }}"}, {step: c}]}
+- step: b
+  spec: {policy: {admit: {rules: [{when: "{{ ctx.n > 5 }}", then: {allow: false}}, {else: {then: {allow: true}}}]}}}
+  tool: {kind: noop}
+- {step: c, tool: {kind: python, input: {code: "raise ValueError('broken')"}}}
+"""
+
+
+async def courses(folder, *numbers):
+    async with engine(folder) as made:
+        found = []
+        for number in numbers:
+            execution_id = await begin(made, playbook(WORKFLOW, workload="workload: {n: 0}"), {"n": number})
+            await finish(made, execution_id)
+            log = [event async for _, event in events(made.store, execution_id)]
+            found.append(Course.of(execution_id, log))
+        return found
+
+
+async def test_two_runs_of_the_same_are_the_same(tmp_path):
+    a, b = await courses(tmp_path, 2, 2)
+    found = compare(a, b)
+    assert found["same"]
+    assert found["timing_ms"].keys() == {"a", "b"}
+
+
+async def test_another_path_another_ctx_and_another_end_are_found(tmp_path):
+    a, b = await courses(tmp_path, 2, 1)
+    found = compare(a, b)
+    assert not found["same"]
+    assert found["status"] == ["completed", "failed"]
+    assert found["workload"] == [{"path": "n", "a": 2, "b": 1}]
+    assert found["ctx"] == [{"path": "n", "a": 2, "b": 1}]
+    assert found["path"] == ["- a.1 to b", "- b.1 done", "+ a.1 to c", "+ c.1 failed"]
+    assert [item["path"] for item in found["outputs"]] == ["a", "b", "c"]
+    assert found["error"][0] is None
+
+
+async def test_a_refused_token_is_part_of_the_path(tmp_path):
+    a, b = await courses(tmp_path, 2, 6)
+    assert "+ b refused a token" in compare(a, b)["path"]
+
+
+@pytest.mark.parametrize(
+    "a, b, expected",
+    [
+        ({"x": 1}, {"x": 1}, []),
+        ({"x": {"y": [1, 2]}}, {"x": {"y": [1, 3]}}, [{"path": "x.y[1]", "a": 2, "b": 3}]),
+        ([1], [1, 2], [{"path": "", "a": [1], "b": [1, 2]}]),
+        ({"x": None}, {}, [{"path": "x", "a": None}]),
+        ({}, {"x": None}, [{"path": "x", "b": None}]),
+        ({"x": 1}, {"x": "1"}, [{"path": "x", "a": 1, "b": "1"}]),
+    ],
+)
+def test_values_are_compared_place_by_place(a, b, expected):
+    assert list(changes(a, b)) == expected
