@@ -88,9 +88,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def finish(self) -> None:
         """Cancel what is left, let it end, and close."""
-        left = asyncio.all_tasks(self)
-        for task in left:
-            task.cancel()
-        if left:
+        while left := asyncio.all_tasks(self):
+            for task in left:
+                task.cancel()
             self.run_until_complete(asyncio.gather(*left, return_exceptions=True))
         self.close()

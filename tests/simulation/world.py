@@ -137,11 +137,11 @@ class Wire:
         if worker is not None:
             self._carry(worker, "recall", execution_id, lease, give_back)
 
-    def deliver(self, execution_id: str, lease: str, address: str, output: dict[str, Any]) -> None:
+    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
         """Bring an answer to whoever waits for it."""
         worker = self._holder.get((execution_id, lease))
         if worker is not None:
-            self._carry(worker, "deliver", execution_id, lease, address, output)
+            self._carry(worker, "deliver", execution_id, lease, address, task, output)
 
     def _carry(self, worker: "Worker", what: str, *args: Any) -> None:
         if not self._process.alive:
@@ -170,8 +170,15 @@ class Worker:
             work_dir=lambda _: ".",
         )
         programs = world.programs_by_hash
-        find = lambda order: programs[order.program]  # noqa: E731
-        self.pool = Pool(toolbox, self, world.results, find, 4, now=world.now_ms, spread=world.spread)
+        self.pool = Pool(
+            toolbox,
+            self,
+            world.results,
+            lambda order: programs[order.program],
+            world.slots,
+            now=world.now_ms,
+            spread=world.spread,
+        )
 
     @property
     def reachable(self) -> bool:
@@ -179,7 +186,9 @@ class Worker:
 
     def receive(self, what: str, *args: Any) -> None:
         """Something came over the wire."""
-        if self.reachable:
+        if self.world.now < self.cut_until:
+            self.world.loop.call_at(self.cut_until, self.receive, what, *args)
+        elif self.process.alive:
             self.process.call(getattr(self.pool, what), *args)
 
     def holds(self, execution_id: str, lease: str, epoch: int) -> bool:
@@ -216,6 +225,7 @@ class World:
     def __init__(self, loop: VirtualLoop, sample: Sample, faults: Faults) -> None:
         self.loop, self.sample, self.faults = loop, sample, faults
         self.wire = faults.rng.random() < 0.5  # orders and reports are bytes on the way
+        self.slots = faults.rng.choice((1, 2, 8))
         self.now_ms: Callable[[], int] = loop.now_ms
         self.spread = faults.rng.random
         self.store, self.results = MemoryStore(loop.now_ms), MemoryResults(loop.now_ms)
