@@ -128,7 +128,7 @@ def test_no_document_makes_it_fail_or_change_its_mind(root: Tree, steps: list[Tr
 
 
 @some_examples
-@given(st.text(alphabet="ab:-{}[],#&*'\"|>? \n", max_size=40))
+@given(st.text(alphabet="ab:-{}[],#&*'\"|>? \n\r", max_size=40))
 def test_any_text_is_refused_or_kept_or_rewritten(text: str) -> None:
     if has_errors(parse(text).diagnostics):
         with pytest.raises(PlaybookError):
@@ -138,7 +138,7 @@ def test_any_text_is_refused_or_kept_or_rewritten(text: str) -> None:
 
 
 @some_examples
-@given(st.text(alphabet="ab:-{}[],#&*'\"|>? \n", max_size=40))
+@given(st.text(alphabet="ab:-{}[],#&*'\"|>? \n\r", max_size=40))
 def test_any_layout_is_kept_or_told_apart(text: str) -> None:
     if not has_errors(parse(text).diagnostics):
         with suppress(UnusualLayout):

@@ -163,9 +163,7 @@ def _otherwise(do: str, to: str | None, *, flow: bool) -> Collection:
 
 def _direct(then: Collection, do: str, to: str | None) -> None:
     """Give a rule's body another directive."""
-    entry, target = then.entry("do"), then.entry("to")
-    if entry is None:
-        return
+    entry, target = then.entry("do") or then.add(pair("do", plain(do))), then.entry("to")
     entry.value = plain(do)
     if target is not None:
         then.pull(target)

@@ -51,6 +51,8 @@ class Document:
 
 def read(text: str) -> Document:
     """The editable tree of a text that is valid YAML with one document."""
+    if "\r" in text:
+        raise UnusualLayout(text[: text.index("\r")].count("\n") + 1, "a carriage return of its own")
     reader = _Reader(text)
     root = reader.document()
     width = max([110, *(len(line) for line in reader.lines)])
@@ -82,7 +84,7 @@ class _Reader:
         self.open = holder
         root = self.node(event, holder, "")
         self.tail = self._lines_until(len(self.lines))
-        if holder.after and isinstance(root, Collection) and not root.flow:
+        if isinstance(root, Collection) and root.props and not root.flow:
             raise UnusualLayout(start[0] + 1, "an anchor or tag on the whole document")
         self.after = holder.after
         return root
@@ -144,7 +146,7 @@ class _Reader:
         pointer = f"{path}/{event.value.replace('~', '~0').replace('/', '~1')}"
         entry = self._entry(node, line, column, pointer)
         entry.key, entry.key_text = event.value, self._slice(event, event)
-        entry.key_text += self._up_to_colon(entry.key_text)
+        entry.key_text += self._up_to_colon()
         self._value(entry, pointer)
         return entry
 
@@ -252,14 +254,12 @@ class _Reader:
             [self.lines[first][column:], *self.lines[first + 1 : last], self.lines[last][:end_column]]
         )
 
-    def _up_to_colon(self, key: str) -> str:
+    def _up_to_colon(self) -> str:
+        """The spaces between a key and its colon, which always stands on the same line."""
         line, column = self.at
-        rest = self.lines[line][column:]
-        if not rest.lstrip().startswith(":"):
-            raise UnusualLayout(line + 1, f"no colon right after the key {key}")
-        colon = rest.index(":")
-        self.at = (line, column + colon + 1)
-        return rest[:colon]
+        colon = self.lines[line].index(":", column)
+        self.at = (line, colon + 1)
+        return self.lines[line][column:colon]
 
 
 def _start(event: Any) -> Position:

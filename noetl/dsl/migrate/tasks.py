@@ -56,9 +56,7 @@ def _insides(task: Collection) -> Iterator[Collection]:
 
 def as_pipeline(owner: Collection, name: str) -> Collection:
     """The tasks of a step or block as a list, each still called what it was called."""
-    holder = owner.entry("tool")
-    if holder is None:
-        holder = owner.add(pair("tool", listing(flow=owner.flow)))
+    holder = owner.entry("tool") or owner.add(pair("tool", listing(flow=owner.flow)))
     tasks = as_list(holder.value)
     if tasks is None:
         flow = isinstance(holder.value, Collection) and holder.value.flow

@@ -13,7 +13,7 @@ from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.text import Collection, Node, Scalar, scalars
 from noetl.dsl.names import Path, reading
 from noetl.dsl.respell import compares_with_success, rename_root, respell_output
-from noetl.dsl.template import TemplateError, Token, is_template, syntax_tree, tokens
+from noetl.dsl.template import Token, is_template, syntax_tree, tokens
 
 Edit = Callable[[str], str]
 PathEdit = Callable[[Path], tuple[int, str] | None]  # how many segments are replaced, and by what
@@ -116,11 +116,8 @@ def _compared(words: list[Token], status: Dotted) -> Iterator[Token]:
 
 
 def _words(text: str) -> list[Token]:
-    """The tokens of a template without white space; none when it cannot be split."""
-    try:
-        return [token for token in tokens(text) if token.kind not in ("whitespace", "data")]
-    except TemplateError:
-        return []
+    """The tokens of a template that parses, without white space."""
+    return [token for token in tokens(text) if token.kind not in ("whitespace", "data")]
 
 
 def _dotted(words: list[Token]) -> Iterator[Dotted]:

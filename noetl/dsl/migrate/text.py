@@ -99,10 +99,6 @@ class Collection:
         """The value of a key when it is a mapping."""
         return as_map(self.get(key))
 
-    def list_at(self, key: str) -> "Collection | None":
-        """The value of a key when it is a list."""
-        return as_list(self.get(key))
-
     def word(self, key: str) -> str | None:
         """The value of a key when it is a scalar that says something."""
         node = self.get(key)

@@ -31,7 +31,10 @@ def test_reading_and_writing_gives_the_same_bytes(text: str) -> None:
     assert write(read(text)) == text
 
 
-@pytest.mark.parametrize("text", ["? a\n: 1\n", "{? a : 1}\n", "[a, b]: 1\n", "{[a]: 1}\n", "--- {a: 1}\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["? a\n: 1\n", "{? a : 1}\n", "[a, b]: 1\n", "{[a]: 1}\n", "--- {a: 1}\n", "a: 1\rb: 2", "&x\na: 1\n"],
+)
 def test_a_layout_that_cannot_be_kept_is_told_apart(text: str) -> None:
     with pytest.raises(UnusualLayout) as refused:
         read(text)
@@ -78,6 +81,7 @@ def test_a_moved_block_takes_its_indentation_and_comments_along() -> None:
         ("a: &n {x: 1}\n", "a: &n {x: 1, z: 0}\n"),
         ("a:\n- {x: 1}\n", "a:\n- {x: 1}\n"),
         ("a: {}\n", "a: {z: 0}\n"),
+        ("a: {x: , y}\n", "a: {x: null, y: null, z: 0}\n"),
     ],
 )
 def test_an_edited_flow_mapping_stays_on_its_line_when_it_can(text: str, expected: str) -> None:
