@@ -9,8 +9,9 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import mkstemp
 from typing import IO, Any
 
 from noetl.core.message import Payload
@@ -35,23 +36,26 @@ class DirectoryResults:
             return
         with _told(f"the payload {path} could not be written"):
             self._make_folder(path.parent)
-            with _part(path.parent) as file:
+            with _part(path.parent) as (file, name):
                 file.write(body)
-                _keep(file, path)
+                _keep(file, name, path)
 
     async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> tuple[str, int, str]:
         """Write bytes as they arrive."""
         digest, size = hashlib.sha256(), 0
         folder = (self.folder / stream_key(execution_id, digest.hexdigest())).parent
-        with _told(f"a payload of {execution_id} could not be written"):
+        told = partial(_told, f"a payload of {execution_id} could not be written")
+        with told():
             await asyncio.to_thread(self._make_folder, folder)
-            with _part(folder) as file:
-                async for chunk in chunks:
-                    digest.update(chunk)
-                    size += len(chunk)
+        with _part(folder) as (file, name):
+            async for chunk in chunks:  # what its source raises is not the store's
+                digest.update(chunk)
+                size += len(chunk)
+                with told():
                     await asyncio.to_thread(file.write, chunk)
-                key = stream_key(execution_id, digest.hexdigest())
-                await asyncio.to_thread(_keep, file, self.folder / key)
+            key = stream_key(execution_id, digest.hexdigest())
+            with told():
+                await asyncio.to_thread(_keep, file, name, self.folder / key)
         return key, size, digest.hexdigest()
 
     def _make_folder(self, folder: Path) -> None:
@@ -99,20 +103,22 @@ def _told(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def _part(folder: Path) -> Iterator[IO[bytes]]:
+def _part(folder: Path) -> Iterator[tuple[IO[bytes], str]]:
     """A file that is gone again, unless it was given a name."""
-    with NamedTemporaryFile(dir=folder, prefix=PART, delete=False) as file:
-        try:
-            yield file
-        finally:
-            Path(file.name).unlink(missing_ok=True)
+    with _told(f"a payload could not be begun in {folder}"):
+        descriptor, name = mkstemp(dir=folder, prefix=PART)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file, name
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
-def _keep(file: IO[bytes], path: Path) -> None:
+def _keep(file: IO[bytes], name: str, path: Path) -> None:
     """Bytes first, then their name: after a crash there is the whole payload or none."""
     file.flush()
     os.fsync(file.fileno())
-    os.replace(file.name, path)
+    os.replace(name, path)
     _sync(path.parent)
 
 

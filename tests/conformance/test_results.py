@@ -1,0 +1,182 @@
+"""The result store port, on every product."""
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noetl.adapters.directory.results import DirectoryResults
+from noetl.adapters.memory.results import MemoryResults
+from noetl.core.message import Payload
+from noetl.core.output import MANIFEST, manifest, refer
+from noetl.errors import InvariantViolation, NotFound
+from noetl.ports.results import Results
+from noetl.wiring.payloads import StoredPayloads
+from tests.conformance.stores import NOW, Clock, eid
+
+# One line per product.
+RESULTS: dict[str, Callable[[Path, Clock], Results]] = {
+    "memory": lambda folder, clock: MemoryResults(clock),
+    "directory": lambda folder, clock: DirectoryResults(str(folder / "results")),
+}
+DIGEST = "d" * 32
+
+
+@pytest.fixture(params=sorted(RESULTS))
+def results(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Results:
+    return RESULTS[request.param](tmp_path, clock)
+
+
+async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
+    for part in parts:
+        yield part
+
+
+def key(number: int, digest: str = DIGEST) -> str:
+    return f"{eid(number)}/{digest}"
+
+
+@pytest.mark.parametrize("body", [b"", b"x", bytes(range(256)) * 5000])
+async def test_a_payload_is_read_back_as_it_was_written(results: Results, body: bytes) -> None:
+    await results.write(Payload(key(1), body))
+    assert await results.read(key(1)) == body
+
+
+async def test_writing_a_payload_again_is_harmless(results: Results) -> None:
+    for _ in range(2):
+        await results.write(Payload(key(1), b"same"))
+    await asyncio.gather(*(results.write(Payload(key(2), b"same")) for _ in range(5)))
+    assert await results.read(key(1)) == await results.read(key(2)) == b"same"
+    assert [(one.execution_id, one.payloads) for one in await results.held()] == [(eid(1), 1), (eid(2), 1)]
+
+
+async def test_a_stream_is_written_under_the_digest_of_its_bytes(results: Results) -> None:
+    found, size, digest = await results.write_stream(eid(1), chunks(b"one", b"", b"two"))
+    assert (size, digest) == (6, hashlib.sha256(b"onetwo").hexdigest())
+    assert found == key(1, digest[:32])
+    assert await results.read(found) == b"onetwo"
+
+
+async def test_a_stream_that_breaks_off_leaves_nothing(results: Results) -> None:
+    async def broken() -> AsyncIterator[bytes]:
+        yield b"one"
+        raise ConnectionResetError("gone")
+
+    with pytest.raises(ConnectionResetError, match="gone"):
+        await results.write_stream(eid(1), broken())
+    assert sum(one.payloads for one in await results.held()) == 0
+
+
+async def test_a_payload_that_is_not_there_is_not_found(results: Results) -> None:
+    with pytest.raises(NotFound, match="expired"):
+        await results.read(key(1))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "../../etc/passwd",
+        f"{eid(1)}/../{DIGEST}",
+        f"{eid(1)}/{DIGEST}/x",
+        f"/{eid(1)}/{DIGEST}",
+        f"{eid(1)}/{'D' * 32}",
+        f"{eid(1)}/{DIGEST}\n",
+        f"{eid(1)}/{DIGEST}\x00",
+        f"{eid(1)}",
+        "..",
+        "",
+    ],
+)
+async def test_a_key_cannot_lead_out_of_the_store(results: Results, bad: str) -> None:
+    for attempt in (results.read(bad), results.write(Payload(bad, b"x"))):
+        with pytest.raises(NotFound, match="no key"):
+            await attempt
+    assert list(await results.held()) == []
+
+
+@pytest.mark.parametrize("bad", ["..", "../x", "", "/", eid(1).upper().replace("0", "A"), f"{eid(1)}/x"])
+async def test_an_execution_id_cannot_lead_out_of_the_store(results: Results, bad: str) -> None:
+    for attempt in (results.write_stream(bad, chunks(b"x")), results.discard(bad)):
+        with pytest.raises(NotFound, match="no key"):
+            await attempt
+    assert list(await results.held()) == []
+
+
+async def test_it_is_told_what_is_held_for_whom(results: Results, clock: Clock, tmp_path: Path) -> None:
+    await results.write(Payload(key(2), b"12345"))
+    await results.write(Payload(key(1), b"1"))
+    await results.write(Payload(key(1, "e" * 32), b"22"))
+    found = await results.held()
+    assert [(one.execution_id, one.payloads, one.bytes) for one in found] == [(eid(1), 2, 3), (eid(2), 1, 5)]
+    assert all(abs(one.written_at - NOW) < 10**12 for one in found)
+
+
+async def test_discarding_takes_the_payloads_of_one_execution(results: Results) -> None:
+    await results.write(Payload(key(1), b"1"))
+    await results.write(Payload(key(2), b"2"))
+    for _ in range(2):
+        await results.discard(eid(1))
+    with pytest.raises(NotFound):
+        await results.read(key(1))
+    assert await results.read(key(2)) == b"2"
+    assert [one.execution_id for one in await results.held()] == [eid(2)]
+
+
+# As the engine and the tools see it: references, verified
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        0,
+        "text",
+        {"a": [1, 2.5, None, True]},
+        [{"id": 1}, {"id": 2, "text": "line\nbreak"}],
+        [],
+        [1, 2],
+        [{"id": 1}, 2],
+    ],
+)
+async def test_a_value_comes_back_through_its_reference(results: Results, value: Any) -> None:
+    payloads = StoredPayloads(results, eid(1))
+    assert await payloads.get(await payloads.put(value)) == value
+
+
+async def test_a_streamed_body_comes_back_by_its_type(results: Results) -> None:
+    payloads = StoredPayloads(results, eid(1))
+    for content_type, body, value in (
+        ("application/json; charset=utf-8", b'{"a":1}', {"a": 1}),
+        ("text/csv", b"a,b", "a,b"),
+        ("application/octet-stream", b"\xff\x00", "/wA="),
+    ):
+        ref = await payloads.put_stream(chunks(body), content_type)
+        assert ref["meta"]["bytes"] == len(body)
+        assert await payloads.get(ref) == value
+
+
+async def test_a_manifest_is_read_through_to_its_parts(results: Results) -> None:
+    payloads = StoredPayloads(results, eid(1))
+    big = await payloads.put({"big": 1})
+    ref, payload = manifest(eid(1), ["small", None], {"1": big}, {})
+    await results.write(payload)
+    assert ref["meta"]["content_type"] == MANIFEST
+    assert await payloads.get(ref) == ["small", {"big": 1}]
+
+
+async def test_a_damaged_payload_is_never_given_out(results: Results) -> None:
+    good, _ = refer(eid(1), b'{"a":1}', "application/json")
+    await results.write(Payload(good["locator"]["key"], b'{"a":2}'))
+    with pytest.raises(InvariantViolation, match=re.escape(good["locator"]["key"])):
+        await StoredPayloads(results).get(good)
+
+
+async def test_a_reference_to_another_store_is_not_found(results: Results) -> None:
+    ref, _ = refer(eid(1), b"x", "text/plain")
+    for locator in ({"store": "elsewhere", "key": ref["locator"]["key"]}, {"store": "results"}):
+        with pytest.raises(NotFound):
+            await StoredPayloads(results).get({**ref, "locator": locator})
