@@ -255,9 +255,11 @@ class _Reader:
         )
 
     def _up_to_colon(self) -> str:
-        """The spaces between a key and its colon, which always stands on the same line."""
+        """The spaces between a key and its colon, which stands on another line only after a `?`."""
         line, column = self.at
-        colon = self.lines[line].index(":", column)
+        colon = self.lines[line].find(":", column)
+        if colon < 0:
+            raise UnusualLayout(line + 1, "an explicit `?` key")
         self.at = (line, colon + 1)
         return self.lines[line][column:colon]
 

@@ -32,13 +32,22 @@ def test_reading_and_writing_gives_the_same_bytes(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["? a\n: 1\n", "{? a : 1}\n", "[a, b]: 1\n", "{[a]: 1}\n", "--- {a: 1}\n", "a: 1\rb: 2", "&x\na: 1\n"],
+    "text, line",
+    [
+        ("? a\n: 1\n", 1),
+        ("?\n a\n: 1\n", 2),
+        ("{? a : 1}\n", 1),
+        ("[a, b]: 1\n", 1),
+        ("{[a]: 1}\n", 1),
+        ("--- {a: 1}\n", 1),
+        ("a: 1\rb: 2", 1),
+        ("&x\na: 1\n", 1),
+    ],
 )
-def test_a_layout_that_cannot_be_kept_is_told_apart(text: str) -> None:
+def test_a_layout_that_cannot_be_kept_is_told_apart(text: str, line: int) -> None:
     with pytest.raises(UnusualLayout) as refused:
         read(text)
-    assert refused.value.line == 1
+    assert refused.value.line == line
 
 
 def root_of(text: str) -> tuple[Collection, Document]:
