@@ -28,7 +28,7 @@ class RunTool:
 
 @dataclass(frozen=True, slots=True)
 class NeedSecrets:
-    """Fetch keychain entries; answered with a mapping of name to material."""
+    """Fetch keychain entries; answered with a mapping of name to material, or why there is none."""
 
     names: frozenset[str]
 

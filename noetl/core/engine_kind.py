@@ -1,7 +1,7 @@
 """The kinds the engine carries out itself: noop, wait, playbook, workbook. None of them leaves for a tool."""
 
 import hashlib
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +11,7 @@ from noetl.core.event import Event
 from noetl.core.frame import Frame
 from noetl.core.judge import Unjudged
 from noetl.core.output import failed, ok, problem
+from noetl.dsl.template import TemplateError
 
 SHORT_WAIT_S = 5.0
 
@@ -47,29 +48,51 @@ def answered(answer: dict[str, Any], waiting: str) -> dict[str, Any]:
     return answer
 
 
-def _noop(frame: Frame, visit: Visit) -> Generator[Effect, Any, dict[str, Any]]:
+def bound_s(spec: Mapping[str, Any]) -> float | None:
+    """The seconds one attempt may take; connect and read timeouts are the tool's own."""
+    seconds = spec.get("timeout")
+    return seconds if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None
+
+
+def too_slow(label: str, bound: float) -> dict[str, Any]:
+    """The output of a task that took longer than its timeout."""
+    return failed(problem("timeout", f"task {label!r} took longer than {bound:g} s", retryable=True))
+
+
+def _noop(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
     yield from ()  # a generator like the others, though it never waits
     return ok(frame.prev)
 
 
-def _wait(frame: Frame, visit: Visit) -> Generator[Effect, Any, dict[str, Any]]:
+def _wait(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
     given, now = visit.input, frame.around.now()
     data: dict[str, Any] = {"for": "wait"}
-    if given.get("seconds") is not None:
-        seconds = policy.seconds(given["seconds"], now)
-        if seconds <= SHORT_WAIT_S and not (given.get("signal") or given.get("approval")):
-            yield Sleep(seconds)
-            return ok()
-        data["until"] = now + int(seconds * 1000)
-    elif given.get("until") is not None:
-        data["until"] = _moment(given["until"])
+    try:
+        seconds = _wait_s(given, now)
+    except Unjudged as error:
+        return failed(problem("value", f"task {visit.label!r}: {error.message}"))
     name = given.get("signal") or given.get("approval")
+    if seconds is not None and seconds <= SHORT_WAIT_S and name is None:
+        yield Sleep(seconds if bound is None else min(seconds, bound))
+        return ok() if bound is None or seconds <= bound else too_slow(visit.label, bound)
+    if seconds is not None:
+        data["until"] = now + int(seconds * 1000)
     if name is not None:
         data["signal"] = str(name)
+    if bound is not None:
+        data["expires"] = now + int(bound * 1000)
     frame.waiting = "wait"
     answer = yield Park(parked(frame, visit, data))
     frame.waiting = None
     return answered(answer, "wait")
+
+
+def _wait_s(given: Mapping[str, Any], now: int) -> float | None:
+    if given.get("seconds") is not None:
+        return policy.seconds(given["seconds"], now)
+    if given.get("until") is not None:
+        return max(0.0, (_moment(given["until"]) - now) / 1000)
+    return None
 
 
 def _moment(value: Any) -> int:
@@ -83,9 +106,12 @@ def _moment(value: Any) -> int:
     return int(moment.timestamp() * 1000)
 
 
-def _playbook(frame: Frame, visit: Visit) -> Generator[Effect, Any, dict[str, Any]]:
+def _playbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
     task = visit.task
-    call = dict(task.call.render(frame.scope(task.label).bind(task.call.names)))
+    try:
+        call = dict(task.call.render(frame.scope(task.label).bind(task.call.names)))
+    except TemplateError as error:
+        return failed(problem("template", f"call of task {visit.label!r}: {error.message}"))
     call["input"] = dict(visit.input)
     data = {
         "for": "child",
@@ -93,13 +119,15 @@ def _playbook(frame: Frame, visit: Visit) -> Generator[Effect, Any, dict[str, An
         "key": idempotency_key(frame, visit),
         "wait": call.pop("wait", True),
     }
+    if bound is not None:
+        data["expires"] = frame.around.now() + int(bound * 1000)
     frame.waiting = "child"
     answer: dict[str, Any] = yield Park(parked(frame, visit, data))
     frame.waiting = None
     return answer
 
 
-def _workbook(frame: Frame, visit: Visit) -> Generator[Effect, Any, dict[str, Any]]:
+def _workbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
     task = visit.task
     block = str(task.call.render({}).get("block") or task.label)
     call = "" if (visit.visit, frame.attempt) == (1, 1) else f".{visit.visit}.{frame.attempt}"

@@ -223,6 +223,7 @@ def _parked(state: State, event: Event, data: dict[str, Any]) -> None:
         child=data.get("child"),
         call=None if call is None else {**call, "wait": data.get("wait", True)},
         schema=data.get("schema"),
+        expires=data.get("expires"),
     )
     state.runs[event.run or ""].parked[event.at or ""] = parked
     if parked.child is not None:
@@ -243,6 +244,12 @@ def outer_index(address: str | None) -> int | None:
     if address and address[0] == "[" and address.find("]") == len(address) - 1:
         return int(address[1:-1])
     return None
+
+
+def _loop_started(state: State, event: Event, data: dict[str, Any]) -> None:
+    loop = state.runs[event.run or ""].loop
+    if loop is not None and "chunk" in data:
+        loop.limit, loop.chunk = data["max_in_flight"], data["chunk"]
 
 
 def _iteration_started(state: State, event: Event, data: dict[str, Any]) -> None:
@@ -427,6 +434,7 @@ TRANSITIONS: dict[str, Transition] = {
     "task.done": _task_done,
     "task.parked": _parked,
     "task.resumed": _resumed_task,
+    "loop.started": _loop_started,
     "loop.iteration.started": _iteration_started,
     "loop.iteration.done": _iteration_done,
     "loop.iteration.failed": _iteration_failed,

@@ -48,14 +48,10 @@ def _resume(draft: Draft, message: Control) -> Answer:
 
 
 def _regrant(draft: Draft, run: Run) -> None:
-    """A distributed loop whose chunks ended while paused goes on with the next one."""
-    step = draft.step(run.step)
-    if step.loop is None or not step.loop.distributed or run.loop is None:
-        return
-    limit = loop.in_flight(draft, run.id, step)
-    used = sum(lease.share for lease in draft.state.leases.values() if lease.run == run.id)
-    while used < limit and loop.grant_next(draft, run, loop.DEFAULT_CHUNK, limit - used):
-        used = limit
+    """A distributed loop whose chunks ended while paused goes on with the next ones."""
+    if run.loop is not None and run.loop.limit:
+        used = sum(lease.share for lease in draft.state.leases.values() if lease.run == run.id)
+        loop.hand_out(draft, run, run.loop.limit - used)
 
 
 def _tell_children(draft: Draft, what: Any) -> None:
@@ -149,8 +145,8 @@ def _fail_chunk(draft: Draft, run: Run, lease: Lease, error: dict[str, Any]) -> 
     if loop.finished(run.loop) or not draft.step(run.step).best_effort:
         recall(draft, run.id, "iterations were lost")
         finish(draft, run, loop.outcome(draft, run))
-    else:
-        loop.grant_next(draft, run, (lease.hi or 0) - (lease.lo or 0), lease.share)
+    elif draft.state.status == "running":
+        loop.grant_next(draft, run, lease.share)
 
 
 def tick(draft: Draft, message: Tick) -> Answer:
@@ -181,7 +177,12 @@ def _time_out(draft: Draft, run: Run) -> None:
 
 def _wake(draft: Draft, run: Run, address: str) -> None:
     parked = run.parked[address]
-    if parked.signal is None:
+    if park.expired(parked, draft.now):
+        if parked.child is not None:
+            draft.command(ControlChild(parked.child, "cancel", "the task that waits for it timed out"))
+        told = f"task {parked.label!r} took longer than its timeout"
+        park.answer(draft, run, address, failed(problem("timeout", told, retryable=True)))
+    elif parked.signal is None:
         park.answer(draft, run, address, ok())
     else:
         error = problem("timeout", f"no signal {parked.signal!r} came in time", retryable=True)
@@ -196,5 +197,5 @@ def next_due(state: State) -> int | None:
     for run in state.runs.values():
         if run.timeout_at is not None:
             times.append(run.timeout_at)
-        times += [p.until for p in run.parked.values() if p.until is not None and p.output is None]
+        times += park.moments(run)
     return min(times, default=None)

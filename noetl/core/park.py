@@ -132,4 +132,20 @@ def due(run: Run, now: int) -> list[str]:
 
 
 def _is_due(parked: Parked, now: int) -> bool:
-    return parked.output is None and parked.until is not None and parked.until <= now
+    return parked.output is None and any(moment <= now for moment in _moments(parked))
+
+
+def _moments(parked: Parked) -> list[int]:
+    return [moment for moment in (parked.until, parked.expires) if moment is not None]
+
+
+def expired(parked: Parked, now: int) -> bool:
+    """Whether the task's own timeout came before what it waits for."""
+    if parked.expires is None or parked.expires > now:
+        return False
+    return parked.until is None or parked.expires < parked.until
+
+
+def moments(run: Run) -> list[int]:
+    """When waiting pipelines of a run are due."""
+    return [moment for p in run.parked.values() if p.output is None for moment in _moments(p)]

@@ -20,7 +20,14 @@ from noetl.core.effect import (
     Sleep,
     Visit,
 )
-from noetl.core.engine_kind import ENGINE_KINDS, SHORT_WAIT_S, answered, idempotency_key, parked
+from noetl.core.engine_kind import (
+    ENGINE_KINDS,
+    SHORT_WAIT_S,
+    answered,
+    bound_s,
+    idempotency_key,
+    parked,
+)
 from noetl.core.event import Event, iso
 from noetl.core.frame import Frame
 from noetl.core.judge import TemplateJudge, Unjudged, reachable
@@ -64,6 +71,8 @@ def _visit(
         choice = _before(frame, task)
         if choice.do in ("continue", "skip"):
             _count_visit(frame, task)
+        if choice.do == "continue" and choice.program is not None:
+            frame.write(policy.rendered_set(choice.program, frame.scope(task.label)))
         if choice.do != "continue":
             return _skipped(frame, task, label, choice)
         frame.attempt = 1
@@ -137,40 +146,56 @@ def _perform(
     """One attempt: render the input, then do what the kind does."""
     task, around = visit.task, frame.around
     waiting, frame.waiting = frame.waiting, None
-    if answer is not None and waiting in ("wait", "child"):
-        return answered(answer, waiting)
+    visit.started = answer is not None and waiting in ("wait", "child")
     try:
         visit.input = yield from _rendered(frame, task)
         spec = task.spec.render(frame.scope(task.label).bind(task.spec.names))
+        auth = yield from _auth(frame, task)
     except (TemplateError, Unjudged) as error:
         _started(frame, visit)
-        kind = error.kind if isinstance(error, Unjudged) else "template"
-        return failed(problem(kind, f"input of task {task.label!r}: {error.message}"))
-    _started(frame, visit)
+        wrong = problem(_kind_of(error), f"input of task {task.label!r}: {error.message}")
+        return failed(around.redactor.clean(wrong))
+    if visit.started:
+        output = answered(answer or {}, waiting or "")
+    else:
+        _started(frame, visit)
+        output = yield from _carried_out(frame, visit, spec, auth)
+    visit.logs = output.pop(LOGS, None) if LOGS in output else None
+    visit.input = around.redactor.clean(visit.input)  # what comes now is written down
+    return _checked(task, spec, output)
+
+
+def _carried_out(
+    frame: Frame, visit: Visit, spec: Mapping[str, Any], auth: Any
+) -> Generator[Effect, Any, dict[str, Any]]:
+    """What the kind does with an input that fits."""
+    task, around = visit.task, frame.around
     wrong = schema_problem(spec.get("validate", {}).get("input"), visit.input, "input")
     if wrong:
-        return failed(problem("validation", f"input of task {task.label!r}: {wrong}"))
+        return failed(problem("validation", around.redactor.clean(f"input of task {task.label!r}: {wrong}")))
     engine_kind = ENGINE_KINDS.get(task.kind)
     if engine_kind is not None:
-        output: dict[str, Any] = yield from engine_kind(frame, visit)
+        output: dict[str, Any] = yield from engine_kind(frame, visit, bound_s(spec))
         if frame.pipeline.wants_meta:
             output = {"meta": {"attempt": frame.attempt, "duration_ms": 0, "ts": iso(around.now())}, **output}
     else:
-        auth = yield from _auth(frame, task)
         key = idempotency_key(frame, visit)
         output = yield RunTool(
             task, visit.label, visit.input, spec, auth, frame.attempt, key, frame.prev, frame.at
         )
+    cleaned: dict[str, Any] = around.redactor.clean(output)
+    return cleaned
+
+
+def _checked(task: TaskProgram, spec: Mapping[str, Any], output: dict[str, Any]) -> dict[str, Any]:
+    """The output, an error when it does not fit the task's schema."""
+    if output["status"] != "ok":
+        return output
     wrong = schema_problem(spec.get("validate", {}).get("output"), output.get("data"), "output")
-    if wrong and output["status"] == "ok":
-        output = {
-            **output,
-            **failed(problem("validation", f"output of task {task.label!r}: {wrong}")),
-            "data": output["data"],
-        }
-    output = around.redactor.clean(output)
-    visit.logs = output.pop(LOGS, None)
-    return output
+    if wrong is None:
+        return output
+    error = problem("validation", f"output of task {task.label!r}: {wrong}")
+    return {**output, **failed(error), "data": output["data"]}
 
 
 def _rendered(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Mapping[str, Any]]:
@@ -183,8 +208,15 @@ def _rendered(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Mapping
     bound = scope.bind(value.names)
     names = frozenset(path[1] for path in value.paths if path[0] == "keychain" and len(path) > 1)
     if names:
-        bound["keychain"] = yield NeedSecrets(names)
+        bound["keychain"] = yield from _secrets(names)
     return {**value.render(bound), **task.literal}
+
+
+def _secrets(names: frozenset[str]) -> Generator[Effect, Any, Mapping[str, Any]]:
+    found: Mapping[str, Any] | Unjudged = yield NeedSecrets(names)
+    if isinstance(found, Unjudged):
+        raise found
+    return found
 
 
 def _auth(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Any]:
@@ -193,7 +225,7 @@ def _auth(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Any]:
     bound = frame.scope(task.label).bind(task.auth.names)
     names = frozenset(path[1] for path in task.auth.paths if path[0] == "keychain" and len(path) > 1)
     if names:
-        bound["keychain"] = yield NeedSecrets(names)
+        bound["keychain"] = yield from _secrets(names)
     return task.auth.render(bound)
 
 
@@ -238,11 +270,15 @@ def _after(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, Any]
             scope = frame.scope(task.label, visit.input)
             frame.write(_JUDGE.writes(("task", task.label), task.set, scope).pairs)
     except (TemplateError, Unjudged) as error:
-        frame.output = before
-        kind = error.kind if isinstance(error, Unjudged) else "template"
-        wrong = problem(kind, f"task {task.label!r}: {error.message}")
+        wrong = problem(_kind_of(error), f"task {task.label!r}: {error.message}")
         return {**failed(wrong), "data": output.get("data")}
+    finally:
+        frame.output = before  # the rules decide whether this output becomes the pipeline's
     return output
+
+
+def _kind_of(error: TemplateError | Unjudged) -> str:
+    return error.kind if isinstance(error, Unjudged) else "template"
 
 
 def _decide(frame: Frame, visit: Visit, output: dict[str, Any]) -> Generator[Effect, Any, Ended | None]:

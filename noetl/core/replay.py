@@ -40,6 +40,9 @@ class Difference:
     decided: str
 
 
+_WHOLE: Place = ("error", "")  # of the execution, when no run has it
+
+
 class _Unloaded(dict[str, Any]):
     """Payloads are not read again: what a decision saw of them is in the record."""
 
@@ -72,7 +75,7 @@ class RecordedJudge:
 
     def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
         """The recorded value of a template."""
-        if value.static:
+        if value.static and place[0] != "arc-args":  # which lie over args that may rest in the result store
             return value.render({})
         if place not in self._answers:
             raise self._failed(place)
@@ -93,7 +96,7 @@ class RecordedJudge:
             raise self._failed(place)
 
     def _failed(self, place: Place) -> Unjudged:
-        error = self._answers.get(("error", place[1] if len(place) > 1 else ""), {})
+        error = self._answers.get(("error", place[1])) or self._answers.get(_WHOLE, {})
         return Unjudged(error.get("kind", "template"), error.get("message", "not recorded"))
 
 
@@ -117,7 +120,8 @@ def _read_scheduled(answers: dict[Place, Any], event: Event, data: dict[str, Any
         answers["limits", run, "timeout_ms"] = data["timeout_ms"] / 1000
     if "deadline" in data:
         answers["limits", run, "deadline"] = data["deadline"]
-    answers["limits", run, "max_in_flight"] = data.get("max_in_flight", data.get("share", 1))
+    if "problem" not in data:
+        answers["limits", run, "max_in_flight"] = data.get("max_in_flight", data.get("share", 1))
 
 
 def _read_loop(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
@@ -145,6 +149,10 @@ def _read_next(answers: dict[Place, Any], event: Event, data: dict[str, Any]) ->
         answers["arc-args", run, index] = arc.get("args") or {}
 
 
+def _read_finished(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+    answers[_WHOLE] = data.get("error") or {}
+
+
 def _read_extended(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
     answers["synthesize", event.run or ""] = data["steps"]
 
@@ -157,6 +165,7 @@ _READERS: dict[str, Callable[[dict[Place, Any], Event, dict[str, Any]], None]] =
     **dict.fromkeys(TERMINAL, _read_terminal),
     "next.evaluated": _read_next,
     "workflow.extended": _read_extended,
+    "workflow.finished": _read_finished,
 }
 
 
@@ -253,7 +262,7 @@ def _difference(row: Recorded, decided: Sequence[Event]) -> Difference | None:
 
 
 def _comparable(event: Event | None) -> Any:
-    """An event without what is not decided: outputs of terminal events and the items of loops."""
+    """An event without what is not decided: outputs, also those that tokens carry, and the items of loops."""
     if event is None:
         return None
     data = dict(event.data or {})
@@ -261,6 +270,9 @@ def _comparable(event: Event | None) -> Any:
         data.pop("output", None)
     if event.name == "step.scheduled":
         data.pop("collection", None)
+        data.pop("args", None)  # those of its tokens, which may rest in the result store
+    if "event" in data and isinstance(data["event"], dict):
+        data["event"] = {key: value for key, value in data["event"].items() if key != "data"}
     return (event.name, event.ts, event.by, event.run, event.at, event.label, msgspec.to_builtins(data))
 
 

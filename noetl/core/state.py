@@ -53,6 +53,7 @@ class Parked(msgspec.Struct, omit_defaults=True):
     child: str | None = None
     call: dict[str, Any] | None = None  # the child's path, version and input, and whether it is waited for
     schema: dict[str, Any] | None = None
+    expires: int | None = None  # when the task's own timeout ends the waiting
     output: dict[str, Any] | None = None  # the answer, once it is there
 
 
@@ -61,6 +62,8 @@ class LoopState(msgspec.Struct, omit_defaults=True):
 
     total: int
     marks: bytearray = msgspec.field(default_factory=bytearray)
+    limit: int = 0  # how many may run at one moment (distributed)
+    chunk: int = 0  # how many are handed out together (distributed)
     next: int = 0  # the first index not yet handed out (distributed)
     done: int = 0
     failed: int = 0

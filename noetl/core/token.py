@@ -90,7 +90,7 @@ def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None
     try:
         admission = admit(draft, step.name, tokens[-1].id, step.admit, scope)
     except Unjudged as error:
-        abort(draft, problem(error.kind, error.message))
+        abort(draft, {**problem(error.kind, error.message), "step": step.name})
         return
     _enter(draft, arrived, admission)
 

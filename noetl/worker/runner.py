@@ -16,12 +16,14 @@ from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings
 from noetl.core.iteration import Level, Outcome
 from noetl.core.loop import whole_number
+from noetl.core.judge import Unjudged
 from noetl.core.message import WorkOrder, waits_as
 from noetl.core.output import failed, problem
 from noetl.core.pipeline import drive
 from noetl.core.program import BlockProgram, LoopProgram, Program, StepProgram
 from noetl.core.recorded import recorded
 from noetl.core.schedule import as_items
+from noetl.errors import NoetlError
 from noetl.worker.iterate import Iterating, Parked
 from noetl.worker.reporter import Reporter
 from noetl.worker.slots import Slots
@@ -154,10 +156,12 @@ class Runner:
     async def _run_tool(self, effect: RunTool, frame: Frame) -> dict[str, Any]:
         return await self.toolbox.call(effect, frame, self.order)
 
-    async def _need_secrets(self, effect: NeedSecrets, frame: Frame) -> dict[str, Any]:
-        return {
-            name: await self.toolbox.secret(self.order, name, frame.around.redactor) for name in effect.names
-        }
+    async def _need_secrets(self, effect: NeedSecrets, frame: Frame) -> dict[str, Any] | Unjudged:
+        redactor = frame.around.redactor
+        try:
+            return {name: await self.toolbox.secret(self.order, name, redactor) for name in effect.names}
+        except NoetlError as error:
+            return Unjudged("keychain", error.message)
 
     async def _sleep(self, effect: Sleep, frame: Frame) -> None:
         await asyncio.sleep(effect.seconds)

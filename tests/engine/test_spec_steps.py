@@ -179,7 +179,6 @@ JOINS = {
     "first runs for the first token and refuses the others": Case(
         MEET % "first",
         runs={"j": 1},
-        output={"x": 1, "y": 1, "w": "a", "from": "a"},
         events=lambda r: [e["data"]["reason"] for e in r.named("token.refused")] == ["join"],
     ),
     "the event of a merged token is its last arrival's": Case(
@@ -332,11 +331,12 @@ LIFECYCLE = {
         """,
         error={"kind": "timeout", "step": "start"},
     ),
-    "defaults.timeouts of the executor bound steps": Case(
-        '- {step: start, tool: {kind: python, input: {code: "result = 1"}}}',
-        {"executor": "executor: {spec: {policy: {defaults: {timeouts: {step: 30}}}}}"},
+    "defaults.timeouts of the executor bound every task that has none": Case(
+        '- {step: start, tool: {name: t, kind: python, input: {code: "import time; time.sleep(5)"}}}',
+        {"executor": "executor: {spec: {policy: {defaults: {timeouts: 0.2}}}}"},
+        error={"kind": "timeout", "task": "t"},
     ),
-    "executor.spec.timeout bounds the execution": Case(
+    "executor.spec.timeout bounds every task that has none": Case(
         '- {step: start, tool: {kind: wait, input: {seconds: 4}}}',
         {"executor": "executor: {spec: {timeout: 0.3}}"},
         error={"kind": "timeout"},

@@ -236,7 +236,7 @@ RULES = {
         error={},
         events=lambda r: gap(r, "t", 1) == 0.05,
     ),
-    "a delay that is neither fails with kind template": Case(RETRY % 'attempts: 2, delay: "soon"', error={"kind": "template"}),
+    "a delay that is neither fails with kind template": Case(RETRY % 'attempts: 2, delay: "{{ workload.soon }}"', {"workload": "workload: {soon: soon}"}, error={"kind": "template"}),
     "one counter per visit is shared by all rules": Case(
         """
         - step: start
