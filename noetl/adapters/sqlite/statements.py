@@ -79,7 +79,9 @@ CLAIM = (
 RELEASE = "UPDATE executions SET owner = NULL, owned_until = 0 WHERE execution_id = ? AND owner = ?"
 RENEW = "UPDATE executions SET owned_until = ? WHERE owner = ? AND ended_at IS NULL"
 POST = "INSERT INTO mailbox (execution_id, message) VALUES (?, ?)"
-_MAIL_OF_OWNER = "execution_id IN (SELECT execution_id FROM executions WHERE owner = ?)"
+_MAIL_OF_OWNER = (
+    "EXISTS (SELECT 1 FROM executions e WHERE e.execution_id = mailbox.execution_id AND e.owner = ?)"
+)
 HAS_MAIL = f"SELECT 1 FROM mailbox WHERE {_MAIL_OF_OWNER} LIMIT 1"
 TAKE_MAIL = f"DELETE FROM mailbox WHERE {_MAIL_OF_OWNER} RETURNING id, execution_id, message"
 DROP_MAIL = "DELETE FROM mailbox WHERE execution_id = ?"
@@ -118,10 +120,10 @@ FAMILY = f"""
 WITH RECURSIVE family (member, parent, retry_of) AS (
   SELECT execution_id, parent, retry_of FROM executions WHERE execution_id = ?
   UNION
-  SELECT e.execution_id, e.parent, e.retry_of FROM family f JOIN executions e
+  SELECT e.execution_id, e.parent, e.retry_of FROM family f CROSS JOIN executions e
   ON e.execution_id = f.parent OR e.execution_id = f.retry_of OR e.parent = f.member OR e.retry_of = f.member
 )
-SELECT {OUTLINE} FROM family JOIN executions ON execution_id = member
+SELECT {OUTLINE} FROM family CROSS JOIN executions ON execution_id = member
 """
 IS_OVER = "SELECT id FROM executions WHERE execution_id = ? AND ended_at IS NOT NULL"
 TRIM_ROW = "UPDATE log SET body = ?, seal = ? WHERE execution = ? AND first = ? AND last = ?"
