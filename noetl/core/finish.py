@@ -15,7 +15,6 @@ from noetl.core.judge import Unjudged
 from noetl.core.output import externalise, failed, problem, size_of
 from noetl.core.patch import apply
 from noetl.core.program import StepProgram
-from noetl.core.schemas import schema_problem
 from noetl.core.state import Run
 
 
@@ -82,10 +81,9 @@ def _boundary(draft: Draft, run: Run, outcome: Outcome) -> tuple[Outcome, list[l
             data = draft.judge.value(("output", run.id), step.output, scope)
             changed = {key: value for key, value in outcome.output.items() if key != "ref"}
             outcome = replace(outcome, output=with_ref(draft, step, {**changed, "data": data}))
-        if well and (
-            wrong := schema_problem(step.validate.get("output"), outcome.output.get("data"), "output")
-        ):
-            raise Unjudged("validation", f"output of step {run.step!r}: {wrong}")
+        if well and (schema := step.validate.get("output")):
+            data = hydrated(draft, step.boundary, outcome.output).get("data")
+            draft.judge.fits(("output", run.id), schema, data)
         if not step.set:
             return outcome, [], []
         scope = view.departure(
@@ -95,7 +93,9 @@ def _boundary(draft: Draft, run: Run, outcome: Outcome) -> tuple[Outcome, list[l
     except Unjudged as error:
         if not well:  # the first error is never replaced
             return outcome, [], [".".join(write.path) for write in step.set]
-        return Outcome.failed(problem(error.kind, error.message), by=outcome.by), [], []
+        loop = {key: outcome.output[key] for key in ("loop",) if key in outcome.output}
+        wrong = failed(problem(error.kind, error.message), **loop)
+        return Outcome("step.failed", wrong, by=outcome.by), [], []
     run.step_scope = apply(
         run.step_scope, [[path[1:], value] for path, value in written.pairs if path[0] == "step"]
     )

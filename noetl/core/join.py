@@ -84,7 +84,7 @@ def _can_bring(draft: Draft, source: str | None, bringers: Iterable[str]) -> boo
 
 
 def _break_tie(draft: Draft, found: list[Verdict], active: set[str]) -> list[Verdict]:
-    """Joins that wait only on one another: the one with the oldest token goes, or gives up if it needs all."""
+    """Joins that wait only on one another: the one with the oldest token goes; one of `all` gives up."""
     held = {verdict.step: verdict for verdict in found}
     stuck = [verdict.step for verdict in found if _waits_only_on_joins(draft, verdict.step, held, active)]
     if not stuck:

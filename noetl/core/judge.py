@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from noetl.core.output import reference_problem
 from noetl.core.program import Guard, Write
+from noetl.core.schemas import schema_problem
 from noetl.core.scope import Scope
 from noetl.dsl.template import CompiledValue, TemplateError
 
@@ -46,6 +47,10 @@ class Judge(Protocol):
 
     def writes(self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False) -> "Written":
         """What a `set` writes; `lenient` leaves out entries whose value is missing."""
+        ...
+
+    def fits(self, place: Place, schema: Any, value: Any) -> None:
+        """Hold a value against the author's schema; one that does not fit is Unjudged."""
         ...
 
 
@@ -98,6 +103,12 @@ class TemplateJudge:
                 raise Unjudged("reference", f"{_where(place)}: {wrong}")
             pairs.append([list(write.path), value])
         return Written(pairs, left_out)
+
+    def fits(self, place: Place, schema: Any, value: Any) -> None:
+        """Hold a value against the author's schema."""
+        wrong = schema_problem(schema, value, str(place[0]))
+        if wrong is not None:
+            raise Unjudged("validation", f"{_where(place)}: {wrong}")
 
 
 def reachable(place: Place, template: CompiledValue, scope: Scope) -> None:

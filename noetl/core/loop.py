@@ -16,6 +16,7 @@ from noetl.core.message import Dispatch
 from noetl.core.output import failed, manifest, ok, problem
 from noetl.core.patch import Patch, PatchProblem, look_up
 from noetl.core.program import LoopProgram, StepProgram
+from noetl.core.scope import Scope
 from noetl.core.state import LoopState, Run
 
 DEFAULT_CHUNK = 100
@@ -23,18 +24,16 @@ CHUNKS_AT_ONCE = 4
 ERRORS_KEPT = 100
 
 
-def in_flight(draft: Draft, run_id: str, step: StepProgram) -> int:
-    """How many iterations of a loop may run at one moment."""
-    loop = step.loop
-    assert loop is not None
-    if not loop.parallel:
-        return 1
-    return _whole(draft, run_id, loop.max_in_flight, "max_in_flight", 10)
-
-
-def _whole(draft: Draft, run_id: str, value: Any, name: str, default: int) -> int:
-    number = draft.judge.value(("limits", run_id, name), value, view.arrival(draft, {}, {}))
-    return whole_number(number, name, default)
+def bounds(draft: Draft, run_id: str, loop: LoopProgram, scope: Scope) -> tuple[int, int]:
+    """How many iterations may run at one moment, and how many go out together when they are handed out."""
+    limit, chunk = 1, 0
+    if loop.parallel:
+        number = draft.judge.value(("limits", run_id, "max_in_flight"), loop.max_in_flight, scope)
+        limit = whole_number(number, "max_in_flight", 10)
+    if loop.distributed:
+        number = draft.judge.value(("limits", run_id, "chunk"), loop.chunk, scope)
+        chunk = whole_number(number, "chunk", DEFAULT_CHUNK)
+    return limit, chunk
 
 
 def whole_number(number: Any, name: str, default: int) -> int:
@@ -50,31 +49,31 @@ def whole_number(number: Any, name: str, default: int) -> int:
     return whole
 
 
-def begin(draft: Draft, run: Run, limit: int) -> None:
+def begin(draft: Draft, run: Run, limit: int, chunk: int) -> None:
     """Start a distributed loop: say so, and hand out the first chunks."""
-    step = draft.step(run.step)
-    assert step.loop is not None
     assert run.loop is not None
-    chunk = _whole(draft, run.id, step.loop.chunk, "chunk", DEFAULT_CHUNK)
     draft.emit("loop.started", run.id, total=run.loop.total, max_in_flight=limit, chunk=chunk)
-    lanes = min(limit, CHUNKS_AT_ONCE) if step.loop.parallel else 1
-    shares = [limit // lanes + (1 if lane < limit % lanes else 0) for lane in range(lanes)]
-    for share in shares:
-        grant_next(draft, run, chunk, share)
+    hand_out(draft, run, limit)
 
 
-def grant_next(draft: Draft, run: Run, chunk: int, share: int) -> bool:
-    """Hand out the next chunk of iterations; False when none is left."""
+def hand_out(draft: Draft, run: Run, free: int) -> None:
+    """Share out how many more iterations may run among the next chunks."""
+    lanes = min(free, CHUNKS_AT_ONCE)
+    for lane in range(lanes):
+        grant_next(draft, run, free // lanes + (1 if lane < free % lanes else 0))
+
+
+def grant_next(draft: Draft, run: Run, share: int) -> None:
+    """Hand out the next chunk of iterations, if there is one."""
     loop = run.loop
     assert loop is not None
     if loop.next >= loop.total:
-        return False
+        return
     lo = loop.next
-    hi = min(lo + max(chunk, share), loop.total)
+    hi = min(lo + max(loop.chunk, share), loop.total)
     lease = f"{run.id}:{lo}"
     draft.emit("lease.granted", run.id, lease=lease, lo=lo, hi=hi, share=share)
     draft.command(Dispatch(lease, draft.step(run.step).pool or draft.program.pool))
-    return True
 
 
 def finished(loop: LoopState) -> bool:

@@ -44,6 +44,10 @@ class Mentions:
         """Whether a path, something below it, or the whole that contains it is read."""
         return any(_overlap(known, path) for known in self.paths)
 
+    def names(self, *path: str) -> bool:
+        """Whether a path or something below it is read by name; reading the whole around it is not enough."""
+        return any(known[: len(path)] == path for known in self.paths)
+
     def below(self, *path: str) -> frozenset[str]:
         """The names read right below a path."""
         size = len(path)

@@ -46,6 +46,7 @@ class PastRun:
     loop: PastLoop | None = None
     ended: str | None = None  # its terminal event
     output: dict[str, Any] = field(default_factory=dict)
+    barred: list[str] = field(default_factory=list)  # joins of mode `first` that were taken by others
     result: bool = False  # its output was the workflow's
     routed: bool = False  # its arcs were evaluated
     fails: bool = False  # nothing took its failure, or its arcs could not be evaluated
@@ -101,7 +102,6 @@ class Past:
         run = self.runs[run_id] = PastRun(data["step"], data["tokens"], data.get("fragment"))
         for token in data["tokens"]:
             self.tokens[token].taken_by = run_id
-            self.tokens[token].barred = self.state.tokens[token].barred
             if data.get("kept") and token in self.loops:
                 run.loop = self.loops[token]
         if run.loop is None and data.get("total"):
@@ -115,6 +115,7 @@ class Past:
     def _ended(self, event: Event, data: dict[str, Any]) -> None:
         run = self.runs[event.run or ""]
         run.ended, run.result = event.name, bool(data.get("result"))
+        run.barred = self.state.runs[event.run or ""].barred
         run.output = data.get("output") or {"status": "error", "error": data.get("error")}
         if event.name == "loop.done" and not (run.output.get("loop") or {}).get("failed"):
             run.loop = None  # nothing of it can be left to do

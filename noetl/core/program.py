@@ -13,6 +13,7 @@ from noetl.dsl import model, spec
 from noetl.dsl.graph import Graph
 from noetl.dsl.kind import Kind, Kinds
 from noetl.dsl.label import merged, name_of
+from noetl.dsl.rendering.values import ENVELOPE_FIELDS
 from noetl.dsl.template import CompiledValue, compile_value
 from noetl.dsl.tree import plain
 
@@ -259,6 +260,9 @@ class _StepCompiler:
         boundary = Mentions.of(
             _present(output, source, *(write.value for write in writes), *_arc_values(arcs))
         )
+        if step.validate.get("output") or boundary.below("output") - ENVELOPE_FIELDS:
+            # a schema reads the payload, and so does a field that is none of the envelope's
+            boundary = boundary.union(Mentions(frozenset({("output", "data")})))
         return StepProgram(
             name=step.name,
             input=compile_value(step.input),
@@ -282,7 +286,7 @@ class _StepCompiler:
             mentions=self._worker_mentions(pipeline),
             boundary=boundary,
             wants_event=self._arrival_mentions().reads("event", "data"),
-            wants_ref=boundary.reads("output", "ref") or self.everything.reads(name, "ref"),
+            wants_ref=boundary.names("output", "ref") or self.everything.names(name, "ref"),
             wants_results=self.everything.below(name, "results"),
             read_later=self.everything.mentions(name),
         )
@@ -355,7 +359,7 @@ def _pipeline(tasks: tuple[model.Task, ...], spec_of: Callable[[model.Task], Any
     )
     mentions = Mentions.of(value for task in compiled for value in _task_values(task))
     names = {name_of(label) for label in (*labels, *filter(None, map(merged, labels)))}
-    wants_ref = mentions.reads("output", "ref") or any(mentions.reads(name, "ref") for name in names)
+    wants_ref = mentions.names("output", "ref") or any(mentions.names(name, "ref") for name in names)
     wants_meta = any("meta" in path for path in mentions.paths)
     return Pipeline(compiled, labels, mentions, wants_ref, wants_meta)
 
@@ -460,6 +464,8 @@ def _mentions_of_playbook(playbook: model.Playbook, kinds: Kinds) -> Mentions:
     values: list[CompiledValue] = []
     for step in playbook.steps:
         values += [compile_value(step.input), compile_value(step.output)]
+        values += [compile_value(step.timeout_s), compile_value(step.deadline_s)]
+        values += [compile_value(step.synthesize.source)] if step.synthesize else []
         values += [compile_value(rule.when) for rule in step.admit if isinstance(rule.when, str)]
         values += [write.value for write in _writes(step.set)]
         values += list(_arc_values(_arc(arc) for arc in step.next.arcs))

@@ -130,12 +130,11 @@ def _chunk_ended(draft: Draft, run: Run, lease: Lease) -> None:
     """A chunk is through: its share goes to the next one; the last one ends the loop."""
     state = run.loop
     assert state is not None
-    share, size = lease.share, (lease.hi or 0) - (lease.lo or 0)
     draft.emit("lease.closed", run.id, lease=lease.id)
     if loop.finished(state):
         finish(draft, run, loop.outcome(draft, run))
     elif draft.state.status == "running":
-        loop.grant_next(draft, run, size, share)
+        loop.grant_next(draft, run, lease.share)
 
 
 HANDLERS: dict[str, Handler] = {

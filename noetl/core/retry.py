@@ -67,6 +67,20 @@ def _latest_unsuccessful(past: Past, step: str) -> str:
     )
 
 
+def _premature(past: Past, program: Program, chosen: set[str]) -> set[str]:
+    """Joins that ran because a branch had failed; they wait for it now that it runs again."""
+    found: set[str] = set()
+    before: list[str] = []
+    for run_id, run in past.runs.items():
+        step = program.steps.get(run.step)
+        joins = step is not None and step.join in ("sync", "all")
+        if joins and any(name != run.step and program.graph.can_reach(name, run.step) for name in before):
+            found.add(run_id)
+        if run_id in chosen and run.step in program.steps:
+            before.append(run.step)
+    return found
+
+
 def _again(past: Past, chosen: Iterable[str]) -> set[str]:
     """The chosen runs and everything that came of them; a fragment happens again as a whole."""
     again: set[str] = set(chosen)
@@ -82,11 +96,12 @@ def _again(past: Past, chosen: Iterable[str]) -> set[str]:
 
 
 def _kept(past: Past, program: Program, chosen: set[str], *, keep_iterations: bool) -> Kept:
-    again = _again(past, chosen)
+    again = _again(past, chosen | _premature(past, program, chosen))
     kept = {run_id: run for run_id, run in past.runs.items() if run_id not in again}
     loops = {run_id: past.runs[run_id] for run_id in chosen if keep_iterations}
+    fired = {past.runs[run_id].step for run_id in again if run_id in past.runs}
     tokens = [
-        _token(past, name, loops)
+        _token(past, name, loops, fired)
         for name, token in past.tokens.items()
         if token.origin not in again
         and token.fragment not in again
@@ -110,9 +125,12 @@ def _kept(past: Past, program: Program, chosen: set[str], *, keep_iterations: bo
     }
 
 
-def _token(past: Past, name: str, loops: dict[str, PastRun]) -> dict[str, Any]:
+def _token(past: Past, name: str, loops: dict[str, PastRun], fired: set[str]) -> dict[str, Any]:
+    """A token as it is put on its way again; a join that runs again itself has not fired yet."""
     token = past.tokens[name]
-    parts = {**token.parts, "barred": token.barred} if token.barred else dict(token.parts)
+    taker = past.runs.get(token.taken_by or "")
+    barred = taker.barred if taker is not None else token.barred
+    parts = {**token.parts, "barred": [join for join in barred if join not in fired]}
     run = loops.get(token.taken_by or "")
     if run is not None and run.loop is not None and run.loop.done and run.tokens[0] == name:
         loop = run.loop

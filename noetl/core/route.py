@@ -89,7 +89,7 @@ def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Sco
     pairs: list[list[Any]] = []
     if arc.set:
         pairs = draft.judge.writes(("arc-set", run.id, index), arc.set, scope).pairs
-    args = dict(run.args)
+    args = dict(draft.load(run.args))
     own = draft.judge.value(("arc-args", run.id, index), arc.args, scope)
     args.update(own or {})
     patch = [[path[1:], value] for path, value in pairs]

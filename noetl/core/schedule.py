@@ -14,7 +14,6 @@ from noetl.core.judge import Unjudged
 from noetl.core.message import Dispatch
 from noetl.core.output import is_reference, ok, problem
 from noetl.core.program import StepProgram
-from noetl.core.schemas import schema_problem
 from noetl.core.scope import Scope
 from noetl.core.state import Token
 
@@ -91,8 +90,11 @@ def schedule(draft: Draft, arrived: Arrival) -> None:
     """Start a run."""
     step = arrived.step
     try:
+        draft.judge.fits(("input", arrived.run_id), step.validate.get("input"), arrived.input or {})
         facts = {**arrived.facts(draft), **_bounds(draft, arrived), **_collection(draft, arrived)}
-        share = loop.in_flight(draft, arrived.run_id, step) if facts.get("total") else 1
+        share, chunk = 1, 0
+        if step.loop is not None and facts["total"]:
+            share, chunk = loop.bounds(draft, arrived.run_id, step.loop, arrived.scope(draft))
     except Unjudged as error:
         _schedule_failed(draft, arrived, problem(error.kind, error.message), "schedule")
         return
@@ -102,16 +104,10 @@ def schedule(draft: Draft, arrived: Arrival) -> None:
         _complete_at_once(draft, arrived)
     elif step.loop is not None and step.loop.distributed:
         draft.emit("step.scheduled", arrived.run_id, **facts, pool=pool, max_in_flight=share)
-        loop.begin(draft, draft.state.runs[arrived.run_id], share)
+        loop.begin(draft, draft.state.runs[arrived.run_id], share, chunk)
     else:
         draft.emit("step.scheduled", arrived.run_id, **facts, pool=pool, lease=arrived.run_id, share=share)
         draft.command(Dispatch(arrived.run_id, pool))
-
-
-def _check_input(arrived: Arrival) -> None:
-    wrong = schema_problem(arrived.step.validate.get("input"), arrived.input or {}, "input")
-    if wrong:
-        raise Unjudged("validation", f"input of step {arrived.step.name!r}: {wrong}")
 
 
 def _complete_at_once(draft: Draft, arrived: Arrival) -> None:
@@ -135,7 +131,7 @@ def _bounds(draft: Draft, arrived: Arrival) -> dict[str, Any]:
         seconds = draft.judge.value(("limits", arrived.run_id, name), value, scope)
         try:
             bounds[name] = int(float(seconds) * 1000)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise Unjudged(
                 "template", f"spec of step {step.name!r}: {seconds!r} is not a number of seconds"
             ) from None

@@ -50,7 +50,7 @@ class Scope:
         label = read_as(self.reader, name, self.tasks)
         if label is not None:
             return Envelope(self.tasks[label])
-        return Envelope(self.steps[name]) if name in self.steps else _MISSING
+        return _finished(self.steps[name]) if name in self.steps else _MISSING
 
     def out_of_reach(self, paths: Iterable[tuple[str, ...]]) -> str | None:
         """Why a template cannot be rendered here: it reads a finished step's payload that was put aside."""
@@ -75,6 +75,14 @@ class Scope:
                 value = _below(value, key)
             found[".".join(str(part) for part in path)] = None if value is _MISSING else bounded(value)
         return found
+
+
+def _finished(step: Mapping[str, Any]) -> Envelope:
+    """A finished step as templates read it: its tasks under `results` are envelopes too."""
+    envelope = Envelope(step)
+    if "results" in envelope:
+        envelope["results"] = {label: Envelope(output) for label, output in envelope["results"].items()}
+    return envelope
 
 
 def put_aside(envelope: Mapping[str, Any]) -> bool:

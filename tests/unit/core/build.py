@@ -231,9 +231,7 @@ class Pipe:
             try:
                 effect = machine.send(reply)
             except StopIteration as stop:
-                assert not waiting, f"not asked for: {waiting}"
-                assert isinstance(stop.value, Ended)
-                return stop.value
+                return _ended(stop.value, waiting)
             self.effects.append(effect)
             reply = waiting.pop(0) if waiting else ok_of(None)
 
@@ -260,6 +258,11 @@ class Pipe:
     def named(self, name: str) -> list[Event]:
         """What was recorded under a name."""
         return [event for event in self.around.events if event.name == name]
+
+
+def _ended(value: Ended, waiting: list[Any]) -> Ended:
+    assert not waiting, f"not asked for: {waiting}"
+    return value
 
 
 def ok_of(data: Any, **parts: Any) -> dict[str, Any]:
