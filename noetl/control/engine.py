@@ -38,11 +38,11 @@ from noetl.core.message import (
 from noetl.core.operate import next_due
 from noetl.core.order import build_order
 from noetl.core.output import is_reference
-from noetl.core.park import child_call
+from noetl.core.park import child_call, undelivered
 from noetl.core.program import Program
 from noetl.core.state import Run, State, restore, snapshot_of
 from noetl.core.synthesize import with_fragments
-from noetl.errors import Conflict, InvariantViolation, NoetlError, NotFound
+from noetl.errors import BackendError, Conflict, InvariantViolation, NoetlError, NotFound
 from noetl.ports.control import Dispatch as Workers
 from noetl.ports.results import Results
 from noetl.ports.store import Append, Row, Store
@@ -147,14 +147,18 @@ class Engine:
         return await self._submit(await self.load(execution_id), message)
 
     async def _submit(self, live: Live, message: Message) -> Answer:
+        if live.broken is not None:
+            told = f"execution {live.state.execution_id} is being loaded again; repeat the message"
+            raise BackendError(told) from live.broken
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         live.mailbox.append((message, future))
         self._pump(live)
         return await future
 
     def _post(self, live: Live, message: Message) -> None:
-        live.mailbox.append((message, None))
-        self._pump(live)
+        if live.broken is None:
+            live.mailbox.append((message, None))
+            self._pump(live)
 
     def _pump(self, live: Live) -> None:
         if live.pump is None or live.pump.done():
@@ -336,7 +340,9 @@ class Engine:
         """The child is there already, from before a crash: run it on, or pass on how it ended."""
         summary = await self.store.summary(child)
         if summary.ended_at is None:
-            await self.resume(child)
+            if summary.status != "paused":
+                with suppress(Conflict):  # another process has it, or it has just ended: tend looks again
+                    await self.resume(child)
             return
         ended = msgspec.json.decode(summary.result or b"{}")
         await self._tell(parent, ChildEnded(child, summary.status, ended.get("output"), ended.get("error")))
@@ -392,20 +398,33 @@ class Engine:
             await self._have(live, ref)
         self._live[execution_id] = live
         self._after(live)
+        for command in undelivered(state):
+            self._carry_out(live, command)
         return live
 
     async def resume(self, execution_id: str) -> Live:
         """Take over an execution whose process is gone, or go on with one that is paused."""
         live = await self.load(execution_id)
-        for waits in list(live.state.children.values()):
-            run_id, _, address = waits.partition(" ")
-            self._spawn(self._start_child(live, child_call(live.state, live.state.runs[run_id], address)))
+        self._tend(live)
         paused = live.state.status == "paused"
         if not paused or any(lease.out for lease in live.state.leases.values()):
             await self._submit(live, Control("recover"))
         if paused:
             await self._submit(live, Control("resume"))
         return live
+
+    def tend(self) -> None:
+        """Look after the children that executions wait for: no crash or lost commit leaves one unheard."""
+        for live in list(self._live.values()):
+            if live.state.status == "running":
+                self._tend(live)
+
+    def _tend(self, live: Live) -> None:
+        for child, waits in live.state.children.items():
+            if child not in self._live:
+                run_id, _, address = waits.partition(" ")
+                call = child_call(live.state, live.state.runs[run_id], address)
+                self._spawn(self._start_child(live, call))
 
     async def until_quiet(self, execution_id: str) -> State | None:
         """Wait until an execution that runs here is over or paused with nothing under way; its state then."""

@@ -1,4 +1,4 @@
-"""What happens by the clock: ownership is renewed, mail is taken. Everything else is pushed."""
+"""What happens by the clock: ownership is renewed, mail is taken, children are tended. All else is pushed."""
 
 import asyncio
 
@@ -17,4 +17,5 @@ async def sweep(engine: Engine) -> None:
         await engine.collect_mail()
         if loop.time() >= next_beat:
             await engine.heartbeat()
+            engine.tend()
             next_beat = loop.time() + beat_s

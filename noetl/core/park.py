@@ -126,6 +126,24 @@ def child_ended(draft: Draft, message: ChildEnded) -> None:
     answer(draft, run, address, failed(error))
 
 
+def undelivered(state: State) -> list[Deliver]:
+    """Answers for pipelines that wait under a lease; after a crash nobody knows whether they were brought."""
+    return [
+        Deliver(lease.id, address, waits_as(parked.label, parked.visit, parked.attempt), parked.output)
+        for lease in state.leases.values()
+        if lease.out
+        for address, parked in state.runs[lease.run].parked.items()
+        if parked.output is not None and _covers(lease, address)
+    ]
+
+
+def _covers(lease: Lease, address: str) -> bool:
+    if lease.lo is None:
+        return True
+    index = int(address[1 : address.index("]")])
+    return lease.lo <= index < (lease.hi or 0)
+
+
 def due(run: Run, now: int) -> list[str]:
     """Addresses whose waiting time is over."""
     return [address for address, parked in run.parked.items() if _is_due(parked, now)]

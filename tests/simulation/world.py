@@ -133,15 +133,18 @@ class Wire:
 
     def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
         """Call a lease back from whoever has it."""
-        worker = self._holder.get((execution_id, lease))
-        if worker is not None:
+        for worker in self._holders(execution_id, lease):
             self._carry(worker, "recall", execution_id, lease, give_back)
 
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
         """Bring an answer to whoever waits for it."""
-        worker = self._holder.get((execution_id, lease))
-        if worker is not None:
+        for worker in self._holders(execution_id, lease):
             self._carry(worker, "deliver", execution_id, lease, address, task, output)
+
+    def _holders(self, execution_id: str, lease: str) -> "list[Worker]":
+        """The worker that was sent a lease; a server that came up later asks them all."""
+        worker = self._holder.get((execution_id, lease))
+        return [worker] if worker is not None else self._world.workers
 
     def _carry(self, worker: "Worker", what: str, *args: Any) -> None:
         if not self._process.alive:
@@ -346,6 +349,8 @@ class World:
             self.crash_server("of failed background work")
             return
         await self._quietly(self.server.heartbeat())
+        if self.server is not None:
+            self.server.process.call(self.server.tend)
         for execution_id in await self.unfinished():
             if self.server is not None and execution_id not in self.server.running():
                 self.note(f"resume {execution_id}")
