@@ -1,8 +1,11 @@
 """`noetl migrate` as a user meets it: what it prints, what it writes, and how it ends."""
 
+import json
 import os
 import stat
 from pathlib import Path
+
+import pytest
 
 OLD = """\
 apiVersion: noetl.io/v2
@@ -120,3 +123,65 @@ def test_the_diff_is_coloured_on_a_terminal_only(noetl, write) -> None:
 def test_every_example_of_the_project_is_up_to_date(noetl) -> None:
     examples = Path(__file__).resolve().parents[2] / "examples"
     assert noetl("migrate", "--check", "--quiet", str(examples)).returncode == 0
+
+
+# ---- what was migrated runs -------------------------------------------------------------------------------
+
+SEEDS = Path(__file__).resolve().parents[1] / "fixtures" / "seeds"
+OUTPUTS = {
+    "v10_labels": None,
+    "v10_next_router": None,
+    "v10_root_layout": None,
+    "v10_router": 7,
+    "legacy_step_shape": [1, 2],
+    "legacy_pipe_and_case": None,
+}
+STATEFUL = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: stateful, path: tests/stateful}
+workflow:
+  - step: start
+    loop: {in: [1, 2, 3], iterator: i, spec: {mode: parallel}}
+    tool:
+      - t:
+          kind: python
+          args: {n: "{{ iter.i }}"}
+          code: "result = {'n': n, 'rows': [n, n * 10]}"
+          eval:
+            - {expr: "{{ outcome.status == 'success' and outcome.result.n == 2 }}", do: continue, set_prev: two}
+            - {expr: "{{ outcome.result.n == 3 }}", do: jump, to: last, set_prev: "{{ outcome.result.rows }}"}
+            - else: {do: continue, set_shared: {total: "{{ vars.total | default(0) + outcome.result.n }}"}}
+      - show: {kind: python, args: {p: "{{ _prev }}"}, code: "result = ['show', p]"}
+      - last: {kind: python, args: {p: "{{ _prev }}"}, code: "result = ['last', p]"}
+    next:
+      - step: between
+        args: {all: "{{ outcome.result }}"}
+  - {step: between, next: [finish]}
+  - step: finish
+    tool: {kind: python, args: {x: "{{ args.all }}", t: "{{ ctx.total }}"}, code: "result = [x, t]"}
+"""
+
+
+def output_of(noetl, text: str) -> object:
+    (noetl.folder / "run.yaml").write_text(text)
+    done = noetl("run", "run.yaml", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)["output"]
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_a_migrated_example_runs(noetl, name: str) -> None:
+    text = noetl("migrate", "-", "--write", stdin=(SEEDS / f"{name}.yaml").read_text()).stdout
+    assert output_of(noetl, text) == OUTPUTS[name]
+
+
+@pytest.mark.parametrize("name", [name for name in OUTPUTS if name.startswith("v10")])
+def test_a_migrated_example_gives_what_the_older_one_gave(noetl, name: str) -> None:
+    assert output_of(noetl, (SEEDS / f"{name}.yaml").read_text()) == OUTPUTS[name]
+
+
+def test_older_state_keeps_its_meaning_when_it_runs(noetl) -> None:
+    text = noetl("migrate", "-", "--write", stdin=STATEFUL).stdout
+    first = ["last", ["show", {"n": 1, "rows": [1, 10]}]]
+    assert output_of(noetl, text) == [[first, ["last", ["show", "two"]], ["last", [3, 30]]], 1]
