@@ -8,7 +8,7 @@ from noetl.core.invariants import Checker
 from noetl.core.message import Start
 from noetl.core.program import Program
 from noetl.core.replay import Recorded, replay
-from noetl.ports.store import Store, chained
+from noetl.ports.store import Store, linked
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,9 @@ async def audit(store: Store, execution_id: str, program: Program | None, engine
         events = events_of(row)
         if row.first != at + 1 or row.last != at + len(events):
             problems.append(f"the log has a gap: row {row.first}..{row.last} follows event {at}")
-        head = chained(head, row.body)
-        if head != row.hash:
+        if not linked(head, row):
             problems.append(f"the hash chain breaks at event {row.first}")
-            head = row.hash
-        at = row.last
+        head, at = row.hash, row.last
         for event in events:
             checker.read(event)
         recorded.append(Recorded(row.first, row.ts, message_of(row), events))
