@@ -18,6 +18,7 @@ from noetl.core.decide import decide
 from noetl.core.draft import stored_refs
 from noetl.core.event import Event
 from noetl.core.fold import fold
+from noetl.core.hydrate import loop_references
 from noetl.core.message import (
     Answer,
     ChildEnded,
@@ -208,7 +209,13 @@ class Engine:
         return decision
 
     async def _hydrate(self, live: Live, message: Message) -> None:
-        """Have the payloads at hand that the step's own templates read."""
+        """Have the payloads at hand that the step's own templates read, and those that a retry keeps."""
+        if isinstance(message, Start):
+            for ref in stored_refs(message.kept):
+                await self._have(live, ref)
+        if live.program is not None:
+            for ref in loop_references(live.program, live.state, message):
+                await self._have_if_there(live, ref)
         if isinstance(message, Report) and live.program is not None:
             lease = live.state.leases.get(message.lease)
             run = live.state.runs.get(lease.run) if lease else None
@@ -224,6 +231,11 @@ class Engine:
         ref: Any = output.get("ref")
         most = live.program.limits["max_hydrate_bytes"]
         if output.get("data") is None and is_reference(ref) and ref["meta"].get("bytes", 0) <= most:
+            await self._have(live, ref)
+
+    async def _have_if_there(self, live: Live, ref: dict[str, Any]) -> None:
+        """A payload that a loop may run over; that it is gone is told when the loop wants it."""
+        with suppress(NotFound):
             await self._have(live, ref)
 
     async def _have(self, live: Live, ref: dict[str, Any]) -> None:

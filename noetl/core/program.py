@@ -159,6 +159,7 @@ class StepProgram:
     limits: Mapping[str, Any]
     mentions: Mentions  # of everything the worker renders, called blocks included
     boundary: Mentions  # of step set, output, arcs: what the server renders at the end
+    loops_over: frozenset[Path]  # what the loop's collection may be a reference from
     wants_event: bool  # the step's input, gate or items read `event.data`
     wants_ref: bool  # someone reads the step's own `ref`
     wants_results: frozenset[str]  # tasks read as `<step>.results.<task>` elsewhere
@@ -285,6 +286,7 @@ class _StepCompiler:
             limits=spec.step_limits(self.playbook.executor, step),
             mentions=self._worker_mentions(pipeline),
             boundary=boundary,
+            loops_over=self._loops_over(),
             wants_event=self._arrival_mentions().reads("event", "data"),
             wants_ref=boundary.names("output", "ref") or self.everything.names(name, "ref"),
             wants_results=self.everything.below(name, "results"),
@@ -302,6 +304,13 @@ class _StepCompiler:
         if step.loop is not None:
             values.append(compile_value(step.loop.collection))
         return Mentions.of(values)
+
+    def _loops_over(self) -> frozenset[Path]:
+        """Paths that may give the collection as a reference, also through the step's input."""
+        if self.step.loop is None:
+            return frozenset()
+        collection = compile_value(self.step.loop.collection)
+        return collection.paths | compile_value(self.step.input).paths if collection.paths else frozenset()
 
     def _worker_mentions(self, pipeline: Pipeline) -> Mentions:
         found = pipeline.mentions

@@ -109,7 +109,8 @@ class Iterating:
             try:
                 return await runner.run_inner(level, frame)
             except (TemplateError, Unjudged) as error:
-                wrong = problem("template", f"inner loop at {frame.at}: {error.message}")
+                kind = error.kind if isinstance(error, Unjudged) else "template"
+                wrong = problem(kind, f"inner loop at {frame.at}: {error.message}")
                 return Ended(False, failed(wrong), wrong)
         if frame.at in runner.order.frames:
             return await runner.drive(frame)

@@ -15,15 +15,15 @@ from noetl.core.effect import CallBlock, Drive, Effect, Ended, NeedSecrets, Park
 from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings
 from noetl.core.iteration import Level, Outcome
-from noetl.core.loop import whole_number
 from noetl.core.judge import Unjudged
+from noetl.core.loop import whole_number
 from noetl.core.message import WorkOrder, waits_as
 from noetl.core.output import failed, problem
 from noetl.core.pipeline import drive
 from noetl.core.program import BlockProgram, LoopProgram, Program, StepProgram
 from noetl.core.recorded import recorded
 from noetl.core.schedule import as_items
-from noetl.errors import NoetlError
+from noetl.errors import NoetlError, NotFound
 from noetl.worker.iterate import Iterating, Parked
 from noetl.worker.reporter import Reporter
 from noetl.worker.slots import Slots
@@ -300,7 +300,7 @@ class Runner:
         scope = frame.scope("")
         rendered = level.loop.collection.render(scope.bind(level.loop.collection.names))
         if isinstance(rendered, dict) and "locator" in rendered:
-            rendered = await self.toolbox.payload(rendered)
+            rendered = await self._resolved(rendered)
         items = dict(enumerate(as_items(rendered, self.order.step)))
         level.total = len(items)
         if level.loop.parallel:
@@ -313,6 +313,12 @@ class Runner:
         }
         outcomes = await self._iterate(level, items, known, outer=False)
         return iteration.level_result(level, [outcomes.get(index) for index in range(level.total)])
+
+    async def _resolved(self, ref: dict[str, Any]) -> Any:
+        try:
+            return await self.toolbox.payload(ref)
+        except NotFound as error:
+            raise Unjudged("reference", f"the reference is missing or expired: {error.message}") from None
 
     async def _iterate(
         self, level: Level, items: dict[int, Any], known: dict[int, Outcome], *, outer: bool
