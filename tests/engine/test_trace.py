@@ -115,7 +115,7 @@ async def test_a_trimmed_row_that_is_damaged_or_moved_is_found(tmp_path):
         row, previous = rows[place], rows[place - 1].hash
         assert linked(previous, row)
         assert not linked(rows[place].hash, row)
-        row.body = row.body.replace(b'"status":"ok"', b'"status":"no"')
+        row.body = row.body.replace(b'"trimmed":true', b'"trimmed":null')
         summary = await made.store.summary(ran.execution_id)
         program = await made.catalog.program(summary.hash)
         found = await audit(made.store, ran.execution_id, program, made.catalog.engine)
