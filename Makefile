@@ -11,7 +11,6 @@ BIN        := .venv/bin
 STAMP      := .venv/.setup-stamp
 FUZZ_STAMP := .venv/.fuzz-stamp
 FUZZ_TIME  ?= 60
-EXAMPLES   := examples
 
 # uv's own settings, quiet and from this machine only: never fetch another Python.
 export UV_NO_PROGRESS := 1
@@ -70,9 +69,8 @@ clean: ## remove everything that setup and the tools have made
 
 # ---- use ------------------------------------------------------------------------------------------------
 
-demo: setup ## validate and draw the example playbooks
-	$(BIN)/noetl validate $(EXAMPLES)
-	for playbook in $(EXAMPLES)/*.yaml; do echo "== $$playbook"; $(BIN)/noetl graph "$$playbook" || exit 1; done
+demo: setup ## run an example: three paged endpoints of a busy API, in parallel, into SQLite
+	$(BIN)/python examples/demo.py
 
 check: setup ## lint, formatting, strict types, import contract, house rules
 	$(BIN)/ruff check --quiet .

@@ -16,6 +16,7 @@ from noetl.core.patch import deep_merge
 from noetl.core.program import Program, compile_program
 from noetl.dsl.kind import Kinds
 from noetl.dsl.load import Loaded, load
+from noetl.dsl.source import parse
 from noetl.dsl.tree import plain
 from noetl.errors import NotFound, PlaybookError
 from noetl.ports.store import PlaybookText, Store
@@ -156,9 +157,13 @@ class Catalog:
 
 
 def _says(file: Path, path: str) -> bool:
-    """Whether a file is a playbook with a path, without reading it whole when it is not."""
+    """Whether a file is a playbook with a path; only a file that has the words is parsed."""
     try:
         text = file.read_text()
     except (OSError, UnicodeDecodeError):
         return False
-    return path in text and "noetl.io/" in text and f"path: {path}" in text.replace('"', "").replace("'", "")
+    if path not in text or "noetl.io/" not in text:
+        return False
+    tree = parse(text).tree
+    metadata = tree.get("metadata") if isinstance(tree, dict) else None
+    return isinstance(metadata, dict) and metadata.get("path") == path

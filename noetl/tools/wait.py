@@ -1,9 +1,9 @@
 """Waits for a time, a signal or a person's approval, holding neither a worker slot nor a lease.
 
 Exactly one of the inputs says what is waited for. The wait is recorded, so it goes on across restarts. A
-signal is sent with `noetl execution signal ID NAME --data ...`; its payload is the task's data. An approval
-is a signal that shows its text to a person and carries `{approved, by, comment}`; a refusal is error kind
-`refused`. Bound any wait with `spec.timeout`.
+signal is sent with `noetl execution signal ID NAME --payload ...`; its payload is the task's data. An
+approval is a signal whose name is the text that a person reads; it carries `{approved, by, reason}`, and
+`approved: false` is error kind `rejected`. Bound any wait with `spec.timeout`.
 """
 
 from typing import Annotated
