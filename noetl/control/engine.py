@@ -98,6 +98,10 @@ def _outputs(run: Run, report: Report) -> list[dict[str, Any]]:
     return found
 
 
+def _key(ref: dict[str, Any]) -> str:
+    return str(ref["locator"]["key"])
+
+
 class Engine:
     """Runs the executions this process owns."""
 
@@ -321,9 +325,7 @@ class Engine:
         execution_id = live.state.execution_id
         match command:
             case Dispatch(lease=lease):
-                found = live.state.leases.get(lease)
-                if found is not None and live.program is not None:
-                    self.workers.offer(build_order(live.state, live.program, found, live.hydrated))
+                self._offer(live, lease)
             case Recall(lease=lease, give_back=give_back):
                 self.workers.recall(execution_id, lease, give_back)
             case Deliver(lease=lease, address=address, task=task, output=output):
@@ -334,6 +336,26 @@ class Engine:
                 self._spawn(self._tell(child, Control(what, by="parent", why=why)))
             case TellParent(execution_id=parent, ended=ended):
                 self._spawn(self._tell(parent, ended))
+
+    def _offer(self, live: Live, lease: str) -> None:
+        """Send a lease out; what its pipelines put aside is loaded first, and not kept."""
+        found = live.state.leases.get(lease)
+        if found is None or live.program is None or self.workers is None:
+            return
+        aside = [
+            ref for ref in stored_refs(live.state.runs[found.run].frame) if _key(ref) not in live.hydrated
+        ]
+        if aside:
+            self._spawn(self._offer_loaded(live, lease, found.epoch, aside))
+        else:
+            self.workers.offer(build_order(live.state, live.program, found, live.hydrated))
+
+    async def _offer_loaded(self, live: Live, lease: str, epoch: int, aside: list[dict[str, Any]]) -> None:
+        loaded = {_key(ref): await self.payloads.get(ref) for ref in aside}
+        found = live.state.leases.get(lease)
+        current = found is not None and found.out and found.epoch == epoch and live.broken is None
+        if current and found is not None and live.program is not None and self.workers is not None:
+            self.workers.offer(build_order(live.state, live.program, found, {**live.hydrated, **loaded}))
 
     async def _start_child(self, live: Live, command: StartChild) -> None:
         try:
@@ -352,9 +374,8 @@ class Engine:
         """The child is there already, from before a crash: run it on, or pass on how it ended."""
         summary = await self.store.summary(child)
         if summary.ended_at is None:
-            if summary.status != "paused":
-                with suppress(Conflict):  # another process has it, or it has just ended: tend looks again
-                    await self.resume(child)
+            with suppress(Conflict):  # another process has it, or it has just ended: tend looks again
+                await (self.load(child) if summary.status == "paused" else self.resume(child))
             return
         ended = msgspec.json.decode(summary.result or b"{}")
         await self._tell(parent, ChildEnded(child, summary.status, ended.get("output"), ended.get("error")))
@@ -433,7 +454,10 @@ class Engine:
 
     def _tend(self, live: Live) -> None:
         for child, waits in live.state.children.items():
-            if child not in self._live:
+            known = self._live.get(child)
+            if known is not None and known.state.paused_by == "parent":
+                self._spawn(self._tell(child, Control("resume", by="parent")))
+            if known is None:
                 run_id, _, address = waits.partition(" ")
                 call = child_call(live.state, live.state.runs[run_id], address)
                 self._spawn(self._start_child(live, call))

@@ -367,12 +367,12 @@ def _lease_closed(state: State, event: Event, data: dict[str, Any]) -> None:
 
 def _paused(state: State, event: Event, data: dict[str, Any]) -> None:
     state.status = "paused"
-    state.paused_at = event.ts
+    state.paused_at, state.paused_by = event.ts, data.get("by")
 
 
 def _resumed(state: State, event: Event, data: dict[str, Any]) -> None:
     slept = event.ts - (state.paused_at or event.ts)
-    state.status, state.paused_at, state.until = "running", None, None
+    state.status, state.paused_at, state.paused_by, state.until = "running", None, None, None
     for run in state.runs.values():
         if run.timeout_at is not None:
             run.timeout_at += slept

@@ -137,6 +137,7 @@ class State(msgspec.Struct, omit_defaults=True):
     started_at: int | None = None
     ended_at: int | None = None
     paused_at: int | None = None
+    paused_by: str | None = None
     idempotency_key: str | None = None
     parent: dict[str, Any] | None = None
     retry_of: str | None = None

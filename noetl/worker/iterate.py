@@ -37,7 +37,7 @@ class Iterating:
         waiting = set(runner.order.waiting)
         self.todo = deque(index for index in items if index not in known and not self._waits(index, waiting))
         self.parked: Parked | None = None
-        self.stopped = False
+        self.stopped = not level.best_effort and any(not outcome.well for outcome in known.values())
 
     def _waits(self, index: int, waiting: set[str]) -> bool:
         """An iteration that is parked elsewhere and has no answer yet is not taken up here."""
@@ -55,8 +55,8 @@ class Iterating:
             await self._lane()
         else:
             await self._run_lanes(lanes)
-        if self.parked is not None and not self.outer:
-            raise self.parked
+        if not self.outer and not self.stopped and len(self.outcomes) < len(self.items):
+            raise self.parked or Parked  # what is left waits, or is to be handed back
         return self.outcomes
 
     async def _run_lanes(self, count: int) -> None:

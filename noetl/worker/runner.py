@@ -223,6 +223,8 @@ class Runner:
         if block.loop is None:
             self.reporter.watch(inner)
             ended = await self.drive(inner)
+            if ended.handed_back:
+                raise Parked
             self.reporter.unwatch(inner)
         else:
             ended = await self._block_loop(block, inner, given)
