@@ -17,7 +17,7 @@ from noetl.cli.sources import STDIN, SUFFIXES, Source, read_one
 from noetl.control.rows import encode_message
 from noetl.core.message import Control, Start
 from noetl.core.program import Program
-from noetl.errors import Conflict, NotFound, PlaybookError
+from noetl.errors import BackendError, Conflict, NotFound, PlaybookError
 from noetl.ports.store import Summary
 from noetl.settings import Settings
 from noetl.wiring.embedded import Embedded, new_execution_id
@@ -256,14 +256,30 @@ async def _detach(made: Embedded, execution_id: str, wish: Wish, watch: Watch) -
     await made.engine.close()
     if result["status"] == "running":
         timeout = [] if wish.timeout_s is None else ["--timeout", f"{wish.timeout_s:g}"]
-        await asyncio.to_thread(_spawn, ["execution", "resume", execution_id, "--quiet", *timeout])
+        other = _spawn(["execution", "resume", execution_id, "--quiet", *timeout])
+        await _taken_over(made, execution_id, other)
     watch.detached(result)
     return EXIT_OF.get(result["status"], 0)
 
 
-def _spawn(arguments: list[str]) -> None:
+async def _taken_over(made: Embedded, execution_id: str, other: "subprocess.Popen[bytes]") -> None:
+    """Wait until the other process has the execution in hand."""
+    while True:
+        gone = other.poll() is not None
+        summary = await made.store.summary(execution_id)
+        if summary.ended_at is not None or await made.store.owned(execution_id):
+            return
+        if gone and summary.status == "paused":
+            return
+        if gone:
+            told = f"the process that was to go on with execution {execution_id} ended at once"
+            raise BackendError(told, hint=f"noetl execution resume {execution_id}")
+        await asyncio.sleep(following.POLL_S)
+
+
+def _spawn(arguments: list[str]) -> "subprocess.Popen[bytes]":
     nothing = subprocess.DEVNULL
-    subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-m", "noetl.cli", *arguments],
         stdin=nothing,
         stdout=nothing,
