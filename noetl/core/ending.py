@@ -8,6 +8,7 @@ from typing import Any
 from noetl.core.draft import Draft
 from noetl.core.message import ChildEnded, ControlChild, Recall, TellParent
 from noetl.core.output import failed, problem
+from noetl.core.state import Run
 
 
 def complete(draft: Draft) -> None:
@@ -29,11 +30,28 @@ def abort(draft: Draft, error: dict[str, Any], status: str = "failed", why: str 
     reason = why or ("execution failed" if status == "failed" else "cancelled")
     for token in list(state.tokens.values()):
         draft.emit("token.discarded", token=token.id, step=token.step, reason=reason)
-    for child in list(state.children):
-        draft.command(ControlChild(child, "cancel", reason))
     for run in list(state.runs.values()):
+        for child in awaited(draft, run):
+            draft.command(ControlChild(child, "cancel", reason))
         cancel_run(draft, run.id, reason)
     _finish(draft, status, error)
+
+
+def awaited(draft: Draft, run: Run) -> list[str]:
+    """The children that pipelines of a run wait for."""
+    children = draft.state.children
+    return [
+        parked.child
+        for parked in run.parked.values()
+        if parked.child in children and (parked.call or {}).get("wait", True)
+    ]
+
+
+def cancel_left(draft: Draft, children: list[str], why: str) -> None:
+    """Cancel those of a run's children that nothing waits for any more."""
+    for child in children:
+        if child not in draft.state.children:
+            draft.command(ControlChild(child, "cancel", why))
 
 
 def cancel_run(draft: Draft, run_id: str, why: str) -> None:

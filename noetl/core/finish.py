@@ -10,6 +10,7 @@ from typing import Any
 
 from noetl.core import route, synthesize, view
 from noetl.core.draft import Draft
+from noetl.core.ending import awaited, cancel_left
 from noetl.core.hydrate import hydrated
 from noetl.core.judge import Unjudged
 from noetl.core.output import externalise, failed, problem, size_of
@@ -49,7 +50,9 @@ def finish(draft: Draft, run: Run, outcome: Outcome) -> None:
     )
     if isinstance(fragment, dict):
         outcome, fragment = replace(outcome, name="step.failed", output=failed(fragment)), None
+    children = awaited(draft, run)
     _record(draft, run, outcome, written, left_out)
+    cancel_left(draft, children, f"the step run {run.id} that waited for it is over")
     publish(draft, run, written, origin="set")
     if fragment is not None:
         synthesize.extend(draft, run, fragment)

@@ -28,6 +28,7 @@ from noetl.errors import InvariantViolation
 
 Transition = Callable[[State, Event, dict[str, Any]], None]
 _NOTHING: dict[str, Any] = {}
+ERRORS_KEPT = 100  # of a loop, those with the lowest indexes
 
 
 def evolve(state: State, event: Event) -> State:
@@ -201,7 +202,7 @@ def _step_started(state: State, event: Event, data: dict[str, Any]) -> None:
 def _checkpointed(state: State, event: Event, data: dict[str, Any]) -> None:
     run = state.runs[event.run or ""]
     for address, frame in data["frames"].items():
-        _forget(run, f"{address}/", frame.get("inside"))
+        _forget(state, run, f"{address}/", frame.get("inside"))
     run.frame.update(data["frames"])
     lease = state.leases.get(data.get("lease", run.id))
     if lease is not None:
@@ -267,7 +268,7 @@ def _iteration_done(state: State, event: Event, data: dict[str, Any]) -> None:
         run.outcomes[event.at or ""] = data
         return
     _note_done(loop, index, data)
-    _settle_iteration(run, event)
+    _settle_iteration(state, run, event, index)
 
 
 def _note_done(loop: LoopState, index: int, data: dict[str, Any]) -> None:
@@ -293,25 +294,34 @@ def _iteration_failed(state: State, event: Event, data: dict[str, Any]) -> None:
         return
     loop.marks[index] = FAILED
     loop.failed += 1
-    if len(loop.errors) < 100 or index < max(int(known) for known in loop.errors):
-        loop.errors[str(index)] = data["error"]
-    _settle_iteration(run, event)
+    loop.errors[str(index)] = data["error"]
+    if len(loop.errors) > ERRORS_KEPT:
+        del loop.errors[str(max(int(known) for known in loop.errors))]
+    _settle_iteration(state, run, event, index)
 
 
-def _settle_iteration(run: Run, event: Event) -> None:
-    """What was known of the inside of an iteration is of no use once it is over."""
-    _forget(run, event.at or "")
+def _settle_iteration(state: State, run: Run, event: Event, index: int) -> None:
+    """What was known of the inside of an iteration is of no use once it is over; its lease went on."""
+    _forget(state, run, event.at or "")
+    for lease in (state.leases[run.id],) if run.id in state.leases else state.leases.values():
+        if lease.run == run.id and (lease.hi is None or (lease.lo or 0) <= index < lease.hi):
+            lease.progressed = True
 
 
-def _forget(run: Run, prefix: str, inside: str | None = None) -> None:
+def _forget(state: State, run: Run, prefix: str, inside: str | None = None) -> None:
     """Drop what is known below an address, but for the block that its pipeline is inside of."""
     for kept in (run.frame, run.outcomes, run.parked):
-        if kept:
-            for address in [known for known in kept if known.startswith(prefix)]:
-                if inside is None or not (
-                    address == inside or address.startswith((f"{inside}/", f"{inside}["))
-                ):
-                    del kept[address]
+        for address in [known for known in kept if known.startswith(prefix) and not _within(known, inside)]:
+            del kept[address]
+    if state.children:
+        for child, waits in list(state.children.items()):
+            run_id, _, address = waits.partition(" ")
+            if run_id == run.id and address not in run.parked:
+                del state.children[child]
+
+
+def _within(address: str, block: str | None) -> bool:
+    return block is not None and (address == block or address.startswith((f"{block}/", f"{block}[")))
 
 
 def _ended(state: State, event: Event, data: dict[str, Any]) -> None:

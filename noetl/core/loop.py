@@ -21,7 +21,6 @@ from noetl.core.state import LoopState, Run
 
 DEFAULT_CHUNK = 100
 CHUNKS_AT_ONCE = 4
-ERRORS_KEPT = 100
 
 
 def bounds(draft: Draft, run_id: str, loop: LoopProgram, scope: Scope) -> tuple[int, int]:
@@ -67,7 +66,7 @@ def grant_next(draft: Draft, run: Run, share: int) -> None:
     """Hand out the next chunk of iterations, if there is one."""
     loop = run.loop
     assert loop is not None
-    if loop.next >= loop.total:
+    if loop.next >= loop.total or draft.state.status != "running":
         return
     lo = loop.next
     hi = min(lo + max(loop.chunk, share), loop.total)
@@ -91,7 +90,7 @@ def counts(loop: LoopState) -> dict[str, Any]:
         "skipped": skipped,
     }
     if loop.errors:
-        by_index = sorted(loop.errors.items(), key=lambda item: int(item[0]))[:ERRORS_KEPT]
+        by_index = sorted(loop.errors.items(), key=lambda item: int(item[0]))
         found["errors"] = [{"index": int(index), "error": error} for index, error in by_index]
     return found
 

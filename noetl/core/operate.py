@@ -5,7 +5,7 @@ from typing import Any
 
 from noetl.core import loop, park
 from noetl.core.draft import Draft
-from noetl.core.ending import abort, recall
+from noetl.core.ending import abort, awaited, cancel_left, recall
 from noetl.core.event import Event
 from noetl.core.finish import Outcome, finish
 from noetl.core.message import Answer, Control, ControlChild, Expire, Recall, Tick
@@ -122,30 +122,37 @@ def _expire_one(draft: Draft, lease: Lease, why: str) -> None:
     draft.emit("lease.expired", lease.run, **facts, worker=lease.worker)
     most = int(draft.step(run.step).limits["max_takeovers"])
     if takeovers <= most:
-        if draft.state.status == "running":
-            park.redispatch(draft, lease.run)
+        park.redispatch(draft, lease.run)
         return
     error = problem(
         "worker_lost", f"step run {run.id} lost its worker {takeovers} times without progress in between"
     )
     if lease.lo is None:
-        finish(draft, run, Outcome.failed(error))
+        finish(draft, run, _lost(run, error))
     else:
         _fail_chunk(draft, run, lease, error)
 
 
+def _lost(run: Run, error: dict[str, Any]) -> Outcome:
+    """A run that the server ends; a loop keeps its counts."""
+    counts = {"loop": loop.counts(run.loop)} if run.loop is not None else {}
+    return Outcome("step.failed", failed(error, **counts))
+
+
 def _fail_chunk(draft: Draft, run: Run, lease: Lease, error: dict[str, Any]) -> None:
     assert run.loop is not None
+    children = awaited(draft, run)
     for index in range(lease.lo or 0, lease.hi or 0):
         if run.loop.marks[index] not in (DONE, FAILED):
             draft.accept(
                 Event("loop.iteration.failed", draft.now, "s", run.id, f"[{index}]", data={"error": error})
             )
+    cancel_left(draft, children, "the iteration that waited for it was lost")
     draft.emit("lease.closed", run.id, lease=lease.id)
     if loop.finished(run.loop) or not draft.step(run.step).best_effort:
         recall(draft, run.id, "iterations were lost")
         finish(draft, run, loop.outcome(draft, run))
-    elif draft.state.status == "running":
+    else:
         loop.grant_next(draft, run, lease.share)
 
 
@@ -155,6 +162,8 @@ def tick(draft: Draft, message: Tick) -> Answer:
     if state.ended or state.status == "paused":
         return Answer(seq=state.seq)
     for run in list(state.runs.values()):
+        if run.id not in state.runs:
+            continue  # the end of another run has ended it
         if run.timeout_at is not None and run.timeout_at <= now:
             _time_out(draft, run)
             continue
@@ -166,13 +175,8 @@ def tick(draft: Draft, message: Tick) -> Answer:
 
 def _time_out(draft: Draft, run: Run) -> None:
     recall(draft, run.id, "timeout")
-    for child, waits in list(draft.state.children.items()):
-        if waits.partition(" ")[0] == run.id:
-            draft.command(ControlChild(child, "cancel", "the parent's step timed out"))
     bound = f"{run.timeout_ms / 1000:g} s" if run.timeout_ms is not None else "its deadline"
-    error = problem("timeout", f"step run {run.id} exceeded {bound}")
-    extra = {"loop": loop.counts(run.loop)} if run.loop is not None else {}
-    finish(draft, run, Outcome("step.failed", failed(error, **extra)))
+    finish(draft, run, _lost(run, problem("timeout", f"step run {run.id} exceeded {bound}")))
 
 
 def _wake(draft: Draft, run: Run, address: str) -> None:

@@ -18,7 +18,7 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
     mentions = step.mentions
     ctx = _in_place(state.ctx, hydrated)
     workload = _in_place(state.workload, hydrated) or {}
-    answers = {at: parked.output for at, parked in run.parked.items() if parked.output is not None}
+    answered = {at: parked.output for at, parked in run.parked.items() if parked.output is not None}
     return WorkOrder(
         execution_id=state.execution_id,
         lease=lease.id,
@@ -37,7 +37,7 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
         loop=_loop_order(run, step, lease, hydrated),
         frames=_in_place(run.frame, hydrated),
         outcomes=run.outcomes,
-        answers=answers,
+        answers=_in_place(answered, hydrated),
         waiting=[at for at, parked in run.parked.items() if parked.output is None],
         started=run.started_at is not None,
     )

@@ -26,6 +26,8 @@ def park(draft: Draft, run: Run, event: Event) -> None:
     draft.accept(
         Event(event.name, event.ts, event.by, run.id, event.at, event.label, event.visit, event.attempt, data)
     )
+    if "error" in data:
+        answer(draft, run, address, failed(data["error"]))
     if call is not None:
         _start_child(draft, run, address)
     for index, signal in enumerate(draft.state.signals):
@@ -62,13 +64,14 @@ def child_call(state: State, run: Run, address: str) -> StartChild:
 def answer(draft: Draft, run: Run, address: str, output: dict[str, Any], **facts: Any) -> None:
     """Give a waiting pipeline its answer, and a worker if it has none."""
     parked = run.parked[address]
-    draft.emit("task.resumed", run.id, address or None, output=output, label=parked.label, **facts)
+    kept = {**output, "data": draft.store(output["data"])}
+    draft.emit("task.resumed", run.id, address or None, output=kept, label=parked.label, **facts)
     if draft.state.status != "running":
         return
     lease = lease_of(draft, run, address)
     if lease is not None and lease.out:
         task = waits_as(parked.label, parked.visit, parked.attempt)
-        draft.command(Deliver(lease.id, address, task, output))
+        draft.command(Deliver(lease.id, address, task, {**output, "data": draft.load(output["data"])}))
     else:
         redispatch(draft, run.id)
 
@@ -87,6 +90,8 @@ def lease_of(draft: Draft, run: Run, address: str) -> Lease | None:
 def redispatch(draft: Draft, run_id: str) -> None:
     """Send out again the leases of a run that are with nobody and have something to do."""
     state = draft.state
+    if state.status != "running":
+        return
     run = state.runs[run_id]
     step = draft.step(run.step)
     for lease in state.leases.values():
@@ -105,7 +110,8 @@ def only_waits(run: Run, lease: Lease) -> bool:
     open_ended = [
         index for index in range(lease.lo or 0, lease.hi or run.loop.total) if run.loop.marks[index] in b"pr"
     ]
-    return all(any(address.startswith(f"[{index}]") for address in unanswered) for index in open_ended)
+    waiting = [index for index in open_ended if any(at.startswith(f"[{index}]") for at in unanswered)]
+    return bool(open_ended) and waiting == open_ended
 
 
 def child_ended(draft: Draft, message: ChildEnded) -> None:

@@ -5,6 +5,7 @@ Nothing is rendered: the recorded guard values, inputs and patches answer the de
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
@@ -253,11 +254,12 @@ def replay(
 
 
 def _difference(row: Recorded, decided: Sequence[Event]) -> Difference | None:
-    for offset in range(max(len(row.events), len(decided))):
-        ours = row.events[offset] if offset < len(row.events) else None
-        theirs = decided[offset] if offset < len(decided) else None
+    """The first event that differs. What was rejected is not in the record, so it cannot be again."""
+    recorded = [event for event in row.events if event.name != "event.rejected"]
+    for ours, theirs in zip_longest(recorded, decided):
         if _comparable(ours) != _comparable(theirs):
-            return Difference(row.first + offset, _told(ours), _told(theirs))
+            seq = row.first + (row.events.index(ours) if ours else len(row.events))
+            return Difference(seq, _told(ours), _told(theirs))
     return None
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from noetl.core import loop, park
 from noetl.core.draft import Draft
-from noetl.core.ending import recall
+from noetl.core.ending import awaited, cancel_left, recall
 from noetl.core.event import Event
 from noetl.core.finish import Outcome, finish, publish
 from noetl.core.fold import outer_index
@@ -20,6 +20,14 @@ from noetl.core.state import Lease, Run
 
 Handler = Callable[[Draft, Run, Lease, Event], None]
 _encode = msgspec.json.encode
+# What an event that was too large becomes, so that nobody waits for it for ever.
+_FAILS_AS = {
+    "step.done": "step.failed",
+    "step.failed": "step.failed",
+    "loop.iteration.done": "loop.iteration.failed",
+    "loop.iteration.failed": "loop.iteration.failed",
+    "task.parked": "task.parked",
+}
 
 
 def report(draft: Draft, message: Report) -> Answer:
@@ -37,8 +45,8 @@ def report(draft: Draft, message: Report) -> Answer:
             )
         elif not _too_large(draft, event, lease):
             handler(draft, run, lease, event)
-            if run.id not in state.runs:
-                return Answer(seq=state.seq)
+        if run.id not in state.runs:
+            return Answer(seq=state.seq)
     _checkpoint(draft, run, lease, message)
     if message.returned:
         _returned(draft, lease)
@@ -54,9 +62,9 @@ def _too_large(draft: Draft, event: Event, lease: Lease) -> bool:
     draft.emit(
         "event.rejected", event.run, event=event.name, why="larger than max_payload_bytes", lease=lease.id
     )
-    if event.name in ("step.done", "step.failed", "loop.iteration.done", "loop.iteration.failed"):
+    name = _FAILS_AS.get(event.name)
+    if name is not None:
         error = problem("limit", f"the event {event.name} was larger than limits.max_payload_bytes")
-        name = "step.failed" if event.name.startswith("step.") else "loop.iteration.failed"
         smaller = msgspec.structs.replace(event, name=name, data={"error": error, "output": failed(error)})
         HANDLERS[name](draft, draft.state.runs[event.run or ""], lease, smaller)
     return True
@@ -76,7 +84,9 @@ def _parked(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
 
 
 def _iteration_ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+    children = awaited(draft, run)
     draft.accept(event)
+    cancel_left(draft, children, f"the iteration {event.at} of {run.id} that waited for it is over")
     step = draft.step(run.step)
     if step.loop is None or outer_index(event.at) is None:
         return
@@ -115,15 +125,16 @@ def _checkpoint(draft: Draft, run: Run, lease: Lease, message: Report) -> None:
     for address, frame in message.frames.items():
         frames[address] = {key: value for key, value in frame.items() if key != "sent"}
         sent += [(address, pair) for pair in frame.get("sent", ())]
+    children = awaited(draft, run)
     draft.emit_as("w", "step.checkpointed", run.id, frames=frames, lease=lease.id)
+    cancel_left(draft, children, f"the block of {run.id} that waited for it is over")
     for address, pair in sent:
         publish(draft, run, [pair], origin="checkpoint", at=address or None)
 
 
 def _returned(draft: Draft, lease: Lease) -> None:
     draft.emit("lease.returned", lease.run, lease=lease.id, epoch=lease.epoch + 1, takeovers=lease.takeovers)
-    if draft.state.status == "running":
-        park.redispatch(draft, lease.run)
+    park.redispatch(draft, lease.run)
 
 
 def _chunk_ended(draft: Draft, run: Run, lease: Lease) -> None:
@@ -133,7 +144,7 @@ def _chunk_ended(draft: Draft, run: Run, lease: Lease) -> None:
     draft.emit("lease.closed", run.id, lease=lease.id)
     if loop.finished(state):
         finish(draft, run, loop.outcome(draft, run))
-    elif draft.state.status == "running":
+    else:
         loop.grant_next(draft, run, lease.share)
 
 

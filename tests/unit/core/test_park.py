@@ -1,0 +1,103 @@
+"""Pipelines that wait without a slot: children, answers, and which leases go out again."""
+
+import pytest
+
+from noetl.core.message import ChildEnded, StartChild
+from noetl.core.park import child_id, only_waits
+from noetl.core.state import Lease, LoopState, Parked, Run
+
+ONE = "- {step: start, tool: {kind: noop}}"
+
+
+def call(world, **data):
+    call = {"path": "a/b", "input": {"x": 1}}
+    return world.event("task.parked", "start.1", None, "child", call=call, key="k", **data)
+
+
+def test_a_child_is_started_under_an_id_made_of_its_key(begin):
+    world = begin(ONE)
+    decision = world.report("start.1", call(world), returned=True)
+    parent = {
+        "execution_id": "e1",
+        "run": "start.1",
+        "at": "",
+        "depth": 1,
+        "waits": True,
+        "path": "tests/case",
+    }
+    assert decision.commands == [StartChild(child_id("k"), "a/b", None, {"x": 1}, parent)]
+    assert world.state.children == {child_id("k"): "start.1 "}
+    assert world.order("start.1").waiting
+
+
+def test_children_are_nested_at_most_32_deep(world):
+    it = world(ONE)
+    it.start(parent={"execution_id": "p", "depth": 32})
+    it.report("start.1", call(it), returned=True)
+    assert it.state.runs["start.1"].parked[""].output["error"]["kind"] == "limit"
+    assert it.dispatched == ["start.1"]
+
+
+@pytest.mark.parametrize(
+    "ended, status, told",
+    [
+        (ChildEnded(child_id("k"), "completed", output=5), "ok", None),
+        (ChildEnded(child_id("k"), "failed", error={"kind": "boom", "message": "m"}), "error", "failed: m"),
+        (ChildEnded(child_id("k"), "cancelled"), "error", "cancelled: no error was given"),
+    ],
+)
+def test_the_end_of_a_child_is_the_answer_of_its_parent(begin, ended, status, told):
+    world = begin(ONE)
+    world.report("start.1", call(world), returned=True)
+    world.send(ended)
+    assert world.dispatched == ["start.1"]
+    output = world.state.runs["start.1"].parked[""].output
+    assert output["status"] == status
+    if told:
+        assert output["error"]["kind"] == "child"
+        assert told in output["error"]["message"]
+        assert output["error"]["details"]["execution_id"] == child_id("k")
+    assert world.state.children == {}
+
+
+def test_the_end_of_a_child_that_nothing_waits_for_changes_nothing(begin):
+    world = begin(ONE)
+    assert world.send(ChildEnded("unknown", "completed")).events == []
+
+
+def run_of(loop=None, **parked):
+    return Run(
+        "r.1", "r", loop=loop, parked={at: Parked("t", output=output) for at, output in parked.items()}
+    )
+
+
+@pytest.mark.parametrize(
+    "marks, parked, lease, waits",
+    [
+        pytest.param(None, {}, Lease("r.1", "r.1"), False, id="nothing waits"),
+        pytest.param(None, {"": None}, Lease("r.1", "r.1"), True, id="the one pipeline waits"),
+        pytest.param(None, {"": {"status": "ok"}}, Lease("r.1", "r.1"), False, id="its answer is there"),
+        pytest.param(b"pd", {"[0]": None}, Lease("r.1", "r.1"), True, id="every open iteration waits"),
+        pytest.param(b"pp", {"[0]": None}, Lease("r.1", "r.1"), False, id="another iteration can run"),
+        pytest.param(b"pr", {"[0]": None, "[1]/b": None}, Lease("r.1", "r.1"), True, id="waits inside a block"),
+        pytest.param(b"ddp", {"[2]": None}, Lease("r.1:0", "r.1", lo=0, hi=2), False, id="another chunk waits, this one is to be closed"),
+        pytest.param(b"pdp", {"[0]": None}, Lease("r.1:0", "r.1", lo=0, hi=2), True, id="the rest of the chunk is done"),
+    ],
+)  # fmt: skip
+def test_a_lease_goes_out_unless_all_it_stands_for_waits(marks, parked, lease, waits):
+    loop = None if marks is None else LoopState(total=len(marks), marks=bytearray(marks))
+    assert only_waits(run_of(loop, **parked), lease) is waits
+
+
+def test_an_answer_finds_the_chunk_its_iteration_belongs_to(begin):
+    world = begin("""
+        - step: start
+          loop: {in: "{{ range(4) }}", iterator: x, spec: {mode: parallel, max_in_flight: 2, chunk: 2, policy: {exec: distributed}}}
+          tool: {kind: noop}
+    """)
+    world.report("start.1:2", world.event("task.parked", "start.1", "[3]", "t", signal="go"))
+    world.report("start.1:2", world.item("start.1", 2), returned=True)
+    assert world.dispatched == []
+    world.control("signal", name="go")
+    assert world.dispatched == ["start.1:2"]
+    assert world.order("start.1:2").loop.finished == {"2": {}}
