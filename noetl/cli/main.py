@@ -30,6 +30,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "catalog": "registered playbooks: list, show, compare, delete",
         "register": "register playbooks, as `catalog register` does",
         "credential": "store secrets that playbooks use by name",
+        "db": "the store: its schema, what is in it, and what may go",
     },
     "Look things up": {
         "tools": "list the tool kinds, or explain one of them",

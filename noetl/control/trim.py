@@ -1,6 +1,6 @@
 """Less detail after the end: what `executor.spec.trace` does not keep of a log is taken out of its rows.
 
-Every event stays in its place; only what task events carried goes, so sequence, fold and replay stay the same.
+Every event stays in its place; only what task events carried goes: sequence, fold and replay stay the same.
 A row that lost something keeps its link of the hash chain and is sealed. Step, loop-position, token and ctx
 events are never touched.
 """

@@ -1,0 +1,228 @@
+"""`noetl db`: the store's schema, what is in it, and what may go. The work is done elsewhere."""
+
+import asyncio
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from noetl.control.collect import Collected
+    from noetl.ports.store import Extent
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
+_SPAN = re.compile(r"(\d+)\s*([smhdw])")
+
+EPILOG = """\b
+Examples:
+  noetl db status
+  noetl db gc --dry-run
+  noetl db gc --executions-older-than 30d
+"""
+
+
+class Span(click.ParamType[int]):
+    """A span of time such as 90s, 15m, 24h, 30d or 2w, in milliseconds."""
+
+    name = "span"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a span."""
+        found = _SPAN.fullmatch(str(value).strip())
+        if found is None:
+            self.fail(f"{value!r} is no span of time; write 90s, 15m, 24h, 30d or 2w", param, ctx)
+        return int(found[1]) * UNITS[found[2]] * 1000
+
+
+@click.group("db", epilog=EPILOG)
+def command() -> None:
+    """The store of this project: its schema, what is in it, and what may go."""
+
+
+@command.command("init")
+def init() -> int:
+    """Make the store. Commands that need one make it themselves; this is for looking after it first."""
+    from noetl.cli.render import note
+
+    path = _path()
+    there = Path(path).exists()
+    before, after = _migrate(path)
+    told = f"schema {after}" if before in (0, after) else f"schema {before} -> {after}"
+    note(f"{'there is a store already' if there else 'made a store'}: {path} ({told})")
+    return 0
+
+
+@command.command("migrate")
+def migrate() -> int:
+    """Bring the schema of the store up to date. Opening a store does the same."""
+    from noetl.cli.render import note
+
+    path = _existing()
+    before, after = _migrate(path)
+    note(f"schema {after}: up to date" if before == after else f"schema {before} -> {after}")
+    return 0
+
+
+@command.command("status", short_help="Say what is in the store.")
+@click.option("--json", "as_json", is_flag=True, help="Print the same as data.")
+def status(as_json: bool) -> int:
+    """Say how far the schema is, how much the store holds, and what has been due for longest."""
+    from noetl.adapters.sqlite.connection import newest_version, version_of
+    from noetl.cli.closing import pretty
+    from noetl.cli.render import emit
+
+    path = _existing()
+    schema, newest = version_of(path), newest_version()
+    shown: dict[str, Any] = {"store": path, "schema": schema, "newest_schema": newest}
+    if schema == newest:
+        extent, held = asyncio.run(_measured())
+        shown |= {**_as_data(extent), "payloads": held[0], "payload_bytes": held[1]}
+    shown["file_bytes"] = sum(_size(path + end) for end in ("", "-wal", "-shm"))
+    emit(pretty(shown) if as_json else "\n".join(_lines(shown)))
+    return 0
+
+
+@command.command("gc", short_help="Remove what is over.")
+@click.option(
+    "--older-than",
+    type=Span(),
+    default="24h",
+    show_default=True,
+    help="Remove payloads of executions that ended longer ago, and those that no execution knows.",
+)
+@click.option(
+    "--executions-older-than",
+    type=Span(),
+    help="Also forget executions that ended longer ago, with their logs.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--json", "as_json", is_flag=True, help="Print the same as data.")
+def gc(older_than: int, executions_older_than: int | None, dry_run: bool, as_json: bool) -> int:
+    """Remove what is over: payloads, task detail that `executor.spec.trace` does not keep, old executions.
+
+    Nothing of an execution is removed while it runs, or while its parent, a child or a retry of it does.
+    """
+    import dataclasses
+
+    from noetl.cli.closing import pretty
+    from noetl.cli.render import emit, note
+
+    _existing()
+    found = asyncio.run(_collect(older_than, executions_older_than, dry_run))
+    if as_json:
+        emit(pretty({**dataclasses.asdict(found), "dry_run": dry_run}))
+    else:
+        note(_told(found, dry_run))
+    return 0
+
+
+def _told(found: "Collected", dry_run: bool) -> str:
+    from noetl.cli.render import counted
+
+    told = "would remove" if dry_run else "removed"
+    told += f" {counted(found.payloads, 'payload')} ({size(found.bytes)})"
+    told += f" and {counted(found.executions, 'execution')}"
+    if found.trimmed:
+        told += "; would take" if dry_run else "; took"
+        told += f" task detail out of {counted(found.trimmed, 'execution')}"
+    return told
+
+
+async def _collect(ttl_ms: int, retention_ms: int | None, dry_run: bool) -> "Collected":
+    from noetl.cli.local import consulted
+    from noetl.control.collect import Terms, collect
+
+    now = time.time_ns() // 1_000_000
+    terms = Terms(now - ttl_ms, None if retention_ms is None else now - retention_ms, dry_run)
+    async with consulted() as made:
+        return await collect(made.store, made.results, made.catalog, terms)
+
+
+async def _measured() -> "tuple[Extent, tuple[int, int]]":
+    from noetl.cli.local import consulted
+
+    async with consulted() as made:
+        held = await made.results.held()
+        return await made.store.extent(), (sum(h.payloads for h in held), sum(h.bytes for h in held))
+
+
+def _as_data(extent: "Extent") -> dict[str, Any]:
+    from noetl.core.event import iso
+
+    due = extent.oldest_due
+    return {
+        "executions": extent.executions,
+        "events": extent.events,
+        "playbooks": extent.playbooks,
+        "credentials": extent.credentials,
+        "messages": extent.messages,
+        "oldest_due": None if due is None else {"execution_id": due[0], "due_at": iso(due[1])},
+    }
+
+
+def _lines(shown: dict[str, Any]) -> list[str]:
+    schema, newest = shown["schema"], shown["newest_schema"]
+    told = "up to date" if schema == newest else f"this noetl works with {newest}"
+    lines = [("store", shown["store"]), ("schema", f"{schema} ({told})"), ("size", size(shown["file_bytes"]))]
+    if "executions" in shown:
+        lines += _content(shown)
+    elif schema < newest:
+        lines.append(("next", "noetl db migrate"))
+    width = max(len(name) for name, _ in lines)
+    return [f"{name.ljust(width)}  {value}" for name, value in lines]
+
+
+def _content(shown: dict[str, Any]) -> list[tuple[str, str]]:
+    by_status = shown["executions"]
+    parts = ", ".join(f"{count:,} {name}" for name, count in sorted(by_status.items()))
+    due = shown["oldest_due"]
+    return [
+        ("executions", f"{sum(by_status.values()):,}" + (f" ({parts})" if parts else "")),
+        ("events", f"{shown['events']:,}"),
+        ("payloads", f"{shown['payloads']:,} ({size(shown['payload_bytes'])})"),
+        ("playbooks", f"{shown['playbooks']:,}"),
+        ("credentials", f"{shown['credentials']:,}"),
+        ("messages", f"{shown['messages']:,}"),
+        ("oldest due", f"{due['due_at']} ({due['execution_id']})" if due else "nothing"),
+    ]
+
+
+def size(number: float) -> str:
+    """A number of bytes as a person reads it."""
+    for unit in SIZES:
+        if number < 1024 or unit == SIZES[-1]:
+            break
+        number /= 1024
+    return f"{number:.0f} {unit}" if unit == SIZES[0] else f"{number:.1f} {unit}"
+
+
+def _path() -> str:
+    from noetl.cli.local import settings
+    from noetl.wiring.embedded import store_path
+
+    return store_path(settings())
+
+
+def _existing() -> str:
+    from noetl.errors import NotFound
+
+    path = _path()
+    if not Path(path).exists():
+        raise NotFound(f"there is no store '{path}'", hint="noetl db init, or run a playbook")
+    return path
+
+
+def _migrate(path: str) -> tuple[int, int]:
+    from noetl.adapters.sqlite.connection import newest_version, open_database, version_of
+
+    before = version_of(path) if Path(path).exists() else 0
+    open_database(path).close()
+    return before, newest_version()
+
+
+def _size(path: str) -> int:
+    file = Path(path)
+    return file.stat().st_size if file.exists() else 0
