@@ -23,7 +23,7 @@ class Case:
     says: str = ""  # part of the error's message
     events: Callable[[Ran], Any] | None = None
 
-    async def check(self, folder: Path, **named: str) -> None:
+    async def check(self, folder: Path, /, **named: str) -> None:
         """Run it; `$name` in the workflow stands for what is given under that name."""
         text = playbook(self.workflow, **self.root)
         for name, value in named.items():
