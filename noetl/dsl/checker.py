@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.flow import flow, seen, type_name
-from noetl.dsl.grammar import ITERATION_NAMES, RESERVED_NAMES
+from noetl.dsl.flow import described, flow, seen
+from noetl.dsl.grammar import ADMIT_THEN, ITERATION_NAMES, RESERVED_NAMES
 from noetl.dsl.kind import Field, Kinds
+from noetl.dsl.mismatch import mismatch
 from noetl.dsl.nearest import nearest
 from noetl.dsl.shapes import (
     Choice,
@@ -60,6 +61,8 @@ _MISSING: Mapping[str, Code] = {
 }
 _LISTS = {"next": NEXT_NOT_ROUTER, "a task's policy": POLICY_WITHOUT_RULES}
 
+_GUESSED_MAX = 50  # unknown keys of one mapping for which the nearest known one is looked up
+
 Handler = Callable[["Checker", Value, Mark], None]
 
 
@@ -103,7 +106,7 @@ class Checker:
             code = _LISTS.get(shape.name, WRONG_TYPE)
             wanted = _listed(shape.required or shape.needs_one or shape.keys)
             hint = f"write {shape.name} as a mapping with {wanted}"
-            self.report(code, mark, f"{shape.name} must be a mapping, not {type_name(node)}", hint)
+            self.report(code, mark, f"{shape.name} must be a mapping, not {described(node)}", hint)
             return
         if shape.name in self.enter:
             self.enter[shape.name](self, node, mark)
@@ -119,6 +122,8 @@ class Checker:
             else:
                 self.walk(entry.shape, value, node.at(key), key)
         missing = [key for key in shape.required if key not in node]
+        if shape.needs_one and not any(key in node for key in shape.needs_one):
+            missing += shape.needs_one
         if unknown and not shape.open:
             self.unknown(shape, node, unknown, missing, {**shape.keys, **more})
         self.missing(shape, node, missing)
@@ -127,10 +132,12 @@ class Checker:
         self, shape: Record, node: Map, unknown: list[str], missing: list[str], known: Mapping[str, object]
     ) -> None:
         """Report unknown keys; one that looks like a missing key takes its finding over."""
-        for key in unknown:
+        for count, key in enumerate(unknown):
             if self._misplaced(shape, node, key):
+                missing[:] = [name for name in missing if shape is not ADMIT_THEN]
                 continue
-            guess = nearest(key, missing) or nearest(key, [name for name in known if name not in node])
+            free = [name for name in known if name not in node]
+            guess = (nearest(key, missing) or nearest(key, free)) if count < _GUESSED_MAX else None
             if guess in missing:
                 missing.remove(guess)
             hint = f"did you mean '{guess}'?" if guess else f"known keys: {', '.join(known)}"
@@ -144,8 +151,7 @@ class Checker:
     def _misplaced(self, shape: Record, node: Map, key: str) -> bool:
         """Report keys that have their own rule about where they belong."""
         if key == "set" and shape.name in _SPECS:
-            message = f"'set' stands in {shape.name}: it belongs beside 'spec'"
-            self.report(SET_IN_SPEC, node.at_key(key), message, f"write set: {flow(node[key])} beside spec")
+            self._set_in_spec(shape.name, node)
             return True
         place = node.at_key(key) if key == "do" else find_do(node[key]) if key == "rules" else None
         if place is None:
@@ -154,14 +160,19 @@ class Checker:
         self.report(DO_OUTSIDE_RULES, place, message, "move the rule to the task it is about")
         return True
 
+    def _set_in_spec(self, place: str, spec: Map) -> None:
+        message = f"'set' stands in {place}: it belongs beside 'spec'"
+        self.report(SET_IN_SPEC, spec.at_key("set"), message, f"write set: {flow(spec['set'])} beside spec")
+
     def missing(self, shape: Record, node: Map, missing: Iterable[str]) -> None:
         """Report required keys that are not there."""
         code = _MISSING.get(shape.name, MISSING_KEY)
-        for key in missing:
-            wanted = shape.keys[key].shape
-            example = wanted.value if isinstance(wanted, Const) else "…"
-            self.report(code, node.mark, f"{shape.name} has no '{key}'", f"add {key}: {example}")
-        if shape.needs_one and not any(key in node for key in shape.needs_one):
+        absent = set(missing)
+        for key in shape.required:
+            if key in absent:
+                hint = f"add {key}: {_example(shape.keys[key].shape)}"
+                self.report(code, node.mark, f"{shape.name} has no '{key}'", hint)
+        if shape.needs_one and absent.issuperset(shape.needs_one):
             names = " or ".join(f"'{key}'" for key in shape.needs_one)
             self.report(code, node.mark, f"{shape.name} has no {names}", f"add {shape.needs_one[0]}: …")
 
@@ -169,7 +180,10 @@ class Checker:
         """Say that a reserved key does nothing; a directive may not hide in it."""
         message = f"'{key}' in {shape.name} is reserved: it is accepted and has no effect"
         self.report(RESERVED_KEY, node.at_key(key), message)
-        place = find_do(node[key])
+        value = node[key]
+        if key == "spec" and isinstance(value, Map) and "set" in value:
+            self._set_in_spec(f"the spec of {shape.name}", value)
+        place = None if shape.name == "a task's policy" else find_do(value)
         if place is not None:
             message = f"'do' in {shape.name}: a directive may only stand in a task's spec.policy.rules"
             self.report(DO_OUTSIDE_RULES, place, message, "move the rule to the task it is about")
@@ -198,8 +212,7 @@ class Checker:
 
     def wrong_type(self, name: str, wanted: str, value: Value, mark: Mark) -> None:
         """Report a value of the wrong type."""
-        detail = "" if isinstance(value, dict | list) or value is None else f" {seen(value)}"
-        message = f"'{name}' must be {wanted}, not {type_name(value)}{detail}"
+        message = f"'{name}' must be {wanted}, not {described(value)}"
         self.report(WRONG_TYPE, mark, message, f"give {name} {wanted}")
 
     def template(self, text: str, mark: Mark) -> None:
@@ -269,9 +282,10 @@ class Checker:
 
     def flag(self, _shape: Flag, value: Value, mark: Mark, name: str) -> None:
         """true or false."""
-        if isinstance(value, str) and not self.plain(value, mark, name):
-            return
-        if not isinstance(value, bool):
+        if isinstance(value, str) and is_template(value):
+            message = f"'{name}' must be true or false, not the template {seen(value)}"
+            self.report(NO_TEMPLATE, mark, message, f"write {name}: true or {name}: false")
+        elif not isinstance(value, bool):
             self.wrong_type(name, "true or false", value, mark)
 
     def guard(self, _shape: Guard, value: Value, mark: Mark, name: str) -> None:
@@ -316,11 +330,12 @@ class Checker:
             return
         pattern = _LABEL if shape.what == "task" and self.compiled else _NAME
         if not pattern.fullmatch(value):
-            message = f"'{value}' cannot name a {shape.what}"
-            hint = f"use letters, digits and _, a letter first, as in '{_identifier_like(value)}'"
+            message = f"'{value}' cannot name {_an(shape.what)}"
+            like = _identifier_like(value, shape.what)
+            hint = f"use letters, digits and _, a letter first, as in '{like}'"
             self.report(BAD_NAME, mark, message, hint)
         elif shape.what in ("step", "task", "iterator") and _is_reserved(value, shape.what):
-            message = f"'{value}' cannot name a {shape.what}: it already means something in templates"
+            message = f"'{value}' cannot name {_an(shape.what)}: it already means something in templates"
             self.report(RESERVED_NAME, mark, message, f"choose another name, such as '{value.strip('_')}_1'")
 
     def field(self, field: Field, value: Value, mark: Mark, what: str) -> None:
@@ -330,14 +345,10 @@ class Checker:
 
     def literal(self, field: Field, value: Value, mark: Mark, what: str) -> None:
         """A value without templates against a Python type."""
-        import msgspec
-
-        try:
-            msgspec.convert(value, field.type)
-        except msgspec.ValidationError as error:
-            problem = str(error)
-            message = f"{what} is {seen(value)}: {problem[:1].lower()}{problem[1:]}"
-            self.report(WRONG_TYPE, mark, message, field.doc or "write a value of that type, or a template")
+        problem = mismatch(field, value)
+        if problem is not None:
+            hint = f"'{field.name}': {field.doc} `noetl tools KIND` explains every key of a kind"
+            self.report(WRONG_TYPE, mark, f"{what} is {seen(value)}, but {problem}", hint)
 
 
 def find_do(value: Value) -> Mark | None:
@@ -357,8 +368,21 @@ def _is_reserved(name: str, what: str) -> bool:
     return name in RESERVED_NAMES or name.startswith("_") or (what == "iterator" and name in ITERATION_NAMES)
 
 
-def _identifier_like(name: str) -> str:
-    return re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "name"
+def _identifier_like(name: str, what: str) -> str:
+    like = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "name"
+    return like if not like[0].isdigit() else f"{what.partition(' ')[0]}_{like}"
+
+
+def _an(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+def _example(shape: Shape) -> str:
+    """What a required key may look like: its one value, or the keys that must stand under it."""
+    if isinstance(shape, Const):
+        return shape.value
+    needed = shape.required if isinstance(shape, Record) else ()
+    return f"{{{', '.join(f'{key}: …' for key in needed)}}}" if needed else "…"
 
 
 def _listed(words: Iterable[str]) -> str:

@@ -33,6 +33,12 @@ def seen(value: Value) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
+def described(value: Value) -> str:
+    """The type of a value, and the value itself when it is short enough to be one word."""
+    detail = "" if isinstance(value, dict | list) or value is None else f" {seen(value)}"
+    return f"{type_name(value)}{detail}"
+
+
 def type_name(value: Value) -> str:
     """What a message calls the type of a value."""
     names = {bool: "a boolean", int: "an integer", float: "a number", str: "a text", type(None): "nothing"}

@@ -32,7 +32,10 @@ COMPILED_LABEL = "noetl.io/compiled"
 
 SCOPES = ("ctx", "step", "iter")  # what `set` may write
 READ_ONLY = ("workload", "keychain", "input", "args", "output", "outcome", "event", "execution_id")
-JINJA_NAMES = ("range", "dict", "lipsum", "cycler", "joiner", "namespace", "true", "false", "none")
+JINJA_NAMES = (
+    *("range", "dict", "lipsum", "cycler", "joiner", "namespace", "self"),
+    *("true", "false", "none", "True", "False", "None"),
+)
 RESERVED_NAMES = frozenset({*SCOPES, *READ_ONLY, *JINJA_NAMES})
 ITERATION_NAMES = frozenset({"parent", "index", "count"})  # bound by every loop, never written
 
@@ -88,6 +91,7 @@ EXECUTOR_SPEC = Record(
         "sandbox": reserved("Sandbox settings."),
         "telemetry": reserved("Telemetry defaults."),
     },
+    advice={"next_mode": "write: next: {spec: {mode: …}} in every step that needs it"},
 )
 
 EXECUTOR = Record(
@@ -135,7 +139,22 @@ _LOOP_KEYS: dict[str, Key] = {
     "iterator": Key(Identifier("iterator"), "The item's name under iter.", required=True),
     "spec": Key(LOOP_SPEC, "How iterations are scheduled."),
 }
-LOOP = Record("loop", _LOOP_KEYS)
+LOOP = Record(
+    "loop",
+    _LOOP_KEYS,
+    advice={
+        "collection": "write: in: …",
+        "items": "write: in: …",
+        "over": "write: in: …",
+        "element": "write: iterator: …",
+        "as": "write: iterator: …",
+        "mode": "write: spec: {mode: …}",
+        "max_in_flight": "write: spec: {max_in_flight: …}",
+        "chunk": "write: spec: {chunk: …}",
+        "policy": "write: spec: {policy: …}",
+        "reduce": "write: spec: {policy: {reduce: …}}",
+    },
+)
 _LOOP_KEYS["loop"] = Key(LOOP, "An inner loop; its `in` may use the outer item.")
 
 # ---- step -----------------------------------------------------------------------------------------------
@@ -227,6 +246,13 @@ ARC = Record(
         "args": Key(FreeMap(), "The token's payload in the older spelling."),
         "spec": reserved("Arc settings."),
     },
+    advice={
+        "to": "write: step: …",
+        "target": "write: step: …",
+        "condition": "write: when: …",
+        "input": "write: set: {ctx.…: …}, and read it in the input of the target step",
+        "then": "an arc leads to one step: write {step: …, when: …}",
+    },
 )
 
 ROUTER = Record(
@@ -246,6 +272,7 @@ ROUTER = Record(
         ),
         "arcs": Key(ListOf(ARC), "The outgoing arcs in order.", required=True),
     },
+    advice={"mode": "write: spec: {mode: …}"},
 )
 
 STEP = Record(

@@ -157,6 +157,7 @@ TASK = Record(
         "retry": "write: spec: {policy: {rules: [{when: …, then: {do: retry, attempts: 3}}, …]}}",
         "loop": "a loop belongs to the step, or to a workbook block that this task calls",
         "policy": "write: spec: {policy: …}",
+        "expr": 'write: spec: {policy: {before: [{when: "{{ not … }}", then: {do: skip}}]}}',
         "type": "write: kind",
         "label": "write: name",
         "vars": "write: set: {step.…: …}",

@@ -1,4 +1,4 @@
-"""What the language needs to know of a tool kind: its name, its inputs, its knobs. Running one is the tools' room.
+"""What the language needs to know of a tool kind: its name, inputs and knobs. Running one is the tools' room.
 
 A kind is described by data only, so that validation, JSON Schema, completion and docs need no driver.
 """

@@ -1,4 +1,4 @@
-"""The frozen playbook: what every accepted spelling becomes. No behaviour beyond look-ups, no templates compiled.
+"""The frozen playbook: what every accepted spelling becomes. No behaviour beyond look-ups, nothing compiled.
 
 Template-bearing fields hold the author's raw values (strings with `{{ }}`, maps and lists of them).
 `node` is the canonical tree node an object was built from; it carries positions and is not compared.

@@ -19,6 +19,8 @@ ENDLESS_CYCLE = Code("endless-cycle", "warning", "A token that enters a cycle of
 TOKEN_GROWTH = Code("token-growth", "warning", "A cycle of steps multiplies its tokens without bound")
 UNREACHABLE_FINAL_STEP = Code("unreachable-final-step", "warning", "No token can come to the final step")
 
+_COVERED = "must take every event it could take"
+
 
 def analyse(playbook: Playbook) -> list[Diagnostic]:
     """Every finding about the net of a playbook."""
@@ -43,7 +45,7 @@ def dead_arcs(net: Net) -> Iterator[Diagnostic]:
 
 
 def _shadowed(step: Step, arc: Arc, before: Arc) -> Diagnostic:
-    always = "has no guard" if before.when is None else "takes every event it could take"
+    always = "has no guard, so it must take every event" if before.when is None else _COVERED
     why = f"the arc to '{before.step}' before it {always}"
     message = f"the arc from '{step.name}' to '{arc.step}' can never fire: {why}"
     hint = "guard the earlier arc with when, put this arc before it, or write next: {spec: {mode: inclusive}}"
@@ -53,7 +55,7 @@ def _shadowed(step: Step, arc: Arc, before: Arc) -> Diagnostic:
 def _false_guard(step: Step, arc: Arc) -> Diagnostic:
     done, failed = events_of(step)
     kind = "a loop step" if step.loop else "a step"
-    message = f"the arc from '{step.name}' to '{arc.step}' can never fire: its guard never holds"
+    message = f"the arc from '{step.name}' to '{arc.step}' can never fire: its guard must be false"
     hint = f"remove the arc or change its guard; {kind} ends with '{done}' or '{failed}'"
     return ARC_NEVER_FIRES.at(arc.node.at("when"), message, hint)
 
@@ -69,10 +71,10 @@ def unreachable_steps(net: Net) -> Iterator[Diagnostic]:
 
 
 def _unreachable(net: Net, number: int, after: list[int]) -> Diagnostic:
-    why = f"no arc that can fire leads to it from '{net.entry_name}'"
+    why = f"every token from '{net.entry_name}' must miss it"
     message = f"step '{net.steps[number].name}' can never run: {why}"
     if after:
-        message += f", nor to {len(after)} more behind it ({net.shown(after).replace(' ->', ',')})"
+        message += f", and the {len(after)} more behind it ({net.shown(after).replace(' ->', ',')})"
     return UNREACHABLE_STEP.at(net.at(number), message, "add an arc to it, or remove it")
 
 

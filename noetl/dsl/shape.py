@@ -16,7 +16,7 @@ from noetl.dsl.nearest import nearest
 from noetl.dsl.shape_rules import check_admit_rules, check_before_rules, check_delay, check_task_rules
 from noetl.dsl.shape_set import check_arc_assign, check_assign, check_no_iter, check_reduce
 from noetl.dsl.shape_task import check_branch, check_branches, check_request, check_spec, check_tasks
-from noetl.dsl.shapes import Identifier
+from noetl.dsl.shapes import Identifier, Key, Record
 from noetl.dsl.tree import Map, Mark, Seq, Value, plain
 
 NOT_A_PLAYBOOK = Code("not-a-playbook", "error", "The document is no mapping")
@@ -117,7 +117,13 @@ def _check_executor_spec(checker: Checker, spec: Value, mark: Mark) -> None:
             checker.record(KIND_DEFAULTS, value, spec.at(key), checker.kinds[key].knobs)
         else:
             own.put(key, value, key_mark=spec.at_key(key), value_mark=spec.at(key))
-    checker.record(EXECUTOR_SPEC, own, mark)
+    checker.record(_with_kinds(checker.kinds), own, mark)
+
+
+def _with_kinds(kinds: Kinds) -> Record:
+    """The executor's spec as its messages describe it: any kind is a key, too."""
+    defaults = {name: Key(KIND_DEFAULTS) for name in kinds if name not in EXECUTOR_SPEC.keys}
+    return Record(EXECUTOR_SPEC.name, {**EXECUTOR_SPEC.keys, **defaults}, advice=EXECUTOR_SPEC.advice)
 
 
 def _check_collection(checker: Checker, value: Value, mark: Mark) -> None:

@@ -12,7 +12,7 @@ from noetl.dsl.checker import (
     Checker,
 )
 from noetl.dsl.diagnostic import Code
-from noetl.dsl.flow import flow, seen, type_name
+from noetl.dsl.flow import described, flow, seen
 from noetl.dsl.grammar import ADMIT_THEN
 from noetl.dsl.grammar_task import BEFORE_DIRECTIVES, DIRECTIVE_OPTIONS, DIRECTIVES, OPTION_OWNER, THEN_COMMON
 from noetl.dsl.nearest import nearest
@@ -53,7 +53,7 @@ def _bodies(
     if not isinstance(rules, Seq):
         code = POLICY_WITHOUT_RULES if directives else WRONG_TYPE
         checker.report(
-            code, mark, f"'rules' must be a list, not {type_name(rules)}", "write rules: [{when: …, then: …}]"
+            code, mark, f"'rules' must be a list, not {described(rules)}", "write rules: [{when: …, then: …}]"
         )
         return []
     bodies = []
@@ -68,7 +68,7 @@ def _check_frame(
     checker: Checker, rule: Value, mark: Mark, directives: tuple[str, ...]
 ) -> tuple[Value, Mark] | None:
     if not isinstance(rule, Map):
-        message = f"a rule must be a mapping, not {type_name(rule)}"
+        message = f"a rule must be a mapping, not {described(rule)}"
         checker.report(WRONG_TYPE, mark, message, 'write {when: "{{ … }}", then: {…}}')
         return None
     if "else" in rule:
@@ -95,7 +95,7 @@ def _without_then(
     if not directives and "do" in rule:
         _do_outside(checker, rule)
         return None
-    example: dict[str, Value] = {"do": "…"} if directives else {"allow": True}
+    example: dict[str, Value] = {"do": "continue"} if directives else {"allow": True}
     body = {key: rule[key] for key in flat} or example
     message = "a rule has no 'then.do'" if directives else "an admission rule has no 'then'"
     code = RULE_WITHOUT_DO if directives else MISSING_KEY
@@ -134,8 +134,9 @@ def _unknown(checker: Checker, node: Map, keys: list[str], known: tuple[str, ...
 
 def _check_then(checker: Checker, then: Value, mark: Mark, directives: tuple[str, ...]) -> None:
     if not isinstance(then, Map):
-        message = f"'then' must be a mapping with 'do', not {type_name(then)}"
-        checker.report(RULE_WITHOUT_DO, mark, message, "write then: {do: continue}")
+        message = f"'then' must be a mapping with 'do', not {described(then)}"
+        do = then if then in DIRECTIVES else "continue"
+        checker.report(RULE_WITHOUT_DO, mark, message, f"write then: {{do: {do}}}")
         return
     do = then.get("do")
     known = {**THEN_COMMON, **DIRECTIVE_OPTIONS.get(do, {})} if isinstance(do, str) else THEN_COMMON

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from noetl.dsl.checker import MISSING_KEY, UNKNOWN_KEY, WRONG_TYPE, WRONG_VALUE, Checker
 from noetl.dsl.diagnostic import Code
-from noetl.dsl.flow import seen, type_name
+from noetl.dsl.flow import described, seen
 from noetl.dsl.grammar_task import (
     BRANCH,
     CALL_KEYS,
@@ -33,8 +33,7 @@ _ANY_SPEC = Record(TASK_SPEC.name, TASK_SPEC.keys, open=True)
 def check_tasks(checker: Checker, tool: Value, mark: Mark, *, empty: bool = False) -> None:
     """A pipeline: a list of tasks and sugar items."""
     if not isinstance(tool, Seq):
-        message = f"a pipeline must be a task or a list of tasks, not {type_name(tool)}"
-        checker.report(WRONG_TYPE, mark, message, "write {kind: …} or [{name: …, kind: …}, …]")
+        _report_no_pipeline(checker, tool, mark)
         return
     if not tool and not empty:
         checker.report(
@@ -42,6 +41,16 @@ def check_tasks(checker: Checker, tool: Value, mark: Mark, *, empty: bool = Fals
         )
     for index, item in enumerate(tool):
         check_task(checker, item, tool.at(index))
+
+
+def _report_no_pipeline(checker: Checker, tool: Value, mark: Mark) -> None:
+    """The pipeline of a step may be one task; inside sugar it is always a list."""
+    key = mark.path.rpartition("/")[2] or "tool"
+    wanted = "a task (a mapping) or a list of tasks" if key == "tool" else "a list of tasks"
+    hint = f"write {key}: {'{kind: …} or ' if key == 'tool' else ''}[{{name: …, kind: …}}, …]"
+    if isinstance(tool, str) and tool in checker.kinds:
+        hint = f"write {key}: {{kind: {tool}}}" if key == "tool" else f"write {key}: [{{kind: {tool}}}]"
+    checker.report(WRONG_TYPE, mark, f"'{key}' must be {wanted}, not {described(tool)}", hint)
 
 
 def check_branch(checker: Checker, tool: Value, mark: Mark) -> None:
@@ -52,8 +61,10 @@ def check_branch(checker: Checker, tool: Value, mark: Mark) -> None:
 def check_task(checker: Checker, node: Value, mark: Mark) -> None:
     """One task or sugar item."""
     if not isinstance(node, Map):
-        message = f"a task must be a mapping, not {type_name(node)}"
-        checker.report(WRONG_TYPE, mark, message, "write {name: …, kind: …}")
+        message = f"a task must be a mapping, not {described(node)}"
+        is_kind = isinstance(node, str) and node in checker.kinds
+        hint = f"write {{kind: {node}}}" if is_kind else "write {name: …, kind: …}"
+        checker.report(WRONG_TYPE, mark, message, hint)
         return
     words = [word for word in SUGAR if word in node]
     if words:
@@ -132,10 +143,13 @@ def _check_of_kind(checker: Checker, node: Map, kind: Kind) -> None:
     missing = [key for key in CALL_NEEDS.get(kind.name, ()) if key not in node]
     if unknown:
         _report_unknown(checker, node, kind, unknown, missing)
+    given = node.get("input")
     for key in missing:
-        checker.report(
-            MISSING_KEY, node.mark, f"a task of kind '{kind.name}' has no '{key}'", f"add {key}: …"
+        inside = isinstance(given, Map) and key in given
+        hint = (
+            f"move {key} out of input: it stands beside 'kind'" if inside else f"add {key}: … beside 'kind'"
         )
+        checker.report(MISSING_KEY, node.mark, f"a task of kind '{kind.name}' has no '{key}'", hint)
     _check_input(checker, node, kind, misspelt=bool(unknown))
 
 

@@ -87,7 +87,7 @@ def read_eval(surface: Surface, task: Map) -> None:
     if "eval" not in task:
         return
     mark = task.at_key("eval")
-    policy = _policy_of_eval(surface, task)
+    policy = policy_of_eval(surface, task)
     message = "'eval' is not part of the language: decisions stand in spec.policy.rules"
     surface.legacy(LEGACY_EVAL, mark, message, f"spec: {flow({'policy': policy})}")
     del task["eval"]
@@ -96,7 +96,8 @@ def read_eval(surface: Surface, task: Map) -> None:
         spec.put("policy", policy, key_mark=mark, value_mark=policy.mark)
 
 
-def _policy_of_eval(surface: Surface, task: Map) -> Map:
+def policy_of_eval(surface: Surface, task: Map) -> Map:
+    """What an `eval` says, as the policy of a task."""
     entries = task["eval"] if isinstance(task["eval"], Seq) else Seq(mark=task.at("eval"))
     rules = Seq(mark=task.at("eval"))
     for index, entry in enumerate(entries):

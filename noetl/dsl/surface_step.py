@@ -6,15 +6,12 @@ from noetl.dsl.flow import flow
 from noetl.dsl.graft import child_map, copy_map, move
 from noetl.dsl.surface import (
     ARGS,
-    LEGACY_CASE,
-    LEGACY_EVAL,
     LEGACY_NEXT_MODE,
-    LEGACY_PIPE,
-    LEGACY_VARS,
     LEGACY_WHEN,
     NEXT_NOT_ROUTER,
     Surface,
 )
+from noetl.dsl.surface_legacy import read_legacy_keys
 from noetl.dsl.surface_rules import read_guard, read_rules
 from noetl.dsl.surface_set import read_set
 from noetl.dsl.surface_task import read_tool
@@ -29,7 +26,7 @@ def read_step(surface: Surface, node: Value) -> Value:
         return node
     step = copy_map(node)
     name = step.get("step")
-    _read_legacy_keys(surface, step)
+    read_legacy_keys(surface, step)
     _read_next(surface, step)
     _read_spec(surface, step)
     _read_when(surface, step)
@@ -73,31 +70,6 @@ def _lift_scheduling(spec: Map) -> Map:
     if not policy:
         del fresh["policy"]
     return fresh
-
-
-def _read_legacy_keys(surface: Surface, step: Map) -> None:
-    if "vars" in step:
-        message = "'vars' is not part of the language: state of one step run is 'step'"
-        values = step["vars"] if isinstance(step["vars"], Map) else Map()
-        shown = {f"step.{key}": value for key, value in values.items()} or {"step.name": "…"}
-        surface.legacy(LEGACY_VARS, step.at_key("vars"), message, f"set: {flow(shown)}")
-        del step["vars"]
-    if "pipe" in step:
-        message = "'pipe' is not part of the language: a list under 'tool' is the pipeline"
-        surface.legacy(LEGACY_PIPE, step.at_key("pipe"), message, "tool: [{name: …, kind: …}, …]")
-        if "tool" not in step:
-            move("pipe", step, step, "tool")
-        step.pop("pipe", None)
-    if "case" in step:
-        message = "'case' is not part of the language: guards stand on the arcs, decisions in a task's policy"
-        write = 'next: {arcs: [{step: …, when: "{{ … }}"}]}'
-        surface.legacy(LEGACY_CASE, step.at_key("case"), message, write)
-        del step["case"]
-    if "eval" in step:
-        message = "'eval' is not part of the language: decisions stand in a task's spec.policy.rules"
-        write = 'tool: {kind: …, spec: {policy: {rules: [{when: "{{ … }}", then: {do: …}}]}}}'
-        surface.legacy(LEGACY_EVAL, step.at_key("eval"), message, write)
-        del step["eval"]
 
 
 def _read_when(surface: Surface, step: Map) -> None:

@@ -5,15 +5,18 @@ from noetl.dsl.graft import child_map, copy_map, rename
 from noetl.dsl.grammar_task import SUGAR, TASK
 from noetl.dsl.kind import Kind
 from noetl.dsl.surface import ARGS, INPUT_BESIDE_KIND, LABEL_MAP, Surface
+from noetl.dsl.surface_legacy import read_legacy_tool, refuse_case
 from noetl.dsl.surface_rules import read_eval, read_guard, read_policy
 from noetl.dsl.surface_set import FAMILY, read_set
 from noetl.dsl.tree import Map, Mark, Seq, Value
 
-_OWN_KEYS = frozenset({*TASK.keys, *SUGAR, *FAMILY, "args", "eval"})
+_OWN_KEYS = frozenset({*TASK.keys, *SUGAR, *FAMILY, "args", "case", "eval"})
 
 
 def read_tool(surface: Surface, tool: Value, single: str) -> Value:
     """The pipeline of a step or block; `single` names the one unnamed task of a mapping."""
+    if isinstance(tool, Map):
+        tool = read_legacy_tool(surface, tool)
     if isinstance(tool, Map):
         tasks = Seq(mark=tool.mark)
         tasks.add(_read_item(surface, tool, single), tool.mark)
@@ -75,6 +78,7 @@ def _named(task: Map, label: str, mark: Mark) -> Map:
 def read_task(surface: Surface, node: Map, label: str | None) -> Map:
     """One task, or one sugar item, in today's spelling."""
     task = copy_map(node) if "name" in node or label is None else _named(node, label, node.mark)
+    refuse_case(surface, task)
     read_eval(surface, task)
     read_set(surface, task)
     read_policy(surface, task)

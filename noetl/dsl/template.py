@@ -14,6 +14,7 @@ from jinja2 import nodes
 from jinja2.exceptions import TemplateSyntaxError, UndefinedError
 
 from noetl.dsl.filters import FILTERS, TESTS
+from noetl.dsl.flow import seen
 from noetl.dsl.names import Path, Problem, Reading, problems, reading
 from noetl.dsl.rendering.environment import SealedEnvironment
 from noetl.dsl.rendering.fast import fast_expression, fast_text
@@ -60,6 +61,12 @@ _PLAIN_PATH = re.compile(
 _MARK = re.compile(r"\{[{%#]")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _READ_ESCAPES = frozenset("\n\\'\"nrtxNuU")
+_JINJA_WORDS: Final = {
+    "'end of print statement'": "'}}'",
+    "'end of statement block'": "'%}'",
+    "Jinja was looking for the following tags:": "it lacks",
+    "The innermost block that needs to be closed is": "to close",
+}
 
 # What Python and Jinja raise when an author's expression does not fit its values.
 _AUTHORS_MISTAKES = (
@@ -105,7 +112,7 @@ def tokens(text: str) -> list[Token]:
             position = start + len(value)
             found.append(Token(kind, text[start:position], start))
     except TemplateSyntaxError as error:
-        raise _syntax_error(error) from None
+        raise _syntax_error(error, text) from None
     return found
 
 
@@ -141,7 +148,7 @@ def _parse(text: str) -> nodes.Template:
     try:
         return ENVIRONMENT.parse(_keep_backslashes(text))
     except TemplateSyntaxError as error:
-        raise _syntax_error(error) from None
+        raise _syntax_error(error, text) from None
     except (RecursionError, MemoryError):
         raise TemplateError("the expression is nested too deeply", hint="split it") from None
     except ValueError as error:
@@ -186,8 +193,12 @@ def _doubled(escape: re.Match[str]) -> str:
     return escape[0] if escape[1] in _READ_ESCAPES else f"\\{escape[0]}"
 
 
-def _syntax_error(error: TemplateSyntaxError) -> TemplateError:
-    return TemplateError(f"the template does not parse: {error.message}", line_offset=error.lineno - 1)
+def _syntax_error(error: TemplateSyntaxError, text: str) -> TemplateError:
+    reason = str(error.message)
+    for said, meant in _JINJA_WORDS.items():
+        reason = reason.replace(said, meant)
+    reason = f"{reason[:1].lower()}{reason[1:]}".removesuffix(".")
+    return TemplateError(f"the template {seen(text)} does not parse: {reason}", line_offset=error.lineno - 1)
 
 
 def _only_expression(text: str, tree: nodes.Template) -> nodes.Expr | None:

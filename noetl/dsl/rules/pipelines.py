@@ -1,6 +1,6 @@
 """Rules about the order of tasks in a pipeline: labels, jumps, what can run and what never stops."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.label import is_generated, name_of
@@ -37,13 +37,23 @@ def duplicate_label(book: Book) -> Iterator[Diagnostic]:
 def unknown_label(book: Book) -> Iterator[Diagnostic]:
     """A jump leads to a task of the same pipeline."""
     for owner in book.owners:
-        labels = {task.label for task in owner.tasks}
+        labels = {task.label: None for task in owner.tasks}
         for rule in _jumps(owner.tasks):
             if rule.to is not None and rule.to not in labels:
-                close = nearest(rule.to, {name_of(label) for label in labels if not is_generated(label)})
-                hint = f"did you mean '{close}'?" if close else "jump to a task of this pipeline by its name"
+                hint = _where_to(rule.to, labels)
                 message = f"jump to the unknown task '{rule.to}' in {title(owner)}"
                 yield UNKNOWN_LABEL.at(then_of(rule).at("to"), message, hint)
+
+
+def _where_to(target: str, labels: Iterable[str]) -> str:
+    """What a jump to an unknown task may have meant."""
+    names = [label for label in labels if not is_generated(label)]
+    item = next((label for label in names if name_of(label) == target), "").rpartition(".")[0]
+    if item:
+        return f"'{target}' stands inside '{item}': jump to '{item}', which begins there"
+    reachable = dict.fromkeys(label.partition(".")[0] for label in names)
+    close = nearest(target, reachable)
+    return f"did you mean '{close}'?" if close else f"the tasks here are: {', '.join(reachable)}"
 
 
 def _jumps(tasks: tuple[Task, ...]) -> Iterator[Rule]:

@@ -1,0 +1,55 @@
+"""Why a value is not of a tool kind's Python type, in the words of the language. Nothing else lives here."""
+
+import re
+
+from noetl.dsl.kind import Field
+from noetl.dsl.tree import Value
+
+_WORDS = {
+    "str": "a text",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "bytes": "base64 text",
+    "datetime": "a date and time",
+}
+_EXPECTED = re.compile(r"Expected `([^`]+)`(?:, got `[^`]+`)?(.*)")
+_PLACE = re.compile(r" - at `\$\.?([^`]*)`$")
+_FIELD = re.compile(r"Object (missing required|contains unknown) field `([^`]+)`")
+
+
+def mismatch(field: Field, value: Value) -> str | None:
+    """What a literal value would have to be instead; None when it fits."""
+    import msgspec
+
+    try:
+        msgspec.convert(value, field.type)
+    except msgspec.ValidationError as error:
+        text = str(error)
+        place = _PLACE.search(text)
+        problem = _in_words(_PLACE.sub("", text), field)
+        return f"its '{place[1]}' {problem}" if place and place[1] else problem
+    return None
+
+
+def _in_words(text: str, field: Field) -> str:
+    if text.startswith("Invalid enum value"):
+        words = _choices(field)
+        return f"must be one of {', '.join(words)}" if words else "must be another word"
+    if found := _FIELD.match(text):
+        return f"needs '{found[2]}'" if found[1].startswith("missing") else f"takes no '{found[2]}'"
+    if found := _EXPECTED.match(text):
+        options = [_WORDS.get(name, name) for name in found[1].split(" | ") if name != "null"]
+        return f"must be {' or '.join(options)}{found[2]}"
+    return f"cannot be read: {text[:1].lower()}{text[1:]}"
+
+
+def _choices(field: Field) -> list[str]:
+    """The words a field of few words takes."""
+    import msgspec
+
+    schema = msgspec.json.schema(field.type)
+    options = [schema, *schema.get("anyOf", ())]
+    return [str(word) for option in options for word in option.get("enum", ())]
