@@ -16,6 +16,7 @@ import apsw
 
 from noetl.errors import BackendError
 
+SCHEMAS = ("schema_001.sql", "schema_002.sql", "schema_003.sql")
 BUSY_MS = 10_000
 PRAGMAS = ("synchronous=FULL", "foreign_keys=ON")
 _RETRY_S = 0.02
@@ -121,26 +122,22 @@ def version_of(path: str) -> int:
 
 def newest_version() -> int:
     """The schema this version of noetl works with."""
-    return migrations()[-1][0]
+    return len(SCHEMAS)
 
 
 def migrations() -> list[tuple[int, str]]:
     """The numbered schema files, in order."""
     folder = resources.files("noetl.adapters.sqlite")
-    found = [
-        file for file in folder.iterdir() if file.name.startswith("schema_") and file.name.endswith(".sql")
-    ]
-    return sorted((int(file.name[7:10]), file.read_text()) for file in found)
+    return [(number, (folder / name).read_text()) for number, name in enumerate(SCHEMAS, 1)]
 
 
 def migrate(connection: apsw.Connection) -> None:
     """Bring the schema up to date, one transaction per file; another process doing the same is waited for."""
-    known = migrations()
-    at = schema_version(connection)
-    if at > known[-1][0]:
-        told = f"the database has schema {at}, this version of noetl knows {known[-1][0]}"
+    at, newest = schema_version(connection), newest_version()
+    if at > newest:
+        told = f"the database has schema {at}, this version of noetl knows {newest}"
         raise BackendError(told, hint="upgrade noetl, or set NOETL_STORE to another file")
-    for version, text in known:
+    for version, text in migrations() if at < newest else ():
         if version > at:
             _apply(connection, version, text)
 

@@ -246,6 +246,8 @@ async def test_a_read_that_was_given_up_does_not_disturb_the_next(path: str) -> 
 def test_a_new_file_has_the_newest_schema(path: str) -> None:
     open_database(path).close()
     assert version_of(path) == newest_version() == len(migrations())
+    files = Path(opening.__file__).parent.glob("schema_*.sql")
+    assert sorted(file.name for file in files) == list(opening.SCHEMAS)
 
 
 @pytest.mark.parametrize("version", range(1, len(migrations())))
@@ -285,6 +287,7 @@ def test_a_migration_that_breaks_leaves_the_schema_before_it(
     open_database(path).close()
     broken = [*migrations(), (newest_version() + 1, "CREATE TABLE half (a); CREATE TABLE half (a);")]
     monkeypatch.setattr(opening, "migrations", lambda: broken)
+    monkeypatch.setattr(opening, "SCHEMAS", [*opening.SCHEMAS, "broken"])
     with pytest.raises(BackendError, match="half"):
         open_database(path)
     monkeypatch.undo()
