@@ -18,6 +18,7 @@ def block_boundary(block: BlockProgram, frame: Frame, ended: Ended) -> Ended:
         if block.set:
             frame.write(TemplateJudge().writes(("task", block.name), block.set, frame.scope("")).pairs)
     except (TemplateError, Unjudged) as error:
-        wrong = problem("template", f"workbook block {block.name!r}: {error.message}")
+        kind = error.kind if isinstance(error, Unjudged) else "template"
+        wrong = problem(kind, f"workbook block {block.name!r}: {error.message}")
         return Ended(False, failed(wrong), wrong)
     return Ended(True, frame.output)

@@ -56,6 +56,7 @@ class CallBlock:
     at: str  # the address of the block's pipeline, another one for each call
     input: Mapping[str, Any]
     frame: Frame
+    bound: float | None = None  # seconds the whole call may take
 
 
 Effect = RunTool | NeedSecrets | Sleep | Park | CallBlock

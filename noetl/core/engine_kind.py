@@ -133,7 +133,7 @@ def _workbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effe
     call = "" if (visit.visit, frame.attempt) == (1, 1) else f".{visit.visit}.{frame.attempt}"
     at = f"{frame.at}/{visit.label}{call}"
     frame.inside = at
-    output, writes = yield CallBlock(block, visit.label, at, visit.input, frame)
+    output, writes = yield CallBlock(block, visit.label, at, visit.input, frame, bound)
     frame.inside = None
     frame.write(writes)
     return output  # type: ignore[no-any-return]

@@ -5,7 +5,7 @@ rules can look at it. Connections are kept and shared by all tasks of a worker.
 
 `output.http` is `{status, headers, url, request_id}` with lower-case header names. `error.retryable` says
 whether another try can help: it is true for refused and broken connections, timeouts, and the statuses 408,
-425, 429, 500, 502, 503 and 504. Other error kinds are `dns`, `connect`, `tls`, `timeout`, `redirect` and
+425, 429 and 5xx. Other error kinds are `dns`, `connect`, `tls`, `timeout`, `redirect` and
 `too_large`.
 
 With `auth: NAME` the request carries a bearer token, basic credentials or an API key from that secret; it

@@ -60,6 +60,12 @@ class Reporter:
         """The pipeline is over."""
         self._frames.pop(frame.at, None)
 
+    def unwatch_below(self, address: str) -> None:
+        """A block is over before its end: its pipeline and those inside it."""
+        inside = (f"{address}/", f"{address}[")
+        for at in [at for at in self._frames if at == address or at.startswith(inside)]:
+            del self._frames[at]
+
     def frames(self) -> list[Frame]:
         """The pipelines that live."""
         return list(self._frames.values())

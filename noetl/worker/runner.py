@@ -12,6 +12,7 @@ from typing import Any
 from noetl.core import iteration
 from noetl.core.block import block_boundary
 from noetl.core.effect import CallBlock, Drive, Effect, Ended, NeedSecrets, Park, RunTool, Sleep
+from noetl.core.engine_kind import too_slow
 from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings
 from noetl.core.iteration import Level, Outcome
@@ -23,6 +24,7 @@ from noetl.core.pipeline import drive
 from noetl.core.program import BlockProgram, LoopProgram, Program, StepProgram
 from noetl.core.recorded import recorded
 from noetl.core.schedule import as_items
+from noetl.dsl.template import TemplateError
 from noetl.errors import NoetlError, NotFound
 from noetl.worker.iterate import Iterating, Parked
 from noetl.worker.reporter import Reporter
@@ -200,6 +202,18 @@ class Runner:
     # Workbook blocks
 
     async def _call_block(self, effect: CallBlock, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
+        """Run a block within the calling task's timeout; what is wrong with its templates is the task's."""
+        try:
+            async with asyncio.timeout(effect.bound):
+                return await self._run_block(effect, frame)
+        except TimeoutError:
+            self.reporter.unwatch_below(effect.at)
+            return too_slow(effect.label, effect.bound or 0), []
+        except (TemplateError, Unjudged) as error:
+            kind = error.kind if isinstance(error, Unjudged) else "template"
+            return failed(problem(kind, f"block {effect.block!r}: {error.message}")), []
+
+    async def _run_block(self, effect: CallBlock, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
         block = self.program.blocks[effect.block]
         base = (
             {**block.input.render({})}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientError, ClientResponse
 
 CHUNK = 64 * 1024
-RETRYABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
+RETRYABLE = frozenset({408, 425, 429, *range(500, 600)})
 _TEXT_TYPES = ("text/", "application/xml", "application/javascript", "application/x-www-form-urlencoded")
 
 

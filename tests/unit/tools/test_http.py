@@ -146,7 +146,7 @@ async def test_a_request_that_cannot_be_is_an_input_error(use, values, kind, wor
 @pytest.mark.parametrize(
     "status, retryable",
     [(304, False), (400, False), (401, False), (404, False), (408, True), (409, False), (425, True), (429, True),
-     (500, True), (501, False), (502, True), (503, True), (504, True)],
+     (500, True), (501, True), (502, True), (503, True), (504, True)],
 )  # fmt: skip
 async def test_any_status_but_2xx_is_an_error_that_keeps_the_body(use, httpserver, status, retryable):
     httpserver.expect_request("/x").respond_with_json({"why": status}, status=status)
