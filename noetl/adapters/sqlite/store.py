@@ -55,6 +55,13 @@ class SqliteStore:
         """Rows in order, from the one that holds an event."""
         return await self._reader.run(lambda connection: _rows(connection, execution_id, first, limit))
 
+    async def end(self, execution_id: str) -> int:
+        """The number of the newest event."""
+        found = await self._reader.rows(sql.NUMBER_AND_END, (execution_id,))
+        if not found:
+            raise _unknown(execution_id)
+        return int(found[0][1] or 0)
+
     async def answered(self, execution_id: str, batch: str) -> bool:
         """Whether a batch has been appended."""
         return await self._reader.run(
