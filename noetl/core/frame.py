@@ -149,7 +149,11 @@ class Frame:
             kept["writes"] = [pair for pair in self.writes if pair[0][0] != "ctx"]
             self.writes = list(kept["writes"])
         self.moved = False
-        return {key: value for key, value in kept.items() if value not in (None, {}, [], 0)}
+        return {
+            key: value
+            for key, value in kept.items()
+            if value is not None and (key == "prev" or value not in ({}, [], 0))
+        }
 
     def _stored(self, value: Any) -> Any:
         """A value fit for an event: itself, or a marker for the payload it is written to."""
@@ -175,5 +179,5 @@ class Frame:
         self.iter = {**self.iter, **kept.get("iter", {})}
         self.writes = [list(pair) for pair in kept.get("writes", [])]
         for path, value in self.writes:
-            if path[0] == "ctx":
+            if path[0] == "ctx" and tuple(path) not in self.reduced:
                 self.ctx = assign(self.ctx, path[1:], value)

@@ -41,7 +41,7 @@ def whole_number(number: Any, name: str, default: int) -> int:
         return default
     try:
         whole = int(number)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         whole = 0
     if whole < 1 or isinstance(number, bool):
         raise Unjudged("value", f"{name} of a loop is {number!r}; it must be a whole number of at least 1")

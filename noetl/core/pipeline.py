@@ -357,7 +357,7 @@ def _retry_wait(frame: Frame, visit: Visit, choice: Choice, scope: Scope) -> flo
     given = policy.options(choice.program, scope, f"retry of task {visit.task.label!r}")
     try:
         attempts = int(given["attempts"])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise Unjudged(
             "template", f"retry of task {visit.task.label!r}: attempts is {given['attempts']!r}"
         ) from None

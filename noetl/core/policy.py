@@ -1,5 +1,6 @@
 """Task policy: which rule an output meets, and how long a retry waits. Acting on it is pipeline.py's."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -88,9 +89,15 @@ def seconds(value: Any, now: int) -> float:
     if isinstance(value, bool) or value is None:
         raise Unjudged("template", f"a delay is a number of seconds or a date, not {value!r}")
     try:
-        return max(0.0, float(value))
+        number = float(value)
     except (TypeError, ValueError):
-        pass
+        return _until(value, now)
+    if not math.isfinite(number):
+        raise Unjudged("template", f"a delay is a number of seconds or a date, not {value!r}")
+    return max(0.0, number)
+
+
+def _until(value: Any, now: int) -> float:
     try:
         moment = parsedate_to_datetime(str(value))
     except ValueError:

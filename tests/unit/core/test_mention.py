@@ -1,0 +1,56 @@
+"""What a group of templates reads."""
+
+import pytest
+
+from noetl.core.mention import Mentions, pruned
+from noetl.dsl.template import compile_value
+
+
+def of(*texts):
+    return Mentions.of(compile_value(text) for text in texts)
+
+
+SOME = of("{{ ctx.page.n }}", "{{ load.data }} {{ workload }}", "plain")
+
+
+@pytest.mark.parametrize(
+    "path, reads, names",
+    [
+        (("ctx", "page"), True, True),
+        (("ctx", "page", "n"), True, True),
+        (("ctx", "page", "n", "deeper"), True, False),
+        (("ctx", "other"), False, False),
+        (("workload", "x"), True, False),
+        (("load",), True, True),
+        (("none",), False, False),
+    ],
+)
+def test_a_path_is_read_when_it_its_whole_or_its_parts_are(path, reads, names):
+    assert SOME.reads(*path) is reads
+    assert SOME.names(*path) is names
+
+
+def test_names_right_below_a_path():
+    assert SOME.below("ctx") == {"page"}
+    assert SOME.below("ctx", "page") == {"n"}
+    assert SOME.below("workload") == frozenset()
+
+
+def test_keys_of_a_scope_include_bare_names_and_a_whole_scope_is_everything():
+    assert SOME.keys("ctx") == {"page", "load"}
+    assert SOME.keys("workload") is None
+
+
+def test_bare_names_are_those_of_no_scope():
+    assert SOME.bare() == {"load"}
+    assert SOME.mentions("load")
+    assert not SOME.mentions("page")
+
+
+def test_the_union_reads_what_either_reads():
+    assert of("{{ a }}").union(of("{{ b }}")).bare() == {"a", "b"}
+
+
+def test_only_entries_that_are_read_are_sent():
+    assert pruned({"a": 1, "b": 2}, frozenset({"b", "c"})) == {"b": 2}
+    assert pruned({"a": 1}, None) == {"a": 1}

@@ -1,0 +1,121 @@
+"""Envelopes, references, the `_ref` rule, payloads and manifests."""
+
+import hashlib
+import json
+
+import pytest
+
+from noetl.core.output import (
+    JSON,
+    MANIFEST,
+    ROWS,
+    bounded,
+    describe,
+    encode_payload,
+    externalise,
+    is_reference,
+    manifest,
+    reference_problem,
+)
+
+REF = {"type": "blob", "locator": {}, "auth_reference": None, "meta": {}}
+
+
+@pytest.mark.parametrize(
+    "value, is_one",
+    [
+        (REF, True),
+        ({**REF, "more": 1}, False),
+        ({"type": "blob", "locator": {}, "auth_reference": None}, False),
+        ({"a": 1, "b": 2, "c": 3, "d": 4}, False),
+        ("ref", False),
+        (None, False),
+    ],
+)
+def test_a_reference_has_exactly_four_fields(value, is_one):
+    assert is_reference(value) is is_one
+
+
+@pytest.mark.parametrize(
+    "target, value",
+    [
+        ("rows_ref", REF),
+        ("rows_ref", None),
+        ("rows_ref", [REF, REF]),
+        ("rows_ref", []),
+        ("rows", {"part_ref": REF}),
+        ("rows", [{"part_ref": REF}]),
+        ("rows", {"part_ref": {"deep": REF}}),
+        ("rows", 5),
+    ],
+)
+def test_references_are_welcome_under_names_that_end_in_ref(target, value):
+    assert reference_problem(("ctx", target), value) is None
+
+
+@pytest.mark.parametrize(
+    "target, value, told",
+    [
+        ("rows_ref", 5, "ctx.rows_ref ends in _ref, so it takes a reference; it was given 5"),
+        ("rows_ref", [REF, 5], "it was given a list of 2"),
+        ("rows", REF, "ctx.rows was given an unresolved reference; name it ctx.rows_ref"),
+        ("rows", {"a": REF}, "ctx.rows holds a reference at 'a'"),
+        ("rows", {"a": [1, REF]}, "ctx.rows holds a reference at 'a.1'"),
+    ],
+)
+def test_anywhere_else_they_are_refused_with_the_place(target, value, told):
+    assert told in reference_problem(("ctx", target), value)
+
+
+@pytest.mark.parametrize(
+    "value, told",
+    [
+        ("x" * 50, f"the text {'x' * 40!r}"),
+        ({"a": 1}, "a mapping with 1 entries"),
+        ([1, 2], "a list of 2"),
+        (None, "null"),
+        (1.5, "1.5"),
+    ],
+)
+def test_values_are_described_in_a_few_words(value, told):
+    assert describe(value) == told
+
+
+@pytest.mark.parametrize(
+    "value, body, kind",
+    [
+        ([{"a": 1}, {"a": 2}], b'{"a":1}\n{"a":2}', ROWS),
+        ([{"a": 1}, 2], b'[{"a":1},2]', JSON),
+        ([], b"[]", JSON),
+        ({"a": 1}, b'{"a":1}', JSON),
+    ],
+)
+def test_rows_rest_one_to_a_line(value, body, kind):
+    assert encode_payload(value) == (body, kind)
+
+
+def test_a_payload_is_named_by_its_content():
+    ref, payload = externalise("e1", {"a": "é" * 200})
+    digest = hashlib.sha256(payload.body).hexdigest()
+    assert payload.key == ref["locator"]["key"] == f"e1/{digest[:32]}"
+    assert (ref["meta"]["sha256"], ref["meta"]["bytes"]) == (digest, len(payload.body))
+    assert is_reference(ref)
+    assert externalise("e1", {"a": "é" * 200})[1].key == payload.key
+
+
+def test_a_manifest_lists_values_references_and_parts_of_packs_in_order():
+    ref, payload = manifest("e1", ["a", None, None], {"1": REF}, {"2": ["pack", 0]})
+    assert ref["meta"]["content_type"] == MANIFEST
+    assert "preview" not in ref["meta"]
+    assert json.loads(payload.body) == {"items": [{"value": "a"}, {"ref": REF}, {"part": ["pack", 0]}]}
+
+
+@pytest.mark.parametrize(
+    "value, kept",
+    [
+        (None, None), (True, True), (5, 5), ("short", "short"), ("x" * 12, "x" * 10 + "…"),
+        ([1], [1]), (list(range(20)), "[0,1,2,3,4…"),
+    ],
+)  # fmt: skip
+def test_what_a_decision_saw_is_kept_small(value, kept):
+    assert bounded(value, 10) == kept
