@@ -111,8 +111,11 @@ async def _managed(keychain: Keychain, entry: Secret) -> Material:
     provider = entry.source.get("provider", "env")
     if provider not in ("env", "file"):
         raise NotFound(f"{_what(entry)}: provider {provider!r} is not installed here")
-    source: Material = {key: entry.source[key] for key in ("env", "path") if key in entry.source}
-    return {"value": await keychain.text(source or {"env": entry.name.upper()}, _what(entry))}
+    field = "env" if provider == "env" else "path"
+    named = next((entry.source[key] for key in (field, "key", "secret") if key in entry.source), None)
+    if named is None and provider == "file":
+        raise NotFound(f"{_what(entry)}: it names no file; write path: …")
+    return {"value": await keychain.text({field: named or entry.name.upper()}, _what(entry))}
 
 
 async def _structured(keychain: Keychain, entry: Secret) -> Material:

@@ -29,8 +29,7 @@ class Presence:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
         for file in self._folder.iterdir():
-            if not _locked(file):
-                file.unlink(missing_ok=True)
+            _remove_unless_locked(file)
         descriptor = None
         while descriptor is None:
             descriptor = _lock(self._file(owner))
@@ -50,12 +49,13 @@ class Presence:
 
 
 def _locked(file: Path) -> bool:
+    """Whether someone holds a file; those who only ask do not stand in each other's way."""
     try:
         descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     finally:
@@ -63,12 +63,30 @@ def _locked(file: Path) -> bool:
     return False
 
 
+def _remove_unless_locked(file: Path) -> None:
+    """Only who holds a file removes it, so nobody's is removed while they take hold of it."""
+    with suppress(FileNotFoundError):
+        descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is(file, descriptor):
+                file.unlink()
+        except BlockingIOError:
+            return
+        finally:
+            os.close(descriptor)
+
+
 def _lock(file: Path) -> int | None:
     """A locked file; None when another process removed it before the lock was there."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     with suppress(FileNotFoundError):
-        if os.stat(file).st_ino == os.fstat(descriptor).st_ino:
+        if _is(file, descriptor):
             return descriptor
     os.close(descriptor)
     return None
+
+
+def _is(file: Path, descriptor: int) -> bool:
+    return os.stat(file).st_ino == os.fstat(descriptor).st_ino
