@@ -8,11 +8,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from tests.docs.pages import ANYTHING, Block, Command, blocks, commands, pages
+from examples.api import Server, Shop
+from tests.docs.pages import ANYTHING, API, Block, Command, blocks, commands, matches, pages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PICTURES = {"branching": "examples/branching.yaml", "orders": "README.md"}  # what each one shows
+TOGETHER: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
 TOOLS_HEAD = "# Tool kinds\n\nOne page per kind, as `noetl tools KIND` explains it.\n\n"
 
 
@@ -47,14 +50,15 @@ def run_commands(page: Path, folder: Path) -> Iterator[tuple[Block, Command, int
     """Each command of a page in a folder of its own, with its exit code and what it printed."""
     (folder / "examples").symlink_to(ROOT / "examples")
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-    environment = {"PATH": path, "NO_COLOR": "1", "HOME": str(folder)}
-    for block in blocks(page):
-        if block.title:
-            (folder / block.title).write_text(block.text)
-        for command in commands(block) if block.language == "console" else ():
-            shell = ["sh", "-c", command.command]
-            done = subprocess.run(shell, cwd=folder, env=environment, capture_output=True, text=True)
-            yield block, command, done.returncode, done.stdout + done.stderr
+    environment = {"PATH": path, "NO_COLOR": "1", "HOME": str(folder), "API_TOKEN": "token-of-the-reader"}
+    with Server(Shop()) as api:
+        for block in blocks(page):
+            if block.title:
+                (folder / block.title).write_text(block.text.replace(API, api.url))
+            for command in commands(block) if block.language == "console" else ():
+                shell = ["sh", "-c", command.command.replace(API, api.url)]
+                done = subprocess.run(shell, cwd=folder, env=environment, **TOGETHER)
+                yield block, command, done.returncode, done.stdout.replace(api.url, API)
 
 
 def refreshed(page: Path) -> str:
@@ -63,7 +67,9 @@ def refreshed(page: Path) -> str:
     with tempfile.TemporaryDirectory() as folder:
         results = list(run_commands(page, Path(folder)))
     for block, command, _, printed in reversed(results):
-        if ANYTHING not in command.output:
+        if not any(line == ANYTHING for line in command.output.split("\n")) and not matches(
+            command.output, printed
+        ):
             indent = " " * (len(lines[block.line - 1]) - len(lines[block.line - 1].lstrip()))
             new = (
                 [f"{indent}{line}".rstrip() for line in printed.removesuffix("\n").split("\n")]

@@ -3,9 +3,11 @@
 * A `yaml` block that has `apiVersion:` is a playbook and must be free of findings. The word `invalid` after the
   language says that it must have errors, `warned` that it must have warnings and no errors. `title=a.yaml`
   writes it to that file for the page's commands.
+* The word `runs` says that the playbook is also run, in memory, and must complete.
 * In a `console` block, lines that begin with `$ ` are run in the page's folder, which also has the examples. The
   lines below a command are what it prints; a line `…` stands for any lines. `# exit 1` after a command is its
-  exit code.
+  exit code. Ids, times and durations may be others than the page shows.
+* The API of the examples is there for playbooks and commands, as if at the address that pages write.
 """
 
 import re
@@ -17,6 +19,13 @@ FENCE = re.compile(
 )
 EXIT = re.compile(r"\s+# exit (?P<code>\d+)$")
 ANYTHING = "…"
+API = "http://127.0.0.1:8080"  # where pages say that the API of the examples is
+CHANGING = (  # what differs from run to run, and what it becomes before two outputs are compared
+    (re.compile(r"\b[0-9a-f]{32}\b"), "ID"),
+    (re.compile(r"\b\d+(?:\.\d+)? m?s\b"), "TIME"),
+    (re.compile(r"\b(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:\.\d+)?Z?\b"), "CLOCK"),
+    (re.compile(r" +TIME"), " TIME"),
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,10 @@ class Block:
     @property
     def is_playbook(self) -> bool:
         return self.language == "yaml" and re.search(r"^apiVersion:", self.text, re.MULTILINE) is not None
+
+    @property
+    def runs(self) -> bool:
+        return "runs" in self.words
 
     @property
     def verdict(self) -> str:
@@ -81,7 +94,14 @@ def commands(block: Block) -> list[Command]:
     return found
 
 
+def alike(printed: str) -> str:
+    """An output without what differs from run to run."""
+    for changing, name in CHANGING:
+        printed = changing.sub(name, printed)
+    return printed
+
+
 def matches(expected: str, printed: str) -> bool:
     """Whether the output is as written; a line `…` stands for any lines."""
-    pieces = [re.escape(piece) for piece in re.split(rf"^{ANYTHING}\n", expected, flags=re.MULTILINE)]
-    return re.fullmatch("(?:.*\n)*?".join(pieces), printed) is not None
+    pieces = [re.escape(alike(piece)) for piece in re.split(rf"^{ANYTHING}\n", expected, flags=re.MULTILINE)]
+    return re.fullmatch("(?:.*\n)*?".join(pieces), alike(printed)) is not None

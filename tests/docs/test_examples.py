@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from examples.api import Server, Shop
 from noetl.cli.checked import Checked, check
 from noetl.cli.formats import text
 from noetl.cli.render import Paint
 from noetl.cli.sources import Source
 from tests.docs.generated import ROOT, generated, run_commands
-from tests.docs.pages import Block, blocks, matches, pages
+from tests.docs.pages import API, Block, blocks, matches, pages
+from tests.engine.harness import run
 
 PAGES = pages(ROOT)
 PLAYBOOKS = [block for page in PAGES for block in blocks(page) if block.is_playbook]
@@ -34,6 +36,13 @@ def test_a_playbook_on_a_page_is_as_clean_as_it_is_said_to_be(block: Block) -> N
     result = check(Source(name_of(block), block.text.encode()))
     verdict = "invalid" if not result.valid else "warned" if result.diagnostics else "clean"
     assert verdict == block.verdict, told(result)
+
+
+@pytest.mark.parametrize("block", [block for block in PLAYBOOKS if block.runs], ids=name_of)
+async def test_a_playbook_that_is_said_to_run_completes(block: Block, tmp_path: Path) -> None:
+    with Server(Shop()) as api:
+        ran = await run(tmp_path, block.text.replace(API, api.url))
+    assert ran.status == "completed", ran.error
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)
