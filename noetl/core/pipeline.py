@@ -38,7 +38,6 @@ from noetl.core.recorded import SHOWN_BYTES, recorded, shown, with_ref
 from noetl.core.schemas import schema_problem
 from noetl.core.scope import Scope
 from noetl.dsl.template import TemplateError
-from noetl.errors import InvariantViolation
 
 _JUDGE = TemplateJudge()
 # An attempt that ended like this may or may not have been carried out: its repeat keeps the idempotency key.
@@ -153,7 +152,8 @@ def _perform(
         auth = yield from _auth(frame, task)
     except (TemplateError, Unjudged) as error:
         _started(frame, visit)
-        wrong = problem(_kind_of(error), f"input of task {task.label!r}: {error.message}")
+        place = "" if isinstance(error, Unjudged) else f"input of task {task.label!r}: "  # it names its own
+        wrong = problem(_kind_of(error), f"{place}{error.message}")
         return failed(around.redactor.clean(wrong))
     if visit.started:
         output = answered(answer or {}, waiting or "")
@@ -406,8 +406,8 @@ def _act(
 
 
 def _target(choice: Choice) -> int:
-    if choice.program is None or choice.program.to is None:
-        raise InvariantViolation("a jump without a target")
+    assert choice.program is not None
+    assert choice.program.to is not None
     return choice.program.to
 
 

@@ -44,8 +44,9 @@ def _line(shown: dict[str, Any]) -> str:
 
 def _detail(data: dict[str, Any]) -> str:
     """What an event says in a few words."""
-    error = data.get("error") or (data.get("output") or {}).get("error")
-    if isinstance(error, dict):
+    output = data.get("output")  # an envelope, or the value that the workflow ended with
+    error = data.get("error") or (output.get("error") if isinstance(output, dict) else None)
+    if isinstance(error, dict) and "kind" in error:
         return f"{error.get('kind')}: {error.get('message', '')}"[:100]
     if "taken" in data:
         return f"to {', '.join(data['taken'])}" if data["taken"] else "no arc taken"
