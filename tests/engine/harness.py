@@ -2,6 +2,7 @@
 
 import asyncio
 import textwrap
+from collections.abc import Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,18 +111,24 @@ async def run(folder: Path, text: str, payload: dict[str, Any] | None = None, **
         return await finish(made, await begin(made, text, payload, **more))
 
 
-async def control(made: Embedded, execution_id: str, what: str, **more: Any) -> None:
+async def control(made: Embedded, execution_id: str, what: Any, **more: Any) -> None:
     """Tell an execution something; it must accept."""
     answer = await made.engine.send(execution_id, Control(what, **more))
     assert answer.accepted, answer.why
 
 
-async def appears(made: Embedded, execution_id: str, within: float = 5.0) -> None:
-    """Wait until an execution that is started on the side is there."""
-    async with asyncio.timeout(within):
-        while made.engine.live_state(execution_id) is None and not await _known(made, execution_id):
-            await asyncio.sleep(0.005)
+async def until(made: Embedded, condition: Callable[[], bool], within: float = 10.0) -> None:
+    """Wait for something that the engine does: the condition is looked at after every commit."""
+    changed = asyncio.Event()
 
+    def heard(*_: Any) -> None:
+        changed.set()
 
-async def _known(made: Embedded, execution_id: str) -> bool:
-    return execution_id in {one.execution_id for one in (await made.store.executions()).items}
+    made.engine.listeners.append(heard)
+    try:
+        async with asyncio.timeout(within):
+            while not condition():
+                changed.clear()
+                await changed.wait()
+    finally:
+        made.engine.listeners.remove(heard)

@@ -1,16 +1,17 @@
 """Loops: order, bounds, failures, writes, reducers, nesting, both placements."""
 
-import asyncio
-
 import pytest
-from tests.engine.harness import begin, control, engine, finish, playbook, run
+
+from tests.engine.harness import begin, control, engine, finish, playbook, run, until
 
 
-def loop(body: str, spec: str = "", items: str = "[0, 1, 2, 3]", more: str = "", step: str = "desc: x") -> str:
+def loop(
+    body: str, spec: str = "", items: str = "[0, 1, 2, 3]", more: str = "", step: str = "desc: x"
+) -> str:
     return f"""
     - step: start
       {step}
-      loop: {{in: "{{{{ {items} }}}}", iterator: x{', spec: {' + spec + '}' if spec else ''}{more}}}
+      loop: {{in: "{{{{ {items} }}}}", iterator: x{", spec: {" + spec + "}" if spec else ""}{more}}}
       tool: {body}
     """
 
@@ -23,7 +24,9 @@ MODES = pytest.mark.parametrize("mode", ["sequential", "parallel"])
 @PLACES
 @MODES
 async def test_the_output_is_in_index_order_in_every_mode(tmp_path, place, mode):
-    text = playbook(loop(ADD, f"mode: {mode}, max_in_flight: 3, chunk: 2, policy: {{exec: {place}}}", "range(7) | list"))
+    text = playbook(
+        loop(ADD, f"mode: {mode}, max_in_flight: 3, chunk: 2, policy: {{exec: {place}}}", "range(7) | list")
+    )
     ran = await run(tmp_path, text)
     assert ran.output == [0, 10, 20, 30, 40, 50, 60]
     end = ran.named("loop.done")[0]
@@ -38,7 +41,7 @@ async def test_an_empty_collection_is_a_successful_loop_of_nothing(tmp_path):
 
 
 async def test_a_mapping_gives_key_and_value(tmp_path):
-    body = '{kind: python, input: {p: "{{ iter.x }}", code: "result = [p[\'key\'], p[\'value\']]"}}'
+    body = "{kind: python, input: {p: \"{{ iter.x }}\", code: \"result = [p['key'], p['value']]\"}}"
     ran = await run(tmp_path, playbook(loop(body, items="{'a': 1, 'b': 2}")))
     assert ran.output == [["a", 1], ["b", 2]]
 
@@ -52,7 +55,13 @@ async def test_a_value_that_is_no_collection_fails_the_step_and_names_its_type(t
 @PLACES
 async def test_best_effort_runs_all_and_keeps_errors_by_index(tmp_path, place):
     body = '{kind: python, input: {x: "{{ iter.x }}", code: "result = 1 // (x - 1)"}}'
-    text = playbook(loop(body, f"mode: parallel, policy: {{exec: {place}}}", step="spec: {policy: {failure: {mode: best_effort}}}"))
+    text = playbook(
+        loop(
+            body,
+            f"mode: parallel, policy: {{exec: {place}}}",
+            step="spec: {policy: {failure: {mode: best_effort}}}",
+        )
+    )
     ran = await run(tmp_path, text)
     assert ran.output == [-1, None, 1, 0]
     counts = ran.named("loop.done")[0]["data"]["output"]["loop"]
@@ -156,11 +165,15 @@ async def test_a_break_counts_as_done(tmp_path):
 @PLACES
 async def test_pause_stops_a_loop_at_a_task_boundary_and_resume_runs_the_rest_once(tmp_path, place):
     body = '{kind: python, input: {x: "{{ iter.x }}", code: "import time; time.sleep(0.03); result = x"}}'
-    text = playbook(loop(body, f"mode: parallel, max_in_flight: 2, chunk: 4, policy: {{exec: {place}}}", "range(20) | list"))
+    text = playbook(
+        loop(
+            body, f"mode: parallel, max_in_flight: 2, chunk: 4, policy: {{exec: {place}}}", "range(20) | list"
+        )
+    )
     async with engine(tmp_path) as made:
         execution_id = await begin(made, text)
-        while (made.engine.live_state(execution_id) or 0) and made.engine.live_state(execution_id).iterations < 2:
-            await asyncio.sleep(0.005)
+        state = made.engine.live_state(execution_id)
+        await until(made, lambda: state.iterations >= 2)
         await control(made, execution_id, "pause")
         paused = await finish(made, execution_id)
         assert paused.status == "paused"
@@ -177,7 +190,6 @@ async def test_cancel_ends_at_once_and_counts_the_unfinished_as_skipped(tmp_path
     text = playbook(loop(body, f"mode: parallel, max_in_flight: 2, policy: {{exec: {place}}}"))
     async with engine(tmp_path) as made:
         execution_id = await begin(made, text)
-        await asyncio.sleep(0.15)
         await control(made, execution_id, "cancel", why="enough")
         ran = await finish(made, execution_id)
     assert ran.status == "cancelled"
@@ -203,12 +215,15 @@ async def test_large_outputs_of_many_iterations_rest_in_packs_and_read_as_one_li
 
 
 async def test_a_step_that_reads_its_loops_data_gets_packed_outputs_in_place(tmp_path):
-    text = playbook("""
+    text = playbook(
+        """
     - step: start
       loop: {in: "{{ range(200) | list }}", iterator: x, spec: {mode: parallel}}
       tool: {kind: python, input: {x: "{{ iter.x }}", code: "result = str(x) * 30000"}}
       set: {ctx.n: "{{ output.data | length }}", ctx.last: "{{ output.data[199][:3] }}"}
-    """, executor="executor: {spec: {limits: {max_hydrate_bytes: 100000000}}}")
+    """,
+        executor="executor: {spec: {limits: {max_hydrate_bytes: 100000000}}}",
+    )
     ran = await run(tmp_path, text)
     assert ran.ctx == {"n": 200, "last": "199"}
 

@@ -1,9 +1,10 @@
 """Tasks and policies: the order of a task, the six directives, attempts per visit, limits, scopes."""
 
 import pytest
+
 from tests.engine.harness import playbook, run
 
-RULE = "{{when: \"{when}\", then: {{{then}}}}}"
+RULE = '{{when: "{when}", then: {{{then}}}}}'
 
 
 def task(name: str, code: str, *rules: str, **more: str) -> str:
@@ -46,7 +47,10 @@ async def test_a_policy_without_a_match_continues_and_by_status_fails(tmp_path):
 
 
 async def test_retry_makes_attempts_in_total_then_fails_and_keeps_the_error(tmp_path):
-    rule = RULE.format(when="{{ output.status == 'error' }}", then="do: retry, attempts: 3, delay: 0.01, set: {ctx.seen: '{{ _attempt }}'}")
+    rule = RULE.format(
+        when="{{ output.status == 'error' }}",
+        then="do: retry, attempts: 3, delay: 0.01, set: {ctx.seen: '{{ _attempt }}'}",
+    )
     ran = await run(tmp_path, playbook(step(task("a", "raise KeyError('k')", rule))))
     assert ran.status == "failed"
     assert [event["attempt"] for event in ran.named("task.done", task_label="a")] == [1, 2, 3]
@@ -80,7 +84,7 @@ async def test_break_ends_the_pipeline_well_and_skip_drops_the_output(tmp_path):
     skip = RULE.format(when="{{ true }}", then="do: skip, set: {ctx.kept: true}")
     skipped = await run(
         tmp_path,
-        playbook(step(task("a", "result = 1"), task("b", "result = 2", skip), '{name: c, kind: noop}')),
+        playbook(step(task("a", "result = 1"), task("b", "result = 2", skip), "{name: c, kind: noop}")),
     )
     assert skipped.output == 1
     assert skipped.ctx == {"kept": True}
@@ -96,7 +100,10 @@ async def test_fail_carries_its_message(tmp_path):
 async def test_before_rules_are_asked_once_per_visit_and_can_skip_the_tool(tmp_path):
     before = 'spec: {policy: {before: [{when: "{{ workload.skip }}", then: {do: skip}}]}}'
     text = playbook(
-        step(task("a", "result = 1"), f'{{name: b, kind: python, input: {{code: "result = 2"}}, set: {{ctx.b: 1}}, {before}}}'),
+        step(
+            task("a", "result = 1"),
+            f'{{name: b, kind: python, input: {{code: "result = 2"}}, set: {{ctx.b: 1}}, {before}}}',
+        ),
         workload="workload: {skip: true}",
     )
     skipped = await run(tmp_path, text)
@@ -112,14 +119,16 @@ async def test_a_guard_that_cannot_be_judged_fails_the_task_and_is_never_no_matc
 
 
 async def test_more_task_runs_than_the_limit_fail_with_kind_limit(tmp_path):
-    again = '{name: a, kind: noop, spec: {policy: {rules: [{else: {then: {do: jump, to: a}}}]}}}'
+    again = "{name: a, kind: noop, spec: {policy: {rules: [{else: {then: {do: jump, to: a}}}]}}}"
     ran = await run(tmp_path, playbook(step(again, spec="{limits: {max_task_runs: 50}}")))
     assert ran.status == "failed"
     assert ran.error["kind"] == "limit"
 
 
 async def test_an_output_template_replaces_the_data_and_an_error_in_it_is_the_outputs(tmp_path):
-    ran = await run(tmp_path, playbook(step(task("a", "result = {'n': 2}", output="'{{ output.data.n * 3 }}'"))))
+    ran = await run(
+        tmp_path, playbook(step(task("a", "result = {'n': 2}", output="'{{ output.data.n * 3 }}'")))
+    )
     assert ran.output == 6
     wrong = await run(tmp_path, playbook(step(task("a", "result = 1", output="'{{ output.data.n.m }}'"))))
     assert wrong.error["kind"] == "template"
@@ -178,7 +187,9 @@ async def test_validate_fails_the_boundary_with_kind_validation(tmp_path):
 
 
 async def test_a_target_named_ref_takes_only_references_and_others_take_none(tmp_path):
-    wrong = await run(tmp_path, playbook("- {step: start, tool: {kind: noop}, set: {ctx.x_ref: '{{ 1 + 1 }}'}}"))
+    wrong = await run(
+        tmp_path, playbook("- {step: start, tool: {kind: noop}, set: {ctx.x_ref: '{{ 1 + 1 }}'}}")
+    )
     assert wrong.error["kind"] == "reference"
     text = "- {step: start, tool: {kind: noop, set: {ctx.x: '{{ [output.ref] | first }}'}}}"
     assert (await run(tmp_path, playbook(text))).error["kind"] == "reference"

@@ -1,6 +1,7 @@
 """Routing, admission and joins: what language.md says of tokens, through the whole engine."""
 
 import pytest
+
 from tests.engine.harness import playbook, run
 
 NOOP = "tool: {kind: noop}"
@@ -173,12 +174,15 @@ async def test_merged_args_come_key_by_key_in_arrival_order(tmp_path):
 async def test_admission_sees_the_steps_input_and_records_what_it_saw(tmp_path):
     ran = await run(
         tmp_path,
-        playbook("""
+        playbook(
+            """
         - step: start
           input: {n: "{{ workload.n }}"}
           spec: {policy: {admit: {rules: [{when: "{{ input.n > 3 }}", then: {allow: true}}, {else: {then: {allow: false}}}]}}}
           tool: {kind: noop}
-        """, workload="workload: {n: 2}"),
+        """,
+            workload="workload: {n: 2}",
+        ),
     )
     assert ran.status == "completed"
     assert ran.runs("start") == 0
@@ -236,9 +240,12 @@ async def test_on_failure_a_set_entry_with_a_missing_value_is_left_out_and_recor
 async def test_final_step_gives_the_output(tmp_path):
     ran = await run(
         tmp_path,
-        playbook("""
+        playbook(
+            """
         - {step: start, tool: {kind: python, input: {code: "result = 1"}}, next: {arcs: [{step: end}]}}
         - {step: end, tool: {kind: python, input: {code: "result = 2"}}}
-        """, executor="executor: {spec: {final_step: start}}"),
+        """,
+            executor="executor: {spec: {final_step: start}}",
+        ),
     )
     assert ran.output == 1

@@ -1,24 +1,18 @@
 """Waits, signals, children, results by reference, secrets and dynamic nodes."""
 
-import asyncio
 import json
 
-from tests.engine.harness import begin, control, engine, finish, playbook, run
-
-
-async def until(condition, within: float = 10.0) -> None:
-    """Wait for something that the engine does, checking after each turn of the loop."""
-    async with asyncio.timeout(within):
-        while not condition():
-            await asyncio.sleep(0.005)
+from tests.engine.harness import begin, control, engine, finish, playbook, run, until
 
 
 async def test_a_signal_resumes_a_parked_pipeline_with_its_payload(tmp_path):
-    text = playbook("- {step: start, tool: [{name: w, kind: wait, input: {signal: go}}, {name: b, kind: noop}]}")
+    text = playbook(
+        "- {step: start, tool: [{name: w, kind: wait, input: {signal: go}}, {name: b, kind: noop}]}"
+    )
     async with engine(tmp_path) as made:
         execution_id = await begin(made, text)
         state = made.engine.live_state(execution_id)
-        await until(lambda: any(run.parked for run in state.runs.values()))
+        await until(made, lambda: any(run.parked for run in state.runs.values()))
         assert not any(lease.out for lease in state.leases.values())
         await control(made, execution_id, "signal", name="other")
         await control(made, execution_id, "signal", name="go", payload={"n": 1})
@@ -28,7 +22,9 @@ async def test_a_signal_resumes_a_parked_pipeline_with_its_payload(tmp_path):
 
 
 async def test_a_signal_that_came_before_the_wait_is_not_lost(tmp_path):
-    text = playbook("- {step: start, tool: [{name: s, kind: wait, input: {seconds: 0.2}}, {name: w, kind: wait, input: {signal: go}}]}")
+    text = playbook(
+        "- {step: start, tool: [{name: s, kind: wait, input: {seconds: 0.2}}, {name: w, kind: wait, input: {signal: go}}]}"
+    )
     async with engine(tmp_path) as made:
         execution_id = await begin(made, text)
         await control(made, execution_id, "signal", name="go", payload=5)
@@ -41,7 +37,7 @@ async def test_a_declined_approval_is_an_error_that_rules_see(tmp_path):
     async with engine(tmp_path) as made:
         execution_id = await begin(made, text)
         state = made.engine.live_state(execution_id)
-        await until(lambda: any(run.parked for run in state.runs.values()))
+        await until(made, lambda: any(run.parked for run in state.runs.values()))
         await control(made, execution_id, "signal", name="ship", payload={"approved": False, "reason": "no"})
         ran = await finish(made, execution_id)
     assert (ran.status, ran.error["kind"], ran.error["message"]) == ("failed", "rejected", "no")
@@ -56,7 +52,7 @@ async def test_parallel_iterations_wait_under_one_lease_and_each_gets_its_signal
     async with engine(tmp_path) as made:
         execution_id = await begin(made, text)
         state = made.engine.live_state(execution_id)
-        await until(lambda: sum(len(run.parked) for run in state.runs.values()) == 2)
+        await until(made, lambda: sum(len(run.parked) for run in state.runs.values()) == 2)
         await control(made, execution_id, "signal", name="b", payload=2)
         await control(made, execution_id, "signal", name="a", payload=1)
         ran = await finish(made, execution_id)
@@ -69,8 +65,11 @@ def child_project(folder, workflow: str, workload: str = "workload: {n: 0}") -> 
 
 
 async def test_a_child_returns_its_output_and_is_linked_both_ways(tmp_path):
-    child_project(tmp_path, '- {step: start, tool: {kind: python, input: {n: "{{ workload.n }}", code: "result = n * 2"}}}')
-    text = playbook('- {step: start, tool: {kind: playbook, path: tests/child, input: {n: 21}}}')
+    child_project(
+        tmp_path,
+        '- {step: start, tool: {kind: python, input: {n: "{{ workload.n }}", code: "result = n * 2"}}}',
+    )
+    text = playbook("- {step: start, tool: {kind: playbook, path: tests/child, input: {n: 21}}}")
     async with engine(tmp_path) as made:
         ran = await finish(made, await begin(made, text))
         assert ran.output == 42
@@ -96,7 +95,12 @@ async def test_a_child_that_is_not_there_fails_the_call(tmp_path):
 async def test_a_child_nobody_waits_for_answers_with_its_id(tmp_path):
     child_project(tmp_path, "- {step: start, tool: {kind: noop}}")
     async with engine(tmp_path) as made:
-        ran = await finish(made, await begin(made, playbook("- {step: start, tool: {kind: playbook, path: tests/child, wait: false}}")))
+        ran = await finish(
+            made,
+            await begin(
+                made, playbook("- {step: start, tool: {kind: playbook, path: tests/child, wait: false}}")
+            ),
+        )
         child = ran.output["execution_id"]
         await finish(made, child)
         assert (await made.store.summary(child)).status == "completed"
@@ -105,18 +109,22 @@ async def test_a_child_nobody_waits_for_answers_with_its_id(tmp_path):
 async def test_cancelling_the_parent_cancels_a_child_it_waits_for(tmp_path):
     child_project(tmp_path, "- {step: start, tool: {kind: wait, input: {signal: never}}}")
     async with engine(tmp_path) as made:
-        execution_id = await begin(made, playbook("- {step: start, tool: {kind: playbook, path: tests/child}}"))
+        execution_id = await begin(
+            made, playbook("- {step: start, tool: {kind: playbook, path: tests/child}}")
+        )
         state = made.engine.live_state(execution_id)
-        await until(lambda: bool(state.children))
+        await until(made, lambda: bool(state.children))
         child = next(iter(state.children))
-        await until(lambda: made.engine.live_state(child) is not None)
+        await until(made, lambda: made.engine.live_state(child) is not None)
         await control(made, execution_id, "cancel")
         assert (await finish(made, execution_id)).status == "cancelled"
         assert (await finish(made, child)).status == "cancelled"
 
 
 async def test_more_parents_than_slots_do_not_wait_for_each_other(tmp_path):
-    child_project(tmp_path, '- {step: start, tool: {kind: python, input: {n: "{{ workload.n }}", code: "result = n"}}}')
+    child_project(
+        tmp_path, '- {step: start, tool: {kind: python, input: {n: "{{ workload.n }}", code: "result = n"}}}'
+    )
     text = playbook("""
     - step: start
       loop: {in: "{{ range(80) | list }}", iterator: x, spec: {mode: parallel, max_in_flight: 80}}
@@ -152,21 +160,27 @@ async def test_reading_a_large_result_of_another_step_names_resolve(tmp_path):
 
 
 async def test_large_ctx_values_workload_and_inputs_are_put_aside_and_read_as_themselves(tmp_path):
-    text = playbook("""
+    text = playbook(
+        """
     - step: start
       input: {big: "{{ workload.big }}"}
       tool: {kind: python, input: {b: "{{ input.big }}", code: "result = len(b)"}}
       set: {ctx.big: "{{ workload.big }}"}
       next: {arcs: [{step: use}]}
     - {step: use, tool: {kind: python, input: {b: "{{ ctx.big }}", code: "result = len(b)"}}}
-    """, workload="workload: {big: ''}")
+    """,
+        workload="workload: {big: ''}",
+    )
     ran = await run(tmp_path, text, {"big": "y" * 100_000})
     assert ran.output == 100_000
     assert max(len(json.dumps(event)) for event in ran.events) < 80_000
 
 
 async def test_a_missing_keychain_entry_refuses_the_execution_by_name(tmp_path):
-    text = playbook("- {step: start, tool: {kind: noop}}", keychain="keychain: [{name: tok, kind: env, env: NOETL_TEST_NOT_SET}]")
+    text = playbook(
+        "- {step: start, tool: {kind: noop}}",
+        keychain="keychain: [{name: tok, kind: env, env: NOETL_TEST_NOT_SET}]",
+    )
     ran = await run(tmp_path, text)
     assert ran.status == "failed"
     assert "NOETL_TEST_NOT_SET" in ran.error["message"]
@@ -206,7 +220,7 @@ async def test_a_retry_that_waits_long_parks_and_keeps_its_attempt(tmp_path):
     async with engine(tmp_path) as made:
         execution_id = await begin(made, text)
         state = made.engine.live_state(execution_id)
-        await until(lambda: any(run.parked for run in state.runs.values()))
+        await until(made, lambda: any(run.parked for run in state.runs.values()))
         assert not any(lease.out for lease in state.leases.values())
         ran = await finish(made, execution_id)
     assert ran.output == 2
