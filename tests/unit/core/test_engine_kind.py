@@ -1,0 +1,163 @@
+"""The kinds the engine carries out itself: noop, wait, playbook, workbook."""
+
+import pytest
+
+from noetl.core.effect import CallBlock, Park, Sleep
+from tests.unit.core.build import T0, Pipe, compiled, error_of, ok_of
+
+BLOCK = {"workbook": "workbook: {blk: {input: {n: 1}, tool: [{name: inner, kind: noop}]}}"}
+
+
+def pipe(*tasks, root=None, **parts):
+    return Pipe(
+        compiled("- step: start\n  tool:\n" + "\n".join(f"    - {task}" for task in tasks), **(root or {})),
+        **parts,
+    )
+
+
+CODE = "{name: one, kind: python, input: {code: 'result = 1'}}"
+
+
+def test_noop_answers_with_the_previous_value_and_never_leaves():
+    it = pipe(CODE, "{name: two, kind: noop}")
+    assert it.run(ok_of(5)).output == ok_of(5)
+    assert len(it.effects) == 1
+
+
+def test_meta_is_there_when_a_template_reads_it():
+    it = pipe("{name: one, kind: noop, set: {ctx.n: '{{ output.meta.attempt }}'}}")
+    assert it.run().output["meta"] == {"attempt": 1, "duration_ms": 0, "ts": "2023-11-14T22:13:20.000Z"}
+    assert it.frame.ctx == {"n": 1}
+
+
+@pytest.mark.parametrize(
+    "given, seconds",
+    [
+        ("seconds: 2", 2),
+        ("seconds: '{{ 3 / 2 }}'", 1.5),
+        ("until: '2023-11-14T22:13:23Z'", 3),
+        ("until: '2023-11-14T22:13:23'", 3),
+        ("until: '2020-01-01T00:00:00Z'", 0),
+    ],
+)
+def test_a_short_wait_is_slept_in_place(given, seconds):
+    it = pipe(f"{{name: w, kind: wait, input: {{{given}}}}}")
+    assert it.run(None).well
+    assert it.effects == [Sleep(seconds)]
+
+
+@pytest.mark.parametrize(
+    "given, data",
+    [
+        ("seconds: 60", {"for": "wait", "until": T0 + 60_000}),
+        ("until: '2023-11-14T23:13:20Z'", {"for": "wait", "until": T0 + 3_600_000}),
+        ("signal: go", {"for": "wait", "signal": "go"}),
+        ("approval: boss", {"for": "wait", "signal": "boss"}),
+    ],
+)
+def test_any_other_wait_parks_the_pipeline(given, data):
+    it = pipe(f"{{name: w, kind: wait, input: {{{given}}}}}")
+    effect = it.until()
+    assert isinstance(effect, Park)
+    assert effect.event.data == data
+    assert (effect.event.label, effect.event.visit, effect.event.attempt) == ("w", 1, 1)
+    assert it.frame.checkpoint()["waiting"] == "wait"
+
+
+def test_the_tasks_timeout_bounds_what_it_waits_for():
+    it = pipe("{name: w, kind: wait, input: {signal: go}, spec: {timeout: 9}}")
+    assert it.until().event.data["expires"] == T0 + 9000
+    it = pipe("{name: w, kind: wait, input: {seconds: 3}, spec: {timeout: 1}}")
+    ended = it.run(None)
+    assert (it.effects, ended.error["kind"]) == ([Sleep(1)], "timeout")
+
+
+@pytest.mark.parametrize("given", ["seconds: '{{ ctx.t }}'", "until: '{{ ctx.t }}'"])
+def test_a_wait_for_no_time_is_an_output_that_the_rules_see(given):
+    rules = "{rules: [{when: \"{{ output.error.kind == 'value' }}\", then: {do: continue}}]}"
+    it = pipe(f"{{name: w, kind: wait, input: {{{given}}}, spec: {{policy: {rules}}}}}", ctx={"t": "soon"})
+    ended = it.run()
+    assert (ended.well, ended.output["error"]["kind"]) == (True, "value")
+
+
+@pytest.mark.parametrize("taken_over", [False, True])
+@pytest.mark.parametrize(
+    "payload, kind",
+    [
+        ({"approved": True}, None),
+        ({"approved": False}, "rejected"),
+        ({"approved": False, "reason": "no"}, "rejected"),
+        ("go", None),
+    ],
+)
+def test_an_approval_that_was_declined_is_an_error(taken_over, payload, kind):
+    it = pipe("{name: w, kind: wait, input: {approval: boss}, set: {ctx.x: '{{ input.approval }}'}}")
+    if taken_over:
+        it.until()
+        kept = it.frame.checkpoint()
+        it = Pipe(it.around.program)
+        it.frame.resume(kept)
+        ended = it.run(answer=ok_of(payload))
+        assert it.named("task.started") == []
+    else:
+        ended = it.run(ok_of(payload))
+    assert (ended.error or {}).get("kind") == kind
+    assert ended.output["data"] == payload
+    assert it.frame.ctx == ({} if kind else {"x": "boss"})
+    if kind:
+        assert ended.error["message"] == payload.get("reason", "the approval was declined")
+
+
+def test_an_answer_is_held_against_the_tasks_schema_also_after_a_takeover():
+    it = pipe("{name: w, kind: wait, input: {signal: go}, spec: {validate: {output: {type: integer}}}}")
+    it.until()
+    kept = it.frame.checkpoint()
+    other = Pipe(it.around.program)
+    other.frame.resume(kept)
+    assert other.run(answer=ok_of("text")).error["kind"] == "validation"
+
+
+def test_a_playbook_call_is_parked_under_its_idempotency_key():
+    it = pipe(
+        "{name: c, kind: playbook, path: 'a/{{ ctx.p }}', version: 2, input: {n: '{{ 1 + 1 }}'}, spec: {timeout: 5}}",
+        ctx={"p": "b"},
+    )
+    data = it.until().event.data
+    assert data["call"] == {"path": "a/b", "version": 2, "input": {"n": 2}}
+    assert (data["for"], data["wait"], data["expires"]) == ("child", True, T0 + 5000)
+    again = pipe("{name: c, kind: playbook, path: 'a/b'}")
+    assert again.until().event.data["key"] == data["key"]
+    assert it.frame.checkpoint()["waiting"] == "child"
+
+
+def test_a_playbook_call_may_not_wait():
+    assert pipe("{name: c, kind: playbook, path: a/b, wait: false}").until().event.data["wait"] is False
+
+
+def test_the_childs_output_is_the_tasks():
+    it = pipe("{name: c, kind: playbook, path: a/b}")
+    assert it.run(ok_of(5)).output["data"] == 5
+    it = pipe("{name: c, kind: playbook, path: a/b}")
+    assert it.run(error_of("child")).error["kind"] == "child"
+
+
+def test_a_call_that_cannot_be_rendered_is_an_output_of_kind_template():
+    it = pipe("{name: c, kind: playbook, path: 'a/{{ ctx.none.x }}'}")
+    ended = it.run()
+    assert (ended.well, ended.error["kind"]) == (False, "template")
+
+
+def test_a_block_is_called_behind_its_boundary_and_its_writes_are_the_callers():
+    it = pipe("{name: blk, kind: workbook, input: {n: 2}}", root=BLOCK, at="[1]")
+    ended = it.run((ok_of(5), [[["ctx", "a"], 1]]))
+    call = it.effects[0]
+    assert isinstance(call, CallBlock)
+    assert (call.block, call.label, call.at, call.input) == ("blk", "blk", "[1]/blk", {"n": 2})
+    assert (ended.output["data"], it.frame.ctx, it.frame.inside) == (5, {"a": 1}, None)
+
+
+def test_a_block_may_be_called_by_another_name_and_each_call_has_its_own_address():
+    jump = "{rules: [{when: '{{ output.data == 0 }}', then: {do: jump, to: c}}]}"
+    it = pipe(f"{{name: c, kind: workbook, block: blk, spec: {{policy: {jump}}}}}", root=BLOCK)
+    it.run((ok_of(0), []), (ok_of(1), []))
+    assert [(call.block, call.at) for call in it.effects] == [("blk", "/c"), ("blk", "/c.2.1")]
