@@ -365,20 +365,23 @@ class Engine:
             with suppress(Conflict):  # asked for twice; the first one is on its way
                 await self.start(command.execution_id, start)
         else:
-            await self._attach(command.execution_id, live.state.execution_id)
+            await self._attach(command)
         if command.parent and not command.parent["waits"]:
             started = ChildEnded(command.execution_id, "completed", {"execution_id": command.execution_id})
             await self._tell(live.state.execution_id, started)
 
-    async def _attach(self, child: str, parent: str) -> None:
+    async def _attach(self, command: StartChild) -> None:
         """The child is there already, from before a crash: run it on, or pass on how it ended."""
+        child, parent = command.execution_id, command.parent or {}
         summary = await self.store.summary(child)
         if summary.ended_at is None:
             with suppress(Conflict):  # another process has it, or it has just ended: tend looks again
                 await (self.load(child) if summary.status == "paused" else self.resume(child))
             return
         ended = msgspec.json.decode(summary.result or b"{}")
-        await self._tell(parent, ChildEnded(child, summary.status, ended.get("output"), ended.get("error")))
+        if parent.get("waits"):
+            told = ChildEnded(child, summary.status, ended.get("output"), ended.get("error"))
+            await self._tell(parent["execution_id"], told)
 
     async def _tell(self, execution_id: str, message: Message) -> None:
         try:

@@ -8,6 +8,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from noetl.core.frame import Surroundings
@@ -62,7 +63,14 @@ class Pool:
             runner = self._runner(order)
             self.slots.take()
             task = asyncio.create_task(self._run(runner))
+            task.add_done_callback(partial(self._over, (order.execution_id, order.lease)))
             self._running[order.execution_id, order.lease] = (runner, task)
+
+    def _over(self, key: Key, task: asyncio.Task[None]) -> None:
+        """An order has ended, perhaps before it began; the lease may be here again under a new epoch."""
+        if key in self._running and self._running[key][1] is task:
+            del self._running[key]
+        self.slots.give()
 
     def _runner(self, order: WorkOrder) -> Runner:
         program = self.programs(order)
@@ -77,13 +85,11 @@ class Pool:
             limits=program.steps[order.step].limits,
             now=self._now,
             spread=self._spread,
-            redactor=self.toolbox.redactor(order.execution_id),
         )
         reporter = Reporter(order, around, self.reports, self.payloads, self.toolbox.worker_id)
         return Runner(order, program, self.toolbox, reporter, self.slots)
 
     async def _run(self, runner: Runner) -> None:
-        order = runner.order
         runner.reporter.on_refused = asyncio.current_task().cancel  # type: ignore[union-attr]
         try:
             await runner.run()
@@ -95,9 +101,6 @@ class Pool:
             raise
         except Exception as error:  # a bug of ours: the step fails, the worker goes on
             await runner.give_up(error)
-        finally:
-            self._running.pop((order.execution_id, order.lease), None)
-            self.slots.give()
 
     def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
         """Stop a lease at once, or let its pipelines stop at their next task boundary."""

@@ -14,7 +14,8 @@ def main(arguments: list[str]) -> int:
     if len(arguments) == 1:
         return _tell(int(arguments[0]))
     first, last = int(arguments[0]), int(arguments[1])
-    began, seen, failed, ended = time.perf_counter(), Counter(), 0, 0
+    began, failed, ended = time.perf_counter(), 0, 0
+    seen: Counter[str] = Counter()
     for seed in range(first, last):
         history = play(seed)
         seen += history.seen
@@ -24,7 +25,7 @@ def main(arguments: list[str]) -> int:
             print(f"{seed}: {history.violations[0]}")
     rate = (last - first) / (time.perf_counter() - began)
     print(f"{last - first} seeds, {failed} failed, {ended} ended, {rate:.0f} seeds/s")
-    print(dict(seen))
+    print(dict(sorted(seen.items())))
     return 1 if failed else 0
 
 

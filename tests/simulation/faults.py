@@ -29,6 +29,11 @@ class Faults:
     strikes: list[tuple[float, str]] = field(default_factory=list)  # what happens at which second
     seen: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def calm(self) -> bool:
+        """Whether nothing at all goes wrong."""
+        return not self.on
+
     @classmethod
     def of(cls, seed: int, calm: bool) -> "Faults":
         """The faults of a seed; none when it is calm."""

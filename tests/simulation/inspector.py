@@ -1,4 +1,4 @@
-"""Looks at every commit and at every log when it is over, and says what must not be."""
+"""Looks at every commit, offer and answer, and at every log when it is over, and says what must not be."""
 
 from collections import Counter
 from typing import Any
@@ -7,9 +7,10 @@ import msgspec
 
 from noetl.control.audit import audit
 from noetl.control.rows import events_of
-from noetl.core.event import TERMINAL, Event
+from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.fold import fold
 from noetl.core.invariants import Checker
+from noetl.core.message import Answer, Report, WorkOrder
 from noetl.core.state import State, restore, snapshot_of
 from noetl.ports.store import Append
 from tests.simulation.world import ENGINE, World
@@ -24,23 +25,69 @@ class Inspector:
         self.world = world
         self.checkers: dict[str, Checker] = {}
         self.logs: dict[str, list[Event]] = {}
+        self.batches: set[tuple[str, str]] = set()
         self.results: dict[str, dict[str, Any]] = {}
-        world.on_commit = self.committed
+        self.seen: Counter[str] = Counter()
+        world.inspector = self
+
+    def violate(self, execution_id: str, what: str) -> None:
+        """Say which execution is wrong."""
+        self.world.violate(f"{execution_id[-4:]}: {what}")
+
+    # While it runs
 
     def committed(self, append: Append) -> None:
-        """Every invariant holds after every commit, and the state in memory is the fold of the log."""
+        """Every invariant holds after every event, and the state in memory is the fold of the log."""
         execution_id = append.execution_id
         checker = self.checkers.setdefault(execution_id, Checker(execution_id))
         log = self.logs.setdefault(execution_id, [])
         for row in append.rows:
+            if row.batch is not None:
+                self.batches.add((execution_id, row.batch))
             for event in events_of(row):
+                self._before(checker.state, event)
                 checker.read(event)
                 log.append(event)
         for violation in checker.found:
-            self.world.violate(f"{execution_id} event {violation.seq}: {violation.message}")
+            self.violate(execution_id, f"event {violation.seq}: {violation.message}")
         live = self.world.server.live_state(execution_id) if self.world.server else None
         if live is not None and snapshot_of(live) != snapshot_of(checker.state):
-            self.world.violate(f"{execution_id}: the state in memory is not the fold of its log")
+            self.violate(execution_id, "the state in memory is not the fold of its log")
+
+    def _before(self, state: State, event: Event) -> None:
+        """What must hold of the state that an event comes to."""
+        self.seen[event.name] += 1
+        if event.name == "step.scheduled":
+            self._joined(state, (event.data or {})["step"])
+        elif event.name == "task.resumed":
+            parked = state.runs[event.run or ""].parked[event.at or ""]
+            ended = (event.data or {})["output"]["status"] == "ok" and (parked.call or {}).get("wait")
+            if ended and not self.checkers[parked.child or ""].state.ended:
+                self.violate(state.execution_id, "went on although the child it waits for is not over")
+
+    def _joined(self, state: State, name: str) -> None:
+        """A synchronising join goes on when nothing that is under way can still come to it."""
+        program = self.world.programs_by_hash[state.hash]
+        if program.steps[name].join != "sync":
+            return
+        moving = [token.step for token in state.tokens.values() if not token.held]
+        for other in {run.step for run in state.runs.values()} | set(moving):
+            if other != name and program.graph.can_reach(other, name):
+                self.violate(state.execution_id, f"{name} did not wait for {other}")
+
+    def offered(self, order: WorkOrder) -> None:
+        """A worker is only sent what the log has granted."""
+        checker = self.checkers.get(order.execution_id)
+        lease = checker.state.leases.get(order.lease) if checker else None
+        if lease is None or not lease.out or lease.epoch != order.epoch:
+            self.violate(order.execution_id, f"lease {order.lease} was sent out before it was granted")
+
+    def answered(self, execution_id: str, report: Report, answer: Answer) -> None:
+        """What was accepted is in the log."""
+        if answer.accepted and report.events and (execution_id, report.batch_id) not in self.batches:
+            self.violate(execution_id, f"{report.batch_id} was accepted and is not in the log")
+
+    # When it is over
 
     @property
     def lost_workers(self) -> bool:
@@ -51,7 +98,9 @@ class Inspector:
         """Judge everything that is over."""
         for execution_id, log in self.logs.items():
             await self._audit(execution_id)
-            self._effects(execution_id, log)
+            self._loops(execution_id, log)
+            self._results(execution_id, log)
+            self._calls(execution_id, log)
             self._internal_errors(execution_id, log)
 
     async def _audit(self, execution_id: str) -> None:
@@ -60,40 +109,62 @@ class Inspector:
         self.results[execution_id] = msgspec.json.decode(summary.result or b"{}")
         found = await audit(world.store, execution_id, world.programs_by_hash.get(summary.hash), ENGINE)
         for problem in found.problems:
-            world.violate(f"{execution_id}: {problem}")
+            self.violate(execution_id, problem)
         kept = await world.store.log(execution_id)
         state = restore(kept.snapshot) if kept.snapshot else State(execution_id)
         for row in kept.rows:
             fold(state, events_of(row))
         if snapshot_of(state) != snapshot_of(self.checkers[execution_id].state):
-            world.violate(f"{execution_id}: snapshot and tail do not give the state of the whole log")
+            self.violate(execution_id, "snapshot and tail do not give the state of the whole log")
 
     def _internal_errors(self, execution_id: str, log: list[Event]) -> None:
         for event in log:
             error = (event.data or {}).get("error") or {}
             if error.get("kind") == "internal" and OWN_FAULT not in error["message"]:
-                self.world.violate(f"{execution_id}: {event.name} {event.run}: {error['message']}")
+                self.violate(execution_id, f"{event.name} {event.run}: {error['message']}")
 
-    def _effects(self, execution_id: str, log: list[Event]) -> None:
-        """Accepted results have an effect; nothing accepted is done again; repeats carry the same key."""
-        accepted, places = set(), Counter()
+    def _loops(self, execution_id: str, log: list[Event]) -> None:
+        """A loop counts each outer iteration once, and one that ends well has run them all."""
+        ended = Counter(
+            event.run
+            for event in log
+            if event.name in ("loop.iteration.done", "loop.iteration.failed") and (event.at or "").count("[") == 1
+            if (event.at or "").startswith("[")
+        )
         for event in log:
-            output = (event.data or {}).get("output") if event.name == "task.done" else None
-            if output is not None:
-                places[event.run, event.at, event.label, event.visit, event.attempt] += 1
-                accepted.add((output.get("meta") or {}).get("idempotency_key"))
+            output = (event.data or {}).get("output") or {} if event.name in (*TERMINAL, "task.done") else {}
+            loop = output.get("loop")
+            if loop is None:
+                continue
+            if loop["skipped"] < 0 or (output["status"] == "ok" and loop["skipped"]):
+                self.violate(execution_id, f"the loop of {event.run} {event.at or ''} ended with {loop}")
+            if event.name == "loop.done" and ended[event.run] != loop["total"]:
+                self.violate(execution_id, f"{event.run} counts {loop}, the log {ended[event.run]} iterations")
+
+    def _results(self, execution_id: str, log: list[Event]) -> None:
+        """A result that was accepted is not asked for again."""
+        places = Counter(
+            (event.run, event.at, event.label, event.visit, event.attempt)
+            for event in log
+            if event.name == "task.done"
+        )
         for place, count in places.items():
             if count > 1:
-                self.world.violate(f"{execution_id}: the result of {place} was accepted {count} times")
+                self.violate(execution_id, f"the result of {place} was accepted {count} times")
+
+    def _calls(self, execution_id: str, log: list[Event]) -> None:
+        """What was accepted was called; repeats carry the same key; without faults there are none."""
+        outputs = ((event.data or {}).get("output") or {} for event in log if event.name == "task.done")
+        accepted = {(output.get("meta") or {}).get("idempotency_key") for output in outputs}
         own = [called for called in self.world.effects.calls if called.execution_id == execution_id]
         for key in accepted - {called.key for called in own} - {None}:
-            self.world.violate(f"{execution_id}: a result was accepted without a call: {key}")
-        unsettled = {event.run.rpartition(".")[0] for event in log if event.run and _cut_short(event)}
+            self.violate(execution_id, f"a result was accepted without a call: {key}")
+        unsettled = {step_of(event.run) for event in log if event.run and _cut_short(event)}
         for called in own:
             if called.key not in accepted and called.step not in unsettled:
-                self.world.violate(f"{execution_id}: a repeat of {called.step}/{called.task} had a key of its own")
-            if not self.world.faults.on and self.world.effects.calls[called] != 1:
-                self.world.violate(f"{execution_id}: {called} was made {self.world.effects.calls[called]} times")
+                self.violate(execution_id, f"a repeat of {called.step}/{called.task} had a key of its own")
+            if self.world.faults.calm and self.world.effects.calls[called] != 1:
+                self.violate(execution_id, f"{called} was made {self.world.effects.calls[called]} times")
 
 
 def _cut_short(event: Event) -> bool:

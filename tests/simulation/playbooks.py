@@ -17,7 +17,13 @@ Tree = dict[str, Any]
 PATH, CHILD, BLOCK, SIGNAL = "sim/main", "sim/child", "shared", "go"
 PAYLOAD_LIMIT = 4096
 GUARDS = ("{{ workload.flag }}", "{{ workload.n > 2 }}", "{{ workload.n in [1, 3, 5] }}", True, True)
-SAYS: tuple[Any, ...] = (7, "text", "{{ workload.n }}", "{{ input.x | default(1) }}", {"deep": ["{{ workload.n }}"]})
+SAYS: tuple[Any, ...] = (
+    7,
+    "text",
+    "{{ workload.n }}",
+    "{{ input.x | default(1) }}",
+    {"deep": ["{{ workload.n }}"]},
+)
 JOINS = ("sync", "sync", "sync", "each", "all", "first")
 
 
@@ -35,7 +41,7 @@ def sample(rng: Random) -> Sample:
     """A random playbook."""
     child = Maker(rng, main=False)
     main = Maker(rng, main=True)
-    trees = {CHILD: child.playbook(CHILD, rng.randint(1, 2)), PATH: main.playbook(PATH, rng.randint(1, 3))}
+    trees = {CHILD: child.playbook(CHILD, 1), PATH: main.playbook(PATH, rng.choice((1, 1, 2, 2, 3)))}
     programs = {path: compiled(path, tree) for path, tree in trees.items()}
     racy = main.racy or (child.racy and main.features["child"] > 0)
     return Sample(programs, trees, main.features, racy)
@@ -79,8 +85,10 @@ class Maker:
             spec["on_failure"] = "drain"
             self.features["drain"] += 1
         workload = {"n": rng.randint(0, 5), "flag": rng.random() < 0.5}
-        workload["items"] = list(range(rng.choice((0, 1, 3, 4, 6))))
-        workload["cities"] = [{"name": f"c{n}", "hotels": list(range(n % 3))} for n in range(rng.randint(1, 3))]
+        workload["items"] = list(range(rng.choice((0, 2, 3, 4))))
+        workload["cities"] = [
+            {"name": f"c{n}", "hotels": list(range(n % 3))} for n in range(rng.randint(1, 3))
+        ]
         return {
             "apiVersion": "noetl.io/v2",
             "kind": "Playbook",
@@ -103,9 +111,9 @@ class Maker:
 
     def piece(self, depth: int) -> Piece:
         chance = self.rng.random()
-        if chance < 0.3 and depth < 2 and self.main:
+        if chance < (0.35, 0.15, 0)[depth] and self.main:
             return self.split(depth)
-        if chance < 0.4:
+        if chance > 0.9:
             return self.cycle()
         step = self.step()
         return Piece(step["step"], [step])
@@ -125,7 +133,7 @@ class Maker:
         self.features[mode] += 1
         self.features[f"join {join}"] += 1
         self.racy |= join in ("each", "first")
-        branches = [self.sequence(rng.randint(1, 2), depth + 1) for _ in range(rng.randint(2, 3))]
+        branches = [self.sequence(rng.choice((1, 1, 2)), depth + 1) for _ in range(rng.randint(2, 3))]
         arcs = [{"step": branch.entry, "when": rng.choice(GUARDS)} for branch in branches]
         head["next"] = {"spec": {"mode": mode}, "arcs": arcs}
         meeting = self.step()
@@ -139,7 +147,7 @@ class Maker:
         first, last = self.step(), self.step()
         self.link([first], last["step"])
         laps = f"ctx.laps_{last['step']}"
-        again = f"{{{{ {laps} | default(0) < 2 }}}}"
+        again = f"{{{{ {laps} | default(0) < 1 }}}}"
         back = {"step": first["step"], "when": again, "set": {laps: f"{{{{ {laps} | default(0) + 1 }}}}"}}
         last["next"] = {"arcs": [back]}
         return Piece(first["step"], [last])
@@ -164,7 +172,7 @@ class Maker:
                 policy["failure"] = {"mode": "best_effort"}
                 self.features["best_effort"] += 1
         parallel = looped and "parallel" in (step["loop"]["spec"]["mode"], _inner_mode(step["loop"]))
-        step["tool"] = Tasks(self, name, looped=looped, parallel=parallel).some(rng.randint(1, 3))
+        step["tool"] = Tasks(self, name, looped=looped, parallel=parallel).some(rng.choice((1, 1, 2, 3)))
         if rng.random() < 0.5:
             step["set"] = {f"ctx.{name}": "{{ output.data }}"}
         if rng.random() < 0.07:
@@ -190,16 +198,29 @@ class Maker:
             spec["chunk"] = rng.randint(1, 3)
         if rng.random() < 0.2:
             self.features["nested"] += 1
-            inner = {"in": "{{ iter.city.hotels }}", "iterator": "item", "spec": {"mode": rng.choice((mode, "parallel"))}}
+            inner = {
+                "in": "{{ iter.city.hotels }}",
+                "iterator": "item",
+                "spec": {"mode": rng.choice((mode, "parallel"))},
+            }
             return {"in": "{{ workload.cities }}", "iterator": "city", "spec": spec, "loop": inner}
-        return {"in": rng.choice(("{{ workload.items }}", [5, 6, 7])), "iterator": "item", "spec": spec}
+        return {"in": rng.choice(("{{ workload.items }}", [5, 6])), "iterator": "item", "spec": spec}
 
     def block(self) -> Tree:
         """The workbook block: plain, or with a loop of its own."""
-        block: Tree = {"input": {"x": 1}, "tool": [{"name": "inner", "kind": "act", "input": {"say": "{{ input.x }}", "slow": 0.2}}]}
+        block: Tree = {
+            "input": {"x": 1},
+            "tool": [{"name": "inner", "kind": "act", "input": {"say": "{{ input.x }}", "slow": 0.2}}],
+        }
         if self.rng.random() < 0.5:
-            block["loop"] = {"in": [1, 2], "iterator": "part", "spec": {"mode": self.rng.choice(("sequential", "parallel"))}}
-            block["tool"].append({"name": "pause", "kind": "wait", "input": {"seconds": self.rng.choice((0.3, 7))}})
+            block["loop"] = {
+                "in": [1, 2],
+                "iterator": "part",
+                "spec": {"mode": self.rng.choice(("sequential", "parallel"))},
+            }
+            block["tool"].append(
+                {"name": "pause", "kind": "wait", "input": {"seconds": self.rng.choice((0.3, 7))}}
+            )
         return block
 
 
@@ -267,7 +288,9 @@ class Tasks:
 
     def flaky(self) -> Tree:
         rng = self.maker.rng
-        task = self.act(fails=rng.randint(1, 3), slow=rng.choice((0, 0.4)), kind=rng.choice(("http", "timeout")))
+        task = self.act(
+            fails=rng.randint(1, 3), slow=rng.choice((0, 0.4)), kind=rng.choice(("http", "timeout"))
+        )
         retry = {"do": "retry", "attempts": rng.randint(2, 4), "delay": rng.choice((0, 0.5, 8))}
         retry |= {"backoff": rng.choice(("none", "linear", "exponential")), "jitter": rng.random() < 0.3}
         last = rng.choice((["by_status"], [{"else": {"then": {"do": "continue"}}}]))
@@ -328,4 +351,19 @@ class Tasks:
         return call
 
 
-SORTS = ("plain", "plain", "noop", "slow", "flaky", "fails", "raises", "bulk", "pages", "nap", "park", "signal", "workbook", "child")
+SORTS = (
+    "plain",
+    "plain",
+    "noop",
+    "slow",
+    "flaky",
+    "fails",
+    "raises",
+    "bulk",
+    "pages",
+    "nap",
+    "park",
+    "signal",
+    "workbook",
+    "child",
+)

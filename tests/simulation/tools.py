@@ -50,14 +50,13 @@ class Effects:
         self.calls[Called(call.execution_id, call.step, call.task, call.attempt, call.idempotency_key)] += 1
         if plan.slow:
             await asyncio.sleep(plan.slow)
-        meta = {"duration_ms": plan.slow * 1000}
         if plan.raises:
             raise RuntimeError("the tool broke")
         if call.attempt <= plan.fails:
-            return error(plan.kind, f"attempt {call.attempt} fails", retryable=True, meta=meta)
+            return error(plan.kind, f"attempt {call.attempt} fails", retryable=True)
         if plan.rows:
-            return ok([{"row": number, "say": plan.say} for number in range(plan.rows)], meta=meta)
-        return ok(plan.say, meta=meta)
+            return ok([{"row": number, "say": plan.say} for number in range(plan.rows)])
+        return ok(plan.say)
 
 
 async def _never_called(plan: Plan, call: Call) -> Envelope:
@@ -72,4 +71,3 @@ def tool_of(effects: Effects) -> Any:
     """The registry of one world."""
     act = Tool(ACT.kind, Plan, None, effects.act)
     return {"act": act, **{name: get(name) for name in ENGINE_KINDS}}.__getitem__
-

@@ -72,15 +72,15 @@ class Door:
         """Append, with everything that can go wrong around it."""
         world, faults = self._world, self._world.faults
         await self._pass()
-        if faults.strikes_now("crash around a commit", 0.02, world.now):
+        if faults.strikes_now("crash around a commit", 0.03, world.now):
             world.crash_server("before a commit")
             await self._shut_if_dead()
         await world.store.commit(append)
         world.committed(append)
-        if faults.strikes_now("crash around a commit", 0.02, world.now):
+        if faults.strikes_now("crash around a commit", 0.03, world.now):
             world.crash_server("after a commit")
             await self._shut_if_dead()
-        if faults.strikes_now("commit of unknown outcome", 0.04, world.now):
+        if faults.strikes_now("commit of unknown outcome", 0.06, world.now):
             world.note("commit of unknown outcome")
             raise BackendError("the connection broke during the commit")
 
@@ -123,8 +123,10 @@ class Wire:
     def offer(self, order: WorkOrder) -> None:
         """Send an order to one of the workers."""
         world = self._world
-        if world.faults.strikes_now("crash around a commit", 0.01, world.now):
+        if world.faults.strikes_now("crash around a commit", 0.02, world.now):
             world.crash_server("between answer and dispatch")
+        if self._process.alive:
+            world.inspector.offered(order)
         worker = world.workers[world.faults.rng.randrange(len(world.workers))]
         self._holder[order.execution_id, order.lease] = worker
         if world.wire:
@@ -210,7 +212,8 @@ class Worker:
                 await asyncio.sleep(wait)
             try:
                 answer = await world.ask_report(execution_id, report)
-                if faults.strikes_now("lost answer", 0.08, world.now):
+                world.inspector.answered(execution_id, report, answer)
+                if faults.strikes_now("lost answer", 0.15, world.now):
                     raise Down
                 if answer.accepted and faults.strikes_now("repeated report", 0.15, world.now):
                     again = await world.ask_report(execution_id, report)
@@ -239,12 +242,12 @@ class World:
         self.violations: list[str] = []
         self.lines: list[str] = []
         self.trace = hashlib.blake2b(digest_size=16)
-        self.on_commit: Callable[[Append], None] = lambda append: None
+        self.inspector: Any = None  # who is told of every commit, offer and answer
         self.generation = 0
         self.server: Server | None = None
         self.workers = [Worker(self, number) for number in range(1, WORKERS + 1)]
         self.silent: dict[tuple[str, str, int], float] = {}
-        self.tasks: list[asyncio.Future[Any]] = []  # what operators asked for
+        self.asked: list[asyncio.Future[Any]] = []  # what operators asked for
 
     @property
     def now(self) -> float:
@@ -265,7 +268,7 @@ class World:
         """A commit is in the store."""
         for row in append.rows:
             self.trace.update(row.hash)
-        self.on_commit(append)
+        self.inspector.committed(append)
 
     async def resolve(self, execution_id: str, name: str) -> Any:
         """There are no secrets here."""
@@ -348,17 +351,17 @@ class World:
                 self.violate(f"background work failed: {self.server.failed!r}")
             self.crash_server("of failed background work")
             return
-        await self._quietly(self.server.heartbeat())
+        await self.quietly(self.server.heartbeat())
         if self.server is not None:
             self.server.process.call(self.server.tend)
         for execution_id in await self.unfinished():
             if self.server is not None and execution_id not in self.server.running():
                 self.note(f"resume {execution_id}")
-                await self._quietly(self.server.resume(execution_id))
+                await self.quietly(self.server.resume(execution_id))
         await self._expire()
         await self._signal()
 
-    async def _quietly(self, work: Any) -> None:
+    async def quietly(self, work: Any) -> None:
         if self.server is None:
             work.close()
             return
