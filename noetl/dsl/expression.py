@@ -4,6 +4,7 @@ Works on the parsed template. Rendering and the limits of a template are templat
 is the rules'. A text that does not parse reads nothing and decides nothing: its error is reported elsewhere.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -40,6 +41,10 @@ class Word(str):
         made.among = among
         return made
 
+
+# Only a text with one of these is worth searching for comparisons, or for what copes with an absent value.
+_COMPARES = re.compile(r"[=<>]|\bin\b")
+_COPES = re.compile(r"\||\bis\b")
 
 SOME = Some()
 UNKNOWN = Unknown()
@@ -79,7 +84,9 @@ def look(text: str) -> Look:
     if tree is None:
         return Look()
     expression = _only_expression(tree)
-    return Look(_reads(tree), _comparisons(tree), None if expression is None else _reduce(expression))
+    compared = _comparisons(tree) if _COMPARES.search(text) else ()
+    soft = _soft_paths(tree) if _COPES.search(text) else frozenset()
+    return Look(_reads(tree, soft), compared, None if expression is None else _reduce(expression))
 
 
 def reads(text: str) -> tuple[Read, ...]:
@@ -87,10 +94,13 @@ def reads(text: str) -> tuple[Read, ...]:
     return look(text).reads
 
 
-def _reads(tree: nodes.Template) -> tuple[Read, ...]:
-    soft = {path for node in _soft_nodes(tree) for path in reading(_template(node)).paths}
+def _reads(tree: nodes.Template, soft: frozenset[Path]) -> tuple[Read, ...]:
     paths = sorted(reading(tree).paths)
     return tuple(Read(path, any(path[:n] in soft for n in range(1, len(path) + 1))) for path in paths)
+
+
+def _soft_paths(tree: nodes.Template) -> frozenset[Path]:
+    return frozenset(path for node in _soft_nodes(tree) for path in reading(_template(node)).paths)
 
 
 def _soft_nodes(tree: nodes.Template) -> Iterator[nodes.Expr]:

@@ -28,7 +28,7 @@ def _respell_map(surface: Surface, node: Map, verbatim: tuple[str, ...] = ()) ->
     fresh = None
     own = _verbatim(node, surface.kinds)
     for key, item in node.items():
-        if key in verbatim or key in own:
+        if key in verbatim or key in own or (isinstance(item, str) and not _OLDER.search(item)):
             continue
         if own and key in ("input", "args") and isinstance(item, Map):
             new: Value = _respell_map(surface, item, own)
