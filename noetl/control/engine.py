@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 
 from noetl.control.live import Live
-from noetl.control.rows import decode_message, encode_row, events_of, summary_of
+from noetl.control.rows import decode_message, encode_message, encode_row, events_of, summary_of
 from noetl.core.decide import decide
 from noetl.core.draft import stored_refs
 from noetl.core.event import Event
@@ -386,8 +386,11 @@ class Engine:
     async def _tell(self, execution_id: str, message: Message) -> None:
         try:
             await self.send(execution_id, message)
-        except (NotFound, Conflict):
-            return  # it is over, and so has no use for what it would have been told
+        except NotFound:
+            return
+        except Conflict:  # it is over and has no use for what it would have been told, or others run it
+            if (await self.store.summary(execution_id)).ended_at is None:
+                await self.store.post(execution_id, encode_message(message))
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.create_task(work)
@@ -434,7 +437,7 @@ class Engine:
             await self._have(live, ref)
         self._live[execution_id] = live
         self._after(live)
-        for command in undelivered(state):
+        for command in undelivered(state, live.hydrated):
             self._carry_out(live, command)
         return live
 

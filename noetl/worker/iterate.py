@@ -124,6 +124,7 @@ class Iterating:
     def _finish(self, index: int, frame: Frame, ended: Ended) -> None:
         outcome = Outcome.of(ended, frame.writes)
         iteration.ended(frame, outcome)
+        self.runner.reporter.touch()  # other iterations may be waiting for long: this one is told of now
         if self.outer:
             outcome = Outcome(outcome.well, {})  # the server keeps the outputs of the outer loop
         self.outcomes[index] = outcome

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import textwrap
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,8 +15,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
+from noetl.cli.local import find
 from noetl.control.audit import audit
-from noetl.settings import load
+from noetl.control.history import envelopes
+from noetl.errors import NotFound
+from noetl.settings import Settings, load
 from noetl.wiring.embedded import embedded
 from tests.acceptance.conftest import NOETL, Noetl
 
@@ -33,13 +37,11 @@ def playbook(workflow: str, name: str = "case", **root: str) -> str:
 
 def eventually(holds: Callable[[], Any], what: str) -> Any:
     """Wait until something holds; what it gave then."""
-    tick = threading.Event()
-    for _ in range(int(WAIT_S / LOOK_S)):
-        found = holds()
-        if found:
-            return found
+    tick, deadline = threading.Event(), time.monotonic() + WAIT_S
+    while not (found := holds()):
+        assert time.monotonic() < deadline, f"never happened: {what}"
         tick.wait(LOOK_S)
-    raise AssertionError(f"never happened: {what}")
+    return found
 
 
 class Process:
@@ -74,8 +76,32 @@ class Process:
 
 def events(noetl: Noetl, name: str = "*", execution: str = "@last") -> list[dict[str, Any]]:
     """The events of an execution; none while there is no execution."""
-    done = noetl("execution", "events", execution, "--json", "--name", name)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    if not (noetl.folder / ".noetl" / "noetl.db").exists():
+        return []
+    return asyncio.run(_events(noetl.folder, name, execution))
+
+
+async def _events(folder: Path, name: str, execution: str) -> list[dict[str, Any]]:
+    async with embedded(_settings(folder)) as made:
+        try:
+            execution_id = await find(made, execution)
+        except NotFound:
+            return []
+        return [event async for event in envelopes(made.store, execution_id, name=name)]
+
+
+def is_run(noetl: Noetl, execution: str = "@last") -> bool:
+    """Whether a process that lives runs an execution."""
+    return asyncio.run(_is_run(noetl.folder, execution))
+
+
+async def _is_run(folder: Path, execution: str) -> bool:
+    async with embedded(_settings(folder)) as made:
+        return await made.store.owned(await find(made, execution))
+
+
+def _settings(folder: Path) -> Settings:
+    return load({}, environ={"NOETL_HOME": str(folder / "home")}, folder=folder)
 
 
 def audit_all(folder: Path) -> None:
@@ -87,9 +113,8 @@ def audit_all(folder: Path) -> None:
 
 
 async def _problems(folder: Path) -> list[str]:
-    settings = load({}, environ={"NOETL_HOME": str(folder / "home")}, folder=folder)
     found: list[str] = []
-    async with embedded(settings) as made:
+    async with embedded(_settings(folder)) as made:
         for summary in (await made.store.executions(limit=1000)).items:
             program = await made.catalog.program(summary.hash) if summary.hash else None
             seen = await audit(made.store, summary.execution_id, program, made.catalog.engine)
@@ -165,7 +190,7 @@ def pages_of(folder: Path) -> str:
           loop: {in: "{{ workload.endpoints }}", iterator: name, spec: {mode: parallel, max_in_flight: 3}}
           tool:
             - {name: init, kind: noop, set: {iter.page: 1, iter.n: 0}}
-            - name: page
+            - name: get
               kind: http
               input: {url: "{{ workload.url }}/{{ iter.name }}", params: {page: "{{ iter.page }}"}}
               set: {iter.n: "{{ iter.n + (output.data['items'] | length) }}"}
@@ -174,8 +199,8 @@ def pages_of(folder: Path) -> str:
               spec:
                 policy:
                   rules:
-                    - when: "{{ page.data.more }}"
-                      then: {do: jump, to: page, set: {iter.page: "{{ iter.page + 1 }}"}}
+                    - when: "{{ get.data.more }}"
+                      then: {do: jump, to: get, set: {iter.page: "{{ iter.page + 1 }}"}}
                     - else: {then: {do: continue}}
             - {name: total, kind: noop, output: "{{ iter.n }}"}
           set: {ctx.totals: "{{ output.data }}"}
