@@ -63,6 +63,7 @@ class Draft:
         if (
             value is None
             or isinstance(value, bool | int | float)
+            or rests_elsewhere(value)
             or size_of(value) <= self.limit("max_payload_bytes")
         ):
             return value
@@ -73,9 +74,7 @@ class Draft:
 
     def load(self, value: Any) -> Any:
         """What a field holds, also when it rests in the result store."""
-        if isinstance(value, dict) and len(value) == 1 and STORED in value:
-            return self.hydrated[value[STORED]["locator"]["key"]]
-        return value
+        return loaded(value, self.hydrated)
 
     def limit(self, name: str) -> int:
         """A limit of the execution."""
@@ -93,11 +92,21 @@ class Draft:
             raise InvariantViolation(f"the program has no step {name!r}") from None
 
 
+def rests_elsewhere(value: Any) -> bool:
+    """Whether a value is the marker of one that rests in the result store."""
+    return isinstance(value, dict) and len(value) == 1 and STORED in value
+
+
+def loaded(value: Any, hydrated: Mapping[str, Any]) -> Any:
+    """The value that a marker stands for; any other value is itself."""
+    return hydrated[value[STORED]["locator"]["key"]] if rests_elsewhere(value) else value
+
+
 def stored_refs(value: Any) -> list[dict[str, Any]]:
     """References to the payloads that a state needs in memory before anything can be decided on it."""
+    if rests_elsewhere(value):
+        return [value[STORED]]
     if isinstance(value, dict):
-        if len(value) == 1 and STORED in value:
-            return [value[STORED]]
         return [ref for item in value.values() for ref in stored_refs(item)]
     if isinstance(value, list):
         return [ref for item in value for ref in stored_refs(item)]

@@ -168,7 +168,7 @@ def _bar_others(state: State, join: str | None, run_id: str) -> None:
         if other.id != run_id and join not in other.barred:
             other.barred = [*other.barred, join]
     for fragment in state.fragments.values():
-        if not fragment.ended:  # the arcs of its origin are still to come
+        if not fragment.ended and join not in fragment.run["barred"]:  # its origin's arcs are still to come
             fragment.run = {**fragment.run, "barred": [*fragment.run["barred"], join]}
 
 
@@ -339,8 +339,9 @@ def _ended(state: State, event: Event, data: dict[str, Any]) -> None:
     if data.get("result"):
         state.output = output["ref"] if output.get("data") is None and "ref" in output else output.get("data")
     fragment = state.fragments.get(data.get("fragment", ""))
-    if fragment is not None:
+    while fragment is not None:  # and every fragment around it
         fragment.last = {"name": event.name, "step": step, "output": output}
+        fragment = state.fragments.get(fragment.run["fragment"] or "")
 
 
 def _patched(state: State, event: Event, data: dict[str, Any]) -> None:

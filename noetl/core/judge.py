@@ -20,10 +20,11 @@ Place = tuple[str | int, ...]
 class Unjudged(Exception):
     """A template could not be judged; the decision turns this into an error of its boundary."""
 
-    def __init__(self, kind: str, message: str) -> None:
+    def __init__(self, kind: str, message: str, details: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
+        self.details = details or {}
 
 
 @dataclass(frozen=True, slots=True)

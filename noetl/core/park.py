@@ -1,9 +1,10 @@
 """Pipelines that wait without a slot: for a time, a signal or a child; and leases sent out again."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
-from noetl.core.draft import Draft
+from noetl.core.draft import Draft, loaded
 from noetl.core.event import Event
 from noetl.core.message import ChildEnded, Deliver, Dispatch, StartChild, waits_as
 from noetl.core.output import failed, ok, problem
@@ -132,10 +133,15 @@ def child_ended(draft: Draft, message: ChildEnded) -> None:
     answer(draft, run, address, failed(error))
 
 
-def undelivered(state: State) -> list[Deliver]:
+def undelivered(state: State, hydrated: Mapping[str, Any]) -> list[Deliver]:
     """Answers for pipelines that wait under a lease; after a crash nobody knows whether they were brought."""
     return [
-        Deliver(lease.id, address, waits_as(parked.label, parked.visit, parked.attempt), parked.output)
+        Deliver(
+            lease.id,
+            address,
+            waits_as(parked.label, parked.visit, parked.attempt),
+            {key: loaded(value, hydrated) for key, value in parked.output.items()},
+        )
         for lease in state.leases.values()
         if lease.out
         for address, parked in state.runs[lease.run].parked.items()

@@ -98,7 +98,8 @@ class RecordedJudge:
 
     def _failed(self, place: Place) -> Unjudged:
         error = self._answers.get(("error", place[1])) or self._answers.get(_WHOLE, {})
-        return Unjudged(error.get("kind", "template"), error.get("message", "not recorded"))
+        details = error.get("details")
+        return Unjudged(error.get("kind", "template"), error.get("message", "not recorded"), details)
 
 
 def _read_admission(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
@@ -134,6 +135,8 @@ def _read_terminal(answers: dict[Place, Any], event: Event, data: dict[str, Any]
     run = event.run or ""
     answers["output", run] = (data.get("output") or {}).get("data")
     answers["set", run] = Written(data.get("set", []), data.get("left_out", []))
+    if event.name == "step.done":
+        answers["synthesize", run] = None  # unless the workflow was extended
     if event.name == "step.failed":
         answers["error", run] = data.get("error") or {}
 
@@ -226,10 +229,15 @@ def _report_of(row: Recorded, message: Report) -> Report:
     return msgspec.structs.replace(message, events=events, frames=frames)
 
 
+_ADDED = frozenset({"set", "left_out", "result", "keep", "fragment"})
+
+
 def _reported(event: Event, writes: list[Any] | None) -> Event:
-    if event.name not in TERMINAL or not writes:
+    """A terminal event as the worker sent it, without what the server added."""
+    if event.name not in TERMINAL:
         return event
-    return msgspec.structs.replace(event, data={**(event.data or {}), "writes": writes})
+    data = {key: value for key, value in (event.data or {}).items() if key not in _ADDED}
+    return msgspec.structs.replace(event, data=data | ({"writes": writes} if writes else {}))
 
 
 def replay(

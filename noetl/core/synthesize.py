@@ -29,7 +29,7 @@ def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | 
         scope = view.departure(draft, run, event, hydrated(draft, step.boundary, outcome.output))
         steps = draft.judge.value(("synthesize", run.id), step.synthesize_from, scope)
     except Unjudged as error:
-        return problem("synthesis", error.message)
+        return problem("synthesis", error.message, **error.details)
     if not steps:
         return None
     problems = fragment_problems(draft.program, steps, wanted.max_steps, wanted.kinds)

@@ -183,7 +183,7 @@ class World:
         """Every invariant holds, and every decision is made again as it was, without a template."""
         assert check_log(ID, self.events) == []
         state, differences = replay(ID, self.rows, lambda digest: self.compiled if digest else None)
-        assert differences == []
+        assert [f"{one.seq}: {one.recorded} / {one.decided}" for one in differences] == []
         assert state == self.state
 
 

@@ -186,3 +186,10 @@ def test_an_event_carries_output_error_and_loop_to_the_arcs(begin):
     """)
     world.report("start.1", world.item("start.1", 0, 5), world.event("loop.done", "start.1"), final=True)
     assert world.live == ["last.1"]
+
+
+def test_a_set_of_many_large_values_is_decided_again_as_it_was(begin):
+    entries = ", ".join(f"ctx.n{index}: '{{{{ output.data }}}}'" for index in range(4))
+    world = begin(f"- {{step: start, tool: {{kind: noop}}, set: {{{entries}}}}}", executor=SMALL)
+    world.done("start.1", "x" * 900)
+    assert len(world.state.ctx) == 4

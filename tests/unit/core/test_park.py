@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.core.message import ChildEnded, StartChild
-from noetl.core.park import child_id, only_waits
+from noetl.core.park import child_id, only_waits, undelivered
 from noetl.core.state import Lease, LoopState, Parked, Run
 
 ONE = "- {step: start, tool: {kind: noop}}"
@@ -101,3 +101,32 @@ def test_an_answer_finds_the_chunk_its_iteration_belongs_to(begin):
     world.control("signal", name="go")
     assert world.dispatched == ["start.1:2"]
     assert world.order("start.1:2").loop.finished == {"2": {}}
+
+
+def test_after_a_crash_answers_are_brought_again_to_those_who_wait_under_a_lease(begin):
+    world = begin(
+        """
+        - step: start
+          loop: {in: "{{ range(4) }}", iterator: x, spec: {mode: parallel, max_in_flight: 2, chunk: 2, policy: {exec: distributed}}}
+          tool: {kind: noop}
+        """,
+        executor="executor: {spec: {limits: {max_payload_bytes: 1000}}}",
+    )
+    for index in (0, 3):
+        event = world.event("task.parked", "start.1", f"[{index}]", "t", signal=f"go{index}")
+        world.report(f"start.1:{index // 2 * 2}", event)
+    world.control("signal", name="go3", payload="x" * 2000)
+    found = undelivered(world.state, world.hydrated)
+    assert [(one.lease, one.address, one.output) for one in found] == [
+        ("start.1:2", "[3]", {"status": "ok", "data": "x" * 2000})
+    ]
+
+
+def test_after_a_crash_nothing_is_brought_to_a_lease_that_is_with_nobody(begin):
+    world = begin(ONE)
+    world.report("start.1", world.event("task.parked", "start.1", None, "t", signal="go"))
+    world.control("signal", name="go")
+    assert [one.address for one in undelivered(world.state, {})] == [""]
+    world.control("pause")
+    world.report("start.1", returned=True)
+    assert undelivered(world.state, {}) == []

@@ -1,0 +1,87 @@
+"""The work order of a lease: all a worker needs and nothing it does not name."""
+
+from noetl.core.message import WorkOrder
+
+READS = """
+- {step: start, tool: {kind: noop}, set: {ctx.a: 1, ctx.b: 2}, next: {arcs: [{step: work}]}}
+- {step: other, tool: {kind: noop}}
+- step: work
+  input: {i: 1}
+  tool: {kind: python, input: {code: "result = 1", x: "{{ ctx.a }}", y: "{{ workload.w }}", z: "{{ start.data }}", k: "{{ bare }}"}}
+"""
+
+
+def test_only_what_the_steps_templates_name_travels(begin):
+    world = begin(
+        READS,
+        workload="workload: {w: 1, bare: 2, unread: 3}",
+        executor="executor: {spec: {entry_step: start, pool: big}}",
+    )
+    world.done("start.1", 7)
+    order = world.order("work.1")
+    assert (order.ctx, order.workload, order.input) == ({"a": 1}, {"w": 1, "bare": 2}, {"i": 1})
+    assert order.results == {"start": {"status": "ok", "data": 7}}
+    assert (order.pool, order.lease, order.epoch, order.started, order.loop) == (
+        "big",
+        "work.1",
+        1,
+        False,
+        None,
+    )
+    assert isinstance(order, WorkOrder)
+
+
+def test_inside_a_fragment_finished_steps_are_found_by_the_names_their_author_wrote(begin):
+    world = begin("- {step: start, spec: {synthesize: {from: '{{ output.data }}'}}, tool: {kind: noop}}")
+    fragment = [
+        {"step": "one", "tool": {"kind": "noop"}, "next": {"arcs": [{"step": "two"}]}},
+        {
+            "step": "two",
+            "tool": {
+                "kind": "python",
+                "input": {"code": "result = n", "n": "{{ one.data }}", "m": "{{ none | default(1) }}"},
+            },
+        },
+    ]
+    world.done("start.1", fragment)
+    world.done("start.1.one.1", 5)
+    order = world.order("start.1.two.1")
+    assert order.results == {"one": {"status": "ok", "data": 5}}
+    assert [one["origin"] for one in order.fragments] == ["start.1"]
+
+
+def test_an_order_says_when_the_step_has_started_and_what_waits(begin):
+    world = begin("- {step: start, tool: {kind: noop}}")
+    world.begun("start.1")
+    world.report(
+        "start.1",
+        world.event("task.parked", "start.1", None, "t", signal="go"),
+        frames={"": {"pc": "t"}},
+        returned=True,
+    )
+    order = world.order("start.1")
+    assert (order.started, order.waiting, order.answers, order.frames) == (True, [""], {}, {"": {"pc": "t"}})
+
+
+def test_what_rests_in_the_result_store_is_put_back_in_its_place(begin):
+    world = begin(
+        "- {step: start, tool: {kind: noop}, set: {ctx.a: '{{ output.data }}'}, next: {arcs: [{step: work}]}}\n"
+        "- {step: work, tool: {kind: python, input: {code: 'result = 1', x: '{{ ctx.a }}'}}}",
+        executor="executor: {spec: {limits: {max_payload_bytes: 1000}}}",
+    )
+    world.done("start.1", "x" * 1500)
+    assert "$stored" in world.state.ctx["a"]
+    assert world.order("work.1").ctx == {"a": "x" * 1500}
+
+
+def test_in_a_sequential_loop_on_another_worker_earlier_step_writes_are_there(begin):
+    world = begin(
+        """
+        - step: start
+          loop: {in: "{{ range(4) }}", iterator: x, spec: {chunk: 2, policy: {exec: distributed}}}
+          tool: {kind: noop}
+    """
+    )
+    items = [world.item("start.1", index, writes=[[["step", "n"], index]]) for index in range(2)]
+    world.report("start.1:0", *items, final=True)
+    assert world.order("start.1:2").step_scope == {"n": 1}

@@ -1,0 +1,47 @@
+"""What the server's templates can see."""
+
+from noetl.core import view
+from noetl.core.draft import Draft
+from noetl.core.judge import TemplateJudge
+from noetl.core.state import Run, State
+from tests.unit.core.build import ID, T0, compiled, ok_of
+
+
+def draft(**parts):
+    return Draft(State(ID, **parts), compiled("- {step: start}"), TemplateJudge(), T0, {})
+
+
+def test_at_arrival_bare_names_go_through_input_args_ctx_workload_and_finished_steps():
+    made = draft(
+        workload={"a": 1, "b": 1, "c": 1, "d": 1}, ctx={"a": 2, "b": 2, "c": 2}, results={"load": ok_of(7)}
+    )
+    scope = view.arrival(made, {"name": "x"}, {"a": 3, "b": 3}, {"a": 4})
+    bound = scope.bind(["a", "b", "c", "d", "load", "event", "execution_id", "step", "output"])
+    assert bound == {
+        "a": 4, "b": 3, "c": 2, "d": 1, "load": ok_of(7), "event": {"name": "x"}, "execution_id": ID,
+    }  # fmt: skip
+
+
+def test_at_departure_the_runs_own_step_and_output_are_there_too():
+    made = draft(workload={"a": 1}, ctx={"b": 2})
+    scope = view.departure(made, Run("s.1", "s", step_scope={"a": 5, "c": 3}), {}, ok_of(7))
+    assert scope.bind(["a", "b", "c", "step", "output"]) == {
+        "a": 5, "b": 2, "c": 3, "step": {"a": 5, "c": 3}, "output": ok_of(7),
+    }  # fmt: skip
+
+
+def test_inside_a_fragment_its_own_steps_are_read_by_the_names_their_author_wrote():
+    made = draft(results={"plan.1.one": ok_of(1), "one": ok_of(2), "plan.2.one": ok_of(3)})
+    assert view.arrival(made, {}, {}, fragment="plan.1").bind(["one"]) == {"one": ok_of(1)}
+    assert view.arrival(made, {}, {}).bind(["one"]) == {"one": ok_of(2)}
+
+
+def test_what_rests_in_the_result_store_is_put_in_its_place():
+    made = draft(
+        ctx={
+            "big": {"$stored": {"locator": {"key": "k"}}},
+            "deep": {"big": {"$stored": {"locator": {"key": "k"}}}},
+        }
+    )
+    made.hydrated["k"] = "whole"
+    assert view.loaded(made, made.state.ctx) == {"big": "whole", "deep": {"big": "whole"}}
