@@ -6,7 +6,7 @@
 * The word `runs` says that the playbook is also run, in memory, and must complete.
 * In a `console` block, lines that begin with `$ ` are run in the page's folder, which also has the examples. The
   lines below a command are what it prints; a line `…` stands for any lines. `# exit 1` after a command is its
-  exit code. Ids, times and durations may be others than the page shows.
+  exit code. Ids, times and numbers of events may be others than the page shows.
 * The API of the examples is there for playbooks and commands, as if at the address that pages write.
 """
 
@@ -25,6 +25,9 @@ CHANGING = (  # what differs from run to run, and what it becomes before two out
     (re.compile(r"\b\d+(?:\.\d+)? m?s\b"), "TIME"),
     (re.compile(r"\b(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:\.\d+)?Z?\b"), "CLOCK"),
     (re.compile(r" +TIME"), " TIME"),
+    (re.compile(r"\b\d+ events\b"), "N events"),  # how often a worker reports is a matter of speed
+    (re.compile(r"(?m)^.*\bstep\.checkpointed\b.*\n"), ""),
+    (re.compile(r"(?m)^ +\d+  (?=\S| )"), "SEQ  "),
 )
 
 
