@@ -111,6 +111,7 @@ EXECUTOR = Record(
 
 # ---- loop -----------------------------------------------------------------------------------------------
 
+SCHEDULING = ("mode", "max_in_flight")  # keys of loop.spec that may also stand in its policy
 LOOP_POLICY = Record(
     "a loop's policy",
     {

@@ -9,11 +9,23 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from noetl.dsl.grammar import ADMIT_THEN, BLOCK, EXECUTOR_SPEC, REDUCERS, ROOT
+from noetl.dsl.grammar import (
+    ADMIT_THEN,
+    BLOCK,
+    EXECUTOR_SPEC,
+    ITERATION_NAMES,
+    LOOP_POLICY,
+    LOOP_SPEC,
+    REDUCERS,
+    RESERVED_NAMES,
+    ROOT,
+    SCHEDULING,
+)
 from noetl.dsl.grammar_keychain import KEYCHAIN
 from noetl.dsl.grammar_task import (
     BEFORE_DIRECTIVES,
     BRANCH,
+    CALL_NEEDS,
     DIRECTIVE_OPTIONS,
     DIRECTIVES,
     ELSE_BRANCH,
@@ -50,6 +62,7 @@ Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "NoETL playbook"
 _NAME = r"^[A-Za-z]\w*$"
+_FREE_NAME = r"^[A-Za-z_]\w*$"
 _LABEL = r"^[A-Za-z][\w.]*$"  # generated labels, as `noetl compile` prints them, contain dots
 
 
@@ -85,7 +98,7 @@ class _Builder:
             case Text():
                 return {"type": "string"}
             case Identifier(what=what):
-                return {"type": "string", "pattern": _LABEL if what == "task" else _NAME}
+                return _name(what)
             case Choice(values=values):
                 return {"enum": list(values)}
             case Number():
@@ -105,7 +118,9 @@ class _Builder:
             case ListOf(item=item, least=least):
                 return {"type": "array", "items": self.shape(item), "minItems": least}
             case Record():
-                return self.shared(self.slug(shape), partial(self.record, shape))
+                more = {} if shape is not LOOP_POLICY else {key: LOOP_SPEC.keys[key] for key in SCHEDULING}
+                also = {name: self.key(key) for name, key in more.items()}
+                return self.shared(self.slug(shape), partial(self.record, shape, also))
             case Special(name=name):
                 return self.special(name)
 
@@ -146,8 +161,8 @@ class _Builder:
 
     def special(self, name: str) -> Schema:
         table: dict[str, Callable[[], Schema]] = {
-            "tool": lambda: {"anyOf": [self.item(), self.items()]},
-            "tasks": self.items,
+            "tool": lambda: {"anyOf": [self.item(), self.items(1)]},
+            "tasks": lambda: self.items(1),
             "branch": self.items,
             "branches": lambda: {"type": "array", "items": self.either(BRANCH, ELSE_BRANCH)},
             "request": self.item,
@@ -163,7 +178,7 @@ class _Builder:
             "json_schema": lambda: {"type": ["object", "boolean"]},
             "reserved": dict,
             "keychain": self.keychain,
-            "workbook": lambda: {"type": "object", "additionalProperties": self.shape(BLOCK)},
+            "workbook": self.workbook,
             "task_spec": lambda: self.shared("task_spec", partial(self.record, TASK_SPEC)),
             "executor_spec": self.executor_spec,
         }
@@ -172,8 +187,13 @@ class _Builder:
     def either(self, *records: Record) -> Schema:
         return {"anyOf": [self.shape(record) for record in records]}
 
-    def items(self) -> Schema:
-        return {"type": "array", "items": self.item()}
+    def items(self, least: int = 0) -> Schema:
+        return {"type": "array", "items": self.item(), "minItems": least}
+
+    def workbook(self) -> Schema:
+        """Blocks by name, or a list of blocks that each say their name."""
+        listed = {"type": "array", "items": self.shape(_NAMED_BLOCK)}
+        return {"anyOf": [{"type": "object", "additionalProperties": self.shape(BLOCK)}, listed]}
 
     def item(self) -> Schema:
         """One entry of a pipeline: a task of some kind, or sugar."""
@@ -207,7 +227,8 @@ class _Builder:
         more["kind"] = {"const": kind.name, "description": kind.summary}
         more["input"] = {"description": TASK.keys["input"].doc, **self.kind_input(kind)}
         more["spec"] = {"description": TASK.keys["spec"].doc, **self.kind_spec(kind)}
-        return {"description": kind.summary, **self.record(TASK, more)}
+        schema = {"description": kind.summary, **self.record(TASK, more)}
+        return {**schema, "required": [*schema["required"], *CALL_NEEDS.get(kind.name, ())]}
 
     def kind_input(self, kind: Kind) -> Schema:
         return self.shared(f"{kind.name}_input", partial(input_schema, kind, self.defs))
@@ -283,6 +304,11 @@ class _Builder:
         return self.record(KIND_DEFAULTS, knob_schemas(kind, self.defs))
 
 
+_NAMED_BLOCK = Record(
+    "a named workbook block",
+    {"name": Key(Identifier("block"), "The block's name.", required=True), **BLOCK.keys},
+)
+
 _SUGAR_DOC = {
     "while": "Repeat tasks as long as a guard holds.",
     "until": "Repeat tasks until a guard holds.",
@@ -296,6 +322,17 @@ _BESIDE: dict[str, Schema] = {
     "wait": {"type": "boolean", "description": "Wait for its end; true by default."},
     "block": {"type": "string", "description": "The workbook block to call; by default the task's name."},
 }
+
+
+def _name(what: str) -> Schema:
+    """A name that templates can read; what already means something there is refused."""
+    schema: Schema = {"type": "string", "pattern": _LABEL if what == "task" else _NAME}
+    if what in ("block", "keychain entry"):
+        schema["pattern"] = _FREE_NAME
+    elif what in ("step", "task", "iterator"):
+        bound = ITERATION_NAMES if what == "iterator" else ()
+        schema["not"] = {"enum": sorted({*RESERVED_NAMES, *bound})}
+    return schema
 
 
 def _number(shape: Number) -> Schema:

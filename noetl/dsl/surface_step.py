@@ -4,6 +4,7 @@ import re
 
 from noetl.dsl.flow import flow
 from noetl.dsl.graft import child_map, copy_map, move
+from noetl.dsl.grammar import SCHEDULING
 from noetl.dsl.surface import (
     ARGS,
     LEGACY_NEXT_MODE,
@@ -61,7 +62,7 @@ def read_loop(loop: Value) -> Value:
 def _lift_scheduling(spec: Map) -> Map:
     fresh = copy_map(spec)
     policy = copy_map(spec["policy"])
-    for key in ("mode", "max_in_flight"):
+    for key in SCHEDULING:
         if key in policy and key in fresh:
             del policy[key]
         elif key in policy:
