@@ -7,6 +7,7 @@ beside the calling one.
 import asyncio
 import hashlib
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,20 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+Gate = Callable[[Start, Program], Awaitable[Start]]
+
+
+async def _open(start: Start, program: Program) -> Start:
+    return start
+
+
 class Catalog:
     """Every playbook this process can run."""
 
     def __init__(self, store: Store, kinds: Kinds, engine: str, project: Path | None = None) -> None:
         self.store, self.kinds, self.engine, self.project = store, kinds, engine, project
         self._programs: OrderedDict[str, Program] = OrderedDict()
+        self.gate: Gate = _open  # what else a child's request must pass, such as its keychain
 
     def load(self, text: str) -> Loaded:
         """Read a playbook's text; raises PlaybookError with every finding when it may not run."""
@@ -79,7 +88,7 @@ class Catalog:
         try:
             known = await self.store.playbook(path=path, version=version)
         except NotFound:
-            file = await asyncio.to_thread(self._project_file, path) if version is None else None
+            file = await asyncio.to_thread(self._project_file, path)
             if file is None:
                 raise
         else:
@@ -87,7 +96,7 @@ class Catalog:
             if file is None or not await asyncio.to_thread(_says, file, path):
                 return known
         entry, _ = await self.register(await asyncio.to_thread(file.read_text), str(file))
-        return entry
+        return entry if version is None else await self.store.playbook(path=path, version=version)
 
     def _project_file(self, path: str) -> Path | None:
         """The file of the project that says it has a path."""
@@ -133,7 +142,8 @@ class Catalog:
         except PlaybookError as error:
             found = [item.message for item in error.diagnostics if item.severity == "error"]
             return self._refused(call, problem("rejected", f"{call.path}: {'; '.join(found[:3])}"))
-        return await self.request(entry, program, call.payload, parent=call.parent, by="parent")
+        start = await self.request(entry, program, call.payload, parent=call.parent, by="parent")
+        return await self.gate(start, program)
 
     def _refused(self, call: StartChild, error: dict[str, Any]) -> Start:
         return Start(

@@ -4,6 +4,7 @@ An event rests as a short array (the log packs many into one row); everything an
 derived, such as event_id, entity and status, is derived when it is read. Nothing here decides anything.
 """
 
+import re
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -111,14 +112,23 @@ def envelope(execution_id: str, seq: int, event: Event) -> dict[str, Any]:
         "task_run_id": task_run,
         "iteration_id": iteration,
         "task_label": event.label,
+        "visit": event.visit,
         "attempt": event.attempt,
+        "index": _index(event) if event.name.startswith("loop.iteration.") else None,
         "worker_id": data.get("worker"),
         "lease_epoch": data.get("epoch"),
         "trace_id": execution_id,
+        "parent_id": (data.get("parent") or {}).get("execution_id") if event.run is None else None,
     }
     shown.update({key: value for key, value in optional.items() if value is not None})
     shown["data"] = data
     return shown
+
+
+def _index(event: Event) -> int | list[int] | None:
+    """The index of an iteration: a number, or a path of them in nested loops."""
+    found = [int(part) for part in re.findall(r"\[(\d+)\]", event.at or "")]
+    return found[0] if len(found) == 1 else found or None
 
 
 def iso(ms: int) -> str:

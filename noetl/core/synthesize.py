@@ -30,6 +30,8 @@ def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | 
         steps = draft.judge.value(("synthesize", run.id), step.synthesize_from, scope)
     except Unjudged as error:
         return problem("synthesis", error.message, **error.details)
+    if isinstance(steps, dict) and steps.keys() == {"workflow"}:
+        steps = steps["workflow"]  # a fragment may be written as a document has it
     if not steps:
         return None
     problems = fragment_problems(draft.program, steps, wanted.max_steps, wanted.kinds)

@@ -128,6 +128,7 @@ def assemble(settings: Settings, store: Store, results: Results, now: Callable[[
     engine.workers = pool
     embedded = Embedded(settings, store, results, payloads, catalog, engine, pool, keychain)
     secrets.embedded = embedded
+    catalog.gate = embedded.checked
     return embedded
 
 
