@@ -168,7 +168,7 @@ class _Story:
         if directive == "retry":
             self.retrying.add(place)
         text = _directive(event, data, exhausted=exhausted)
-        if text is not None:
+        if text is not None and not _is_plumbing(event, data):
             self._repeat(seq, event, directive, text)
 
     def _repeat(self, seq: int, event: Event, what: str, text: str) -> None:
@@ -267,7 +267,9 @@ def _directive(event: Event, data: dict[str, Any], *, exhausted: bool) -> str | 
     told = words.rule(data, place)
     error = f" after {words.error(output.get('error'))}" if output.get("status") == "error" else ""
     if directive == "retry":
-        return f"is tried again in {data.get('delay', 0):g} s (attempt {event.attempt} failed){error}: {told}"
+        return (
+            f"is tried again in {data.get('delay', 0):.3g} s (attempt {event.attempt} failed){error}: {told}"
+        )
     if exhausted:
         return f"failed: its {event.attempt} attempts are used up{error}"
     if directive == "fail":
@@ -277,6 +279,12 @@ def _directive(event: Event, data: dict[str, Any], *, exhausted: bool) -> str | 
     if directive in ("break", "skip"):
         return f"{'ended the pipeline' if directive == 'break' else 'was skipped'}: {told}"
     return f"went on{error}: {told}" if error else None
+
+
+def _is_plumbing(event: Event, data: dict[str, Any]) -> bool:
+    """Whether a generated task (its label has a dot) only passed on, and chose nothing the author wrote."""
+    generated = "." in (event.label or "") and "before" in data
+    return generated and (data.get("do") == "skip" or data["before"] == "else")
 
 
 def _doing(run: Any) -> str:

@@ -285,3 +285,22 @@ async def test_a_fragment_and_a_child_are_explained(tmp_path):
         explain(execution_id, log)
     )
     assert f"requested by step run call.1 of execution {execution_id}" in told(explain(other, inner))
+
+
+async def test_tasks_that_sugar_adds_are_told_of_only_where_they_chose_a_branch(tmp_path):
+    found = await explained(
+        tmp_path,
+        """
+        - step: a
+          tool:
+            - {name: begin, kind: noop, set: {step.n: 0}}
+            - name: count
+              while: {when: "{{ step.n < 2 }}", do: [{name: add, kind: noop, set: {step.n: "{{ step.n + 1 }}"}}]}
+            - name: pick
+              choose:
+                - {when: "{{ step.n == 2 }}", then: [{name: yes_two, kind: noop}]}
+                - else: [{name: other, kind: noop}]
+        """,
+    )
+    tasks = [reason.text for reason in found.reasons if reason.text.startswith("task")]
+    assert tasks == ["task 'pick.test' jumped to 'pick.yes_two': rule 0 held (step.n = 2)"]
