@@ -69,7 +69,7 @@ def crashed(run: list[str], shop: Shop) -> tuple[int, str]:
     say(f"{BOLD}$ kill -9 {process.pid}{PLAIN}\nkilled after {pages} pages; nothing could be tidied up\n")
     result = noetl("execution", "resume", "@last")
     again = shop.asked.total() - len(shop.asked) - shop.busy.total()
-    say(f"\nit went on where it was; {again} of the {pages} pages were under way and were asked for again")
+    say(f"\nit went on where it was; {again} of the {pages} pages were not in the log yet, and read again")
     return result
 
 

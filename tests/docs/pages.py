@@ -25,7 +25,7 @@ CHANGING = (  # what differs from run to run, and what it becomes before two out
     (re.compile(r"\b\d+(?:\.\d+)? m?s\b"), "TIME"),
     (re.compile(r"\b(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:\.\d+)?Z?\b"), "CLOCK"),
     (re.compile(r" +TIME"), " TIME"),
-    (re.compile(r"\b\d+ events\b"), "N events"),  # how often a worker reports is a matter of speed
+    (re.compile(r"\b\d+ (?=events\b|decisions\b)"), "N "),  # how often a worker reports is a matter of speed
     (re.compile(r"(?m)^.*\bstep\.checkpointed\b.*\n"), ""),
     (re.compile(r"(?m)^ +\d+  (?=\S| )"), "SEQ  "),
 )
