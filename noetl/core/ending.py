@@ -22,12 +22,10 @@ def complete(draft: Draft) -> None:
         _finish(draft, "completed", None)
 
 
-def abort(draft: Draft, error: dict[str, Any], status: str = "failed", why: str | None = None) -> None:
+def abort(draft: Draft, error: dict[str, Any], status: str = "failed") -> None:
     """End at once: tokens are discarded, runs and children cancelled, no arc evaluated."""
     state = draft.state
-    if state.ended:
-        return
-    reason = why or ("execution failed" if status == "failed" else "cancelled")
+    reason = "execution failed" if status == "failed" else "cancelled"
     for token in list(state.tokens.values()):
         draft.emit("token.discarded", token=token.id, step=token.step, reason=reason)
     for run in list(state.runs.values()):

@@ -28,7 +28,6 @@ class Outcome:
     writes: list[list[Any]] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
     by: str = "s"
-    routed: bool = True  # False: cancelled, nothing is evaluated
 
     @classmethod
     def failed(cls, error: Mapping[str, Any], **parts: Any) -> "Outcome":
@@ -41,10 +40,7 @@ def finish(draft: Draft, run: Run, outcome: Outcome) -> None:
     publish(draft, run, outcome.writes)
     step = draft.step(run.step)
     outcome = replace(outcome, output=with_ref(draft, step, outcome.output))
-    written: list[list[Any]] = []
-    left_out: list[str] = []
-    if outcome.routed:
-        outcome, written, left_out = _boundary(draft, run, outcome)
+    outcome, written, left_out = _boundary(draft, run, outcome)
     fragment = (
         synthesize.requested(draft, run, outcome) if step.synthesize and outcome.name == "step.done" else None
     )
@@ -56,7 +52,7 @@ def finish(draft: Draft, run: Run, outcome: Outcome) -> None:
     publish(draft, run, written, origin="set")
     if fragment is not None:
         synthesize.extend(draft, run, fragment)
-    elif outcome.routed and not draft.state.ended:
+    else:
         route.route(draft, run, outcome.name, outcome.output)
 
 

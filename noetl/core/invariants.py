@@ -11,6 +11,7 @@ from typing import Any
 from noetl.core.event import TERMINAL, Event
 from noetl.core.fold import evolve, outer_index
 from noetl.core.state import State, restore, snapshot_of
+from noetl.errors import InvariantViolation
 
 Check = Callable[["Checker", int, Event, dict[str, Any]], None]
 
@@ -40,7 +41,7 @@ class Checker:
     epochs: dict[str, int] = field(default_factory=dict)
     finished: int = 0
     processed: int = 0
-    keys: dict[str, str] = field(default_factory=dict)
+    broken: bool = False  # an event did not fit; the state is not followed any further
 
     def __post_init__(self) -> None:
         self.state = State(self.execution_id)
@@ -55,17 +56,21 @@ class Checker:
         check = CHECKS.get(event.name)
         if check is not None:
             check(self, self.seq, event, event.data or {})
-        evolve(self.state, event)
-        self._count_tokens()
+        if not self.broken:
+            self._fold(event)
 
     def end(self) -> list[Violation]:
         """What must hold of a whole log."""
+        if self.broken:
+            return self.found
         if self.state.ended:
             for run in sorted(self.scheduled):
                 if self.terminals[run] != 1:
                     self._violate(3, f"step run {run} has {self.terminals[run]} terminal events")
             if self.state.tokens or self.state.runs:
                 self._violate(8, "the workflow ended with live tokens or runs")
+            if self.state.started_at is not None and self.finished != 1:
+                self._violate(8, f"workflow.finished stands {self.finished} times")
             if self.processed != 1:
                 self._violate(8, f"playbook.processed stands {self.processed} times")
         if snapshot_of(restore(snapshot_of(self.state))) != snapshot_of(self.state):
@@ -75,7 +80,14 @@ class Checker:
     def _violate(self, invariant: int, message: str) -> None:
         self.found.append(Violation(invariant, self.seq, message))
 
-    def _count_tokens(self) -> None:
+    def _fold(self, event: Event) -> None:
+        """Follow the state; behind an event that does not fit there is nothing to follow."""
+        try:
+            evolve(self.state, event)
+        except (LookupError, InvariantViolation) as error:
+            self.broken = True
+            self._violate(6, f"{event.name} does not fit what came before it: {error}")
+            return
         state = self.state
         if state.enqueued != state.consumed + state.refused + state.discarded + len(state.tokens):
             self._violate(8, "tokens are not conserved")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from noetl.core.draft import Draft
 from noetl.core.state import State, Token
-from noetl.errors import InvariantViolation
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +45,8 @@ def _joins(draft: Draft, token: Token) -> bool:
 
 
 def _verdict(draft: Draft, step: str, active: set[str], joins: list[str]) -> Verdict:
-    mode = draft.step(step).join
-    if mode == "sync":
-        return _sync(draft, step, active, joins)
-    if mode == "all":
-        return _all(draft, step, active, joins)
-    raise InvariantViolation(f"step {step!r} joins by {mode!r}")
+    decide = _sync if draft.step(step).join == "sync" else _all
+    return decide(draft, step, active, joins)
 
 
 def _sync(draft: Draft, step: str, active: set[str], joins: list[str]) -> Verdict:

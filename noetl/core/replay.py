@@ -20,6 +20,7 @@ from noetl.core.scope import Scope
 from noetl.core.state import State, restore, snapshot_of
 from noetl.core.synthesize import with_fragments
 from noetl.dsl.template import CompiledValue
+from noetl.errors import InvariantViolation
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,6 @@ class _Unloaded(dict[str, Any]):
 
     def __missing__(self, key: str) -> Any:
         return {}
-
-    def __contains__(self, key: object) -> bool:
-        return True
 
 
 class RecordedJudge:
@@ -247,18 +245,24 @@ def replay(
     state = State(execution_id)
     differences: list[Difference] = []
     for row in rows:
-        trial = restore(snapshot_of(state)) if row.first > 1 else State(execution_id)
-        started = trial.started_at or row.now
-        fold(state, row.events)
-        compiled = program(state.hash)
-        if compiled is not None and trial.fragments:
-            compiled = with_fragments(compiled, trial.fragments)
-        judge = RecordedJudge(row.events, started)
-        decided = decide(trial, message_of(row), row.now, compiled, judge, _Unloaded()).events
+        trial = restore(snapshot_of(state))
+        try:
+            fold(state, row.events)
+            decided = _decided(trial, row, program(state.hash))
+        except (LookupError, InvariantViolation) as error:
+            differences.append(Difference(row.first, _told(row.events[0]), f"an error: {error}"))
+            break  # behind a row that does not fit there is nothing to compare
         found = _difference(row, decided)
         if found is not None:
             differences.append(found)
     return state, differences
+
+
+def _decided(trial: State, row: Recorded, program: Program | None) -> Sequence[Event]:
+    if program is not None and trial.fragments:
+        program = with_fragments(program, trial.fragments)
+    judge = RecordedJudge(row.events, trial.started_at or row.now)
+    return decide(trial, message_of(row), row.now, program, judge, _Unloaded()).events
 
 
 def _difference(row: Recorded, decided: Sequence[Event]) -> Difference | None:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from noetl.core.decide import decide
+from noetl.core.effect import Effect, Ended, RunTool
 from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings
 from noetl.core.invariants import check_log
@@ -25,7 +26,7 @@ from noetl.core.message import (
     WorkOrder,
 )
 from noetl.core.order import build_order
-from noetl.core.pipeline import Effect, Ended, RunTool, drive
+from noetl.core.pipeline import drive
 from noetl.core.program import Program, compile_program
 from noetl.core.replay import Recorded, replay
 from noetl.core.state import State
@@ -222,7 +223,7 @@ class Pipe:
         )
         self.effects: list[Effect] = []
 
-    def run(self, *answers: Any, answer: dict[str, Any] | None = None) -> Ended:
+    def run(self, *answers: Any, answer: dict[str, Any] | None = None) -> Any:
         """Drive to the end; a missing answer is an ok of null."""
         waiting = list(answers)
         machine = drive(self.frame, answer)
@@ -235,7 +236,7 @@ class Pipe:
             self.effects.append(effect)
             reply = waiting.pop(0) if waiting else ok_of(None)
 
-    def until(self, *answers: Any) -> Effect:
+    def until(self, *answers: Any) -> Any:
         """Drive to the effect behind these answers and leave the pipeline there."""
         machine = drive(self.frame)
         effect = next(machine)
@@ -272,5 +273,11 @@ def ok_of(data: Any, **parts: Any) -> dict[str, Any]:
 
 def error_of(kind: str = "boom", data: Any = None, **parts: Any) -> dict[str, Any]:
     """An envelope that failed, as a tool gives it."""
-    error = {"kind": kind, "code": None, "message": f"{kind}!", "retryable": False, "details": {}}
+    error: dict[str, Any] = {
+        "kind": kind,
+        "code": None,
+        "message": f"{kind}!",
+        "retryable": False,
+        "details": {},
+    }
     return {"status": "error", "data": data, "error": error, **parts}

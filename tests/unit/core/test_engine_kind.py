@@ -161,3 +161,13 @@ def test_a_block_may_be_called_by_another_name_and_each_call_has_its_own_address
     it = pipe(f"{{name: c, kind: workbook, block: blk, spec: {{policy: {jump}}}}}", root=BLOCK)
     it.run((ok_of(0), []), (ok_of(1), []))
     assert [(call.block, call.at) for call in it.effects] == [("blk", "/c"), ("blk", "/c.2.1")]
+
+
+def test_a_wait_whose_input_cannot_be_rendered_any_more_fails_without_starting_again():
+    it = pipe("{name: w, kind: wait, input: {signal: '{{ ctx.s }}'}}", ctx={"s": "go"})
+    it.until()
+    kept = it.frame.checkpoint()
+    other = Pipe(it.around.program)
+    other.frame.resume(kept)
+    assert other.run(answer=ok_of(1)).error["kind"] == "template"
+    assert other.named("task.started") == []

@@ -52,7 +52,7 @@ def test_an_envelope_shows_every_field_of_the_contract():
     assert envelope("e1", 7, event) == {
         "event_id": "e1-7", "execution_id": "e1", "seq": 7, "ts": "2023-11-14T22:13:20.123Z", "source": "worker",
         "name": "task.done", "entity": "task", "entity_id": "s.1[2]/t.3", "status": "error", "step": "s",
-        "step_run_id": "s.1", "task_run_id": "s.1[2]/t.3", "iteration_id": "s.1[2]", "task_label": "t", "attempt": 2,
+        "step_run_id": "s.1", "task_run_id": "s.1[2]/t.3", "iteration_id": "s.1[2]", "task_label": "t", "visit": 3, "attempt": 2,
         "worker_id": "w1", "lease_epoch": 4, "trace_id": "e1", "data": event.data,
     }  # fmt: skip
 

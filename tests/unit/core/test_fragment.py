@@ -1,12 +1,17 @@
 """Fragments: their names, and the program that has them."""
 
+from typing import Any
+
 from noetl.core.fragment import extended, fragment_problems
 from tests.unit.core.build import compiled
 
 PROGRAM = compiled(
     "- {step: start, tool: {kind: noop}}", executor="executor: {spec: {entry_step: start, final_step: start}}"
 )
-STEPS = [{"step": "one", "tool": {"kind": "noop"}, "next": {"arcs": [{"step": "two"}]}}, {"step": "two"}]
+STEPS: list[dict[str, Any]] = [
+    {"step": "one", "tool": {"kind": "noop"}, "next": {"arcs": [{"step": "two"}]}},
+    {"step": "two"},
+]
 
 
 def test_steps_are_named_after_their_origin_and_so_are_the_arcs_between_them():

@@ -1,10 +1,11 @@
 """A pipeline can be put down and taken up: the checkpoint is JSON and the round trip is exact."""
 
 import json
+from typing import Any
 
 import pytest
 
-from noetl.core.output import STORED
+from noetl.core.patch import STORED
 from tests.unit.core.build import Pipe, compiled, ok_of
 
 TWO = (
@@ -94,7 +95,11 @@ def test_in_a_parallel_loop_writes_stay_in_the_frame_and_are_read_after_it_is_ta
 
 
 def test_a_reduced_key_reads_as_at_loop_start_also_after_it_is_taken_up():
-    how = {"buffered": True, "reduced": {("ctx", "n"): "sum", ("step", "m"): "sum"}, "ctx": {"n": 10}}
+    how: dict[str, Any] = {
+        "buffered": True,
+        "reduced": {("ctx", "n"): "sum", ("step", "m"): "sum"},
+        "ctx": {"n": 10},
+    }
     pipe = Pipe(compiled(TWO), **how)
     pipe.frame.write([[["ctx", "n"], 1], [["step", "m"], 2], [["ctx", "k"], 3]])
     assert (pipe.frame.ctx, pipe.frame.step) == ({"n": 10, "k": 3}, {})

@@ -63,7 +63,7 @@ def test_outcomes_come_from_a_pipeline_or_from_an_earlier_report():
     assert Outcome.of(Ended(True, ok_of(1), broke=True), [[["ctx", "a"], 1]]) == Outcome(
         True, ok_of(1), None, [[["ctx", "a"], 1]], True
     )
-    assert Outcome.known({"output": ok_of(1), "writes": [1]}) == Outcome(True, ok_of(1), None, [1])
+    assert Outcome.known({"output": ok_of(1), "writes": [[1]]}) == Outcome(True, ok_of(1), None, [[1]])
     assert Outcome.known({"error": {"kind": "boom"}}) == Outcome(False, ok_of(None), {"kind": "boom"})
     assert Outcome.known({}) == Outcome(True, ok_of(None))
 

@@ -202,3 +202,12 @@ def test_a_cycle_with_one_live_token_never_waits(begin):
     world.done("page.1", 1)
     world.done("page.2", 2)
     assert world.live == ["last.1"]
+
+
+def test_all_gives_up_on_an_entry_token_that_was_not_kept(world):
+    it = world("""
+        - {step: start, spec: {join: all}, tool: {kind: noop}, next: {arcs: [{step: a, when: "{{ false }}"}]}}
+        - {step: a, tool: {kind: noop}, next: {arcs: [{step: start}, {step: start, when: "{{ false }}"}]}}
+    """)
+    it.start(retry_of="e0", kept={"state": {}, "tokens": [{"step": "start", "from": "a"}]})
+    assert it.state.error["kind"] == "join"

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from noetl.core.output import (
     reference_problem,
 )
 
-REF = {"type": "blob", "locator": {}, "auth_reference": None, "meta": {}}
+REF: dict[str, Any] = {"type": "blob", "locator": {}, "auth_reference": None, "meta": {}}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_references_are_welcome_under_names_that_end_in_ref(target, value):
     ],
 )
 def test_anywhere_else_they_are_refused_with_the_place(target, value, told):
-    assert told in reference_problem(("ctx", target), value)
+    assert told in str(reference_problem(("ctx", target), value))
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ def done(at, data, name="loop.iteration.done"):
 def test_larger_outputs_of_a_report_rest_in_one_payload_by_their_place():
     events = [done("[0]", "x" * 30), done("[1]", 5), done("[2]", "y" * 30), Event("task.done", 0, "w", "s.1")]
     taken, payload = packed("e1", events, 10)
+    assert payload is not None
     assert json.loads(payload.body) == ["x" * 30, "y" * 30]
     assert [(event.data or {}).get("output") for event in taken] == [
         {"status": "ok", "part": [payload.key, 0]},
@@ -36,7 +37,7 @@ def test_larger_outputs_of_a_report_rest_in_one_payload_by_their_place():
         {"status": "ok", "part": [payload.key, 1]},
         None,
     ]
-    assert taken[0].data["writes"] == []
+    assert (taken[0].data or {})["writes"] == []
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """A pipeline driven by hand: what each task does, in order, and every directive."""
 
+from typing import Any
+
 import pytest
 
 from noetl.core.effect import LOGS, NeedSecrets, Park, Sleep
@@ -187,7 +189,7 @@ def test_a_reference_is_made_when_a_template_reads_it_and_again_when_the_data_is
 
 
 def test_a_tools_own_reference_wins():
-    own = {"type": "relational", "locator": {}, "auth_reference": None, "meta": {}}
+    own: dict[str, Any] = {"type": "relational", "locator": {}, "auth_reference": None, "meta": {}}
     it = pipe([task("one", set="{ctx.n_ref: '{{ output.ref }}'}")], limits={"max_payload_bytes": 100})
     it.run(ok_of("x" * 200, ref=own))
     assert it.frame.ctx["n_ref"] == own

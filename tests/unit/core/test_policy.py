@@ -42,6 +42,7 @@ def test_the_first_rule_that_holds_decides(rules, do, index):
 
 def test_what_the_rule_that_held_saw_is_told():
     choice = choose(task_of("{rules: [{when: '{{ output.n == 3 }}', then: {do: skip}}]}").rules, SCOPE, "t")
+    assert choice is not None
     assert choice.seen == {"output.n": 3}
 
 

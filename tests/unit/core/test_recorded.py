@@ -1,5 +1,7 @@
 """Outputs as the log keeps them."""
 
+from typing import Any
+
 import pytest
 
 from noetl.core.recorded import recorded, shown, with_ref
@@ -7,7 +9,7 @@ from tests.unit.core.build import Pipe, compiled, error_of, ok_of
 
 PLAIN = "- {step: start, tool: {kind: noop}}"
 READS = "- {step: start, tool: {kind: noop, set: {ctx.x_ref: '{{ output.ref }}'}}}"
-REF = {"type": "relational", "locator": {}, "auth_reference": None, "meta": {}}
+REF: dict[str, Any] = {"type": "relational", "locator": {}, "auth_reference": None, "meta": {}}
 
 
 @pytest.mark.parametrize("data", [None, True, 5, 1.5, "small"])

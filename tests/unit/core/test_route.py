@@ -160,3 +160,10 @@ def test_a_small_payload_beside_its_reference_stays_in_the_token(begin):
     )
     world.done("start.1", "small")
     assert world.data("step.done", "through.1")["output"]["data"] == "small"
+
+
+def test_an_arc_that_cannot_be_judged_after_a_failure_tells_of_the_failure_too(begin):
+    world = begin(start("{arcs: [{step: a, when: '{{ output.data.n > 1 }}'}]}"))
+    world.failed("start.1")
+    assert world.state.status == "failed"
+    assert "the step had failed: boom!" in world.state.error["message"]

@@ -22,6 +22,7 @@ def test_a_snapshot_reads_back_as_the_state_with_its_order():
     again = restore(snapshot_of(state))
     assert again == state
     assert list(again.tokens) == ["t2", "t1"]
+    assert again.runs["s.1"].loop is not None
     assert isinstance(again.runs["s.1"].loop.marks, bytearray)
 
 

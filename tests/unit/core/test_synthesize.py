@@ -139,3 +139,9 @@ def test_a_failed_step_synthesises_nothing(begin):
     world = plan(begin, event="step.failed")
     world.failed("start.1")
     assert (world.live, world.state.fragments) == (["last.1"], {})
+
+
+def test_a_fragment_may_be_written_as_a_document_has_it(begin):
+    world = plan(begin)
+    world.done("start.1", {"plan": {"workflow": [step("one")]}})
+    assert world.live == ["start.1.one.1"]
