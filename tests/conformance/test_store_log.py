@@ -190,3 +190,12 @@ async def test_rows_are_trimmed_only_after_the_end_and_keep_their_place(store: S
     found = await store.rows(execution_id)
     assert (found[0].body, found[0].seal, found[0].hash) == (b"[]", b"seal", row(1).hash)
     assert found[1].seal is None
+
+
+async def test_the_end_of_a_log_is_its_newest_event(store: Store) -> None:
+    execution_id = await begin(store)
+    assert await store.end(execution_id) == 1
+    await store.commit(Append(execution_id, 1, rows(4, first=2)))
+    assert await store.end(execution_id) == 5
+    with pytest.raises(NotFound):
+        await store.end(eid(9))
