@@ -110,7 +110,7 @@ async def _event_scope(made: Embedded, event: Event) -> dict[str, Any]:
 
 async def _in_place(made: Embedded, value: Any) -> Any:
     """A value with everything in it that rests in the result store put back."""
-    from noetl.core.output import STORED
+    from noetl.core.patch import STORED
 
     if isinstance(value, dict):
         if len(value) == 1 and STORED in value:

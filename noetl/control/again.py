@@ -6,7 +6,7 @@ from noetl.control.catalog import Catalog
 from noetl.control.history import events
 from noetl.core.event import Event
 from noetl.core.message import Start
-from noetl.core.output import STORED
+from noetl.core.patch import STORED
 from noetl.core.program import Program
 from noetl.core.retry import kept_by_rerun, kept_by_retry, past_of
 from noetl.errors import Conflict

@@ -18,7 +18,7 @@ from noetl.core.decide import decide
 from noetl.core.draft import stored_refs
 from noetl.core.event import Event
 from noetl.core.fold import fold
-from noetl.core.hydrate import loop_references
+from noetl.core.hydrate import arriving_references, loop_references, report_references
 from noetl.core.message import (
     Answer,
     ChildEnded,
@@ -100,6 +100,10 @@ def _outputs(run: Run, report: Report) -> list[dict[str, Any]]:
 
 def _key(ref: dict[str, Any]) -> str:
     return str(ref["locator"]["key"])
+
+
+def _at_rest(run: Run) -> list[dict[str, Any]]:
+    return stored_refs([run.frame, run.outcomes])
 
 
 class Engine:
@@ -220,7 +224,11 @@ class Engine:
         if live.program is not None:
             for ref in loop_references(live.program, live.state, message):
                 await self._have_if_there(live, ref)
+            for ref in arriving_references(live.program, live.state):
+                await self._have_if_there(live, ref)
         if isinstance(message, Report) and live.program is not None:
+            for ref in report_references(live.program, live.state, message):
+                await self._have_if_there(live, ref)
             lease = live.state.leases.get(message.lease)
             run = live.state.runs.get(lease.run) if lease else None
             step = live.program.steps[run.step] if run else None
@@ -343,7 +351,7 @@ class Engine:
         if found is None or live.program is None or self.workers is None:
             return
         aside = [
-            ref for ref in stored_refs(live.state.runs[found.run].frame) if _key(ref) not in live.hydrated
+            ref for ref in _at_rest(live.state.runs[found.run]) if _key(ref) not in live.hydrated
         ]
         if aside:
             self._spawn(self._offer_loaded(live, lease, found.epoch, aside))

@@ -6,7 +6,7 @@ import msgspec
 
 from noetl.core.event import Event
 from noetl.core.message import Message, Report, Start
-from noetl.core.output import STORED
+from noetl.core.patch import STORED
 from noetl.core.state import State
 from noetl.ports.store import Row, Summary, chained
 
@@ -96,7 +96,7 @@ def shown(state: State) -> dict[str, Any]:
 def referenced(value: Any) -> Any:
     """A value in which every field that rests in the result store is shown as its reference."""
     if isinstance(value, dict):
-        if len(value) == 1 and STORED in value:
+        if STORED in value:
             return value[STORED]
         return {key: referenced(item) for key, item in value.items()}
     return value

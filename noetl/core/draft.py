@@ -10,7 +10,8 @@ from typing import Any
 from noetl.core import fold, message
 from noetl.core.event import Event
 from noetl.core.judge import Judge
-from noetl.core.output import STORED, externalise, size_of
+from noetl.core.output import externalise, size_of
+from noetl.core.patch import OVER, STORED, assign
 from noetl.core.program import Program, StepProgram
 from noetl.core.state import State
 from noetl.errors import InvariantViolation
@@ -94,18 +95,23 @@ class Draft:
 
 def rests_elsewhere(value: Any) -> bool:
     """Whether a value is the marker of one that rests in the result store."""
-    return isinstance(value, dict) and len(value) == 1 and STORED in value
+    return isinstance(value, dict) and STORED in value and value.keys() <= {STORED, OVER}
 
 
 def loaded(value: Any, hydrated: Mapping[str, Any]) -> Any:
     """The value that a marker stands for; any other value is itself."""
-    return hydrated[value[STORED]["locator"]["key"]] if rests_elsewhere(value) else value
+    if not rests_elsewhere(value):
+        return value
+    whole = hydrated[value[STORED]["locator"]["key"]]
+    for path, item in value.get(OVER, ()):
+        whole = assign(whole if isinstance(whole, dict) else {}, path, loaded(item, hydrated))
+    return whole
 
 
 def stored_refs(value: Any) -> list[dict[str, Any]]:
     """References to the payloads that a state needs in memory before anything can be decided on it."""
     if rests_elsewhere(value):
-        return [value[STORED]]
+        return [value[STORED], *stored_refs(value.get(OVER, []))]
     if isinstance(value, dict):
         return [ref for item in value.values() for ref in stored_refs(item)]
     if isinstance(value, list):

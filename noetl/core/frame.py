@@ -9,8 +9,8 @@ from typing import Any
 
 from noetl.core.event import Event
 from noetl.core.message import Payload
-from noetl.core.output import STORED, externalise, size_of
-from noetl.core.patch import assign
+from noetl.core.output import externalise, size_of
+from noetl.core.patch import STORED, assign
 from noetl.core.program import Pipeline, Program
 from noetl.core.redact import Redactor
 from noetl.core.scope import Scope
@@ -135,7 +135,7 @@ class Frame:
             "prev": self._stored(self.prev),
             "output": self._stored(self.output),
             "iter": {key: self._stored(value) for key, value in self.iter.items() if key != "parent"},
-            "step": {key: self._stored(value) for key, value in self.step.items()},
+            "step": self.fit_step(),
             "results": {
                 label: self._stored(output)
                 for label, output in self.results.items()
@@ -143,17 +143,27 @@ class Frame:
             },
         }
         if self.buffered:
-            kept["writes"] = list(self.writes)
+            kept["writes"] = self.fit(self.writes)
         else:
-            kept["sent"] = [pair for pair in self.writes if pair[0][0] == "ctx"]
-            kept["writes"] = [pair for pair in self.writes if pair[0][0] != "ctx"]
-            self.writes = list(kept["writes"])
+            kept["sent"] = self.fit([pair for pair in self.writes if pair[0][0] == "ctx"])
+            self.writes = [pair for pair in self.writes if pair[0][0] != "ctx"]
+            kept["writes"] = self.fit(self.writes)
         self.moved = False
         return {
             key: value
             for key, value in kept.items()
             if value is not None and (key == "prev" or value not in ({}, [], 0))
         }
+
+    def fit(self, pairs: Writes) -> Writes:
+        """Writes fit for an event. Operands of a reducer stay as they are: they are computed with."""
+        return [
+            [path, value if tuple(path) in self.reduced else self._stored(value)] for path, value in pairs
+        ]
+
+    def fit_step(self) -> dict[str, Any]:
+        """The step scope fit for an event."""
+        return {key: self._stored(value) for key, value in self.step.items()}
 
     def _stored(self, value: Any) -> Any:
         """A value fit for an event: itself, or a marker for the payload it is written to."""

@@ -6,13 +6,14 @@ Also: which references a loop may be about to run over, so that their payloads c
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from noetl.core.draft import Draft
+from noetl.core.draft import Draft, stored_refs
+from noetl.core.event import TERMINAL
 from noetl.core.judge import Unjudged
 from noetl.core.mention import Mentions
 from noetl.core.message import Message, Report, Start
 from noetl.core.output import is_reference
 from noetl.core.patch import look_up
-from noetl.core.program import Program
+from noetl.core.program import Program, StepProgram
 from noetl.core.state import State
 
 
@@ -29,6 +30,36 @@ def hydrated(draft: Draft, mentions: Mentions, output: dict[str, Any]) -> dict[s
             "limit", f"output.data has {size} bytes, more than limits.max_hydrate_bytes; use kind: resolve"
         )
     return {**output, "data": draft.hydrated[ref["locator"]["key"]]}
+
+
+def report_references(program: Program, state: State, report: Report) -> Iterator[dict[str, Any]]:
+    """References to what deciding on a report reads: large writes, outputs that others read."""
+    for event in report.events:
+        data = event.data or {}
+        yield from stored_refs([data.get("writes"), data.get("step")])
+    for frame in report.frames.values():
+        yield from stored_refs(frame.get("sent"))
+    if any(_reads_what_came(step) for step in program.steps.values()):
+        most = program.limits["max_hydrate_bytes"]
+        for event in report.events:
+            ref: Any = ((event.data or {}).get("output") or {}).get("ref")
+            if event.name in TERMINAL and is_reference(ref) and ref["meta"].get("bytes", 0) <= most:
+                yield ref
+
+
+def _reads_what_came(step: StepProgram) -> bool:
+    """Whether a step's own templates read the payload of the step before it."""
+    if step.wants_event:
+        return True
+    return (step.routes_only or step.synthesize is not None) and step.boundary.reads("output", "data")
+
+
+def arriving_references(program: Program, state: State) -> Iterator[dict[str, Any]]:
+    """References to payloads that tokens on their way carry to steps that read them."""
+    for token in state.tokens.values():
+        output = (token.event.get("data") or {}).get("output") or {}
+        if is_reference(output.get("ref")) and _reads_what_came(program.steps[token.step]):
+            yield output["ref"]
 
 
 def loop_references(program: Program, state: State, message: Message) -> Iterator[dict[str, Any]]:

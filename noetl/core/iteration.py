@@ -99,7 +99,7 @@ def ended(frame: Frame, outcome: Outcome) -> None:
     around = frame.around
     data: dict[str, Any] = {}
     if outcome.writes:
-        data["writes"] = outcome.writes
+        data["writes"] = frame.fit(outcome.writes)
     if outcome.well:
         kept = recorded(frame, outcome.output)
         if kept.get("data") is not None or "ref" in kept or kept["status"] != "ok":

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from noetl.core.draft import loaded, rests_elsewhere
 from noetl.core.mention import pruned
 from noetl.core.message import LoopOrder, WorkOrder
-from noetl.core.output import STORED, is_reference
 from noetl.core.patch import apply
 from noetl.core.program import Program, StepProgram
 from noetl.core.state import DONE, FAILED, Lease, Run, State
@@ -32,11 +32,11 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
         ctx=pruned(ctx, mentions.keys("ctx")),
         input=_in_place(run.input, hydrated),
         args=_in_place(run.args, hydrated),
-        step_scope=_step_scope(run, step),
+        step_scope=_in_place(_step_scope(run, step), hydrated),
         results=_results(state, run, mentions.bare()),
         loop=_loop_order(run, step, lease, hydrated),
-        frames=_in_place(run.frame, hydrated),
-        outcomes=run.outcomes,
+        frames={at: _frame(frame, hydrated) for at, frame in run.frame.items()},
+        outcomes={at: _frame(outcome, hydrated) for at, outcome in run.outcomes.items()},
         answers=_in_place(answered, hydrated),
         waiting=[at for at, parked in run.parked.items() if parked.output is None],
         started=run.started_at is not None,
@@ -47,19 +47,25 @@ def _in_place(value: Any, hydrated: Mapping[str, Any]) -> Any:
     """A value with everything in it that rests in the result store put back."""
     if not hydrated or not isinstance(value, dict):
         return value
-    if len(value) == 1 and STORED in value:
-        return hydrated[value[STORED]["locator"]["key"]]
+    if rests_elsewhere(value):
+        return loaded(value, hydrated)
     return {key: _in_place(item, hydrated) for key, item in value.items()}
+
+
+def _frame(frame: dict[str, Any], hydrated: Mapping[str, Any]) -> dict[str, Any]:
+    """A checkpoint or outcome with its values in place, those of its writes too."""
+    whole: dict[str, Any] = _in_place(frame, hydrated)
+    if "writes" not in whole:
+        return whole
+    return {**whole, "writes": [[path, _in_place(value, hydrated)] for path, value in whole["writes"]]}
 
 
 def _results(state: State, run: Run, names: frozenset[str]) -> dict[str, dict[str, Any]]:
     """Finished steps by name; inside a fragment also by the name its author wrote."""
     found = {name: state.results[name] for name in names if name in state.results}
     if run.fragment is not None:
-        for name in names:
-            full = f"{run.fragment}.{name}"
-            if full in state.results:
-                found[name] = state.results[full]
+        own = {name: f"{run.fragment}.{name}" for name in names}
+        found |= {name: state.results[full] for name, full in own.items() if full in state.results}
     return found
 
 
@@ -80,8 +86,6 @@ def _loop_order(run: Run, step: StepProgram, lease: Lease, hydrated: Mapping[str
         return None
     lo, hi = lease.lo or 0, loop.total if lease.hi is None else lease.hi
     items = _in_place(run.collection, hydrated)
-    if is_reference(items):
-        items = hydrated[items["locator"]["key"]]
     finished = {
         str(index): _known(loop, index) for index in range(lo, hi) if loop.marks[index] in (DONE, FAILED)
     }

@@ -15,7 +15,6 @@ from noetl.core.message import Payload
 REFERENCE_KEYS = frozenset({"type", "locator", "auth_reference", "meta"})
 JSON = "application/json"
 ROWS = "application/x-ndjson"
-STORED = "$stored"  # marks a field whose value rests in the result store
 MANIFEST = "application/vnd.noetl.manifest+json"
 _PREVIEW_CHARS = 200
 _encode = msgspec.json.encode

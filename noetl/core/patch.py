@@ -6,6 +6,8 @@ A patch is a list of [path, value] pairs; the path of a ctx patch begins below `
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+STORED = "$stored"  # marks a field whose value rests in the result store
+OVER = "$over"  # beside that mark: what was written below the value since, path by path
 Path = Sequence[str]
 Patch = list[list[Any]]
 
@@ -22,6 +24,9 @@ def assign(scope: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:
         copy[key] = value
         return copy
     below = copy.get(key)
+    if isinstance(below, dict) and STORED in below and below.keys() <= {STORED, OVER}:
+        copy[key] = {**below, OVER: [*below.get(OVER, ()), [list(rest), value]]}
+        return copy
     copy[key] = assign(below if isinstance(below, dict) else {}, rest, value)
     return copy
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from noetl.core.draft import Draft
+from noetl.core.output import is_reference
 from noetl.core.scope import Scope
 from noetl.core.state import Run
 from noetl.dsl.template import Envelope
@@ -19,7 +20,7 @@ def arrival(
         "workload": workload,
         "ctx": ctx,
         "args": args,
-        "event": event,
+        "event": _with_payload(draft, event),
         "execution_id": state.execution_id,
         "input": own_input,
     }
@@ -30,10 +31,21 @@ def departure(draft: Draft, run: Run, event: dict[str, Any], output: dict[str, A
     """The scope of a finished run: step output, step set and arcs, on the current ctx."""
     scope = arrival(draft, event, draft.load(run.args), draft.load(run.input), run.fragment)
     scope.fixed["output"] = Envelope(output)
-    scope.fixed["step"] = run.step_scope
+    step = scope.fixed["step"] = loaded(draft, run.step_scope)
     own_input, args, ctx, workload = scope.chain
-    scope.chain = (own_input, args, ctx, run.step_scope, workload)
+    scope.chain = (own_input, args, ctx, step, workload)
     return scope
+
+
+def _with_payload(draft: Draft, event: dict[str, Any]) -> dict[str, Any]:
+    """The event with its output's payload in place when that was put aside and is at hand."""
+    data = event.get("data") or {}
+    output = data.get("output") or {}
+    ref: Any = output.get("ref")
+    if output.get("data") is not None or not is_reference(ref):
+        return event
+    payload = draft.hydrated.get(ref["locator"].get("key"))
+    return {**event, "data": {**data, "output": {**output, "data": payload}}}
 
 
 def _steps(draft: Draft, fragment: str | None) -> dict[str, Any]:

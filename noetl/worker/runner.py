@@ -112,9 +112,9 @@ class Runner:
             data["error"] = ended.error
         writes = [pair for pair in frame.writes if pair[0][0] == "ctx"]
         if writes:
-            data["writes"] = writes
+            data["writes"] = frame.fit(writes)
         if frame.step:
-            data["step"] = frame.step
+            data["step"] = frame.fit_step()
         wanted = {label: frame.results[label] for label in self.step.wants_results if label in frame.results}
         if wanted:
             data["results"] = {label: recorded(frame, output) for label, output in wanted.items()}
