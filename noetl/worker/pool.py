@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from noetl.core.frame import Surroundings
-from noetl.core.message import WorkOrder
+from noetl.core.message import Report, WorkOrder
 from noetl.core.program import Program
 from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.control import Reports
@@ -49,6 +49,7 @@ class Pool:
         self.slots = Slots(concurrency, self._pump)
         self._queue: deque[WorkOrder] = deque()
         self._running: dict[Key, tuple[Runner, asyncio.Task[None]]] = {}
+        self._returning: set[asyncio.Task[None]] = set()
         self._draining = False
         self.lost: BaseException | None = None  # why the control plane could not be reached
 
@@ -101,12 +102,16 @@ class Pool:
             raise
         except Exception as error:  # a bug of ours: the step fails, the worker goes on
             await runner.give_up(error)
+        finally:
+            runner.reporter.abandon()
 
     def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
         """Stop a lease at once, or let its pipelines stop at their next task boundary."""
-        self._queue = deque(
-            one for one in self._queue if (one.execution_id, one.lease) != (execution_id, lease)
-        )
+        waiting = [one for one in self._queue if (one.execution_id, one.lease) == (execution_id, lease)]
+        for order in waiting:
+            self._queue.remove(order)
+            if give_back:
+                self._return(order)
         found = self._running.get((execution_id, lease))
         if found is None:
             return
@@ -116,6 +121,20 @@ class Pool:
             runner.release_waiting()
         else:
             task.cancel()
+
+    def _return(self, order: WorkOrder) -> None:
+        """Give back an order that never began."""
+        batch = f"{order.lease}/{order.epoch}/0"
+        report = Report(order.lease, order.epoch, self.toolbox.worker_id, batch, returned=True)
+        task = asyncio.create_task(self._told(order.execution_id, report))
+        self._returning.add(task)
+        task.add_done_callback(self._returning.discard)
+
+    async def _told(self, execution_id: str, report: Report) -> None:
+        try:
+            await self.reports.report(execution_id, report)
+        except BackendError as error:
+            self.lost = error
 
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
         """Give a waiting pipeline its answer."""

@@ -118,6 +118,12 @@ class Reporter:
         async with self._sending:
             await self._send(frames, returned=True)
 
+    def abandon(self) -> None:
+        """The order is over, however it ended: what has not been sent never will be."""
+        self._stop_timer()
+        if self._background is not None:
+            self._background.cancel()
+
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
