@@ -49,6 +49,8 @@ def read_value(text: str, what: str) -> Any:
     from noetl.dsl.source import parse
     from noetl.dsl.tree import plain
 
+    if not text.strip():
+        return None
     parsed = parse(text)
     errors = [finding for finding in parsed.diagnostics if finding.severity == "error"]
     if not errors:

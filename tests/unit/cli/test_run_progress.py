@@ -1,0 +1,162 @@
+"""Where a run is: what is counted from its events, and how that is told."""
+
+import pytest
+
+from noetl.cli.closing import Failure, brief, duration, explained, number, tally
+from noetl.cli.progress import LoopProgress, Progress
+from noetl.cli.render import Paint
+from noetl.cli.watches import line, loop_words
+from noetl.core.event import Event
+
+PLAIN = Paint(False)
+
+
+def event(name, run=None, at=None, ts=1000, label=None, attempt=None, **data):
+    return Event(name, ts, "s", run, at, label, 1, attempt, data or None)
+
+
+def after(*events):
+    progress = Progress()
+    progress.heard(1, list(events))
+    return progress
+
+
+SCHEDULED = event("step.scheduled", "load.1", step="load", tokens=["t1"])
+LOOP = event("step.scheduled", "load.1", step="load", tokens=["t1"], total=4)
+
+
+@pytest.mark.parametrize(
+    "events, state, why",
+    [
+        ([SCHEDULED], "queued", ""),
+        ([SCHEDULED, event("step.started", "load.1")], "running", ""),
+        ([SCHEDULED, event("task.parked", "load.1", signal="go")], "waiting", "for the signal go"),
+        (
+            [SCHEDULED, event("task.parked", "load.1", child="c", call={"path": "a/b"})],
+            "waiting",
+            "for the playbook a/b",
+        ),
+        ([SCHEDULED, event("task.parked", "load.1", **{"for": "retry"})], "waiting", "to try again"),
+        (
+            [SCHEDULED, event("task.parked", "load.1", signal="go"), event("task.resumed", "load.1")],
+            "running",
+            "",
+        ),
+        ([event("token.held", step="load", waits_for=["a", "b"])], "held", "for a, b"),
+        ([event("token.refused", step="load")], "refused", ""),
+        ([SCHEDULED, event("step.done", "load.1")], "done", ""),
+        ([SCHEDULED, event("step.failed", "load.1")], "failed", ""),
+        ([event("execution.restored", steps={"load": {"runs": 1, "status": "done"}})], "done", "kept"),
+    ],
+)
+def test_a_step_has_the_state_its_last_event_gave_it(events, state, why):
+    step = after(*events).steps["load"]
+    assert (step.state, step.why) == (state, why)
+
+
+def test_a_step_with_several_runs_is_done_when_none_is_under_way():
+    second = event("step.scheduled", "load.2", step="load", tokens=["t2"])
+    progress = after(SCHEDULED, second, event("step.done", "load.1", ts=2000))
+    assert (progress.steps["load"].state, progress.steps["load"].active) == ("running", 1)
+    progress.heard(4, [event("step.done", "load.2", ts=3000)])
+    assert (progress.steps["load"].state, progress.steps["load"].runs) == ("done", 2)
+
+
+def test_events_that_were_heard_before_are_not_counted_again():
+    progress = after(SCHEDULED)
+    progress.heard(1, [SCHEDULED])
+    assert progress.steps["load"].runs == 1
+
+
+def test_a_loop_counts_its_own_iterations_and_not_those_inside_them():
+    progress = after(
+        LOOP,
+        event("loop.iteration.started", "load.1", "[0]"),
+        event("loop.iteration.started", "load.1", "[1]"),
+        event("loop.iteration.started", "load.1", "[2]"),
+        event("loop.iteration.started", "load.1", "[0][0]"),
+        event("loop.iteration.done", "load.1", "[0][0]"),
+        event("loop.iteration.done", "load.1", "[1]/call[0]"),
+        event("loop.iteration.done", "load.1", "[0]"),
+        event("loop.iteration.failed", "load.1", "[1]"),
+    )
+    loop = progress.steps["load"].loop
+    assert (loop.done, loop.failed, loop.running) == (1, 1, 1)
+    progress.heard(10, [event("lease.expired", "load.1", lease="load.1")])
+    assert loop.running == 0
+
+
+def test_kept_iterations_count_as_done_but_not_for_the_rate():
+    kept = event("loop.restored", step="load", token="t1", total=4, iterations={"0": {}, "1": {}})
+    again = event("step.scheduled", "load.1", step="load", tokens=["t1"], total=4, kept=True)
+    progress = after(kept, again, event("loop.iteration.started", "load.1", "[2]"))
+    loop = progress.steps["load"].loop
+    assert (loop.done, loop.kept, loop.running, loop.rate(3000)) == (2, 2, 1, None)
+    progress.heard(4, [event("loop.iteration.done", "load.1", "[2]")])
+    assert (loop.rate(3000), loop.left_s(3000)) == (0.5, 2.0)
+
+
+def test_the_counts_of_a_loop_are_those_of_its_end():
+    counts = {"total": 4, "done": 3, "failed": 1, "skipped": 0}
+    progress = after(LOOP, event("loop.done", "load.1", output={"status": "ok", "loop": counts}))
+    loop = progress.steps["load"].loop
+    assert (loop.done, loop.failed, loop.running) == (3, 1, 0)
+
+
+def test_attempts_are_those_of_the_task_under_way():
+    progress = after(SCHEDULED, event("task.started", "load.1", label="fetch", attempt=3))
+    step = progress.steps["load"]
+    assert (step.task, step.attempt) == ("fetch", 3)
+    progress.heard(3, [event("step.done", "load.1", ts=2500)])
+    assert line(step, 9000, PLAIN) == "done     load  3 attempts  1.5 s"
+
+
+@pytest.mark.parametrize(
+    "loop, words",
+    [
+        (
+            LoopProgress(10_000, 0, started=9139, done=9120, failed=3),
+            "9 120/10 000 ok · 3 failed · 16 running",
+        ),
+        (LoopProgress(2, 0, started=2, done=2), "2/2 ok"),
+        (LoopProgress(4, 0, kept=2, done=2), "2/4 ok · 2 kept"),
+    ],
+)
+def test_a_loop_in_words(loop, words):
+    assert loop_words(loop) == words
+
+
+@pytest.mark.parametrize(
+    "ms, text",
+    [
+        (0, "0 ms"),
+        (812, "812 ms"),
+        (1_240, "1.2 s"),
+        (59_940, "59.9 s"),
+        (61_000, "1 min 01 s"),
+        (3_725_000, "1 h 02 min"),
+    ],
+)
+def test_a_duration_as_a_person_reads_it(ms, text):
+    assert duration(ms) == text
+
+
+def test_numbers_and_values_are_kept_readable():
+    assert number(1234567) == "1 234 567"
+    assert brief({"a": "x" * 50}, 20) == '{"a":"xxxxxxxxxxxxxx… (58 characters)'
+
+
+def test_the_tally_lists_ten_failures_and_counts_the_rest():
+    failure = {"step": "a", "error": {"message": "broken"}, "taken_by": "b"}
+    counts = {"events": 1200, "steps": 1, "tasks": 2, "iterations": 0}
+    result = {"status": "completed", "duration_ms": 5, "counts": counts, "failures": [failure] * 12}
+    lines = tally(result, PLAIN)
+    assert lines[0] == "completed in 5 ms: 1 step, 2 tasks, 1,200 events"
+    assert lines[1] == "  failed  a, taken by the unguarded arc to b: broken"
+    assert (len(lines), lines[-1]) == (12, "  … and 2 more failures")
+
+
+def test_a_failure_without_a_place_still_names_the_next_command():
+    told = explained(Failure({"kind": "keychain", "message": "no tok"}), "e1", PLAIN)
+    assert told[0] == "error[keychain]: no tok"
+    assert told[1] == "  = try: noetl execution why e1"
