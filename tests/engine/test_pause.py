@@ -1,0 +1,37 @@
+"""Pausing an execution: whatever has not begun is given back too, and goes on when it is resumed."""
+
+import asyncio
+
+from noetl.adapters.memory.results import MemoryResults
+from noetl.adapters.memory.store import MemoryStore
+from noetl.control.engine import now_ms
+from noetl.settings import load
+from noetl.wiring.embedded import assemble
+from tests.engine.harness import begin, control, finish, playbook
+
+FAN = playbook("""
+- {step: a, tool: {kind: noop}, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}
+- {step: b, tool: {kind: wait, input: {seconds: 0.2}}}
+- {step: c, tool: {kind: noop}}
+""")
+
+
+async def test_an_order_that_waits_for_a_slot_is_given_back_by_a_pause(tmp_path):
+    flags = {"store": str(tmp_path / "unused.db"), "home": str(tmp_path), "concurrency": 1}
+    made = assemble(load(flags, environ={}, folder=tmp_path), MemoryStore(now_ms), MemoryResults(now_ms))
+    try:
+        scheduled = asyncio.Event()
+        made.engine.listeners.append(
+            lambda _, __, heard: [
+                scheduled.set() for event in heard if event.name == "step.scheduled" and event.run == "c.1"
+            ]
+        )
+        execution_id = await begin(made, FAN)
+        await asyncio.wait_for(scheduled.wait(), 5)
+        await control(made, execution_id, "pause")
+        assert (await finish(made, execution_id, 5)).status == "paused"
+        await control(made, execution_id, "resume")
+        ran = await finish(made, execution_id, 5)
+    finally:
+        await made.close()
+    assert (ran.status, ran.runs("b"), ran.runs("c")) == ("completed", 1, 1)
