@@ -30,6 +30,7 @@ from noetl.core.pipeline import drive
 from noetl.core.program import Program, compile_program
 from noetl.core.replay import Recorded, replay
 from noetl.core.state import State
+from noetl.core.synthesize import with_fragments
 from noetl.dsl.load import load
 from noetl.dsl.tree import plain
 from noetl.tools import kinds
@@ -83,8 +84,6 @@ class World:
             events = msgspec.json.decode(msgspec.json.encode(decision.events), type=list[Event])
             self.rows.append(Recorded(first, self.now, _cause(message), events))
         if self.state.fragments:
-            from noetl.core.synthesize import with_fragments
-
             self.program = with_fragments(self.compiled, self.state.fragments)
         return decision
 

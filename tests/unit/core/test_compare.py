@@ -5,6 +5,7 @@ import pytest
 from noetl.control.history import events
 from noetl.core.compare import Course, changes, compare
 from tests.engine.harness import begin, engine, finish, playbook
+from tests.unit.core.build import World, compiled
 
 WORKFLOW = """
 - step: a
@@ -66,3 +67,20 @@ async def test_a_refused_token_is_part_of_the_path(tmp_path):
 )
 def test_values_are_compared_place_by_place(a, b, expected):
     assert list(changes(a, b)) == expected
+
+
+def test_payloads_that_were_put_aside_are_compared_by_their_checksum():
+    courses = []
+    for data in ("x" * 1500, "y" * 1500):
+        world = World(
+            compiled(
+                "- {step: a, tool: {kind: noop}}",
+                executor="executor: {spec: {limits: {max_payload_bytes: 1000}}}",
+            )
+        )
+        world.start()
+        world.done("a.1", data)
+        courses.append(Course.of("e1", world.events))
+    first, second = courses
+    assert [change["path"] for change in compare(first, second)["outputs"]] == ["a.sha256"]
+    assert compare(first, first)["same"]

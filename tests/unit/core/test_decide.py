@@ -24,7 +24,12 @@ def test_the_state_that_comes_in_is_the_state_after_the_decision():
 
 def test_the_same_state_message_and_moment_give_the_same_decision():
     one, two = State(ID), State(ID)
-    messages: list[message.Message] = [Start("p", "h", ENGINE, workload={}), Control("pause"), Control("resume"), Tick()]
+    messages: list[message.Message] = [
+        Start("p", "h", ENGINE, workload={}),
+        Control("pause"),
+        Control("resume"),
+        Tick(),
+    ]
     for given in messages:
         assert decide(one, given, T0, ONE) == decide(two, given, T0, ONE)
     assert snapshot_of(one) == snapshot_of(two)

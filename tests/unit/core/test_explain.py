@@ -8,6 +8,7 @@ import pytest
 from noetl.control.history import events
 from noetl.core.explain import Explanation, explain
 from tests.engine.harness import begin, control, engine, finish, playbook
+from tests.unit.core.build import World, compiled
 
 FAILS = "{kind: python, input: {code: \"raise ValueError('broken')\"}}"
 
@@ -304,3 +305,65 @@ async def test_tasks_that_sugar_adds_are_told_of_only_where_they_chose_a_branch(
     )
     tasks = [reason.text for reason in found.reasons if reason.text.startswith("task")]
     assert tasks == ["task 'pick.test' jumped to 'pick.yes_two': rule 0 held (step.n = 2)"]
+
+
+def by_hand(world: World) -> Explanation:
+    return explain("e1", list(enumerate(world.events, 1)))
+
+
+def test_a_retry_tells_what_it_kept():
+    world = World(compiled("- {step: a, loop: {in: [1, 2], iterator: x}, tool: {kind: noop}}"))
+    loop = {"total": 2, "collection": [1, 2], "iterations": {"0": {}}}
+    state = {"steps": {"z": {"runs": 1, "status": "done"}}}
+    world.start(retry_of="e0", kept={"state": state, "tokens": [{"step": "a", "loop": loop}]})
+    found = by_hand(world)
+    assert "requested by cli, going on from execution e0" in told(found)
+    assert "kept of execution e0: z" in told(found)
+    assert "a: 1 of 2 iterations are kept and do not run again" in told(found)
+    assert "has 1 of 2 iterations behind it" in found.summary
+
+
+def test_signals_rejected_reports_and_waits_are_told():
+    world = World(compiled("- {step: a, tool: {name: w, kind: wait, input: {signal: go}}}"))
+    world.start()
+    assert "has not been started by a worker" in by_hand(world).summary
+    world.begun("a.1")
+    assert "is running" in by_hand(world).summary
+    world.report(
+        "a.1",
+        world.event("token.enqueued", "a.1"),
+        world.event("task.parked", "a.1", None, "w", signal="go"),
+        returned=True,
+    )
+    assert "waits for the signal 'go'" in by_hand(world).summary
+    world.control("signal", name="go", payload=1)
+    assert "a: a reported token.enqueued was not accepted: not for a worker to report" in told(by_hand(world))
+    assert "the signal 'go' came" in told(by_hand(world))
+
+
+def test_values_that_were_left_out_of_a_set_are_told():
+    world = World(compiled("- {step: a, tool: {kind: noop}, set: {ctx.n: '{{ output.data.n.m }}'}}"))
+    world.start()
+    world.failed("a.1")
+    assert "not set, because a value was missing: ctx.n" in told(by_hand(world))
+
+
+def test_an_execution_that_was_cancelled_says_why():
+    world = World(compiled("- {step: a, tool: {kind: noop}}"))
+    world.start()
+    world.control("cancel", why="enough")
+    assert by_hand(world).summary == "it was cancelled: enough"
+
+
+def test_an_execution_that_no_step_failed_says_why():
+    world = World(
+        compiled("""
+        - {step: start, tool: {kind: noop}, next: {arcs: [{step: a, when: "{{ output.data }}"}, {step: b}]}}
+        - {step: a, next: {arcs: [{step: meet}]}}
+        - {step: b, next: {arcs: [{step: meet}]}}
+        - {step: meet, spec: {join: all}, tool: {kind: noop}}
+    """)
+    )
+    world.start()
+    world.done("start.1", True)
+    assert by_hand(world).summary.startswith("it failed: join: ")

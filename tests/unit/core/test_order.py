@@ -85,3 +85,11 @@ def test_in_a_sequential_loop_on_another_worker_earlier_step_writes_are_there(be
     items = [world.item("start.1", index, writes=[[["step", "n"], index]]) for index in range(2)]
     world.report("start.1:0", *items, final=True)
     assert world.order("start.1:2").step_scope == {"n": 1}
+
+
+def test_writes_that_a_checkpoint_put_aside_are_put_back_too(begin):
+    world = begin("- {step: start, loop: {in: [1], iterator: x, spec: {mode: parallel}}, tool: {kind: noop}}")
+    marker = {"$stored": {"locator": {"key": "k"}}}
+    world.hydrated["k"] = "whole"
+    world.report("start.1", frames={"[0]": {"prev": marker, "writes": [[["ctx", "a"], marker]]}})
+    assert world.order("start.1").frames == {"[0]": {"prev": "whole", "writes": [[["ctx", "a"], "whole"]]}}

@@ -8,9 +8,11 @@ import pytest
 import yaml
 
 from noetl.control import again
+from noetl.core.retry import kept_by_rerun, kept_by_retry, past_of
 from noetl.errors import Conflict, NotFound
 from noetl.wiring.embedded import Embedded, new_execution_id
 from tests.engine.harness import Ran, begin, control, engine, finish, playbook
+from tests.unit.core.build import World, compiled
 
 # A task that fails until the file `flag` is there, and counts its calls in the folder `seen`.
 WORK = (
@@ -348,3 +350,11 @@ async def test_large_values_are_kept_by_reference(tmp_path, payload):
         allow(payload)
         done = await retried(made, failed)
     assert (done.status, done.output) == ("completed", 100000)
+
+
+def test_an_execution_in_which_nothing_had_begun_keeps_nothing():
+    world = World(compiled("- {step: a, tool: {kind: noop}}"))
+    world.start(problem={"kind": "keychain", "message": "no such name"})
+    past = past_of("e1", world.events)
+    assert kept_by_retry(past, world.program) is None
+    assert kept_by_rerun(past, world.program, "a") is None

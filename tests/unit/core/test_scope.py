@@ -3,6 +3,7 @@
 import pytest
 
 from noetl.core.scope import Scope, put_aside
+from noetl.dsl.template import Envelope
 from tests.unit.core.build import ok_of
 
 AWAY = {"status": "ok", "data": None, "ref": {"meta": {"bytes": 99}}}
@@ -65,8 +66,6 @@ def test_a_scope_of_the_same_name_hides_the_step():
     ],
 )
 def test_what_a_guard_saw_is_told_by_its_dotted_path(path, value):
-    from noetl.dsl.template import Envelope
-
     scope = Scope({"ctx": {"a": [{"n": 1}]}, "output": Envelope(ok_of({"n": 2}))})
     assert scope.seen([path]) == {".".join(path): value}
 
