@@ -173,6 +173,13 @@ TASKS = {
         """,
         output=[["attempt", "bytes", "duration_ms", "idempotency_key", "trace_id", "ts"], "ok", 1, 3],
     ),
+    "a kind of the engine's own has its meta too": Case(
+        """
+        - step: start
+          tool: [{name: a, kind: wait, input: {seconds: 0}}, {name: b, kind: noop, output: "{{ a.meta | length }}"}]
+        """,
+        output=6,
+    ),
     "an error has kind, code, message, retryable and details; python adds py": Case(
         """
         - step: start
