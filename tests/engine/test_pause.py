@@ -5,6 +5,7 @@ import asyncio
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.control.engine import now_ms
+from noetl.core.event import Event
 from noetl.settings import load
 from noetl.wiring.embedded import assemble
 from tests.engine.harness import begin, control, finish, playbook
@@ -21,11 +22,12 @@ async def test_an_order_that_waits_for_a_slot_is_given_back_by_a_pause(tmp_path)
     made = assemble(load(flags, environ={}, folder=tmp_path), MemoryStore(now_ms), MemoryResults(now_ms))
     try:
         scheduled = asyncio.Event()
-        made.engine.listeners.append(
-            lambda _, __, heard: [
-                scheduled.set() for event in heard if event.name == "step.scheduled" and event.run == "c.1"
-            ]
-        )
+
+        def heard(execution_id: str, first: int, events: list[Event]) -> None:
+            if any(event.name == "step.scheduled" and event.run == "c.1" for event in events):
+                scheduled.set()
+
+        made.engine.listeners.append(heard)
         execution_id = await begin(made, FAN)
         await asyncio.wait_for(scheduled.wait(), 5)
         await control(made, execution_id, "pause")

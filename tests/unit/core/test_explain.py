@@ -240,9 +240,12 @@ async def test_of_an_execution_that_is_not_over_it_says_what_it_waits_for(tmp_pa
     async with engine(tmp_path) as made:
         held, parked = asyncio.Event(), asyncio.Event()
         awaited = {"token.held": held, "task.parked": parked}
-        made.engine.listeners.append(
-            lambda _, __, heard: [awaited[event.name].set() for event in heard if event.name in awaited]
-        )
+
+        def hear(_: str, __: int, heard: Any) -> None:
+            for name in {event.name for event in heard} & set(awaited):
+                awaited[name].set()
+
+        made.engine.listeners.append(hear)
         execution_id = await begin(made, playbook(WAITING))
         async with asyncio.timeout(10):
             await held.wait()
