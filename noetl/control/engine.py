@@ -350,9 +350,7 @@ class Engine:
         found = live.state.leases.get(lease)
         if found is None or live.program is None or self.workers is None:
             return
-        aside = [
-            ref for ref in _at_rest(live.state.runs[found.run]) if _key(ref) not in live.hydrated
-        ]
+        aside = [ref for ref in _at_rest(live.state.runs[found.run]) if _key(ref) not in live.hydrated]
         if aside:
             self._spawn(self._offer_loaded(live, lease, found.epoch, aside))
         else:

@@ -21,7 +21,9 @@ def document(workflow: str, name: str = "case", **root: str) -> str:
 class Run:
     """One `noetl run --json` and what it left behind."""
 
-    def __init__(self, noetl: Noetl, text: str, *arguments: str, stdin: str | None = None, **env: str) -> None:
+    def __init__(
+        self, noetl: Noetl, text: str, *arguments: str, stdin: str | None = None, **env: str
+    ) -> None:
         self.noetl = noetl
         (noetl.folder / "case.yaml").write_text(text)
         self.done = noetl("run", "case.yaml", "--json", *arguments, stdin=stdin, **env)

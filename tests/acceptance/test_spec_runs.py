@@ -2,7 +2,6 @@
 
 import json
 import signal
-import time
 
 import pytest
 
@@ -11,11 +10,14 @@ from tests.acceptance.playbooks import Run, document, started
 from tests.engine.web import Web
 
 ECHO = document(
-    '- {step: start, tool: {kind: noop, output: "{{ workload }}"}}', workload="workload: {a: {n: 1, keep: 2}, l: [1]}"
+    '- {step: start, tool: {kind: noop, output: "{{ workload }}"}}',
+    workload="workload: {a: {n: 1, keep: 2}, l: [1]}",
 )
 WAITS = document("- {step: start, tool: {kind: wait, input: {seconds: 30}}}")
 CHILD = document(
-    '- {step: start, tool: {kind: noop, output: "{{ workload }}"}}', name="child", workload="workload: {n: 0, d: {a: 1, b: 2}}"
+    '- {step: start, tool: {kind: noop, output: "{{ workload }}"}}',
+    name="child",
+    workload="workload: {n: 0, d: {a: 1, b: 2}}",
 )
 
 
@@ -27,7 +29,18 @@ def web():
 
 
 def test_the_payload_is_typed_dotted_and_merged_over_the_workload(noetl: Noetl):
-    sets = ["a.n=41", "s=007x", "b=true", "l=[2, 3]", "m={x: 1}", "z=null", 't="5"', "f=1.5", "q=a=b", "new.deep.key=1"]
+    sets = [
+        "a.n=41",
+        "s=007x",
+        "b=true",
+        "l=[2, 3]",
+        "m={x: 1}",
+        "z=null",
+        't="5"',
+        "f=1.5",
+        "q=a=b",
+        "new.deep.key=1",
+    ]
     arguments = [part for item in sets for part in ("--set", item)]
     run = Run(noetl, ECHO, "--input", "-", *arguments, stdin="a: {n: 9, more: 3}\nx: 1\n")
     assert run.json["output"] == {
@@ -68,17 +81,35 @@ def test_wrong_usage_ends_with_2(noetl: Noetl, what: str):
 def test_a_playbook_with_errors_is_rejected_and_not_run(noetl: Noetl):
     run = Run(noetl, document("- {step: start, tool: {kind: nope}}"))
     assert (run.code, run.json["status"]) == (1, "rejected")
-    assert run.json["diagnostics"][0].keys() >= {"code", "severity", "message", "line", "column", "path", "hint"}
+    assert run.json["diagnostics"][0].keys() >= {
+        "code",
+        "severity",
+        "message",
+        "line",
+        "column",
+        "path",
+        "hint",
+    }
 
 
 def test_a_missing_kind_that_executor_requires_refuses_the_execution(noetl: Noetl):
-    run = Run(noetl, document("- {step: start, tool: {kind: noop}}", executor="executor: {requires: {tools: [noop, teleport]}}"))
+    run = Run(
+        noetl,
+        document(
+            "- {step: start, tool: {kind: noop}}", executor="executor: {requires: {tools: [noop, teleport]}}"
+        ),
+    )
     assert (run.code, run.json["status"]) == (1, "failed")
     assert "teleport" in run.error["message"]
 
 
 def test_a_failed_execution_ends_with_1_and_says_where(noetl: Noetl):
-    run = Run(noetl, document('- {step: s, loop: {in: [1], iterator: x}, tool: {name: t, kind: shell, input: {command: "exit 3"}}}'))
+    run = Run(
+        noetl,
+        document(
+            '- {step: s, loop: {in: [1], iterator: x}, tool: {name: t, kind: shell, input: {command: "exit 3"}}}'
+        ),
+    )
     assert (run.code, run.json["status"], run.json["output"]) == (1, "failed", None)
     assert (run.error["step"], run.error["task"], run.error["attempt"]) == ("s", "t", 1)
     assert run.error["iteration"] is not None
@@ -158,7 +189,7 @@ def test_a_killed_run_goes_on_at_the_page_it_had_reached(noetl: Noetl, web: Web)
     """
     (noetl.folder / "case.yaml").write_text(document(workflow))
     process = started(noetl, "run", "case.yaml")
-    _until(lambda: web.hits["/slow/0.1/killed"] >= 5)
+    web.wait_for("/slow/0.1/killed", 5)
     process.kill()
     process.communicate()
     before = web.hits["/slow/0.1/killed"]
@@ -176,7 +207,7 @@ def test_a_killed_loop_runs_only_iterations_without_an_accepted_end_again(noetl:
     """
     (noetl.folder / "case.yaml").write_text(document(workflow))
     process = started(noetl, "run", "case.yaml")
-    _until(lambda: web.hits["/slow/0.2/loop"] >= 10)
+    web.wait_for("/slow/0.2/loop", 10)
     process.kill()
     process.communicate()
     done = noetl("execution", "resume", "@last", "--json")
@@ -185,15 +216,11 @@ def test_a_killed_loop_runs_only_iterations_without_an_accepted_end_again(noetl:
     assert noetl("execution", "replay", "@last").returncode == 0
 
 
-def _until(holds, within: float = 15.0) -> None:
-    end = time.monotonic() + within
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 CALLS = {
-    "a file beside the caller": ("path: sub/child.yaml, input: {n: 4, d: {b: 3}}", {"n": 4, "d": {"a": 1, "b": 3}}),
+    "a file beside the caller": (
+        "path: sub/child.yaml, input: {n: 4, d: {b: 3}}",
+        {"n": 4, "d": {"a": 1, "b": 3}},
+    ),
     "a catalog path of the project": ("path: tests/child", {"n": 0, "d": {"a": 1, "b": 2}}),
     "a version of it": ("path: tests/child, version: 1", {"n": 0, "d": {"a": 1, "b": 2}}),
 }
@@ -212,7 +239,11 @@ def test_a_child_is_found_and_its_workload_overlaid(noetl: Noetl):
 FAILING = {
     "a child that fails": ('- {step: s, tool: {kind: shell, input: {command: "exit 4"}}}', {}, "exit code 4"),
     "a child that is not valid": ("- {step: s, tool: {kind: nope}}", {}, "nope"),
-    "a child whose keychain is missing": ("- {step: s, tool: {kind: noop}}", {"keychain": "keychain: [{name: k, kind: env, env: NOT_SET}]"}, "'k'"),
+    "a child whose keychain is missing": (
+        "- {step: s, tool: {kind: noop}}",
+        {"keychain": "keychain: [{name: k, kind: env, env: NOT_SET}]"},
+        "'k'",
+    ),
 }
 
 
@@ -220,7 +251,9 @@ def test_a_failed_child_is_kind_child_with_its_id_and_error(noetl: Noetl):
     tasks, shown = [], []
     for number, (workflow, root, _) in enumerate(FAILING.values()):
         (noetl.folder / f"c{number}.yaml").write_text(document(workflow, name=f"c{number}", **root))
-        go_on = 'spec: {policy: {rules: [{when: "{{ output.error.kind == \'child\' }}", then: {do: continue}}]}}'
+        go_on = (
+            "spec: {policy: {rules: [{when: \"{{ output.error.kind == 'child' }}\", then: {do: continue}}]}}"
+        )
         tasks.append(f"{{name: t{number}, kind: playbook, path: c{number}.yaml, {go_on}}}")
         shown.append(f"[t{number}.error.message, t{number}.error.details.execution_id, t{number}.status]")
     tasks.append(f'{{name: all, kind: noop, output: "{{{{ [{", ".join(shown)}] }}}}"}}')
@@ -233,15 +266,24 @@ def test_a_failed_child_is_kind_child_with_its_id_and_error(noetl: Noetl):
 
 
 def test_a_child_nobody_waits_for_runs_to_its_end(noetl: Noetl):
-    (noetl.folder / "child.yaml").write_text(document("- {step: s, tool: [{kind: wait, input: {seconds: 0.3}}, {kind: noop, output: 5}]}", name="child"))
-    run = Run(noetl, document("- {step: start, tool: {name: c, kind: playbook, path: child.yaml, wait: false}}"))
+    (noetl.folder / "child.yaml").write_text(
+        document(
+            "- {step: s, tool: [{kind: wait, input: {seconds: 0.3}}, {kind: noop, output: 5}]}", name="child"
+        )
+    )
+    run = Run(
+        noetl, document("- {step: start, tool: {name: c, kind: playbook, path: child.yaml, wait: false}}")
+    )
     child = json.loads(noetl("execution", "show", run.json["output"]["execution_id"], "--json").stdout)
     assert (child["status"], child["output"]) == ("completed", 5)
 
 
 def test_a_parent_that_times_out_cancels_the_child_it_waits_for(noetl: Noetl):
     (noetl.folder / "child.yaml").write_text(WAITS.replace("case", "child"))
-    run = Run(noetl, document("- {step: start, spec: {timeout: 0.5}, tool: {name: c, kind: playbook, path: child.yaml}}"))
+    run = Run(
+        noetl,
+        document("- {step: start, spec: {timeout: 0.5}, tool: {name: c, kind: playbook, path: child.yaml}}"),
+    )
     assert run.error["kind"] == "timeout"
     child = run.events("--name", "task.parked")[0]["data"]["child"]
     assert json.loads(noetl("execution", "show", child, "--json").stdout)["status"] == "cancelled"
@@ -271,5 +313,10 @@ def test_a_synthesized_fragment_runs_between_the_step_and_its_next(noetl: Noetl)
 
 
 def test_an_invalid_fragment_fails_the_step_with_kind_synthesis(noetl: Noetl):
-    run = Run(noetl, document("- {step: plan, spec: {synthesize: {from: \"{{ output.data }}\"}}, tool: {kind: noop, output: {workflow: [{step: one, tool: {kind: nope}}]}}}"))
+    run = Run(
+        noetl,
+        document(
+            '- {step: plan, spec: {synthesize: {from: "{{ output.data }}"}}, tool: {kind: noop, output: {workflow: [{step: one, tool: {kind: nope}}]}}}'
+        ),
+    )
     assert (run.error["kind"], run.error["step"]) == ("synthesis", "plan")

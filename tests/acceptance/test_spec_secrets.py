@@ -29,7 +29,10 @@ SENT = {
     "{name: tok, kind: api_key, header: X-Key, env: BAR}": ("x-key", SECRET),
     "{name: tok, kind: secret_manager, provider: env, env: BAR}": ("authorization", f"Bearer {SECRET}"),
     "{name: tok, kind: secret_manager, provider: env, key: BAR}": ("authorization", f"Bearer {SECRET}"),
-    "{name: tok, kind: secret_manager, provider: file, path: secret.yaml}": ("authorization", f"Bearer {SECRET}"),
+    "{name: tok, kind: secret_manager, provider: file, path: secret.yaml}": (
+        "authorization",
+        f"Bearer {SECRET}",
+    ),
 }
 
 
@@ -40,7 +43,9 @@ def test_auth_uses_keychain_entries_of_every_kind_and_leaves_no_trace_of_them(no
         f'{{kind: http, input: {{url: "{web.url}/status/200", params: {{n: {number}}}}}, auth: tok{number}}}'
         for number in range(len(entries))
     ]
-    text = document(f"- {{step: start, tool: [{', '.join(tasks)}]}}", keychain=f"keychain: [{', '.join(entries)}]")
+    text = document(
+        f"- {{step: start, tool: [{', '.join(tasks)}]}}", keychain=f"keychain: [{', '.join(entries)}]"
+    )
     run = Run(noetl, text, BAR=SECRET)
     assert run.json["status"] == "completed", run.json
     seen = {request["query"]["n"]: request["headers"] for request in web.seen if "n" in request["query"]}
@@ -53,7 +58,7 @@ TASKS = {
     "what python returns and prints": "{kind: python, input: {t: TOK, code: \"print(t); result = {'a': [t + 'x']}\"}}",
     "a python traceback": '{kind: python, input: {t: TOK, code: "raise ValueError(t)"}}',
     "what a shell prints": '{kind: shell, input: {command: "echo $T; echo $T >&2; exit 3", env: {T: TOK}}}',
-    "a task's set and its rules": "{kind: python, input: {t: TOK, code: 'result = 1'}, set: {ctx.t: \"{{ input.t }}\"}, spec: {policy: {rules: [{when: \"{{ input.t == 'x' }}\", then: {do: fail}}, {else: {then: {do: continue, set: {ctx.u: \"{{ input.t }}\"}}}}]}}}",
+    "a task's set and its rules": '{kind: python, input: {t: TOK, code: \'result = 1\'}, set: {ctx.t: "{{ input.t }}"}, spec: {policy: {rules: [{when: "{{ input.t == \'x\' }}", then: {do: fail}}, {else: {then: {do: continue, set: {ctx.u: "{{ input.t }}"}}}}]}}}',
     "a failure's message": "{kind: python, input: {t: TOK, code: 'result = 1'}, spec: {policy: {rules: [{else: {then: {do: fail, message: \"no {{ input.t }}\"}}}]}}}",
     "an error of a template": '{kind: python, input: {t: "{{ keychain.tok.value | int + keychain.tok.value }}", code: "result = 1"}}',
     "an input that does not fit": "{kind: python, input: {t: TOK, code: 'result = 1'}, spec: {validate: {input: {properties: {t: {type: integer}}}}}}",
@@ -65,8 +70,13 @@ TASKS = {
 
 def test_a_secret_is_kept_in_none_of_the_places_where_it_could_turn_up(noetl: Noetl):
     """Each task in a step of its own; the last step comes upon a file that an earlier one wrote."""
-    steps = [f"- {{step: s{n}, tool: {task}, next: {{arcs: [{{step: s{n + 1}}}]}}}}" for n, task in enumerate(TASKS.values())]
-    steps.append(f"- {{step: s{len(TASKS)}, tool: {{kind: file, input: {{action: read, path: s.yaml, format: text}}}}}}")
+    steps = [
+        f"- {{step: s{n}, tool: {task}, next: {{arcs: [{{step: s{n + 1}}}]}}}}"
+        for n, task in enumerate(TASKS.values())
+    ]
+    steps.append(
+        f"- {{step: s{len(TASKS)}, tool: {{kind: file, input: {{action: read, path: s.yaml, format: text}}}}}}"
+    )
     workflow = "\n".join(steps).replace("TOK", '"{{ keychain.tok.value }}"')
     run = Run(noetl, document(workflow, keychain="keychain: [{name: tok, kind: env, env: BAR}]"), BAR=SECRET)
     assert (run.json["status"], run.json["output"]) == ("completed", "***")
@@ -84,7 +94,9 @@ def test_the_handle_of_kind_secrets_is_usable_as_auth(noetl: Noetl, web: Web):
 
 
 def test_a_missing_entry_refuses_the_execution_by_name_before_anything_runs(noetl: Noetl):
-    text = document("- {step: start, tool: {kind: noop}}", keychain="keychain: [{name: tok, kind: env, env: NOT_SET}]")
+    text = document(
+        "- {step: start, tool: {kind: noop}}", keychain="keychain: [{name: tok, kind: env, env: NOT_SET}]"
+    )
     run = Run(noetl, text)
     assert run.code == 1
     assert run.json["status"] == "failed"
@@ -94,8 +106,10 @@ def test_a_missing_entry_refuses_the_execution_by_name_before_anything_runs(noet
 
 
 def test_structured_entries_are_read_by_field(noetl: Noetl):
-    task = "{kind: python, input: {u: \"{{ keychain.pg.user }}\", h: \"{{ keychain.pg.host }}\", p: \"{{ keychain.pg.password }}\", code: \"result = [u, h, len(p)]\"}}"
-    entry = "keychain: [{name: pg, kind: postgres_credential, host: db.local, user: joe, password: {env: BAR}}]"
+    task = '{kind: python, input: {u: "{{ keychain.pg.user }}", h: "{{ keychain.pg.host }}", p: "{{ keychain.pg.password }}", code: "result = [u, h, len(p)]"}}'
+    entry = (
+        "keychain: [{name: pg, kind: postgres_credential, host: db.local, user: joe, password: {env: BAR}}]"
+    )
     run = Run(noetl, document(f"- {{step: start, tool: {task}}}", keychain=entry), BAR=SECRET)
     assert run.json["output"] == ["joe", "db.local", len(SECRET)]
     assert run.left_behind(SECRET) == []

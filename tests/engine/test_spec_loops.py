@@ -1,6 +1,7 @@
-"""Loops and routing: what the language says of each, one row a sentence."""
+"""Loops: what the language says of them, one row a sentence."""
 
 import pytest
+
 from tests.engine.cases import Case
 
 LOOP = """
@@ -36,7 +37,12 @@ def names(ran):
 PLACES = {"local": "mode: parallel", "distributed": "mode: parallel, policy: {exec: distributed}, chunk: 2"}
 LOOPS = {
     "iter.index and iter.count are bound": Case(
-        LOOP % ("[a, b]", "mode: parallel", '{kind: python, input: {v: "{{ [iter.x, iter.index, iter.count, x] }}", code: "result = v"}}'),
+        LOOP
+        % (
+            "[a, b]",
+            "mode: parallel",
+            '{kind: python, input: {v: "{{ [iter.x, iter.index, iter.count, x] }}", code: "result = v"}}',
+        ),
         output=[["a", 0, 2, "a"], ["b", 1, 2, "b"]],
     ),
     "a mapping gives items as {key, value}": Case(
@@ -44,73 +50,142 @@ LOOPS = {
         {"workload": "workload: {m: {a: 1, b: 2}}"},
         output=[{"key": "a", "value": 1}, {"key": "b", "value": 2}],
     ),
-    "a literal mapping too": Case(LOOP % ("{a: 1}", "mode: sequential", ECHO), output=[{"key": "a", "value": 1}]),
-    "ranges and tuples are collections": Case(LOOP % ('"{{ range(3) }}"', "mode: sequential", ECHO), output=[0, 1, 2]),
+    "a literal mapping too": Case(
+        LOOP % ("{a: 1}", "mode: sequential", ECHO), output=[{"key": "a", "value": 1}]
+    ),
+    "ranges and tuples are collections": Case(
+        LOOP % ('"{{ range(3) }}"', "mode: sequential", ECHO), output=[0, 1, 2]
+    ),
     "a tuple is a collection": Case(LOOP % ('"{{ (1, 2) }}"', "mode: sequential", ECHO), output=[1, 2]),
     "a string is no collection; its type is named": Case(
-        LOOP % ('"{{ workload.s }}"', "mode: sequential", ECHO), {"workload": "workload: {s: abc}"}, error={"step": "start"}, says="str"
+        LOOP % ('"{{ workload.s }}"', "mode: sequential", ECHO),
+        {"workload": "workload: {s: abc}"},
+        error={"step": "start"},
+        says="str",
     ),
-    "a number is no collection": Case(LOOP % ('"{{ 5 }}"', "mode: sequential", ECHO), error={"step": "start"}, says="int"),
+    "a number is no collection": Case(
+        LOOP % ('"{{ 5 }}"', "mode: sequential", ECHO), error={"step": "start"}, says="int"
+    ),
     "an empty collection is a successful loop": Case(
-        LOOP % ("[]", "mode: parallel", ECHO) + ENDS, runs={"ok": 1}, events=lambda r: names(r).count("loop.done") == 1
+        LOOP % ("[]", "mode: parallel", ECHO) + ENDS,
+        runs={"ok": 1},
+        events=lambda r: names(r).count("loop.done") == 1,
     ),
     "a missing in fails the step before it starts": Case(
-        LOOP % ('"{{ ctx.none }}"', "mode: parallel", ECHO), error={"kind": "template", "step": "start"}, events=lambda r: "step.started" not in names(r)
+        LOOP % ('"{{ ctx.none }}"', "mode: parallel", ECHO),
+        error={"kind": "template", "step": "start"},
+        events=lambda r: "step.started" not in names(r),
     ),
     "sequential goes in index order one at a time": Case(
-        LOOP % ('"{{ range(5) }}"', "mode: sequential", ECHO), output=[0, 1, 2, 3, 4], events=lambda r: peak(r) == 1
+        LOOP % ('"{{ range(5) }}"', "mode: sequential", ECHO),
+        output=[0, 1, 2, 3, 4],
+        events=lambda r: peak(r) == 1,
     ),
     "the terminal event is loop.done and never also step.done": Case(
-        LOOP % ("[1]", "mode: sequential", ECHO), events=lambda r: names(r).count("loop.done") == 1 and "step.done" not in names(r)
+        LOOP % ("[1]", "mode: sequential", ECHO),
+        events=lambda r: names(r).count("loop.done") == 1 and "step.done" not in names(r),
     ),
     "mode and max_in_flight are accepted under policy": Case(
-        LOOP % ('"{{ range(8) }}"', "policy: {mode: parallel, max_in_flight: 2}", '{kind: wait, input: {seconds: 0.01}}'), events=lambda r: peak(r) == 2
+        LOOP
+        % (
+            '"{{ range(8) }}"',
+            "policy: {mode: parallel, max_in_flight: 2}",
+            "{kind: wait, input: {seconds: 0.01}}",
+        ),
+        events=lambda r: peak(r) == 2,
     ),
     "max_in_flight defaults to 10": Case(
-        LOOP % ('"{{ range(30) }}"', "mode: parallel", '{kind: wait, input: {seconds: 0.02}}'), events=lambda r: peak(r) == 10
+        LOOP % ('"{{ range(30) }}"', "mode: parallel", "{kind: wait, input: {seconds: 0.02}}"),
+        events=lambda r: peak(r) == 10,
     ),
     "max_in_flight may be a template": Case(
-        LOOP % ('"{{ range(8) }}"', 'mode: parallel, max_in_flight: "{{ workload.m }}"', '{kind: wait, input: {seconds: 0.01}}'),
+        LOOP
+        % (
+            '"{{ range(8) }}"',
+            'mode: parallel, max_in_flight: "{{ workload.m }}"',
+            "{kind: wait, input: {seconds: 0.01}}",
+        ),
         {"workload": "workload: {m: 3}"},
         events=lambda r: peak(r) == 3,
     ),
     "max_in_flight holds over the whole distributed loop": Case(
-        LOOP % ('"{{ range(24) }}"', "mode: parallel, max_in_flight: 3, chunk: 2, policy: {exec: distributed}", '{kind: wait, input: {seconds: 0.01}}'),
+        LOOP
+        % (
+            '"{{ range(24) }}"',
+            "mode: parallel, max_in_flight: 3, chunk: 2, policy: {exec: distributed}",
+            "{kind: wait, input: {seconds: 0.01}}",
+        ),
         events=lambda r: peak(r) <= 3 and [e["source"] for e in r.named("loop.started")] == ["server"],
     ),
     "local: loop.started and loop.done are the worker's": Case(
-        LOOP % ("[1]", "mode: parallel", ECHO), events=lambda r: [e["source"] for e in r.events if e["name"] in ("loop.started", "loop.done")] == ["worker", "worker"]
+        LOOP % ("[1]", "mode: parallel", ECHO),
+        events=lambda r: (
+            [e["source"] for e in r.events if e["name"] in ("loop.started", "loop.done")]
+            == ["worker", "worker"]
+        ),
     ),
     "a distributed sequential loop carries ctx from one iteration to the next": Case(
-        LOOP % ('"{{ range(5) }}"', "chunk: 1, policy: {exec: distributed}", '{kind: noop, set: {ctx.n: "{{ ctx.n | default(0) + 1 }}"}}'), ctx={"n": 5}
+        LOOP
+        % (
+            '"{{ range(5) }}"',
+            "chunk: 1, policy: {exec: distributed}",
+            '{kind: noop, set: {ctx.n: "{{ ctx.n | default(0) + 1 }}"}}',
+        ),
+        ctx={"n": 5},
     ),
     "a sequential loop carries ctx and step": Case(
-        LOOP % ('"{{ range(4) }}"', "mode: sequential", '{kind: noop, set: {ctx.n: "{{ ctx.n | default(0) + iter.x }}", step.m: "{{ step.m | default(0) + 1 }}"}}')
-        + "  set: {ctx.m: \"{{ step.m }}\"}",
+        LOOP
+        % (
+            '"{{ range(4) }}"',
+            "mode: sequential",
+            '{kind: noop, set: {ctx.n: "{{ ctx.n | default(0) + iter.x }}", step.m: "{{ step.m | default(0) + 1 }}"}}',
+        )
+        + '  set: {ctx.m: "{{ step.m }}"}',
         ctx={"n": 6, "m": 4},
     ),
     "iter is one iteration's": Case(
-        LOOP % ("[1, 2]", "mode: sequential", '[{kind: noop, set: {iter.n: "{{ iter.n | default(0) + 1 }}"}}, {kind: python, input: {v: "{{ iter.n }}", code: "result = v"}}]'),
+        LOOP
+        % (
+            "[1, 2]",
+            "mode: sequential",
+            '[{kind: noop, set: {iter.n: "{{ iter.n | default(0) + 1 }}"}}, {kind: python, input: {v: "{{ iter.n }}", code: "result = v"}}]',
+        ),
         output=[1, 1],
     ),
     "break is done": Case(
-        LOOP % ("[1, 2]", "mode: sequential", '[{name: a, kind: python, input: {code: "result = 5"}, spec: {policy: {rules: [{else: {then: {do: break}}}]}}}, {name: b, kind: python, input: {code: "1/0"}}]')
+        LOOP
+        % (
+            "[1, 2]",
+            "mode: sequential",
+            '[{name: a, kind: python, input: {code: "result = 5"}, spec: {policy: {rules: [{else: {then: {do: break}}}]}}}, {name: b, kind: python, input: {code: "1/0"}}]',
+        )
         + '  set: {ctx.l: "{{ output.loop }}"}',
         output=[5, 5],
         events=lambda r: (r.ctx["l"]["done"], r.ctx["l"]["total"]) == (2, 2),
     ),
     "fail_fast: the first failure fails the step, the rest is skipped": Case(
         LOOP % ('"{{ range(6) }}"', "mode: sequential", FAILS)
-        + "  set: {ctx.l: \"{{ output.loop }}\", ctx.d: \"{{ output.data }}\", ctx.e: \"{{ output.error.kind }}\"}"
+        + '  set: {ctx.l: "{{ output.loop }}", ctx.d: "{{ output.data }}", ctx.e: "{{ output.error.kind }}"}'
         + ENDS,
         runs={"bad": 1},
-        events=lambda r: {k: r.ctx["l"][k] for k in ("total", "done", "failed", "skipped")} == {"total": 6, "done": 2, "failed": 1, "skipped": 3} and r.ctx["d"] is None,
+        events=lambda r: (
+            {k: r.ctx["l"][k] for k in ("total", "done", "failed", "skipped")}
+            == {"total": 6, "done": 2, "failed": 1, "skipped": 3}
+            and r.ctx["d"] is None
+        ),
     ),
     "fail_fast in a parallel loop cancels what runs": Case(
-        LOOP % ("[2, 9, 9, 9]", "mode: parallel", '{kind: python, input: {x: "{{ iter.x }}", code: "import time; time.sleep(0 if x == 2 else 3); result = 1 // (x - 2)"}}')
+        LOOP
+        % (
+            "[2, 9, 9, 9]",
+            "mode: parallel",
+            '{kind: python, input: {x: "{{ iter.x }}", code: "import time; time.sleep(0 if x == 2 else 3); result = 1 // (x - 2)"}}',
+        )
         + '  set: {ctx.l: "{{ output.loop }}"}'
         + ENDS,
-        events=lambda r: r.ctx["l"]["skipped"] == 3 and r.ctx["l"]["failed"] == 1 and r.result["duration_ms"] < 2500,
+        events=lambda r: (
+            r.ctx["l"]["skipped"] == 3 and r.ctx["l"]["failed"] == 1 and r.result["duration_ms"] < 2500
+        ),
     ),
     "best_effort: all run, null for the failed, errors kept, status ok": Case(
         LOOP % ('"{{ range(4) }}"', "mode: parallel", FAILS)
@@ -118,31 +193,60 @@ LOOPS = {
         + ENDS,
         runs={"ok": 1},
         ctx={"s": "ok"},
-        events=lambda r: r.named("loop.done")[0]["data"]["output"]["data"] == [-6, -12, None, 12] and r.ctx["l"]["errors"][0]["index"] == 2,
+        events=lambda r: (
+            r.named("loop.done")[0]["data"]["output"]["data"] == [-6, -12, None, 12]
+            and r.ctx["l"]["errors"][0]["index"] == 2
+        ),
     ),
     "best_effort keeps the first 100 errors": Case(
-        LOOP % ('"{{ range(120) }}"', "mode: parallel", '{name: t, kind: noop, spec: {policy: {before: [{else: {then: {do: fail}}}]}}}')
+        LOOP
+        % (
+            '"{{ range(120) }}"',
+            "mode: parallel",
+            "{name: t, kind: noop, spec: {policy: {before: [{else: {then: {do: fail}}}]}}}",
+        )
         + '  spec: {policy: {failure: {mode: best_effort}}}\n  set: {ctx.n: "{{ output.loop.errors | length }}", ctx.f: "{{ output.loop.failed }}"}',
         ctx={"n": 100, "f": 120},
     ),
     "an untaken loop failure names the iteration": Case(
-        LOOP % ('"{{ range(6) }}"', "mode: sequential", FAILS), error={"step": "start", "task": "start_task"}, events=lambda r: r.error["iteration"] is not None
+        LOOP % ('"{{ range(6) }}"', "mode: sequential", FAILS),
+        error={"step": "start", "task": "start_task"},
+        events=lambda r: r.error["iteration"] is not None,
     ),
     "a continued error inside an iteration keeps its data": Case(
-        LOOP % ("[1]", "mode: sequential", '{kind: python, input: {code: "1/0"}, spec: {policy: {rules: [{else: {then: {do: continue}}}]}}}'), output=[None]
+        LOOP
+        % (
+            "[1]",
+            "mode: sequential",
+            '{kind: python, input: {code: "1/0"}, spec: {policy: {rules: [{else: {then: {do: continue}}}]}}}',
+        ),
+        output=[None],
     ),
     "different values to one path without a reducer are a conflict": Case(
-        LOOP % ("[1, 2]", "mode: parallel", '{kind: noop, set: {ctx.v: "{{ iter.x }}"}}'), error={"kind": "conflict"}, says="ctx.v"
+        LOOP % ("[1, 2]", "mode: parallel", '{kind: noop, set: {ctx.v: "{{ iter.x }}"}}'),
+        error={"kind": "conflict"},
+        says="ctx.v",
     ),
-    "equal values to one path are no conflict": Case(LOOP % ("[1, 2]", "mode: parallel", '{kind: noop, set: {ctx.v: 7}}'), ctx={"v": 7}),
+    "equal values to one path are no conflict": Case(
+        LOOP % ("[1, 2]", "mode: parallel", "{kind: noop, set: {ctx.v: 7}}"), ctx={"v": 7}
+    ),
     "different paths are no conflict": Case(
-        LOOP % ("[1, 2]", "mode: parallel", "{kind: python, input: {code: 'result = 1'}, set: {ctx.same: 1}}"), ctx={"same": 1}
+        LOOP
+        % ("[1, 2]", "mode: parallel", "{kind: python, input: {code: 'result = 1'}, set: {ctx.same: 1}}"),
+        ctx={"same": 1},
     ),
     "a failed loop applies none of its ctx writes": Case(
-        LOOP % ("[2, 3]", "mode: parallel", '[{kind: noop, set: {ctx.v: 7}}, ' + FAILS + "]") + ENDS, ctx={"v": None}, runs={"bad": 1}
+        LOOP % ("[2, 3]", "mode: parallel", "[{kind: noop, set: {ctx.v: 7}}, " + FAILS + "]") + ENDS,
+        ctx={"v": None},
+        runs={"bad": 1},
     ),
     "failed iterations contribute nothing": Case(
-        LOOP % ("[1, 2, 3]", "mode: parallel, policy: {reduce: {ctx.n: append}}", '[{kind: noop, set: {ctx.n: "{{ iter.x }}"}}, ' + FAILS + "]")
+        LOOP
+        % (
+            "[1, 2, 3]",
+            "mode: parallel, policy: {reduce: {ctx.n: append}}",
+            '[{kind: noop, set: {ctx.n: "{{ iter.x }}"}}, ' + FAILS + "]",
+        )
         + "  spec: {policy: {failure: {mode: best_effort}}}",
         ctx={"n": [1, 3]},
     ),
@@ -167,12 +271,22 @@ LOOPS = {
         ctx={"n": 103},
     ),
     "step writes merge in index order, the highest index winning": Case(
-        LOOP % ("[3, 1, 2]", "mode: parallel", '[{kind: wait, input: {seconds: "{{ 0.03 - iter.index * 0.01 }}"}}, {kind: noop, set: {step.v: "{{ iter.x }}"}}]')
+        LOOP
+        % (
+            "[3, 1, 2]",
+            "mode: parallel",
+            '[{kind: wait, input: {seconds: "{{ 0.03 - iter.index * 0.01 }}"}}, {kind: noop, set: {step.v: "{{ iter.x }}"}}]',
+        )
         + '  set: {ctx.v: "{{ step.v }}"}',
         ctx={"v": 2},
     ),
     "step writes by a declared reducer": Case(
-        LOOP % ("[3, 1, 2]", "mode: parallel, policy: {reduce: {step.v: sum}}", '{kind: noop, set: {step.v: "{{ iter.x }}"}}')
+        LOOP
+        % (
+            "[3, 1, 2]",
+            "mode: parallel, policy: {reduce: {step.v: sum}}",
+            '{kind: noop, set: {step.v: "{{ iter.x }}"}}',
+        )
         + '  set: {ctx.v: "{{ step.v }}"}',
         ctx={"v": 6},
     ),
@@ -188,7 +302,11 @@ LOOPS = {
           set: {ctx.l: "{{ output.loop }}"}
         """,
         {"workload": "workload: {c: [{n: a, h: [1, 2]}, {n: b, h: []}, {n: d, h: [3]}]}"},
-        output=[[["a", 1, 0, 0, 2, 3, "a", 1], ["a", 2, 1, 0, 2, 3, "a", 2]], [], [["d", 3, 0, 2, 1, 3, "d", 3]]],
+        output=[
+            [["a", 1, 0, 0, 2, 3, "a", 1], ["a", 2, 1, 0, 2, 3, "a", 2]],
+            [],
+            [["d", 3, 0, 2, 1, 3, "d", 3]],
+        ],
         events=lambda r: r.ctx["l"] == {"total": 3, "done": 3, "failed": 0, "skipped": 0},
     ),
     "three levels": Case(
@@ -272,7 +390,9 @@ LOOPS = {
     ),
     "a missing reference is kind reference": Case(
         LOOP % ('"{{ workload.r }}"', "mode: parallel", ECHO),
-        {"workload": "workload: {r: {type: blob, locator: {store: results, key: gone/1}, auth_reference: null, meta: {}}}"},
+        {
+            "workload": "workload: {r: {type: blob, locator: {store: results, key: gone/1}, auth_reference: null, meta: {}}}"
+        },
         error={"kind": "reference", "step": "start"},
     ),
     "a missing reference in an inner loop is kind reference": Case(
@@ -281,7 +401,9 @@ LOOPS = {
           loop: {in: [1], iterator: a, loop: {in: "{{ workload.r }}", iterator: b}}
           tool: {kind: noop}
         """,
-        {"workload": "workload: {r: {type: blob, locator: {store: results, key: gone/1}, auth_reference: null, meta: {}}}"},
+        {
+            "workload": "workload: {r: {type: blob, locator: {store: results, key: gone/1}, auth_reference: null, meta: {}}}"
+        },
         error={"kind": "reference", "step": "start"},
     ),
     "a large loop output goes by reference and resolves": Case(
@@ -300,11 +422,15 @@ LOOPS = {
         ctx={"n": 2},
         output=[3, 2, 100000],
     ),
-    "a step set of a loop step reads output.data": Case(LOOP % ("[1, 2]", "mode: parallel", ECHO) + '  set: {ctx.d: "{{ output.data }}"}', ctx={"d": [1, 2]}),
-    "a step's output on a loop step": Case(LOOP % ("[1, 2]", "mode: parallel", ECHO) + '  output: "{{ output.data | sum }}"', output=3),
+    "a step set of a loop step reads output.data": Case(
+        LOOP % ("[1, 2]", "mode: parallel", ECHO) + '  set: {ctx.d: "{{ output.data }}"}', ctx={"d": [1, 2]}
+    ),
+    "a step's output on a loop step": Case(
+        LOOP % ("[1, 2]", "mode: parallel", ECHO) + '  output: "{{ output.data | sum }}"', output=3
+    ),
     "a loop step's name reads its data and counts later": Case(
         LOOP % ("[1, 2]", "mode: parallel", ECHO)
-        + "  next: {arcs: [{step: e}]}\n- {step: e, tool: {kind: python, input: {v: \"{{ [start.data, start.loop.total] }}\", code: \"result = v\"}}}",
+        + '  next: {arcs: [{step: e}]}\n- {step: e, tool: {kind: python, input: {v: "{{ [start.data, start.loop.total] }}", code: "result = v"}}}',
         output=[[1, 2], 2],
     ),
     "pagination inside an iteration counts visits per iteration": Case(
@@ -337,237 +463,16 @@ REDUCERS = {
     "first": ("9", "[1, 2]", 9),
     "last": ("9", "[1, 2]", 2),
 }
-ROUTING = {
-    "exclusive takes the first arc that holds": Case(
-        '- {step: start, tool: {kind: noop}, next: {arcs: [{step: a, when: "{{ false }}"}, {step: b}, {step: c, when: "{{ true }}"}]}}\n- {step: a, tool: {kind: noop}}\n- {step: b, tool: {kind: noop}}\n- {step: c, tool: {kind: noop}}',
-        runs={"a": 0, "b": 1, "c": 0},
-    ),
-    "inclusive takes every one": Case(
-        '- {step: start, tool: {kind: noop}, next: {spec: {mode: inclusive}, arcs: [{step: a, when: "{{ false }}"}, {step: b}, {step: c, when: "{{ true }}"}]}}\n- {step: a, tool: {kind: noop}}\n- {step: b, tool: {kind: noop}}\n- {step: c, tool: {kind: noop}}',
-        runs={"a": 0, "b": 1, "c": 1},
-    ),
-    "all guards are evaluated before any arc's set; sets apply in arc order": Case(
-        """
-        - step: start
-          tool: {kind: noop}
-          set: {ctx.n: 0}
-          next: {spec: {mode: inclusive}, arcs: [{step: a, when: "{{ ctx.n == 0 }}", set: {ctx.n: 1}}, {step: b, when: "{{ ctx.n == 0 }}", set: {ctx.n: "{{ ctx.n + 10 }}"}}]}
-        - {step: a, tool: {kind: noop}}
-        - {step: b, tool: {kind: noop}}
-        """,
-        runs={"a": 1, "b": 1},
-        ctx={"n": 11},
-    ),
-    "step set comes before arc conditions": Case(
-        """
-        - {step: start, tool: {kind: noop}, set: {ctx.go: true}, next: {arcs: [{step: a, when: "{{ ctx.go }}"}]}}
-        - {step: a, tool: {kind: noop}}
-        """,
-        runs={"a": 1},
-    ),
-    "an arc's set is there when its target is scheduled": Case(
-        """
-        - {step: start, tool: {kind: noop}, next: {arcs: [{step: a, set: {ctx.v: 4}}]}}
-        - {step: a, input: {v: "{{ ctx.v }}"}, tool: {kind: python, input: {v: "{{ input.v }}", code: "result = v"}}}
-        """,
-        output=4,
-    ),
-    "arcs see event, output, ctx, step, workload, input, args": Case(
-        """
-        - {step: start, tool: {kind: noop}, next: {arcs: [{step: a, args: {g: 6}}]}}
-        - step: a
-          input: {i: 5}
-          tool: {kind: python, input: {code: "result = 1"}, set: {ctx.c: 2, step.s: 3}}
-          next: {arcs: [{step: z, when: "{{ [event.name, event.step, event.data.output.data, output.data, ctx.c, step.s, workload.w, input.i, args.g] == ['step.done', 'a', 1, 1, 2, 3, 4, 5, 6] }}"}]}
-        - {step: z, tool: {kind: noop}}
-        """,
-        {"workload": "workload: {w: 4}"},
-        runs={"z": 1},
-    ),
-    "args: the consumed token's, overlaid key by key": Case(
-        """
-        - {step: start, tool: {kind: noop}, next: {arcs: [{step: a, args: {x: 1, y: 1}}]}}
-        - {step: a, tool: {kind: noop}, next: {arcs: [{step: b, args: {y: 2, z: "{{ args.x + 2 }}"}}]}}
-        - {step: b, tool: {kind: python, input: {v: "{{ args }}", code: "result = v"}}}
-        """,
-        output={"x": 1, "y": 2, "z": 3},
-    ),
-    "step set applies on failed; entries whose value is missing are left out": Case(
-        """
-        - step: start
-          tool: {kind: python, input: {code: "1/0"}}
-          set: {ctx.status: "{{ output.status }}", ctx.n: "{{ output.data.rows }}"}
-          next: {arcs: [{step: e, when: "{{ event.name == 'step.failed' }}"}]}
-        - {step: e, tool: {kind: noop}}
-        """,
-        ctx={"status": "error", "n": None},
-        events=lambda r: "ctx.n" in str(r.named("step.failed")[0]["data"]["left_out"]),
-    ),
-    "an error in step set: none of it applies and the run is failed": Case(
-        """
-        - step: start
-          tool: {kind: python, input: {code: "result = 1"}}
-          set: {ctx.a: 1, ctx.b: "{{ ctx.none }}"}
-          next: {arcs: [{step: e, when: "{{ event.name == 'step.failed' and output.error.kind == 'template' }}"}]}
-        - {step: e, tool: {kind: noop}}
-        """,
-        ctx={"a": None},
-        runs={"e": 1},
-        events=lambda r: "step.done" not in [e["name"] for e in r.events if e.get("step") == "start"],
-    ),
-    "an error in step input fails the step before it starts, and its arcs may take it": Case(
-        """
-        - step: start
-          input: {a: "{{ ctx.none }}"}
-          tool: {kind: noop}
-          next: {arcs: [{step: e, when: "{{ event.name == 'step.failed' and output.error.kind == 'template' }}"}]}
-        - {step: e, tool: {kind: noop}}
-        """,
-        runs={"e": 1},
-        events=lambda r: "step.started" not in [e["name"] for e in r.events if e.get("step") == "start"],
-    ),
-    "an error in an arc's when fails the execution": Case(
-        '- {step: start, tool: {kind: noop}, next: {arcs: [{step: a, when: "{{ ctx.x + 1 }}"}]}}\n- {step: a, tool: {kind: noop}}', error={"kind": "template"}, says="arc"
-    ),
-    "an error in an arc's set fails the execution": Case(
-        '- {step: start, tool: {kind: noop}, next: {arcs: [{step: a, set: {ctx.x: "{{ ctx.none }}"}}]}}\n- {step: a, tool: {kind: noop}}', error={"kind": "template"}, says="ctx.none"
-    ),
-    "a reference error in an arc's set": Case(
-        '- {step: start, tool: {kind: noop}, next: {arcs: [{step: a, set: {ctx.x_ref: "{{ workload.n }}"}}]}}\n- {step: a, tool: {kind: noop}}', {"workload": "workload: {n: 4}"}, error={"kind": "reference"}
-    ),
-    "a when that is other text is an error": Case(
-        '- {step: start, tool: {kind: noop}, next: {arcs: [{step: a, when: "{{ \'maybe\' }}"}]}}\n- {step: a, tool: {kind: noop}}', error={"kind": "template"}
-    ),
-    "a failure taken by an unguarded arc is listed": Case(
-        '- {step: start, tool: {kind: python, input: {code: "1/0"}}, next: {arcs: [{step: a}]}}\n- {step: a, tool: {kind: noop}}',
-        events=lambda r: [(f["step"], f["taken_by"]) for f in r.result["failures"]] == [("start", "a")],
-    ),
-    "a failure taken by a guarded arc is not": Case(
-        '- {step: start, tool: {kind: python, input: {code: "1/0"}}, next: {arcs: [{step: a, when: "{{ event.name == \'step.failed\' }}"}]}}\n- {step: a, tool: {kind: noop}}',
-        events=lambda r: r.result["failures"] == [],
-    ),
-    "a done that no arc takes ends that branch": Case(
-        '- {step: start, tool: {kind: noop}, next: {arcs: [{step: a, when: "{{ false }}"}]}}\n- {step: a, tool: {kind: noop}}', runs={"a": 0}
-    ),
-    "a failure that no arc takes cancels the others": Case(
-        """
-        - {step: start, tool: {kind: noop}, next: {spec: {mode: inclusive}, arcs: [{step: slow}, {step: bad}]}}
-        - {step: slow, tool: {kind: python, input: {code: "import time; time.sleep(5)"}}, next: {arcs: [{step: never}]}}
-        - {step: bad, tool: {kind: python, input: {code: "import time; time.sleep(0.1); 1/0"}}}
-        - {step: never, tool: {kind: noop}}
-        """,
-        error={"step": "bad"},
-        runs={"never": 0},
-        events=lambda r: r.named("step.failed", step="slow")[0]["data"]["error"]["kind"] == "cancelled" and r.result["duration_ms"] < 3000,
-    ),
-    "on_failure drain lets other branches finish": Case(
-        """
-        - {step: start, tool: {kind: noop}, next: {spec: {mode: inclusive}, arcs: [{step: slow}, {step: bad}]}}
-        - {step: slow, tool: {kind: python, input: {code: "import time; time.sleep(0.3)"}}, next: {arcs: [{step: after}]}}
-        - {step: bad, tool: {kind: python, input: {code: "1/0"}}}
-        - {step: after, tool: {kind: noop}}
-        """,
-        {"executor": "executor: {spec: {on_failure: drain}}"},
-        error={"step": "bad"},
-        runs={"after": 1},
-    ),
-    "held tokens are discarded when the execution fails": Case(
-        """
-        - {step: start, tool: {kind: noop}, next: {spec: {mode: inclusive}, arcs: [{step: a}, {step: bad}]}}
-        - {step: a, tool: {kind: noop}, next: {arcs: [{step: j}]}}
-        - {step: bad, tool: {kind: python, input: {code: "import time; time.sleep(0.2); 1/0"}}, next: {arcs: [{step: j, when: "{{ event.name == 'step.done' }}"}]}}
-        - {step: j, tool: {kind: noop}}
-        """,
-        error={"step": "bad"},
-        runs={"j": 0},
-        events=lambda r: [e["data"]["reason"] for e in r.named("token.discarded")] == ["execution failed"],
-    ),
-    "call.done, step.exit and call.error are the old names": Case(
-        """
-        - step: start
-          tool: {kind: python, input: {code: "1/0"}}
-          next: {arcs: [{step: no, when: "{{ event.name == 'call.done' }}"}, {step: l, when: "{{ event.name == 'call.error' }}"}]}
-        - {step: no, tool: {kind: noop}}
-        - {step: l, loop: {in: [1], iterator: x}, tool: {kind: noop}, next: {arcs: [{step: m, when: "{{ event.name == 'step.exit' }}"}]}}
-        - {step: m, loop: {in: [1], iterator: x}, tool: {kind: noop}, next: {arcs: [{step: e, when: "{{ event.name == 'call.done' }}"}]}}
-        - {step: e, tool: {kind: noop}}
-        """,
-        runs={"no": 0, "l": 1, "e": 1},
-    ),
-    "output is the payload of the step run that completed last": Case(
-        """
-        - {step: start, tool: {kind: noop}, next: {spec: {mode: inclusive}, arcs: [{step: slow}, {step: fast}]}}
-        - {step: slow, tool: [{kind: wait, input: {seconds: 0.2}}, {kind: noop, output: slow}]}
-        - {step: fast, tool: {kind: noop, output: fast}}
-        """,
-        output="slow",
-    ),
-    "a failed step that an arc took leaves the output of the last completed": Case(
-        """
-        - {step: start, tool: {kind: python, input: {code: "result = 1"}}, next: {arcs: [{step: b}]}}
-        - {step: b, tool: {kind: python, input: {code: "1/0"}}, next: {arcs: [{step: c, when: "{{ event.name == 'step.failed' }}"}]}}
-        - {step: c, tool: {kind: python, input: {code: "result = 3"}}}
-        """,
-        output=3,
-    ),
-    "large output in the step's own set and arcs is the payload": Case(
-        """
-        - step: start
-          tool: {kind: python, input: {code: "result = {'rows': ['x' * 100] * 2000, 'n': 5}"}}
-          set: {ctx.n: "{{ output.data.n }}"}
-          next: {arcs: [{step: e, when: "{{ output.data.rows | length == 2000 }}", set: {ctx.m: "{{ output.data.rows[0] | length }}"}}]}
-        - {step: e, tool: {kind: noop}}
-        """,
-        ctx={"n": 5, "m": 100},
-        runs={"e": 1},
-    ),
-    "a large payload read in a later step is kind reference with the hint": Case(
-        """
-        - {step: start, tool: {kind: python, input: {code: "result = 'x' * 100000"}}, next: {arcs: [{step: e}]}}
-        - {step: e, tool: {kind: python, input: {v: "{{ start.data }}", code: "result = len(v)"}}}
-        """,
-        error={"kind": "reference", "step": "e"},
-        says="kind: resolve",
-    ),
-    "a large payload read in a later step's input too": Case(
-        """
-        - {step: start, tool: {kind: python, input: {code: "result = 'x' * 100000"}}, next: {arcs: [{step: e}]}}
-        - {step: e, input: {v: "{{ start.data }}"}, tool: {kind: noop}}
-        """,
-        error={"kind": "reference", "step": "e"},
-    ),
-    "a large ctx value is stored by reference and still reads": Case(
-        """
-        - {step: start, tool: {kind: python, input: {code: "result = 'x' * 100000"}}, set: {ctx.big: "{{ output.data }}"}, next: {arcs: [{step: e, when: "{{ ctx.big | length == 100000 }}"}]}}
-        - {step: e, input: {b: "{{ ctx.big }}"}, tool: {kind: python, input: {v: "{{ ctx.big }}", w: "{{ input.b }}", code: "result = [len(v), len(w)]"}}}
-        """,
-        output=[100000, 100000],
-        events=lambda r: max(len(str(e)) for e in r.events) < 80000,
-    ),
-    "within one pipeline the full payload stays in memory": Case(
-        '- {step: start, tool: [{name: a, kind: python, input: {code: "result = \'x\' * 200000"}}, {kind: python, input: {v: "{{ a.data }}", code: "result = len(v)"}}]}', output=200000
-    ),
-    "reference_first stores every payload": Case(
-        '- {step: start, tool: {kind: python, input: {code: "result = [1]"}}, set: {ctx.r_ref: "{{ output.ref }}", ctx.d: "{{ output.data }}"}}',
-        {"executor": "executor: {spec: {policy: {results: {reference_first: true}}}}"},
-        ctx={"d": [1]},
-        events=lambda r: r.named("step.done")[0]["data"]["output"]["data"] is None,
-    ),
-    "max_payload_bytes of the executor": Case(
-        '- {step: start, tool: {kind: python, input: {code: "result = \'x\' * 5000"}}}',
-        {"executor": "executor: {spec: {policy: {limits: {max_payload_bytes: 2000}}}}"},
-        events=lambda r: r.named("step.done")[0]["data"]["output"]["data"] is None and r.named("step.done")[0]["data"]["output"]["ref"]["meta"]["bytes"] == 5002,
-    ),
-}
-ALL = LOOPS | ROUTING
 
 
-@pytest.mark.parametrize("rule", ALL)
-async def test_loops_and_routing(tmp_path, rule):
-    await ALL[rule].check(tmp_path)
+@pytest.mark.parametrize("rule", LOOPS)
+async def test_loops(tmp_path, rule):
+    await LOOPS[rule].check(tmp_path)
 
 
-@pytest.mark.parametrize("mode", ["parallel", "sequential", "parallel, chunk: 1, policy: {exec: distributed, X}"])
+@pytest.mark.parametrize(
+    "mode", ["parallel", "sequential", "parallel, chunk: 1, policy: {exec: distributed, X}"]
+)
 @pytest.mark.parametrize("how", REDUCERS)
 async def test_a_reducer_takes_the_existing_value_first_and_then_every_write(tmp_path, how, mode):
     existing, values, expected = REDUCERS[how]

@@ -1,6 +1,7 @@
 """Large and odd values: where they go, and that no event grows beyond its bound."""
 
 import pytest
+
 from tests.engine.cases import Case
 
 LIMIT = 140_000  # of an event as JSON: one payload of 64 KiB and its envelope, with room for a second one
@@ -10,27 +11,35 @@ def small(ran):
     return max(len(str(event)) for event in ran.events) < LIMIT
 
 
-BIG = '{kind: python, input: {code: "result = \'x\' * 100000"}'
+BIG = "{kind: python, input: {code: \"result = 'x' * 100000\"}"
 SIZES = {
     "a task writes much to ctx": Case(
-        "- {step: start, tool: [" + BIG + ', set: {ctx.b: "{{ output.data }}", step.c: "{{ output.data }}", iter.d: "{{ output.data }}"}}, {kind: python, input: {v: "{{ [ctx.b, step.c, iter.d] }}", code: "result = [len(i) for i in v]"}}], next: {arcs: [{step: e, when: "{{ step.c | length == 100000 }}"}]}}\n'
+        "- {step: start, tool: ["
+        + BIG
+        + ', set: {ctx.b: "{{ output.data }}", step.c: "{{ output.data }}", iter.d: "{{ output.data }}"}}, {kind: python, input: {v: "{{ [ctx.b, step.c, iter.d] }}", code: "result = [len(i) for i in v]"}}], next: {arcs: [{step: e, when: "{{ step.c | length == 100000 }}"}]}}\n'
         + '- {step: e, tool: {kind: python, input: {v: "{{ ctx.b }}", code: "result = len(v)"}}}',
         output=100000,
         events=small,
     ),
     "a jumping pipeline carries much": Case(
-        "- {step: start, tool: [" + BIG + ', set: {iter.d: "{{ output.data }}", step.s: "{{ output.data }}", iter.n: 0}}, {name: j, kind: noop, set: {iter.n: "{{ iter.n + 1 }}"}, spec: {policy: {rules: [{when: "{{ iter.n < 3 }}", then: {do: jump, to: w}}, {else: {then: {do: jump, to: z}}}]}}}, {name: w, kind: wait, input: {seconds: 0.15}, spec: {policy: {rules: [{else: {then: {do: jump, to: j}}}]}}}, {name: z, kind: python, input: {v: "{{ [iter.d, step.s] }}", code: "result = [len(i) for i in v]"}}]}',
+        "- {step: start, tool: ["
+        + BIG
+        + ', set: {iter.d: "{{ output.data }}", step.s: "{{ output.data }}", iter.n: 0}}, {name: j, kind: noop, set: {iter.n: "{{ iter.n + 1 }}"}, spec: {policy: {rules: [{when: "{{ iter.n < 3 }}", then: {do: jump, to: w}}, {else: {then: {do: jump, to: z}}}]}}}, {name: w, kind: wait, input: {seconds: 0.15}, spec: {policy: {rules: [{else: {then: {do: jump, to: j}}}]}}}, {name: z, kind: python, input: {v: "{{ [iter.d, step.s] }}", code: "result = [len(i) for i in v]"}}]}',
         output=[100000, 100000],
         events=small,
     ),
     "iterations of a parallel loop write much": Case(
-        '- {step: start, loop: {in: "{{ range(4) }}", iterator: i, spec: {mode: parallel, policy: {reduce: {ctx.all: append}}}}, tool: ' + BIG + ', set: {ctx.all: "{{ output.data }}"}}, set: {ctx.n: "{{ ctx.all | length }}"}, next: {arcs: [{step: e}]}}\n'
+        '- {step: start, loop: {in: "{{ range(4) }}", iterator: i, spec: {mode: parallel, policy: {reduce: {ctx.all: append}}}}, tool: '
+        + BIG
+        + ', set: {ctx.all: "{{ output.data }}"}}, set: {ctx.n: "{{ ctx.all | length }}"}, next: {arcs: [{step: e}]}}\n'
         + '- {step: e, tool: {kind: python, input: {v: "{{ ctx.all }}", code: "result = [len(i) for i in v]"}}}',
         output=[100000] * 4,
         events=small,
     ),
     "iterations of a sequential loop write much": Case(
-        '- {step: start, loop: {in: "{{ range(3) }}", iterator: i}, tool: ' + BIG + ', set: {ctx.last: "{{ output.data }}"}}, next: {arcs: [{step: e}]}}\n'
+        '- {step: start, loop: {in: "{{ range(3) }}", iterator: i}, tool: '
+        + BIG
+        + ', set: {ctx.last: "{{ output.data }}"}}, next: {arcs: [{step: e}]}}\n'
         + '- {step: e, tool: {kind: python, input: {v: "{{ ctx.last }}", code: "result = len(v)"}}}',
         output=100000,
         events=small,
@@ -56,19 +65,25 @@ SIZES = {
         events=small,
     ),
     "event.data of a large output in admission": Case(
-        "- {step: start, tool: " + BIG + '}, next: {arcs: [{step: e}]}}\n- {step: e, spec: {policy: {admit: {rules: [{when: "{{ event.data.output.data | length == 100000 }}", then: {allow: true}}]}}}, tool: {kind: noop}}',
+        "- {step: start, tool: "
+        + BIG
+        + '}, next: {arcs: [{step: e}]}}\n- {step: e, spec: {policy: {admit: {rules: [{when: "{{ event.data.output.data | length == 100000 }}", then: {allow: true}}]}}}, tool: {kind: noop}}',
         runs={"e": 1},
         events=small,
     ),
     "args, step input and event data are large": Case(
-        "- {step: start, tool: " + BIG + '}, next: {arcs: [{step: e, args: {a: "{{ output.data }}"}}]}}\n'
+        "- {step: start, tool: "
+        + BIG
+        + '}, next: {arcs: [{step: e, args: {a: "{{ output.data }}"}}]}}\n'
         + '- {step: e, input: {i: "{{ args.a }}", k: "{{ event.data.output.data | length }}"}, tool: {kind: python, input: {v: "{{ [args.a, input.i] }}", k: "{{ input.k }}", code: "result = [len(i) for i in v] + [k]"}}, next: {arcs: [{step: f, when: "{{ args.a | length == 100000 }}"}]}}\n'
-        + "- {step: f, tool: {kind: noop, output: \"{{ args.a | length }}\"}}",
+        + '- {step: f, tool: {kind: noop, output: "{{ args.a | length }}"}}',
         output=100000,
         events=small,
     ),
     "a routing step passes on a large output": Case(
-        "- {step: start, tool: " + BIG + '}, next: {arcs: [{step: r}]}}\n- {step: r, set: {ctx.n: "{{ output.data | length }}"}, next: {arcs: [{step: e, when: "{{ output.data | length == 100000 }}"}]}}\n- {step: e, tool: [{name: g, kind: resolve, input: {ref: "{{ r.ref }}"}}, {kind: python, input: {v: "{{ g.data }}", code: "result = len(v)"}}]}',
+        "- {step: start, tool: "
+        + BIG
+        + '}, next: {arcs: [{step: r}]}}\n- {step: r, set: {ctx.n: "{{ output.data | length }}"}, next: {arcs: [{step: e, when: "{{ output.data | length == 100000 }}"}]}}\n- {step: e, tool: [{name: g, kind: resolve, input: {ref: "{{ r.ref }}"}}, {kind: python, input: {v: "{{ g.data }}", code: "result = len(v)"}}]}',
         output=100000,
         ctx={"n": 100000},
         events=small,
@@ -79,15 +94,58 @@ SIZES = {
         output=300_000,
         events=small,
     ),
-    "a large workload": Case('- {step: start, tool: {kind: python, input: {w: "{{ workload.b }}", code: "result = len(w)"}}, set: {ctx.n: "{{ workload.b | length }}"}}', payload={"b": "z" * 200_000}, output=200_000, ctx={"n": 200_000}, events=small),
-    "a large error": Case('- {step: start, tool: {name: t, kind: python, input: {code: "raise ValueError(\'e\' * 1000000)"}}}', error={"step": "start"}, events=small),
-    "a large error that is continued": Case('- {step: start, tool: {name: t, kind: python, input: {code: "raise ValueError(\'e\' * 1000000)"}, spec: {policy: {rules: [{else: {then: {do: continue, set: {ctx.m: "{{ output.error.message | length > 10 }}"}}}}]}}}}', ctx={"m": True}, events=small),
-    "much printed": Case('- {step: start, tool: {kind: python, input: {code: "print(\'p\' * 3000000); result = 1"}}}', output=1, events=small),
-    "a large error data of a shell": Case('- {step: start, tool: {name: t, kind: shell, input: {command: "head -c 3000000 /dev/zero | tr \'\\\\0\' a; exit 2"}}}', error={"step": "start"}, events=small),
-    "a large message of a rule": Case('- {step: start, tool: {name: t, kind: noop, spec: {policy: {rules: [{else: {then: {do: fail, message: "{{ \'m\' * 200000 }}"}}}]}}}}', error={"step": "start"}, events=small),
-    "a large input of a child's step": Case('- {step: start, input: {b: "{{ workload.b }}"}, tool: {name: c, kind: workbook, block: k, input: {v: "{{ input.b }}"}}}', {"workbook": 'workbook: {k: {tool: {kind: python, input: {v: "{{ input.v }}", code: "result = len(v)"}}}}'}, payload={"b": "z" * 200_000}, output=200_000, events=small),
-    "a guard that reads much": Case('- {step: start, tool: {kind: noop}, next: {arcs: [{step: e, when: "{{ workload.b | length > 5 }}"}]}}\n- {step: e, tool: {kind: noop}}', payload={"b": "z" * 200_000}, runs={"e": 1}, events=small),
-    "a nested value as deep as JSON allows comes back or is an error": Case('- {step: start, tool: {name: t, kind: python, input: {code: "x = []\\nfor i in range(5000): x = [x]\\nresult = x"}}}', error={"task": "t"}, events=small),
+    "a large workload": Case(
+        '- {step: start, tool: {kind: python, input: {w: "{{ workload.b }}", code: "result = len(w)"}}, set: {ctx.n: "{{ workload.b | length }}"}}',
+        payload={"b": "z" * 200_000},
+        output=200_000,
+        ctx={"n": 200_000},
+        events=small,
+    ),
+    "a large error": Case(
+        "- {step: start, tool: {name: t, kind: python, input: {code: \"raise ValueError('e' * 1000000)\"}}}",
+        error={"step": "start"},
+        events=small,
+    ),
+    "a large error that is continued": Case(
+        '- {step: start, tool: {name: t, kind: python, input: {code: "raise ValueError(\'e\' * 1000000)"}, spec: {policy: {rules: [{else: {then: {do: continue, set: {ctx.m: "{{ output.error.message | length > 10 }}"}}}}]}}}}',
+        ctx={"m": True},
+        events=small,
+    ),
+    "much printed": Case(
+        "- {step: start, tool: {kind: python, input: {code: \"print('p' * 3000000); result = 1\"}}}",
+        output=1,
+        events=small,
+    ),
+    "a large error data of a shell": Case(
+        "- {step: start, tool: {name: t, kind: shell, input: {command: \"head -c 3000000 /dev/zero | tr '\\\\0' a; exit 2\"}}}",
+        error={"step": "start"},
+        events=small,
+    ),
+    "a large message of a rule": Case(
+        "- {step: start, tool: {name: t, kind: noop, spec: {policy: {rules: [{else: {then: {do: fail, message: \"{{ 'm' * 200000 }}\"}}}]}}}}",
+        error={"step": "start"},
+        events=small,
+    ),
+    "a large input of a child's step": Case(
+        '- {step: start, input: {b: "{{ workload.b }}"}, tool: {name: c, kind: workbook, block: k, input: {v: "{{ input.b }}"}}}',
+        {
+            "workbook": 'workbook: {k: {tool: {kind: python, input: {v: "{{ input.v }}", code: "result = len(v)"}}}}'
+        },
+        payload={"b": "z" * 200_000},
+        output=200_000,
+        events=small,
+    ),
+    "a guard that reads much": Case(
+        '- {step: start, tool: {kind: noop}, next: {arcs: [{step: e, when: "{{ workload.b | length > 5 }}"}]}}\n- {step: e, tool: {kind: noop}}',
+        payload={"b": "z" * 200_000},
+        runs={"e": 1},
+        events=small,
+    ),
+    "a nested value as deep as JSON allows comes back or is an error": Case(
+        '- {step: start, tool: {name: t, kind: python, input: {code: "x = []\\nfor i in range(5000): x = [x]\\nresult = x"}}}',
+        error={"task": "t"},
+        events=small,
+    ),
     "odd texts survive": Case(
         '- {step: start, tool: {kind: python, input: {t: "{{ workload.t }}", code: "result = t"}}, set: {ctx.t: "{{ output.data }}"}}',
         payload={"t": "é\u2028 \U0001f600 \"'\\ \t\n{{ x }} {% y %}"},
@@ -98,20 +156,41 @@ SIZES = {
         payload={"t": "{{ 1 + 1 }}"},
         output="{{ 1 + 1 }}",
     ),
-    "a NUL is refused where it enters": Case('- {step: start, tool: {name: t, kind: python, input: {code: "result = chr(0)"}}}', error={"kind": "value"}),
-    "big and small numbers keep": Case('- {step: start, tool: {kind: python, input: {n: "{{ workload.n }}", code: "result = n"}}}', payload={"n": [2**53 + 1, -(2**60), 1e-300, 0.1, 1e22]}, output=[2**53 + 1, -(2**60), 1e-300, 0.1, 1e22]),
-    "integers beyond 64 bits keep": Case('- {step: start, tool: {kind: python, input: {n: "{{ workload.n }}", code: "result = n + 1"}}, set: {ctx.n: "{{ output.data }}"}}', payload={"n": 2**70}, output=2**70 + 1),
+    "a NUL is refused where it enters": Case(
+        '- {step: start, tool: {name: t, kind: python, input: {code: "result = chr(0)"}}}',
+        error={"kind": "value"},
+    ),
+    "big and small numbers keep": Case(
+        '- {step: start, tool: {kind: python, input: {n: "{{ workload.n }}", code: "result = n"}}}',
+        payload={"n": [2**53 + 1, -(2**60), 1e-300, 0.1, 1e22]},
+        output=[2**53 + 1, -(2**60), 1e-300, 0.1, 1e22],
+    ),
+    "integers beyond 64 bits keep": Case(
+        '- {step: start, tool: {kind: python, input: {n: "{{ workload.n }}", code: "result = n + 1"}}, set: {ctx.n: "{{ output.data }}"}}',
+        payload={"n": 2**70},
+        output=2**70 + 1,
+    ),
     "best_effort in a distributed loop": Case(
         '- {step: start, spec: {policy: {failure: {mode: best_effort}}}, loop: {in: "{{ range(7) }}", iterator: x, spec: {mode: parallel, chunk: 2, policy: {exec: distributed}}}, tool: {kind: python, input: {x: "{{ iter.x }}", code: "result = 6 // (x % 3)"}}, set: {ctx.l: "{{ output.loop }}"}}',
-        events=lambda r: {k: r.ctx["l"][k] for k in ("total", "done", "failed", "skipped")} == {"total": 7, "done": 4, "failed": 3, "skipped": 0} and r.output == [None, 6, 3, None, 6, 3, None],
+        events=lambda r: (
+            {k: r.ctx["l"][k] for k in ("total", "done", "failed", "skipped")}
+            == {"total": 7, "done": 4, "failed": 3, "skipped": 0}
+            and r.output == [None, 6, 3, None, 6, 3, None]
+        ),
     ),
     "fail_fast in a distributed loop": Case(
         '- {step: start, loop: {in: "{{ range(40) }}", iterator: x, spec: {mode: parallel, max_in_flight: 4, chunk: 5, policy: {exec: distributed}}}, tool: [{kind: wait, input: {seconds: 0.02}}, {kind: noop, spec: {policy: {before: [{when: "{{ iter.x == 6 }}", then: {do: fail, message: six}}]}}}], set: {ctx.l: "{{ output.loop }}"}}',
         error={"message": "six"},
-        events=lambda r: (r.ctx["l"]["failed"], r.ctx["l"]["total"]) == (1, 40) and sum(r.ctx["l"][k] for k in ("done", "failed", "skipped")) == 40 and r.ctx["l"]["skipped"] > 20,
+        events=lambda r: (
+            (r.ctx["l"]["failed"], r.ctx["l"]["total"]) == (1, 40)
+            and sum(r.ctx["l"][k] for k in ("done", "failed", "skipped")) == 40
+            and r.ctx["l"]["skipped"] > 20
+        ),
     ),
     "trace steps drops task detail at the end and replay still holds": Case(
-        '- {step: start, tool: {kind: python, input: {code: "result = 1"}}}', {"executor": "executor: {spec: {trace: steps}}"}, output=1
+        '- {step: start, tool: {kind: python, input: {code: "result = 1"}}}',
+        {"executor": "executor: {spec: {trace: steps}}"},
+        output=1,
     ),
 }
 

@@ -1,6 +1,7 @@
 """Steps, admission, joins, lifecycle: what the language says of each, one row a sentence."""
 
 import pytest
+
 from tests.engine.cases import Case
 
 PY = '{kind: python, input: {code: "%s"}}'
@@ -45,7 +46,7 @@ ENTRY = {
         ctx={"status": "error"},
     ),
     "a step with neither tool nor next is a plain end marker": Case(
-        "- {step: start, tool: {kind: python, input: {code: \"result = 3\"}}, next: {arcs: [{step: end}]}}\n- {step: end}",
+        '- {step: start, tool: {kind: python, input: {code: "result = 3"}}, next: {arcs: [{step: end}]}}\n- {step: end}',
         output=3,
     ),
     "the first step in the list is the entry without a step named start": Case(
@@ -124,17 +125,29 @@ ENTRY = {
 
 ADMISSION = {
     "no rule holds, some rule allows: refused": Case(
-        GUARDED % '[{when: "{{ false }}", then: {allow: true}}]', runs={"g": 0}, events=lambda r: guards(r)[0]["rule"] == "default"
+        GUARDED % '[{when: "{{ false }}", then: {allow: true}}]',
+        runs={"g": 0},
+        events=lambda r: guards(r)[0]["rule"] == "default",
     ),
-    "no rule holds, rules only refuse: allowed": Case(GUARDED % '[{when: "{{ false }}", then: {allow: false}}]', runs={"g": 1}),
+    "no rule holds, rules only refuse: allowed": Case(
+        GUARDED % '[{when: "{{ false }}", then: {allow: false}}]', runs={"g": 1}
+    ),
     "the first rule that holds decides": Case(
         GUARDED % '[{when: "{{ true }}", then: {allow: false}}, {when: "{{ true }}", then: {allow: true}}]',
         runs={"g": 0},
         events=lambda r: guards(r)[0]["rule"] == 0,
     ),
-    "else as else: {then: ...}": Case(GUARDED % '[{when: "{{ false }}", then: {allow: true}}, {else: {then: {allow: false}}}]', runs={"g": 0}),
-    "else as else: {allow: ...}": Case(GUARDED % '[{when: "{{ false }}", then: {allow: true}}, {else: {allow: false}}]', runs={"g": 0}),
-    "else with a sibling then": Case(GUARDED % '[{when: "{{ false }}", then: {allow: true}}, {else: , then: {allow: false}}]', runs={"g": 0}),
+    "else as else: {then: ...}": Case(
+        GUARDED % '[{when: "{{ false }}", then: {allow: true}}, {else: {then: {allow: false}}}]',
+        runs={"g": 0},
+    ),
+    "else as else: {allow: ...}": Case(
+        GUARDED % '[{when: "{{ false }}", then: {allow: true}}, {else: {allow: false}}]', runs={"g": 0}
+    ),
+    "else with a sibling then": Case(
+        GUARDED % '[{when: "{{ false }}", then: {allow: true}}, {else: , then: {allow: false}}]',
+        runs={"g": 0},
+    ),
     "admission sees ctx, workload, input, args and event": Case(
         """
         - {step: start, tool: {kind: python, input: {code: "result = 5"}}, set: {ctx.c: 1}, next: {arcs: [{step: g, args: {k: 2}}]}}
@@ -160,14 +173,18 @@ ADMISSION = {
         output=None,
     ),
     "an error in admission fails the execution with the place": Case(
-        GUARDED % '[{when: "{{ ctx.x + 1 > 2 }}", then: {allow: true}}]', error={"kind": "template"}, says="admission"
+        GUARDED % '[{when: "{{ ctx.x + 1 > 2 }}", then: {allow: true}}]',
+        error={"kind": "template"},
+        says="admission",
     ),
     "a refusal records the values it saw": Case(
         GUARDED % '[{when: "{{ workload.go }}", then: {allow: true}}]',
         {"workload": "workload: {go: false}"},
         events=lambda r: "workload.go" in str(guards(r)[0]),
     ),
-    "a missing value in when is false": Case(GUARDED % '[{when: "{{ ctx.nothing.there }}", then: {allow: true}}]', runs={"g": 0}),
+    "a missing value in when is false": Case(
+        GUARDED % '[{when: "{{ ctx.nothing.there }}", then: {allow: true}}]', runs={"g": 0}
+    ),
 }
 
 JOINS = {
@@ -268,7 +285,8 @@ LIFECYCLE = {
         error={"kind": "timeout", "step": "start"},
     ),
     "a step's spec.timeout is the same": Case(
-        '- {step: start, spec: {timeout: 0.2}, tool: {kind: wait, input: {seconds: 4}}}', error={"kind": "timeout"}
+        "- {step: start, spec: {timeout: 0.2}, tool: {kind: wait, input: {seconds: 4}}}",
+        error={"kind": "timeout"},
     ),
     "the step's timeout runs over retries and delays": Case(
         """
@@ -314,7 +332,7 @@ LIFECYCLE = {
         error={"kind": "timeout", "task": "t"},
     ),
     "a wait is bounded by the task's timeout": Case(
-        '- {step: start, tool: {name: t, kind: wait, input: {seconds: 3}, spec: {timeout: 0.2}}}',
+        "- {step: start, tool: {name: t, kind: wait, input: {seconds: 3}, spec: {timeout: 0.2}}}",
         error={"kind": "timeout", "task": "t"},
     ),
     "a task's timeout may be a template": Case(
@@ -337,7 +355,7 @@ LIFECYCLE = {
         error={"kind": "timeout", "task": "t"},
     ),
     "executor.spec.timeout bounds every task that has none": Case(
-        '- {step: start, tool: {kind: wait, input: {seconds: 4}}}',
+        "- {step: start, tool: {kind: wait, input: {seconds: 4}}}",
         {"executor": "executor: {spec: {timeout: 0.3}}"},
         error={"kind": "timeout"},
     ),

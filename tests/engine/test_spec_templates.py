@@ -1,6 +1,7 @@
 """Templates: native values, truth, missing values, filters and bounds, as a run meets them."""
 
 import pytest
+
 from tests.engine.cases import Case
 
 SET = "- {step: start, tool: {kind: noop}, set: {ctx.v: %s}}"
@@ -45,17 +46,17 @@ VALUES = {
     "'{{ \"aMOp\" | b64decode }}'": "hé",
     "'{{ \"a\" | sha256 }}'": "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb",
     "'{{ \"a b&c\" | urlencode }}'": "a%20b%26c",
-    "'{{ {\"a\": 1, \"b\": \"x y\"} | urlencode }}'": "a=1&b=x+y",
+    '\'{{ {"a": 1, "b": "x y"} | urlencode }}\'': "a=1&b=x+y",
     "'{{ (workload.t | to_datetime).year }}'": 2024,
-    "'{{ \"ab12\" | regex_search(\"[0-9]+\") }}'": "12",
-    "'{{ \"ab12\" | regex_replace(\"[0-9]+\", \"-\") }}'": "ab-",
+    '\'{{ "ab12" | regex_search("[0-9]+") }}\'': "12",
+    '\'{{ "ab12" | regex_replace("[0-9]+", "-") }}\'': "ab-",
     "'{{ workload.q | sql_literal }}'": "'O''Brien'",
     "'{{ 5 | sql_literal }}'": "5",
     "'{{ none | sql_literal }}'": "NULL",
     "'{{ workload.rows | jmespath(\"[].v\") }}'": [1, 2],
     "'{{ workload.rows | map(attribute=\"v\") | list }}'": [1, 2],
     "'{{ workload.rows | map(attribute=\"v\") | sum }}'": 3,
-    "'{{ workload.rows | selectattr(\"v\", \"gt\", 1) | list }}'": [{"n": "b", "v": 2}],
+    '\'{{ workload.rows | selectattr("v", "gt", 1) | list }}\'': [{"n": "b", "v": 2}],
     "'{{ workload.l | sort }}'": [1, 2, 3],
     "'{{ workload.l | sort | first }}'": 1,
     "'{{ workload.l | max }}'": 3,
@@ -93,23 +94,44 @@ ERRORS = {
     "a missing value in set names the path and what was there": Case(
         SET % "'{{ workload.d.itemz }}'", WORKLOAD, error={"kind": "template"}, says="workload.d.itemz"
     ),
-    "a missing value inside a larger value": Case(SET % "{a: '{{ ctx.nope }}'}", error={"kind": "template"}, says="ctx.nope"),
-    "a missing value inside text": Case(SET % "'x {{ ctx.nope }}'", error={"kind": "template"}, says="ctx.nope"),
-    "a division by zero is an error of the boundary": Case(SET % "'{{ 1 // 0 }}'", error={"kind": "template", "step": "start"}),
-    "a huge repetition is an error of the boundary": Case(SET % "'{{ \"x\" * 1000000000 }}'", error={"kind": "template"}),
-    "a huge power is an error of the boundary": Case(SET % "'{{ 9 ** 9999999 }}'", error={"kind": "template"}),
-    "a huge range is an error of the boundary": Case(SET % "'{{ range(1000000000) | list }}'", error={"kind": "template"}),
-    "a huge loop is an error of the boundary": Case(
-        SET % "'{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}'", error={"kind": "template"}
+    "a missing value inside a larger value": Case(
+        SET % "{a: '{{ ctx.nope }}'}", error={"kind": "template"}, says="ctx.nope"
     ),
-    "a list repeated too often is an error of the boundary": Case(SET % "'{{ [0] * 1000000000 }}'", error={"kind": "template"}),
+    "a missing value inside text": Case(
+        SET % "'x {{ ctx.nope }}'", error={"kind": "template"}, says="ctx.nope"
+    ),
+    "a division by zero is an error of the boundary": Case(
+        SET % "'{{ 1 // 0 }}'", error={"kind": "template", "step": "start"}
+    ),
+    "a huge repetition is an error of the boundary": Case(
+        SET % "'{{ \"x\" * 1000000000 }}'", error={"kind": "template"}
+    ),
+    "a huge power is an error of the boundary": Case(
+        SET % "'{{ 9 ** 9999999 }}'", error={"kind": "template"}
+    ),
+    "a huge range is an error of the boundary": Case(
+        SET % "'{{ range(1000000000) | list }}'", error={"kind": "template"}
+    ),
+    "a huge loop is an error of the boundary": Case(
+        SET % "'{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}'",
+        error={"kind": "template"},
+    ),
+    "a list repeated too often is an error of the boundary": Case(
+        SET % "'{{ [0] * 1000000000 }}'", error={"kind": "template"}
+    ),
     "a bound exceeded in a task's input is the task's error": Case(
         '- {step: start, tool: {name: t, kind: python, input: {v: "{{ \'x\' * 1000000000 }}", code: "result = 1"}}}',
         error={"kind": "template", "task": "t"},
     ),
-    "private attributes are out of reach": Case(SET % "'{{ (\"\").__class__.__mro__ }}'", error={"kind": "template"}),
-    "a wrong filter argument is an error of the boundary": Case(SET % "'{{ \"[\" | fromjson }}'", error={"kind": "template"}),
-    "a bad pattern is an error of the boundary": Case(SET % "'{{ \"a\" | regex_search(\"(\") }}'", error={"kind": "template"}),
+    "private attributes are out of reach": Case(
+        SET % "'{{ (\"\").__class__.__mro__ }}'", error={"kind": "template"}
+    ),
+    "a wrong filter argument is an error of the boundary": Case(
+        SET % "'{{ \"[\" | fromjson }}'", error={"kind": "template"}
+    ),
+    "a bad pattern is an error of the boundary": Case(
+        SET % '\'{{ "a" | regex_search("(") }}\'', error={"kind": "template"}
+    ),
     "other text in when is kind template": Case(WHEN % "'{{ \"perhaps\" }}'", error={"kind": "template"}),
 }
 

@@ -4,7 +4,6 @@ import http.server
 import json
 import socketserver
 import threading
-import time
 from collections import Counter
 from typing import Any
 from urllib.parse import parse_qs, urlparse
@@ -16,7 +15,8 @@ class Web:
     def __init__(self) -> None:
         self.seen: list[dict[str, Any]] = []
         self.hits: Counter[str] = Counter()
-        self.lock = threading.Lock()
+        self.asked = threading.Condition()
+        self.closing = threading.Event()
         owner = self
 
         class Handler(_Handler):
@@ -28,12 +28,19 @@ class Web:
 
     def note(self, request: dict[str, Any]) -> int:
         """Keep a request; how often its path was asked for by now."""
-        with self.lock:
+        with self.asked:
             self.seen.append(request)
             self.hits[request["path"]] += 1
+            self.asked.notify_all()
             return self.hits[request["path"]]
 
+    def wait_for(self, path: str, count: int, within: float = 20.0) -> None:
+        """Wait until a path was asked for that often."""
+        with self.asked:
+            assert self.asked.wait_for(lambda: self.hits[path] >= count, within)
+
     def close(self) -> None:
+        self.closing.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -99,7 +106,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         return (503, {"n": count}) if count <= int(parts[0]) else (200, {"n": count})
 
     def _slow(self, request: dict[str, Any], parts: list[str], count: int) -> Any:
-        time.sleep(float(parts[0]))
+        self.web.closing.wait(float(parts[0]))
         return 200, {}
 
     def _moved(self, request: dict[str, Any], parts: list[str], count: int) -> Any:
