@@ -511,9 +511,11 @@ class Engine:
     async def collect_mail(self) -> None:
         """Take up the messages that other processes left for executions that run here."""
         for execution_id, body in await self.store.take(self.owner):
-            live = self._live.get(execution_id)
-            if live is not None:
-                self._post(live, decode_message(body))
+            try:
+                live = await self.load(execution_id)  # it may be ours and still on its way into memory
+            except (NotFound, Conflict):
+                continue  # it is over, and so has no use for what it would have been told
+            self._post(live, decode_message(body))
 
     async def close(self) -> None:
         """Let go of every execution; what is committed stays as it is."""
