@@ -65,7 +65,7 @@ lock: $(UV) ## resolve the dependencies again and rewrite the lock files
 	echo "lock: wrote requirements.lock and requirements-fuzz.lock (upgrade with LOCK_FLAGS=--upgrade)"
 
 clean: ## remove everything that setup and the tools have made
-	rm -rf .venv .tools .noetl .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis bench/out
+	rm -rf .venv .tools .noetl .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage bench/out
 
 # ---- use ------------------------------------------------------------------------------------------------
 
@@ -79,8 +79,9 @@ check: setup ## lint, formatting, strict types, import contract, house rules
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -q tests/test_tidy.py
 
-test: check ## check, then every test
-	$(BIN)/pytest -q -rs -n auto --ignore tests/test_tidy.py
+test: check ## check, then every test; those of the core must reach every branch of it
+	$(BIN)/pytest -q -rs -n auto --ignore tests/test_tidy.py --ignore tests/unit/core
+	$(BIN)/pytest -q -rs -n auto tests/unit/core --cov noetl/core --cov-report term-missing --cov-fail-under 100
 
 bench: setup ## measure, print a table, write bench/out/latest.json
 	$(BIN)/python -m bench

@@ -26,7 +26,8 @@ def test_noop_answers_with_the_previous_value_and_never_leaves():
 
 def test_meta_is_there_when_a_template_reads_it():
     it = pipe("{name: one, kind: noop, set: {ctx.n: '{{ output.meta.attempt }}'}}")
-    assert it.run().output["meta"] == {"attempt": 1, "duration_ms": 0, "ts": "2023-11-14T22:13:20.000Z"}
+    meta = it.run().output["meta"]
+    assert (meta["attempt"], meta["duration_ms"], meta["ts"]) == (1, 0, "2023-11-14T22:13:20.000Z")
     assert it.frame.ctx == {"n": 1}
 
 

@@ -269,3 +269,7 @@ def test_folding_in_pieces_is_folding_at_once():
         event("ctx.patched", patch=[[["a", "b"], 1]], origin="run"),
     ]
     assert snapshot_of(fold(after(*events[:2]), events[2:])) == snapshot_of(after(*events))
+
+
+def test_tasks_that_are_over_are_counted():
+    assert after(*SCHEDULED, event("task.done", "s.1", None, "t", do="continue")).tasks == 1

@@ -118,6 +118,10 @@ def test_the_tasks_output_replaces_the_data_and_then_its_set_applies():
     assert it.frame.writes == [[["ctx", "n"], 2], [["step", "m"], 1]]
 
 
+def test_an_output_alone_replaces_the_data():
+    assert pipe([task("one", output="'{{ output.data + 1 }}'")]).run(ok_of(1)).output["data"] == 2
+
+
 def test_neither_applies_to_an_error():
     it = pipe([task("one", rules("{else: {then: {do: continue}}}"), output="'{{ 1 }}'", set="{ctx.n: 1}")])
     ended = it.run(error_of(data=5))
