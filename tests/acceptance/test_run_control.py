@@ -142,3 +142,25 @@ def test_the_beginning_of_an_id_is_enough_when_it_is_the_only_one(noetl, write):
     several = noetl("execution", "show", "0")
     assert several.returncode == 2
     assert "the beginning of several executions" in several.stderr
+
+
+def test_a_paused_run_whose_process_lives_is_resumed_there(noetl, write):
+    text = playbook("""
+    - {step: long, tool: {kind: shell, input: {command: [sleep, '3']}}, next: {arcs: [{step: end}]}}
+    - {step: end, tool: {kind: noop}}
+    """)
+    running = Process(noetl, "run", write("long.yaml", text), "--json")
+    eventually(lambda: events(noetl, "step.started"), "the step")
+    assert noetl("execution", "pause", "@last").returncode == 0
+    resumed = noetl("execution", "resume", "@last", "--json")
+    assert (resumed.returncode, json.loads(resumed.stdout)["status"]) == (0, "completed")
+    assert (running.wait().returncode, len(events(noetl, "task.started"))) == (0, 2)
+
+
+def test_a_playbook_that_is_started_without_waiting_is_finished_too(noetl, write):
+    write("child.yaml", playbook("- {step: rest, tool: {kind: wait, input: {seconds: 1}}}", name="child"))
+    parent = playbook("- {step: call, tool: {kind: playbook, path: child.yaml, wait: false}}")
+    done = noetl("run", write("parent.yaml", parent))
+    child = json.loads(done.stdout)["execution_id"]
+    assert (done.returncode, f"waiting for what it started: {child}" in done.stderr) == (0, True)
+    assert json.loads(noetl("execution", "show", child, "--json").stdout)["status"] == "completed"
