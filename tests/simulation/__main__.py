@@ -9,6 +9,11 @@ import yaml
 from tests.simulation.history import play
 
 
+def tell(line: str) -> None:
+    """Say something to whoever ran this."""
+    sys.stdout.write(f"{line}\n")
+
+
 def main(arguments: list[str]) -> int:
     """Play a seed with its trace, or every seed of a range with the failing ones named."""
     if len(arguments) == 1:
@@ -22,21 +27,21 @@ def main(arguments: list[str]) -> int:
         ended += history.ended
         if history.violations:
             failed += 1
-            print(f"{seed}: {history.violations[0]}")
+            tell(f"{seed}: {history.violations[0]}")
     rate = (last - first) / (time.perf_counter() - began)
-    print(f"{last - first} seeds, {failed} failed, {ended} ended, {rate:.0f} seeds/s")
-    print(dict(sorted(seen.items())))
+    tell(f"{last - first} seeds, {failed} failed, {ended} ended, {rate:.0f} seeds/s")
+    tell(str(dict(sorted(seen.items()))))
     return 1 if failed else 0
 
 
 def _tell(seed: int) -> int:
     history = play(seed)
     for tree in history.sample.trees.values():
-        print(yaml.safe_dump(tree, sort_keys=False, width=150))
-    print("\n".join(history.lines))
+        tell(yaml.safe_dump(tree, sort_keys=False, width=150))
+    tell("\n".join(history.lines))
     for violation in history.violations:
-        print(f"violated: {violation}")
-    print(f"trace {history.trace}")
+        tell(f"violated: {violation}")
+    tell(f"trace {history.trace}")
     return 1 if history.violations else 0
 
 

@@ -15,6 +15,7 @@ from noetl.core.state import State, restore, snapshot_of
 from noetl.ports.store import Append
 from tests.simulation.world import ENGINE, World
 
+PROMPT_MS = 100  # within this time what a worker did is in the log, when nothing is slow
 OWN_FAULT = "the tool broke"  # an internal error that a tool was told to raise
 
 
@@ -46,6 +47,10 @@ class Inspector:
                 self.batches.add((execution_id, row.batch))
             for event in events_of(row):
                 self._before(checker.state, event)
+                if self.world.faults.calm and event.by == "w" and row.ts - event.ts > PROMPT_MS:
+                    self.violate(
+                        execution_id, f"{event.name} {event.run} was reported {row.ts - event.ts} ms late"
+                    )
                 checker.read(event)
                 log.append(event)
         for violation in checker.found:
@@ -128,7 +133,8 @@ class Inspector:
         ended = Counter(
             event.run
             for event in log
-            if event.name in ("loop.iteration.done", "loop.iteration.failed") and (event.at or "").count("[") == 1
+            if event.name in ("loop.iteration.done", "loop.iteration.failed")
+            and (event.at or "").count("[") == 1
             if (event.at or "").startswith("[")
         )
         for event in log:
@@ -139,7 +145,9 @@ class Inspector:
             if loop["skipped"] < 0 or (output["status"] == "ok" and loop["skipped"]):
                 self.violate(execution_id, f"the loop of {event.run} {event.at or ''} ended with {loop}")
             if event.name == "loop.done" and ended[event.run] != loop["total"]:
-                self.violate(execution_id, f"{event.run} counts {loop}, the log {ended[event.run]} iterations")
+                self.violate(
+                    execution_id, f"{event.run} counts {loop}, the log {ended[event.run]} iterations"
+                )
 
     def _results(self, execution_id: str, log: list[Event]) -> None:
         """A result that was accepted is not asked for again."""

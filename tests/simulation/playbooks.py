@@ -78,13 +78,13 @@ class Maker:
     def playbook(self, path: str, pieces: int) -> Tree:
         """The whole document."""
         rng = self.rng
-        self.large = rng.random() < 0.25
+        self.large = self.main and rng.random() < 0.25
         self.sequence(pieces, 0)
         spec: Tree = {"limits": {"max_payload_bytes": PAYLOAD_LIMIT}} if self.large else {}
         if rng.random() < 0.2:
             spec["on_failure"] = "drain"
             self.features["drain"] += 1
-        workload = {"n": rng.randint(0, 5), "flag": rng.random() < 0.5}
+        workload: Tree = {"n": rng.randint(0, 5), "flag": rng.random() < 0.5}
         workload["items"] = list(range(rng.choice((0, 2, 3, 4))))
         workload["cities"] = [
             {"name": f"c{n}", "hotels": list(range(n % 3))} for n in range(rng.randint(1, 3))
@@ -301,7 +301,7 @@ class Tasks:
 
     def fails(self) -> Tree:
         rng = self.maker.rng
-        when = "{{ 9 if iter.index == 2 else 0 }}" if self.looped else "{{ 9 if workload.flag else 0 }}"
+        when = "{{ 9 if iter.index == 1 else 0 }}" if self.looped else "{{ 9 if workload.flag else 0 }}"
         task = self.act(fails=when)
         if rng.random() < 0.5:
             do = rng.choice(("continue", "skip", "break", "fail"))
@@ -357,6 +357,7 @@ SORTS = (
     "noop",
     "slow",
     "flaky",
+    "fails",
     "fails",
     "raises",
     "bulk",

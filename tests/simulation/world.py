@@ -30,6 +30,7 @@ from tests.simulation.tools import KINDS, Effects, tool_of
 WORKERS = 2
 LEASE_S = 3.0
 WATCH_S = 1.0
+TURN_S = 1e-6  # messages on one wire keep their order
 ENGINE = "simulated"
 
 
@@ -107,6 +108,7 @@ class Server(Engine):
     async def ask(self, work: Any) -> Any:
         """Have the server do something for someone else, who lives on if it dies."""
         task = self.process.spawn(work)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # whoever asked may be dead
         await asyncio.wait([task])
         if task.cancelled():
             raise Down
@@ -156,7 +158,7 @@ class Wire:
         if not delay and self._free_at <= world.now:
             worker.receive(what, *args)
             return
-        self._free_at = max(self._free_at, world.now + delay)
+        self._free_at = max(self._free_at + TURN_S, world.now + delay)
         world.loop.call_at(self._free_at, worker.receive, what, *args)
 
 
@@ -166,13 +168,14 @@ class Worker:
     def __init__(self, world: "World", number: int) -> None:
         self.world, self.process = world, Process(f"worker {number}")
         self.cut_until = 0.0
+        self._backlog_at = 0.0
         toolbox = Toolbox(
             worker_id=self.process.name,
             tool=tool_of(world.effects),
             payloads=lambda execution_id: StoredPayloads(world.results, execution_id),
             secrets=world,
             resources=Resources(),
-            work_dir=lambda _: ".",
+            work_dir=".",
         )
         programs = world.programs_by_hash
         self.pool = Pool(
@@ -192,7 +195,8 @@ class Worker:
     def receive(self, what: str, *args: Any) -> None:
         """Something came over the wire."""
         if self.world.now < self.cut_until:
-            self.world.loop.call_at(self.cut_until, self.receive, what, *args)
+            self._backlog_at = max(self._backlog_at + TURN_S, self.cut_until)
+            self.world.loop.call_at(self._backlog_at, self.receive, what, *args)
         elif self.process.alive:
             self.process.call(getattr(self.pool, what), *args)
 
@@ -352,14 +356,18 @@ class World:
             self.crash_server("of failed background work")
             return
         await self.quietly(self.server.heartbeat())
-        if self.server is not None:
-            self.server.process.call(self.server.tend)
         for execution_id in await self.unfinished():
-            if self.server is not None and execution_id not in self.server.running():
-                self.note(f"resume {execution_id}")
-                await self.quietly(self.server.resume(execution_id))
+            await self._revive(execution_id)
         await self._expire()
         await self._signal()
+
+    async def _revive(self, execution_id: str) -> None:
+        if self.server is None:
+            return
+        self.server.process.call(self.server.tend)
+        if execution_id not in self.server.running():
+            self.note(f"resume {execution_id}")
+            await self.quietly(self.server.resume(execution_id))
 
     async def quietly(self, work: Any) -> None:
         if self.server is None:

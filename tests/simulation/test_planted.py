@@ -1,0 +1,180 @@
+"""Bugs put into the engine on purpose: the simulation finds each of them within a few seeds."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from noetl.adapters.memory.store import MemoryStore
+from noetl.control.engine import Engine
+from noetl.core import fold, join, loop, operate, report
+from noetl.core.frame import Frame
+from noetl.errors import BackendError
+from noetl.worker.reporter import Reporter
+from tests.simulation import history
+from tests.simulation.history import VARIANTS, forget, play
+
+SEEDS = 400
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def no_fence(patch: pytest.MonkeyPatch) -> None:
+    """Reports of a lease that was taken over are accepted."""
+    right = report.report
+
+    def wrong(draft: Any, message: Any) -> Any:
+        lease = draft.state.leases.get(message.lease)
+        if lease is not None and lease.out:
+            message.epoch = lease.epoch
+        return right(draft, message)
+
+    patch.setattr(report, "report", wrong)
+
+
+def orders_before_the_commit(patch: pytest.MonkeyPatch) -> None:
+    """What a decision asks for is done before the decision is in the log."""
+    right = Engine._commit
+
+    async def wrong(self: Any, live: Any, before: int, rows: Any, decisions: Any) -> None:
+        for decision in decisions:
+            for command in decision.commands:
+                self._carry_out(live, command)
+            decision.commands = []
+        await right(self, live, before, rows, decisions)
+
+    patch.setattr(Engine, "_commit", wrong)
+
+
+def answers_before_the_commit(patch: pytest.MonkeyPatch) -> None:
+    """A failed commit is taken for a good one."""
+    right = Engine._commit
+
+    async def wrong(self: Any, live: Any, before: int, rows: Any, decisions: Any) -> None:
+        try:
+            await right(self, live, before, rows, decisions)
+        except BackendError:
+            return
+
+    patch.setattr(Engine, "_commit", wrong)
+
+
+def repeats_are_decided_again(patch: pytest.MonkeyPatch) -> None:
+    """Nobody remembers which batches were accepted."""
+    right = Engine._decide
+
+    async def wrong(self: Any, live: Any, message: Any, now: int) -> Any:
+        live.batches = set()
+        return await right(self, live, message, now)
+
+    async def never(self: Any, execution_id: str, batch: str) -> bool:
+        return False
+
+    patch.setattr(Engine, "_decide", wrong)
+    patch.setattr(MemoryStore, "answered", never)
+    check = MemoryStore._check
+
+    def unchecked(self: Any, append: Any, rows: Any) -> None:
+        check(self, append, [_without_batch(row) for row in rows])
+
+    patch.setattr(MemoryStore, "_check", unchecked)
+
+
+def _without_batch(row: Any) -> Any:
+    return type(row)(row.first, row.last, row.ts, row.cause, row.body, row.hash)
+
+
+def iterations_count_twice(patch: pytest.MonkeyPatch) -> None:
+    """The first iteration of a loop is counted again."""
+    right = fold._note_done
+
+    def wrong(state: Any, index: int, data: Any) -> None:
+        right(state, index, data)
+        state.done += index == 0
+
+    patch.setattr(fold, "_note_done", wrong)
+
+
+def loops_end_one_too_early(patch: pytest.MonkeyPatch) -> None:
+    """A loop is through when one iteration is left."""
+    patch.setattr(loop, "finished", lambda state: state.done + state.failed >= state.total - 1)
+
+
+def joins_do_not_wait(patch: pytest.MonkeyPatch) -> None:
+    """A join goes on with whatever is there."""
+
+    def wrong(draft: Any, step: str, *others: Any) -> Any:
+        return join.Verdict(step, go=tuple(token.id for token in join.waiting_tokens(draft.state, step)))
+
+    patch.setattr(join, "_sync", wrong)
+
+
+def checkpoints_are_left_out(patch: pytest.MonkeyPatch) -> None:
+    """Reports do not say how far pipelines are."""
+    right = Reporter._send
+
+    async def wrong(self: Any, frames: Any, **how: Any) -> None:
+        await right(self, () if not how.get("returned") else frames, **how)
+
+    patch.setattr(Reporter, "_send", wrong)
+
+
+def checkpoints_are_shared(patch: pytest.MonkeyPatch) -> None:
+    """The server's checkpoint is the worker's own list, which goes on changing."""
+    right = Frame.checkpoint
+
+    def wrong(self: Any) -> Any:
+        kept = right(self)
+        self.writes = kept.get("writes", self.writes)
+        return kept
+
+    patch.setattr(Frame, "checkpoint", wrong)
+
+
+def takeovers_keep_the_epoch(patch: pytest.MonkeyPatch) -> None:
+    """A lease goes out again under the epoch it had."""
+    right = fold._lease_expired
+
+    def wrong(state: Any, event: Any, data: Any) -> None:
+        right(state, event, {**data, "epoch": state.leases[data["lease"]].epoch})
+
+    patch.setitem(fold.TRANSITIONS, "lease.expired", wrong)
+
+
+def timers_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """Nothing is ever due."""
+    patch.setattr("noetl.control.engine.next_due", lambda state: None)
+
+
+def expiry_is_ignored(patch: pytest.MonkeyPatch) -> None:
+    """Silent leases stay with whoever had them."""
+    patch.setattr(operate, "_expire_one", lambda draft, lease, why: None)
+
+
+PLANTS: tuple[Plant, ...] = (
+    no_fence,
+    orders_before_the_commit,
+    answers_before_the_commit,
+    repeats_are_decided_again,
+    iterations_count_twice,
+    loops_end_one_too_early,
+    joins_do_not_wait,
+    checkpoints_are_left_out,
+    checkpoints_are_shared,
+    takeovers_keep_the_epoch,
+    timers_are_forgotten,
+    expiry_is_ignored,
+)
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.__name__)
+def test_a_planted_bug_is_found(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget()
+    plant(monkeypatch)
+    monkeypatch.setattr(history, "PATIENCE_S", 120.0)
+    found = next((seed for seed in range(SEEDS) if play(seed).violations), None)
+    forget()
+    assert found is not None, f"{plant.__doc__} was not noticed in {SEEDS} seeds"
+
+
+def test_variants_share_a_playbook() -> None:
+    assert play(VARIANTS).sample is play(VARIANTS + 1).sample
