@@ -55,13 +55,16 @@ class Scope:
     def out_of_reach(self, paths: Iterable[tuple[str, ...]]) -> str | None:
         """Why a template cannot be rendered here: it reads a finished step's payload that was put aside."""
         for path in paths:
-            step = self.steps.get(path[0])
-            if step is None or not put_aside(step) or path[0] in self.fixed or len(path) < 2:
+            if path[0] not in self.steps or path[0] in self.fixed:
                 continue
-            if path[1] not in step or path[1] == "data":
-                size = step["ref"]["meta"].get("bytes")
+            depth = 3 if path[1:2] == ("results",) else 1
+            envelope = _below_all(self.steps[path[0]], path[1:depth])
+            if len(path) <= depth or not isinstance(envelope, dict) or not put_aside(envelope):
+                continue
+            if path[depth] not in envelope or path[depth] == "data":
+                size = envelope["ref"]["meta"].get("bytes")
                 told = f"{'.'.join(path)} has {size} bytes and was stored"
-                return f"{told}; read it with kind: resolve and {path[0]}.ref"
+                return f"{told}; read it with kind: resolve and {'.'.join(path[:depth])}.ref"
         return None
 
     def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, Any]:
@@ -88,6 +91,12 @@ def _finished(step: Mapping[str, Any]) -> Envelope:
 def put_aside(envelope: Mapping[str, Any]) -> bool:
     """Whether an envelope's payload rests in the result store."""
     return envelope.get("data") is None and envelope.get("status") == "ok" and "ref" in envelope
+
+
+def _below_all(value: Any, path: Iterable[str]) -> Any:
+    for key in path:
+        value = _below(value, key)
+    return value
 
 
 def _below(value: Any, key: str) -> Any:

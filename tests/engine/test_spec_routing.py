@@ -207,6 +207,14 @@ ROUTING = {
         error={"kind": "reference", "step": "e"},
         says="kind: resolve",
     ),
+    "a large payload of a task read in a later step is kind reference": Case(
+        """
+        - {step: start, tool: [{name: a, kind: python, input: {code: "result = 'x' * 100000"}}, {kind: noop, output: 1}], next: {arcs: [{step: e}]}}
+        - {step: e, tool: {kind: python, input: {v: "{{ start.results.a.data }}", code: "result = len(v)"}}}
+        """,
+        error={"kind": "reference", "step": "e"},
+        says="start.results.a.ref",
+    ),
     "a large payload read in a later step's input too": Case(
         """
         - {step: start, tool: {kind: python, input: {code: "result = 'x' * 100000"}}, next: {arcs: [{step: e}]}}
