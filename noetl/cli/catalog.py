@@ -52,6 +52,10 @@ def _data(entry: PlaybookText) -> dict[str, Any]:
 async def _entries(path: str | None) -> list[PlaybookText]:
     from noetl.cli import local
 
+    if not local.store_exists():
+        if path is not None:
+            raise _unknown(path, [])
+        return []
     async with local.consulted() as made:
         found = list(await made.store.playbooks(path))
         if path is not None and not found:

@@ -88,6 +88,8 @@ async def _names() -> list[tuple[str, str]]:
     from noetl.cli import local
     from noetl.core.event import iso
 
+    if not local.store_exists():
+        return []
     async with local.consulted() as made:
         return [(name, iso(moment)) for name, moment in await made.store.secrets()]
 

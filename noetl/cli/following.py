@@ -30,6 +30,7 @@ class Heard(Protocol):
     """What a follower tells: the events of the execution, the passing of time, a sentence."""
 
     tick_s: float | None
+    listens: bool  # whether it wants to hear of events at all
 
     def heard(self, first: int, events: list[Event]) -> None:
         """Events that were committed, each once and in order."""
@@ -43,6 +44,10 @@ class Heard(Protocol):
         """Something a person should know."""
         ...
 
+    def stop(self) -> None:
+        """Following went wrong: leave the terminal in order."""
+        ...
+
 
 Watching = TypeVar("Watching", bound=Heard)
 
@@ -53,7 +58,8 @@ class Feed(Generic[Watching]):
     def __init__(self, made: Embedded, execution_id: str, watch: Watching) -> None:
         self.execution_id, self.watch = execution_id, watch
         self.closed = asyncio.Event()  # nobody reads what the watch prints any more
-        made.engine.listeners.append(self)
+        if watch.listens:
+            made.engine.listeners.append(self)
 
     def __call__(self, execution_id: str, first: int, events: list[Event]) -> None:
         """Tell of events; a reader who has gone away must not disturb the engine."""
@@ -67,6 +73,8 @@ class Feed(Generic[Watching]):
 
 async def recall(made: Embedded, execution_id: str, watch: Heard, first: int = 1) -> int:
     """Tell a watch what the log holds from an event on; the number of the next event."""
+    if not watch.listens:
+        return first
     async for row in rows_of(made.store, execution_id, first):
         watch.heard(row.first, events_of(row))
         first = row.last + 1
@@ -181,20 +189,21 @@ async def elsewhere(
 @asynccontextmanager
 async def _ticking(watch: Heard) -> AsyncIterator[None]:
     """Let the watch know that time passes, as often as it wants to."""
-    if watch.tick_s is None:
-        yield
-        return
     task = asyncio.create_task(_tick(watch, watch.tick_s))
+    well = False
     try:
         yield
+        well = True
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+        if not well:
+            watch.stop()
 
 
-async def _tick(watch: Heard, seconds: float) -> None:
-    while True:
+async def _tick(watch: Heard, seconds: float | None) -> None:
+    while seconds is not None:
         await asyncio.sleep(seconds)
         watch.tick()
 

@@ -46,14 +46,16 @@ async def opened(settings: Settings) -> AsyncIterator[Embedded]:
 async def consulted() -> AsyncIterator[Embedded]:
     """The store for looking things up: nothing runs, and no store is made where there is none."""
     found = settings()
-    _check_exists(Path(store_path(found)))
+    if not store_exists():
+        told = f"nothing has been run here yet: there is no '{store_path(found)}'"
+        raise NotFound(told, hint="noetl run FILE")
     async with embedded(found) as made:
         yield made
 
 
-def _check_exists(store: Path) -> None:
-    if not store.exists():
-        raise NotFound(f"nothing has been run here yet: there is no '{store}'", hint="noetl run FILE")
+def store_exists() -> bool:
+    """Whether anything has been kept here yet."""
+    return Path(store_path(settings())).exists()
 
 
 async def find(made: Embedded, name: str) -> str:

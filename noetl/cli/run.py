@@ -63,5 +63,7 @@ def _check(playbook: str | None, given: dict[str, Any]) -> None:
     if not given["resume"] and playbook is None:
         raise click.UsageError("name a playbook to run, or use --resume")
     wrong = [flag for flag, name in FOR_A_NEW_RUN.items() if given["resume"] and given[name]]
+    if playbook == given["input_file"] == "-":
+        raise click.UsageError("only one of the playbook and --input can come from standard input")
     if wrong:
         raise click.UsageError(f"--resume cannot be used with {', '.join(wrong)}")

@@ -68,10 +68,14 @@ class TreeWatch(TextWatch):
     def ended(self, result: dict[str, Any], failure: Failure | None) -> None:
         """Leave the tree as it is, then the rest."""
         self.tick()
+        self.stop()
+        super().ended(result, failure)
+
+    def stop(self) -> None:
+        """Draw no more."""
         if self._live is not None:
             self._live.stop()
             self._live = None
-        super().ended(result, failure)
 
     def _drawn(self, console: "Console") -> "Text":
         from rich.text import Text

@@ -21,6 +21,7 @@ class JsonWatch:
     """`--json`: nothing but one object at the end."""
 
     tick_s: float | None = None
+    listens = False
     explains = False
 
     def rejected(self, source: Source, error: PlaybookError) -> None:
@@ -41,6 +42,9 @@ class JsonWatch:
         """A sentence is no data."""
         note(text)
 
+    def stop(self) -> None:
+        """There is nothing to put in order."""
+
     def ended(self, result: dict[str, Any], failure: Failure | None) -> None:
         """The result."""
         emit(pretty(result))
@@ -52,6 +56,8 @@ class JsonWatch:
 
 class EventWatch(JsonWatch):
     """`--events`: every event of the execution, a line each, as it is committed."""
+
+    listens = True
 
     def __init__(self) -> None:
         self._execution_id, self._seen = "", 0
@@ -87,7 +93,7 @@ class TextWatch:
     explains = True
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self.quiet = quiet
+        self.quiet, self.listens = quiet, not quiet
         self.progress = Progress()
         self.paint = Paint(colourful(sys.stderr))
         self._spoke = time.monotonic()
@@ -103,8 +109,6 @@ class TextWatch:
 
     def heard(self, first: int, events: list[Event]) -> None:
         """Tell of the steps that ended."""
-        if self.quiet:
-            return
         self.progress.heard(first, events)
         for step in self.progress.changed:
             note(f"  {line(step, self.progress.now, self.paint)}")
@@ -123,6 +127,9 @@ class TextWatch:
     def told(self, text: str) -> None:
         """A sentence."""
         note(text)
+
+    def stop(self) -> None:
+        """There is nothing to put in order."""
 
     def ended(self, result: dict[str, Any], failure: Failure | None) -> None:
         """The output as data, then the tally, then what failed and what can be done."""

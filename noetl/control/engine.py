@@ -350,9 +350,7 @@ class Engine:
         found = live.state.leases.get(lease)
         if found is None or live.program is None or self.workers is None:
             return
-        aside = [
-            ref for ref in _at_rest(live.state.runs[found.run]) if _key(ref) not in live.hydrated
-        ]
+        aside = [ref for ref in _at_rest(live.state.runs[found.run]) if _key(ref) not in live.hydrated]
         if aside:
             self._spawn(self._offer_loaded(live, lease, found.epoch, aside))
         else:
@@ -513,9 +511,11 @@ class Engine:
     async def collect_mail(self) -> None:
         """Take up the messages that other processes left for executions that run here."""
         for execution_id, body in await self.store.take(self.owner):
-            live = self._live.get(execution_id)
-            if live is not None:
-                self._post(live, decode_message(body))
+            try:
+                live = await self.load(execution_id)  # it may be ours and still on its way into memory
+            except (NotFound, Conflict):
+                continue  # it is over, and so has no use for what it would have been told
+            self._post(live, decode_message(body))
 
     async def close(self) -> None:
         """Let go of every execution; what is committed stays as it is."""

@@ -160,9 +160,24 @@ def _perform(
     else:
         _started(frame, visit)
         output = yield from _carried_out(frame, visit, spec, auth)
+    if frame.pipeline.wants_meta and "meta" not in output:
+        output = {"meta": _own_meta(frame, visit, output), **output}
     visit.logs = output.pop(LOGS, None) if LOGS in output else None
     visit.input = around.redactor.clean(visit.input)  # what comes now is written down
     return _checked(task, spec, output)
+
+
+def _own_meta(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, Any]:
+    """The meta of a kind that the engine carries out itself."""
+    data = output.get("data")
+    return {
+        "attempt": frame.attempt,
+        "duration_ms": 0,
+        "ts": iso(frame.around.now()),
+        "bytes": 0 if data is None else size_of(data),
+        "idempotency_key": idempotency_key(frame, visit),
+        "trace_id": frame.around.execution_id,
+    }
 
 
 def _carried_out(
@@ -176,8 +191,6 @@ def _carried_out(
     engine_kind = ENGINE_KINDS.get(task.kind)
     if engine_kind is not None:
         output: dict[str, Any] = yield from engine_kind(frame, visit, bound_s(spec))
-        if frame.pipeline.wants_meta:
-            output = {"meta": {"attempt": frame.attempt, "duration_ms": 0, "ts": iso(around.now())}, **output}
     else:
         key = idempotency_key(frame, visit)
         output = yield RunTool(

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import click
@@ -32,10 +31,9 @@ def command(as_json: bool, **given: Any) -> None:
 async def _list(as_json: bool, given: dict[str, Any]) -> None:
     from noetl.cli import local
     from noetl.cli.closing import pretty
-    from noetl.wiring.embedded import store_path
 
     found: list[dict[str, Any]] = []
-    if _exists(store_path(local.settings())):
+    if local.store_exists():
         async with local.consulted() as made:
             listed = await made.store.executions(**given)
             found = [await _row(made, item) for item in listed.items]
@@ -45,10 +43,6 @@ async def _list(as_json: bool, given: dict[str, Any]) -> None:
         note("no executions; start one with: noetl run FILE")
     for row in () if as_json else found:
         emit(_line(row))
-
-
-def _exists(store: str) -> bool:
-    return Path(store).exists()
 
 
 async def _row(made: Embedded, item: Summary) -> dict[str, Any]:
