@@ -87,3 +87,11 @@ class Visit:
     started: bool = False
     logs: Any = None
     input: Mapping[str, Any] = field(default_factory=dict)
+
+
+def task_event(frame: Frame, visit: Visit, name: str, data: dict[str, Any] | None) -> Event:
+    """Something that happened in one attempt at one task."""
+    around, attempt = frame.around, max(frame.attempt, 1)
+    return Event(
+        name, around.now(), "w", around.run, frame.at or None, visit.label, visit.visit, attempt, data
+    )

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from noetl.core import policy
-from noetl.core.effect import CallBlock, Effect, Park, Sleep, Visit
-from noetl.core.event import Event
+from noetl.core.effect import CallBlock, Effect, Park, Sleep, Visit, task_event
 from noetl.core.frame import Frame
 from noetl.core.judge import Unjudged
 from noetl.core.output import failed, ok, problem
@@ -20,21 +19,6 @@ def idempotency_key(frame: Frame, visit: Visit) -> str:
     """Stable over takeover and unanswered attempts; new after an answered error and on each visit."""
     parts = (frame.around.execution_id, frame.around.run, frame.at, visit.label, visit.visit, frame.answered)
     return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()[:32]
-
-
-def parked(frame: Frame, visit: Visit, data: dict[str, Any]) -> Event:
-    around = frame.around
-    return Event(
-        "task.parked",
-        around.now(),
-        "w",
-        around.run,
-        frame.at or None,
-        visit.label,
-        visit.visit,
-        frame.attempt,
-        data,
-    )
 
 
 def answered(answer: dict[str, Any], waiting: str) -> dict[str, Any]:
@@ -82,7 +66,7 @@ def _wait(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, 
     if bound is not None:
         data["expires"] = now + int(bound * 1000)
     frame.waiting = "wait"
-    answer = yield Park(parked(frame, visit, data))
+    answer = yield Park(task_event(frame, visit, "task.parked", data))
     frame.waiting = None
     return answered(answer, "wait")
 
@@ -122,7 +106,7 @@ def _playbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effe
     if bound is not None:
         data["expires"] = frame.around.now() + int(bound * 1000)
     frame.waiting = "child"
-    answer: dict[str, Any] = yield Park(parked(frame, visit, data))
+    answer: dict[str, Any] = yield Park(task_event(frame, visit, "task.parked", data))
     frame.waiting = None
     return answer
 

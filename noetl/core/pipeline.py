@@ -19,6 +19,7 @@ from noetl.core.effect import (
     RunTool,
     Sleep,
     Visit,
+    task_event,
 )
 from noetl.core.engine_kind import (
     ENGINE_KINDS,
@@ -26,9 +27,8 @@ from noetl.core.engine_kind import (
     answered,
     bound_s,
     idempotency_key,
-    parked,
 )
-from noetl.core.event import Event, iso
+from noetl.core.event import iso
 from noetl.core.frame import Frame
 from noetl.core.judge import TemplateJudge, Unjudged, reachable
 from noetl.core.output import failed, ok, problem, size_of
@@ -121,19 +121,7 @@ def _skipped(frame: Frame, task: TaskProgram, label: str, choice: Choice) -> End
     data["to"] = _goes_to(frame, choice)
     data = {key: value for key, value in data.items() if value not in ([], {}, None)}
     around = frame.around
-    around.record(
-        Event(
-            "task.done",
-            around.now(),
-            "w",
-            around.run,
-            frame.at or None,
-            label,
-            frame.visits[task.label],
-            1,
-            data,
-        )
-    )
+    around.record(task_event(frame, Visit(task, label, frame.visits[task.label]), "task.done", data))
     if task.merge_point is not None and frame.output is not None:
         frame.results[task.merge_point] = frame.output
     return _act(frame, task, choice, frame.output or ok(), scope)
@@ -252,19 +240,7 @@ def _started(frame: Frame, visit: Visit) -> None:
         own = {key: value for key, value in visit.input.items() if key not in visit.task.literal}
         shown = around.redactor.clean(own)
         data = {"input": shown} if shown and size_of(shown) <= SHOWN_BYTES else None
-    around.record(
-        Event(
-            "task.started",
-            around.now(),
-            "w",
-            around.run,
-            frame.at or None,
-            visit.label,
-            visit.visit,
-            frame.attempt,
-            data,
-        )
-    )
+    around.record(task_event(frame, visit, "task.started", data))
 
 
 def _after(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, Any]:
@@ -344,19 +320,7 @@ def _done(
         data["to"] = to
     if visit.logs:
         data["logs"] = visit.logs
-    around.record(
-        Event(
-            "task.done",
-            around.now(),
-            "w",
-            around.run,
-            frame.at or None,
-            visit.label,
-            visit.visit,
-            frame.attempt,
-            data,
-        )
-    )
+    around.record(task_event(frame, visit, "task.done", data))
 
 
 def _goes_to(frame: Frame, choice: Choice) -> str | None:
@@ -392,7 +356,7 @@ def _wait_to_retry(
         return
     frame.waiting = "retry"
     until = frame.around.now() + int(seconds * 1000)
-    yield Park(parked(frame, visit, {"until": until, "for": "retry"}))
+    yield Park(task_event(frame, visit, "task.parked", {"until": until, "for": "retry"}))
     frame.waiting = None
 
 

@@ -19,6 +19,7 @@ from noetl.core.output import failed, problem
 from noetl.core.state import Lease, Run
 
 Handler = Callable[[Draft, Run, Lease, Event], None]
+ENVELOPE_BYTES = 64 * 1024  # what may stand around a payload: references, errors, values seen
 _encode = msgspec.json.encode
 # What an event that was too large becomes, so that nobody waits for it for ever.
 _FAILS_AS = {
@@ -57,7 +58,7 @@ def report(draft: Draft, message: Report) -> Answer:
 
 def _too_large(draft: Draft, event: Event, lease: Lease) -> bool:
     """Refuse an event over the payload limit, with room for the envelope around the payload."""
-    if not event.data or len(_encode(event.data)) <= 2 * draft.limit("max_payload_bytes"):
+    if not event.data or len(_encode(event.data)) <= draft.limit("max_payload_bytes") + ENVELOPE_BYTES:
         return False
     draft.emit(
         "event.rejected", event.run, event=event.name, why="larger than max_payload_bytes", lease=lease.id

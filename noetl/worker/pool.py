@@ -86,6 +86,7 @@ class Pool:
             limits=program.steps[order.step].limits,
             now=self._now,
             spread=self._spread,
+            redactor=self.toolbox.redactor(order.execution_id),
         )
         reporter = Reporter(order, around, self.reports, self.payloads, self.toolbox.worker_id)
         return Runner(order, program, self.toolbox, reporter, self.slots)

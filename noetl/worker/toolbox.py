@@ -24,6 +24,7 @@ from noetl.ports.envelope import Failed
 from noetl.ports.tool import Tool, invoke
 
 LOG_CHARS = 16_384
+REDACTORS_KEPT = 1000
 
 
 @dataclass(slots=True)
@@ -38,6 +39,7 @@ class Toolbox:
     work_dir: str  # where relative paths start
     roots: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)  # what the programs that tools start see
+    _redactors: dict[str, Redactor] = field(default_factory=dict)
     _mentioned: dict[tuple[str, int, str], bool] = field(default_factory=dict)
 
     async def call(self, effect: RunTool, frame: Frame, order: WorkOrder) -> dict[str, Any]:
@@ -96,8 +98,8 @@ class Toolbox:
             return failed(problem("internal", told, traceback=where))
 
     async def _call(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> Call:
-        auth_name = str(effect.auth) if isinstance(effect.auth, str) else None
-        material: Mapping[str, Any] | None = effect.auth if isinstance(effect.auth, dict) else None
+        auth_name = _auth_name(effect.auth)
+        material: Mapping[str, Any] | None = effect.auth if auth_name is None else None
         redactor = frame.around.redactor
         if auth_name is not None:
             material = await self.secret(order, auth_name, redactor)
@@ -139,9 +141,24 @@ class Toolbox:
         redactor.learn(material)
         return material
 
+    def redactor(self, execution_id: str) -> Redactor:
+        """What takes out the secrets of an execution, whichever of its tasks was given them."""
+        if execution_id not in self._redactors:
+            if len(self._redactors) >= REDACTORS_KEPT:
+                del self._redactors[next(iter(self._redactors))]
+            self._redactors[execution_id] = Redactor()
+        return self._redactors[execution_id]
+
     async def payload(self, order_ref: Mapping[str, Any]) -> Any:
         """The payload of a reference."""
         return await self.payloads("").get(dict(order_ref))
+
+
+def _auth_name(auth: Any) -> str | None:
+    """The secret that `auth` names: by its name, or by the handle that kind `secrets` answers with."""
+    if isinstance(auth, dict) and auth.keys() == {"name", "fields"}:
+        return str(auth["name"])
+    return auth if isinstance(auth, str) else None
 
 
 def _bounded_logs(lines: list[str]) -> list[str]:
