@@ -96,7 +96,7 @@ async def test_every_connection_keeps_a_write_ahead_log_and_syncs_each_commit(
             super().__init__(*given, **named)
             opened.append(self)
 
-    monkeypatch.setattr(opening.apsw, "Connection", Seen)
+    monkeypatch.setattr("noetl.adapters.sqlite.connection.apsw.Connection", Seen)
     made = SqliteStore(path)
     assert len(opened) == 2
     for connection in opened:

@@ -7,7 +7,7 @@ import pytest
 from noetl import tools
 from noetl.cli.checked import check, tally
 from noetl.cli.sources import Source
-from noetl.ports.tool import define
+from noetl.ports.tool import Tool, define
 
 TEXT = """\
 apiVersion: noetl.io/v2
@@ -27,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Another package brings the kind `fax`; remembers whether anybody looked."""
     looks: list[bool] = []
 
-    def installed() -> dict[str, tools.Tool]:
+    def installed() -> dict[str, Tool]:
         looks.append(True)
         return {"fax": define("fax", "Sends a fax.")}
 
