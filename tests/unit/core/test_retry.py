@@ -358,3 +358,70 @@ def test_an_execution_in_which_nothing_had_begun_keeps_nothing():
     past = past_of("e1", world.events)
     assert kept_by_retry(past, world.program) is None
     assert kept_by_rerun(past, world.program, "a") is None
+
+
+async def test_iterations_are_kept_over_more_than_one_retry(tmp_path, payload):
+    text = LOOP.replace("$mode", "sequential").replace("$exec", "local").replace("$failure", "fail_fast")
+    async with engine(tmp_path) as made:
+        first = await finish(made, await begin(made, text, payload))
+        second = await retried(made, first)
+        assert (second.status, calls(payload)) == ("failed", ["i0", "i1", "i1"])
+        allow(payload)
+        third = await retried(made, second)
+    assert calls(payload) == ["i1", "i2", "i3"]
+    assert (third.status, third.ctx["sum"], third.ctx["names"]) == ("completed", 6, ["i0", "i1", "i2", "i3"])
+
+
+async def test_a_loop_that_went_well_before_the_failure_is_not_repeated(tmp_path, payload):
+    text = playbook(f"""
+    - step: pairs
+      loop: {{in: "{{{{ [[1, 2], [3]] }}}}", iterator: pair, loop: {{in: "{{{{ iter.pair }}}}", iterator: x}}}}
+      tool: {{kind: noop, output: "{{{{ iter.x }}}}"}}
+      next: {{arcs: [{{step: b}}]}}
+    - {{step: b, tool: {task("b", fails=True)}, set: {{ctx.pairs: "{{{{ pairs.data }}}}"}}}}
+    """)
+    async with engine(tmp_path) as made:
+        failed = await finish(made, await begin(made, text, payload))
+        allow(payload)
+        done = await retried(made, failed)
+    assert (done.status, done.ctx) == ("completed", {"pairs": [[1, 2], [3]]})
+    assert not done.named("loop.iteration.started")
+
+
+async def test_of_nested_loops_the_outer_iteration_runs_again(tmp_path, payload):
+    text = playbook(f"""
+    - step: pairs
+      loop: {{in: "{{{{ ['a', 'b'] }}}}", iterator: outer, loop: {{in: "{{{{ [1, 2] }}}}", iterator: x}}}}
+      tool:
+        kind: python
+        input:
+          name: "{{{{ iter.parent.outer ~ iter.x }}}}"
+          fails: "{{{{ iter.parent.outer == 'b' and iter.x == 2 }}}}"
+          flag: "{{{{ workload.flag }}}}"
+          seen: "{{{{ workload.seen }}}}"
+          code: "{WORK}"
+    """)
+    async with engine(tmp_path) as made:
+        failed = await finish(made, await begin(made, text, payload))
+        allow(payload)
+        done = await retried(made, failed)
+    assert calls(payload) == ["b1", "b2"]
+    assert done.output == [["a1", "a2"], ["b1", "b2"]]
+
+
+async def test_many_kept_iterations_are_restored_in_portions(tmp_path, payload):
+    text = playbook("""
+    - step: load
+      loop: {in: "{{ range(30) | list }}", iterator: x, spec: {mode: parallel, max_in_flight: 4}}
+      tool: {kind: noop, output: "{{ 'x' * 5000 }}"}
+      output: "{{ output.data | length }}"
+      set: {ctx.ok: "{{ workload.known }}"}
+    """)
+    async with engine(tmp_path) as made:
+        failed = await finish(made, await begin(made, text, payload))
+        assert (failed.status, failed.error["kind"]) == ("failed", "template")
+        again_failed = await retried(made, failed)
+    restored = again_failed.named("loop.restored")
+    assert len(restored) > 1
+    assert sum(len(event["data"]["iterations"]) for event in restored) == 30
+    assert not again_failed.named("loop.iteration.started")
