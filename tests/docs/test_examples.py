@@ -39,7 +39,10 @@ def test_a_playbook_on_a_page_is_as_clean_as_it_is_said_to_be(block: Block) -> N
 
 
 @pytest.mark.parametrize("block", [block for block in PLAYBOOKS if block.runs], ids=name_of)
-async def test_a_playbook_that_is_said_to_run_completes(block: Block, tmp_path: Path) -> None:
+async def test_a_playbook_that_is_said_to_run_completes(
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with Server(Shop()) as api:
         ran = await run(tmp_path, block.text.replace(API, api.url))
     assert ran.status == "completed", ran.error
