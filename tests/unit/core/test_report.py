@@ -7,7 +7,7 @@ from tests.unit.core.build import ok_of
 
 ONE = "- {step: start, tool: {kind: noop}}"
 SMALL = "executor: {spec: {limits: {max_payload_bytes: 1000}}}"
-BIG = "x" * 3000
+BIG = "x" * 70_000
 DISTRIBUTED = """
 - step: start
   loop: {in: "{{ range(4) }}", iterator: x, spec: {mode: %s, max_in_flight: 2, chunk: 2, policy: {exec: distributed}}}
