@@ -223,7 +223,6 @@ def _parked(state: State, event: Event, data: dict[str, Any]) -> None:
         signal=data.get("signal"),
         child=data.get("child"),
         call=None if call is None else {**call, "wait": data.get("wait", True)},
-        schema=data.get("schema"),
         expires=data.get("expires"),
     )
     state.runs[event.run or ""].parked[event.at or ""] = parked

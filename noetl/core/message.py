@@ -179,16 +179,13 @@ class WorkOrder(msgspec.Struct, omit_defaults=True):
     step: str
     program: str  # content hash of the playbook
     pool: str = "default"
-    text: str | None = None  # canonical playbook text, for a worker that does not have the program yet
     fragments: list[dict[str, Any]] = []
     workload: Any = None
     ctx: dict[str, Any] = {}
     input: Any = None
     args: dict[str, Any] = {}
-    event: dict[str, Any] = {}
     step_scope: dict[str, Any] = {}
     results: dict[str, dict[str, Any]] = {}  # finished steps that the step's templates mention
-    previous: dict[str, Any] | None = None  # output of the step the token came from
     loop: LoopOrder | None = None
     frames: dict[str, dict[str, Any]] = {}
     outcomes: dict[str, dict[str, Any]] = {}

@@ -42,7 +42,6 @@ class Write:
 
     path: Path  # scope first: ("ctx", "page")
     value: CompiledValue
-    wants_ref: bool  # the target's last segment ends in _ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,10 +416,7 @@ def _guard(when: Any) -> Guard | None:
 
 
 def _writes(assigns: tuple[model.Assign, ...]) -> tuple[Write, ...]:
-    return tuple(
-        Write((item.scope, *item.path), compile_value(item.value), item.path[-1].endswith("_ref"))
-        for item in assigns
-    )
+    return tuple(Write((item.scope, *item.path), compile_value(item.value)) for item in assigns)
 
 
 def _loop(loop: model.Loop | None) -> LoopProgram | None:

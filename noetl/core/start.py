@@ -52,6 +52,7 @@ def _begin(draft: Draft, message: Start) -> None:
         tokens = message.kept["tokens"]
         draft.emit("execution.restored", of=message.retry_of, tokens=len(tokens), **message.kept["state"])
         for token in tokens:
+            draft.emit("step.retried", step=token["step"], of=message.retry_of)
             _restore(draft, token)
     settle(draft)
 

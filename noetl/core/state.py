@@ -52,7 +52,6 @@ class Parked(msgspec.Struct, omit_defaults=True):
     signal: str | None = None
     child: str | None = None
     call: dict[str, Any] | None = None  # the child's path, version and input, and whether it is waited for
-    schema: dict[str, Any] | None = None
     expires: int | None = None  # when the task's own timeout ends the waiting
     output: dict[str, Any] | None = None  # the answer, once it is there
 
@@ -156,7 +155,6 @@ class State(msgspec.Struct, omit_defaults=True):
     failures: list[dict[str, Any]] = []
     error: dict[str, Any] | None = None
     output: Any = None
-    final: bool = False  # the output of the final step has been seen
     failing: bool = False  # a failure nothing took; draining
     enqueued: int = 0
     consumed: int = 0

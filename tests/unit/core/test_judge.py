@@ -30,7 +30,7 @@ PLACES = {
 
 
 def write(path, value):
-    return Write(("ctx", path), compile_value(value), path.endswith("_ref"))
+    return Write(("ctx", path), compile_value(value))
 
 
 def test_guards_are_literal_or_judged_with_what_they_saw():
