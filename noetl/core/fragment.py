@@ -39,6 +39,12 @@ def fragment_problems(
     return found
 
 
+def normalised(program: Program, steps: Any) -> list[dict[str, Any]]:
+    """A valid fragment in the one spelling that the log keeps."""
+    found: list[dict[str, Any]] = plain(_loaded(program, steps).tree["workflow"])
+    return found
+
+
 def extended(program: Program, origin: str, steps: Steps) -> Program:
     """The program with a fragment's steps, named `<origin>.<step>`; itself when it has them already."""
     if f"{origin}.{steps[0]['step']}" in program.steps:

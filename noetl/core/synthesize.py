@@ -8,7 +8,7 @@ from typing import Any
 
 from noetl.core import route, view
 from noetl.core.draft import Draft
-from noetl.core.fragment import extended, fragment_problems
+from noetl.core.fragment import extended, fragment_problems, normalised
 from noetl.core.hydrate import hydrated
 from noetl.core.judge import Unjudged
 from noetl.core.output import problem
@@ -40,7 +40,7 @@ def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | 
         return problem(
             "synthesis", f"the fragment of step {run.step!r} is not valid: {told}", diagnostics=problems
         )
-    return steps  # type: ignore[no-any-return]
+    return normalised(draft.program, steps)
 
 
 def extend(draft: Draft, run: Run, steps: Steps) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from noetl.core.fragment import extended, fragment_problems
+from noetl.core.fragment import extended, fragment_problems, normalised
 from tests.unit.core.build import compiled
 
 PROGRAM = compiled(
@@ -42,3 +42,10 @@ def test_a_fragment_is_checked_with_the_playbooks_own_keychain_and_workbook():
     call = [{"step": "one", "tool": {"kind": "workbook", "block": "blk"}}]
     assert fragment_problems(program, call, 50, None) == []
     assert fragment_problems(PROGRAM, call, 50, None) != []
+
+
+def test_the_log_keeps_a_fragment_in_the_one_spelling():
+    program = compiled("- {step: start, tool: {kind: noop}}")
+    kept = normalised(program, [{"step": "a", "tool": {"kind": "noop"}, "set": {"ctx": {"x": 1}}}])
+    assert kept == [{"step": "a", "tool": [{"name": "a_task", "kind": "noop"}], "set": {"ctx.x": 1}}]
+    assert normalised(program, kept) == kept
