@@ -165,6 +165,9 @@ def _tolerate_any_character() -> None:
 def _usage(error: click.ClickException) -> int:
     from noetl.cli.render import failure
 
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return EXIT_USAGE
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "noetl"
     message = error.format_message()

@@ -29,7 +29,7 @@ from noetl.errors import NotFound, RequestError
 from noetl.ports.call import PYTHON_HOST, Resources
 from noetl.ports.results import Results
 from noetl.ports.store import Store
-from noetl.settings import Settings, environment
+from noetl.settings import FILE_NAME, Settings, environment
 from noetl.tools import get, kinds
 from noetl.wiring.payloads import StoredPayloads
 from noetl.worker.pool import Pool
@@ -45,14 +45,14 @@ def new_execution_id() -> str:
 
 
 def store_path(settings: Settings) -> str:
-    """The SQLite file of the settings."""
+    """The SQLite file of the settings; one named in a settings file is relative to that file."""
     scheme, separator, rest = settings.store.partition("://")
-    if not separator:
-        return settings.store
-    if scheme != "sqlite":
+    if separator and scheme != "sqlite":
         told = f"an embedded run keeps its log in SQLite, not in {scheme}://"
         raise RequestError(told, hint="unset NOETL_STORE, or name a server with --server")
-    return rest[1:] if rest.startswith("//") else rest
+    path = (rest[1:] if rest.startswith("//") else rest) if separator else settings.store
+    origin = settings.origins.get("store", "")
+    return str(Path(origin).parent / path) if origin.endswith(FILE_NAME) else path
 
 
 @dataclass(slots=True)

@@ -58,6 +58,14 @@ def test_help_is_short_and_grouped_and_names_every_command(arguments: list[str],
             assert f"  {name}" in shown.out
 
 
+@pytest.mark.parametrize("group", ["execution", "db", "catalog", "credential"])
+def test_a_group_alone_prints_its_help_and_exits_with_2(group: str, capsys) -> None:
+    assert main.run([group]) == main.EXIT_USAGE
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f"Usage: noetl {group}")
+    assert printed.out == ""
+
+
 def test_the_version_is_printed(capsys) -> None:
     assert main.run(["--version"]) == 0
     assert capsys.readouterr().out == f"noetl {__version__}\n"
