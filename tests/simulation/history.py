@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from noetl.control import engine
+from noetl.core.event import Event
 from noetl.core.message import Control, Start
 from noetl.ports.store import PlaybookText
 from noetl.worker import toolbox
@@ -37,6 +38,7 @@ class History:
     ended: bool
     comparable: bool  # faults may not have changed what it amounts to
     results: dict[str, dict[str, Any]] = field(default_factory=dict)  # by execution
+    logs: dict[str, list[Event]] = field(default_factory=dict)
 
 
 def execution_of(seed: int) -> str:
@@ -95,6 +97,7 @@ def run(playbook: Sample, faults: Faults, execution_id: str = "0" * 32) -> Histo
         ended=ended,
         comparable=ended and not (playbook.racy or faults.seen.get("cancel") or inspector.lost_workers),
         results=inspector.results,
+        logs=inspector.logs,
     )
 
 
