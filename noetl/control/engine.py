@@ -441,6 +441,8 @@ class Engine:
         live.batches, live.tail = {row.batch for row in log.rows if row.batch}, log.snapshot is not None
         for ref in stored_refs(msgspec.to_builtins(state)):
             await self._have(live, ref)
+        if execution_id in self._live:  # it was being started while its log was read
+            return self._live[execution_id]
         self._live[execution_id] = live
         self._after(live)
         for command in undelivered(state, live.hydrated):

@@ -67,6 +67,9 @@ def _visit(
     label = frame.prefix + task.label
     if frame.attempt == 0:
         frame.visits[task.label] = frame.visits.get(task.label, 0) + 1
+        most = frame.around.limits["max_task_runs"]
+        if frame.visits[task.label] > most:  # before-rules that only jump would never run a task
+            raise Unjudged("limit", f"the pipeline came to task {task.label!r} more than {most} times")
         choice = _before(frame, task)
         if choice.do in ("continue", "skip"):
             _count_visit(frame, task)

@@ -19,3 +19,9 @@ def test_a_pipeline_does_what_the_contract_says(found: list[Tree]) -> None:
         assert (result["status"], result["output"]) == ("completed", (expected.output or {}).get("data"))
     else:
         assert (result["status"], result["error"]["kind"]) == ("failed", expected.error)
+
+
+def test_before_rules_that_only_jump_to_each_other_meet_the_limit() -> None:
+    jump = {"policy": {"before": [{"when": True, "then": {"do": "jump", "to": "one"}}]}}
+    result, _ = play({"step": "only", "tool": [{"name": "one", "kind": "noop", "spec": jump}]})
+    assert result["error"]["kind"] == "limit"

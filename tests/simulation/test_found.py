@@ -22,13 +22,10 @@ KEEP = {"ctx.kept": "{{ output.data }}"}
 def playbook(*tools: Tree, **more: Any) -> Sample:
     """A playbook of one step that keeps its output, and a child that acts."""
     root: Tree = {key: more.pop(key) for key in ("workbook", "executor") if key in more}
+    one: Tree = {"step": "one", "tool": more.pop("child", [ACT])}
     step: Tree = {"step": "only", "tool": list(tools), "set": KEEP, **more}
     main: Tree = {**HEAD, "metadata": {"name": "main", "path": PATH}, "workflow": [step], **root}
-    child = {
-        **HEAD,
-        "metadata": {"name": "child", "path": CHILD},
-        "workflow": [{"step": "one", "tool": [ACT]}],
-    }
+    child: Tree = {**HEAD, "metadata": {"name": "child", "path": CHILD}, "workflow": [one]}
     trees = {PATH: main, CHILD: child}
     programs = {path: compiled(path, tree) for path, tree in trees.items()}
     return Sample(programs, trees, Counter(), racy=False)
@@ -116,3 +113,13 @@ def test_a_child_that_is_not_waited_for_answers_with_its_id_whatever_dies() -> N
         history = run(sample, Faults(Random(dice), on, until=20.0))
         assert history.violations == []
         assert len(history.results) == 2
+
+
+def test_an_execution_that_is_being_started_is_not_loaded_beside_it() -> None:
+    spread = {"name": "act", "kind": "act", "input": {"slow": "{{ iter.index * 0.15 }}"}}
+    call = {"name": "child", "kind": "playbook", "path": CHILD}
+    sample = playbook(spread, call, loop={**LOOP, "in": list(range(6))}, child=[{"kind": "noop"}])
+    for dice in range(60, 80):
+        strikes = [(0.3 + dice % 30 / 15, "cancel")]
+        history = run(sample, Faults(Random(dice), frozenset({"slow store"}), until=20.0, strikes=strikes))
+        assert history.violations == []
