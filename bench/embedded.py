@@ -119,9 +119,9 @@ async def _begun(made: Any, text: str) -> Callable[[], Awaitable[str]]:
     async def once() -> str:
         execution_id = new_execution_id()
         await made.engine.start(execution_id, await made.catalog.request(entry, program, None))
-        await made.engine.until_quiet(execution_id)
-        summary = await made.store.summary(execution_id)
-        assert summary.status == "completed", summary
+        state = await made.engine.until_quiet(execution_id)
+        status = state.status if state else (await made.store.summary(execution_id)).status
+        assert status == "completed", status
         return execution_id
 
     return once

@@ -39,12 +39,11 @@ def report_references(program: Program, state: State, report: Report) -> Iterato
         yield from stored_refs([data.get("writes"), data.get("step")])
     for frame in report.frames.values():
         yield from stored_refs(frame.get("sent"))
-    if any(_reads_what_came(step) for step in program.steps.values()):
-        most = program.limits["max_hydrate_bytes"]
-        for event in report.events:
-            ref: Any = ((event.data or {}).get("output") or {}).get("ref")
-            if event.name in TERMINAL and is_reference(ref) and ref["meta"].get("bytes", 0) <= most:
-                yield ref
+    most = program.limits["max_hydrate_bytes"]
+    ended = [((event.data or {}).get("output") or {}) for event in report.events if event.name in TERMINAL]
+    refs = [output["ref"] for output in ended if is_reference(output.get("ref"))]
+    if refs and any(_reads_what_came(step) for step in program.steps.values()):
+        yield from (ref for ref in refs if ref["meta"].get("bytes", 0) <= most)
 
 
 def _reads_what_came(step: StepProgram) -> bool:
@@ -64,7 +63,7 @@ def arriving_references(program: Program, state: State) -> Iterator[dict[str, An
 
 def loop_references(program: Program, state: State, message: Message) -> Iterator[dict[str, Any]]:
     """References that a loop scheduled by this message can run over: named by its templates or just made."""
-    paths = {path for step in program.steps.values() for path in step.loops_over}
+    paths = program.loops_over
     if not paths:
         return
     workload = (message.workload if isinstance(message, Start) else state.workload) or {}

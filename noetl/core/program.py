@@ -186,6 +186,7 @@ class Program:
     pool: str
     limits: Mapping[str, Any]
     reference_first: bool  # every payload is put aside, whatever its size
+    loops_over: frozenset[Path]  # what the items of any loop are read from
     kinds: Kinds = field(repr=False, default_factory=dict)
 
 
@@ -210,6 +211,7 @@ def compile_program(playbook: model.Playbook, kinds: Kinds, content_hash: str) -
         pool=executor.pool or "default",
         limits=spec.step_limits(executor, None),
         reference_first=_reference_first(executor.spec),
+        loops_over=frozenset(path for step in steps.values() for path in step.loops_over),
         kinds=kinds,
     )
 

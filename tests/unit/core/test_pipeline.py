@@ -435,6 +435,13 @@ def test_an_idempotency_key_is_new_on_each_visit_task_and_iteration_and_stable_o
 # ---- limits and hand-back
 
 
+def test_the_runs_of_all_tasks_together_are_bounded():
+    back = rules("{when: true, then: {do: jump, to: one}}")
+    it = pipe([task("one"), task("two", back)], limits={"max_task_runs": 3})
+    ended = it.run()
+    assert (ended.error["kind"], it.frame.runs) == ("limit", 4)
+
+
 def test_a_pipeline_that_runs_too_many_tasks_fails_with_kind_limit():
     it = pipe([task("one", rules("{when: true, then: {do: jump, to: one}}"))], limits={"max_task_runs": 3})
     ended = it.run(*[ok_of(1)] * 3)
