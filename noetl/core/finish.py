@@ -40,7 +40,10 @@ def finish(draft: Draft, run: Run, outcome: Outcome) -> None:
     publish(draft, run, outcome.writes)
     step = draft.step(run.step)
     outcome = replace(outcome, output=with_ref(draft, step, outcome.output))
+    before = outcome.name
     outcome, written, left_out = _boundary(draft, run, outcome)
+    if before == "loop.done" and outcome.name == "step.failed":
+        outcome = replace(outcome, extra={**outcome.extra, "was": before})
     fragment = (
         synthesize.requested(draft, run, outcome) if step.synthesize and outcome.name == "step.done" else None
     )

@@ -131,8 +131,9 @@ def _read_loop(answers: dict[Place, Any], event: Event, data: dict[str, Any]) ->
 
 def _read_terminal(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
     run = event.run or ""
-    answers["output", run] = (data.get("output") or {}).get("data")
-    answers["set", run] = Written(data.get("set", []), data.get("left_out", []))
+    if "was" not in data:  # else its output or set could not be judged, which the error says
+        answers["output", run] = (data.get("output") or {}).get("data")
+        answers["set", run] = Written(data.get("set", []), data.get("left_out", []))
     if event.name == "step.done":
         answers["synthesize", run] = None  # unless the workflow was extended
     if event.name == "step.failed":
@@ -227,7 +228,7 @@ def _report_of(row: Recorded, message: Report) -> Report:
     return msgspec.structs.replace(message, events=events, frames=frames)
 
 
-_ADDED = frozenset({"set", "left_out", "result", "keep", "fragment"})
+_ADDED = frozenset({"set", "left_out", "result", "keep", "fragment", "was"})
 
 
 def _reported(event: Event, writes: list[Any] | None) -> Event:
@@ -235,7 +236,8 @@ def _reported(event: Event, writes: list[Any] | None) -> Event:
     if event.name not in TERMINAL:
         return event
     data = {key: value for key, value in (event.data or {}).items() if key not in _ADDED}
-    return msgspec.structs.replace(event, data=data | ({"writes": writes} if writes else {}))
+    name = (event.data or {}).get("was", event.name)
+    return msgspec.structs.replace(event, name=name, data=data | ({"writes": writes} if writes else {}))
 
 
 def replay(

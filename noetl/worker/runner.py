@@ -40,6 +40,7 @@ class Runner:
     ) -> None:
         self.order, self.program, self.toolbox, self.reporter = order, program, toolbox, reporter
         self.slots = slots
+        self._waiters = 0
         self.step: StepProgram = program.steps[order.step]
         self.around: Surroundings = reporter.around
         self.waiting: dict[tuple[str, str], asyncio.Future[dict[str, Any]]] = {}  # by address and task
@@ -179,11 +180,22 @@ class Runner:
         task = frame.pipeline.tasks[frame.pc].label
         waits = (frame.at, waits_as(frame.prefix + task, frame.visits[task], frame.attempt))
         future = self.waiting.setdefault(waits, asyncio.get_running_loop().create_future())
-        self.slots.give()
+        self._begin_waiting()
         try:
             return await future
         finally:
             self.waiting.pop(waits, None)
+            self._end_waiting()
+
+    def _begin_waiting(self) -> None:
+        """An order has one slot, however many of its pipelines wait."""
+        self._waiters += 1
+        if self._waiters == 1:
+            self.slots.give()
+
+    def _end_waiting(self) -> None:
+        self._waiters -= 1
+        if self._waiters == 0:
             self.slots.take()
 
     def deliver(self, address: str, task: str, output: dict[str, Any]) -> None:

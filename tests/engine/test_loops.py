@@ -243,3 +243,18 @@ async def test_parallel_inner_loops_conflict_like_outer_ones_and_pass_operands_o
     assert (await run(tmp_path, nested(""))).error["kind"] == "conflict"
     summed = await run(tmp_path, nested(", policy: {reduce: {ctx.v: sum}}"))
     assert summed.ctx == {"v": 66}
+
+
+@PLACES
+async def test_a_loop_whose_set_fails_after_its_writes_replays_as_it_was_decided(tmp_path, place):
+    text = playbook(f"""
+    - step: start
+      loop: {{in: "{{{{ [1, 2, 3] }}}}", iterator: x, spec: {{mode: parallel, policy: {{exec: {place}, reduce: {{ctx.n: sum}}}}}}}}
+      tool: {{kind: noop, set: {{ctx.n: "{{{{ iter.x }}}}"}}}}
+      set: {{ctx.m: "{{{{ output.data.nothing.here }}}}"}}
+      next: {{arcs: [{{step: end, when: "{{{{ event.name == 'step.failed' }}}}"}}]}}
+    - {{step: end, tool: {{kind: noop}}}}
+    """)
+    ran = await run(tmp_path, text)
+    assert (ran.status, ran.ctx) == ("completed", {"n": 6})
+    assert ran.named("step.failed", step="start")[0]["data"]["was"] == "loop.done"

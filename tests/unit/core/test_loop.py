@@ -219,3 +219,21 @@ def test_a_takeover_runs_only_iterations_that_have_not_ended(begin):
     order = world.order("start.1")
     assert order.loop.finished == {"0": {}, "2": {"error": {"kind": "boom", "message": "boom!"}}}
     assert (order.loop.items, order.loop.total, order.loop.share) == ([0, 1, 2], 3, 10)
+
+
+def test_a_loop_whose_set_cannot_be_judged_says_what_it_was(begin):
+    world = begin("""
+    - step: start
+      loop: {in: "{{ [1] }}", iterator: x}
+      tool: {kind: noop}
+      set: {ctx.m: "{{ output.data.nothing.here }}"}
+    """)
+    world.report(
+        "start.1",
+        world.event("loop.iteration.done", "start.1", "[0]"),
+        world.event("loop.done", "start.1"),
+        final=True,
+    )
+    failed = next(event for event in world.events if event.name == "step.failed")
+    assert failed.data["was"] == "loop.done"
+    assert world.state.status == "failed"
