@@ -127,8 +127,8 @@ async def _quiet(made: Embedded, execution_id: str) -> None:
     waiting = asyncio.ensure_future(made.engine.until_quiet(execution_id))
     try:
         while not (await asyncio.wait({waiting}, timeout=CHECK_S))[0]:
-            if made.engine.failed is not None:
-                raise made.engine.failed
+            if made.trouble is not None:
+                raise made.trouble
         waiting.result()
     finally:
         await _drop(waiting)

@@ -68,6 +68,11 @@ class Embedded:
     pool: Pool
     keychain: Keychain
 
+    @property
+    def trouble(self) -> BaseException | None:
+        """What went wrong where nobody waits: in the engine's own work, or when a worker could not report."""
+        return self.engine.failed or self.pool.lost
+
     async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
         """The secret a task names."""
         program = self.engine.program_of(execution_id)
