@@ -74,10 +74,11 @@ class Talking(Program):
         if len(self._part) > MESSAGE_MAX:
             self.lines.put_nowait(None)
 
-    def process_exited(self) -> None:
-        """It has ended: nobody needs to wait for a line."""
-        super().process_exited()
-        self.lines.put_nowait(None)
+    def pipe_connection_lost(self, fd: int, problem: Exception | None) -> None:
+        """Its output is at its end, which may be told after the program's own: no more lines will come."""
+        super().pipe_connection_lost(fd, problem)
+        if fd == 1:
+            self.lines.put_nowait(None)
 
 
 class ProgramSession:
