@@ -1,0 +1,202 @@
+"""The product as its users call it: the CLI and the HTTP face speak to this and to nothing behind it.
+
+The control plane offers it in the process; the HTTP adapter offers the same of a server far away. What is
+answered as a mapping is what `--json` prints and the REST API sends.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from noetl.core.event import Event
+from noetl.core.message import Control
+from noetl.ports.store import Listed, PlaybookText, Row
+
+
+class Ask(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A request to run a playbook: its text, or the path of a registered one."""
+
+    text: str | None = None
+    file: str | None = None
+    path: str | None = None
+    version: int | None = None
+    workload: dict[str, Any] = {}
+    idempotency_key: str | None = None
+    until: str | None = None
+    by: str = "cli"
+
+
+class Started(msgspec.Struct, omit_defaults=True):
+    """An execution that was asked for; `existed` when the idempotency key had started it before."""
+
+    execution_id: str
+    status: str
+    path: str = ""
+    existed: bool = False
+
+
+class Find(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Which executions are wanted. Times are milliseconds since the epoch."""
+
+    status: str | None = None
+    path: str | None = None
+    prefix: str = ""
+    text: str | None = None  # part of an id or a path
+    since: int | None = None
+    until: int | None = None
+    parent: str | None = None
+    children: bool = True
+    cursor: str | None = None
+    limit: int = 50
+
+
+class Slice(msgspec.Struct, omit_defaults=True):
+    """A part of a stored payload: items of a list, or the value that a path selects."""
+
+    data: Any
+    total: int | None = None  # how many items the whole list has
+    offset: int = 0
+    content_type: str = "application/json"
+
+
+class Worker(msgspec.Struct, omit_defaults=True):
+    """A worker that was heard of. Times are milliseconds since the epoch."""
+
+    worker_id: str
+    pool: str
+    concurrency: int
+    running: int
+    heard_at: int
+    started_at: int
+    version: str = ""
+    host: str = ""
+    draining: bool = False
+    leases: list[dict[str, Any]] = []  # execution_id, step_run_id, epoch, since
+    finished: int = 0  # orders since it started
+
+
+class Playbooks(Protocol):
+    """The catalog."""
+
+    async def register(self, text: str, file: str | None = None) -> PlaybookText:
+        """Check and keep a playbook; raises PlaybookError."""
+        ...
+
+    async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
+        """The newest version of every path, or every version of one, the newest first."""
+        ...
+
+    async def playbook(self, path: str, version: int | None = None) -> PlaybookText:
+        """One version, else the newest; raises NotFound."""
+        ...
+
+    async def delete_playbook(self, path: str, version: int | None = None) -> int:
+        """Take a playbook, or one version, off the catalog; how many versions."""
+        ...
+
+
+class Executions(Protocol):
+    """Starting, steering and watching executions. Ids are whole; unknown ones raise NotFound."""
+
+    async def start(self, ask: Ask) -> Started:
+        """Begin an execution; raises PlaybookError, NotFound, or Conflict for a key used for another."""
+        ...
+
+    async def control(self, execution_id: str, wish: Control) -> None:
+        """Pause, resume, cancel or signal; raises Conflict when the state forbids it."""
+        ...
+
+    async def retry(self, execution_id: str, step: str | None = None) -> Started:
+        """A new execution that goes on from what failed."""
+        ...
+
+    async def rerun(self, execution_id: str, start: str, text: str | None = None) -> Started:
+        """A new execution that begins again at a step, perhaps with a changed playbook."""
+        ...
+
+    async def executions(self, find: Find) -> Listed:
+        """Those that are wanted, the newest first."""
+        ...
+
+    async def execution(self, execution_id: str) -> dict[str, Any]:
+        """How it stands, from the projection."""
+        ...
+
+    def follow(self, execution_id: str, first: int = 1) -> AsyncIterator[tuple[int, list[Event]]]:
+        """Its events as they are committed, each once and in order, until it is over."""
+        ...
+
+
+class Readings(Protocol):
+    """What a log says afterwards, or so far."""
+
+    async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
+        """The log as it rests."""
+        ...
+
+    async def events(
+        self,
+        execution_id: str,
+        *,
+        first: int = 1,
+        limit: int = 500,
+        name: str | None = None,
+        step: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Envelopes of events that match, from a sequence number on."""
+        ...
+
+    async def state(self, execution_id: str, at: int | None = None) -> dict[str, Any]:
+        """The state after an event: status, ctx, workload, steps, tokens, runs, what waits."""
+        ...
+
+    async def why(self, execution_id: str, step: str | None = None) -> dict[str, Any]:
+        """The decisions explained in words."""
+        ...
+
+    async def diff(self, one: str, other: str) -> dict[str, Any]:
+        """How two executions differ."""
+        ...
+
+    async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Any:
+        """A template's value as it would have been after an event; raises RequestError."""
+        ...
+
+    async def result(
+        self, key: str, *, offset: int = 0, limit: int | None = None, select: str | None = None
+    ) -> Slice:
+        """A stored payload or a part of it; raises NotFound."""
+        ...
+
+
+class Credentials(Protocol):
+    """Values only go in."""
+
+    async def put_credential(self, name: str, material: dict[str, Any]) -> None:
+        """Keep a credential, sealed."""
+        ...
+
+    async def credentials(self) -> Sequence[tuple[str, int]]:
+        """Names, and when each was last set."""
+        ...
+
+    async def delete_credential(self, name: str) -> None:
+        """Forget a credential; raises NotFound."""
+        ...
+
+    async def seal_again(self) -> int:
+        """Seal every credential with the newest key; how many."""
+        ...
+
+
+class Front(Playbooks, Executions, Readings, Credentials, Protocol):
+    """All of it."""
+
+    async def workers(self) -> Sequence[Worker]:
+        """The workers that were heard of lately."""
+        ...
+
+    async def overdue_ms(self) -> int:
+        """How long the oldest due work has been waiting; raises BackendError when the store cannot tell."""
+        ...
