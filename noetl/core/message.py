@@ -53,10 +53,10 @@ class Control(msgspec.Struct, tag="control", omit_defaults=True):
 
 
 class Expire(msgspec.Struct, tag="expire", omit_defaults=True):
-    """Leases whose worker has gone silent."""
+    """Leases that nobody carries on: their worker fell silent, or the order never came to one."""
 
-    leases: list[str]
-    why: str = "silent"
+    leases: dict[str, int] | list[str]  # epochs by lease; a list, as older logs have it: the current ones
+    why: Literal["silent", "lost"] = "silent"  # only silence counts as a takeover
 
 
 class Tick(msgspec.Struct, tag="tick"):

@@ -87,7 +87,7 @@ def _recover(draft: Draft, message: Control) -> Answer:
             lease.run,
             lease=lease.id,
             epoch=lease.epoch + 1,
-            takeovers=lease.takeovers,
+            takeovers=lease.fruitless,
             why="resume",
         )
         park.redispatch(draft, lease.run)
@@ -105,11 +105,11 @@ CONTROLS: dict[str, Callable[[Draft, Control], Answer]] = {
 
 
 def expire(draft: Draft, message: Expire) -> Answer:
-    """Leases whose worker fell silent are issued again, or fail when that did not help before."""
-    state = draft.state
+    """Leases that nobody carries on are issued again, or fail when that did not help before."""
+    state, epochs = draft.state, message.leases if isinstance(message.leases, dict) else {}
     for lease_id in message.leases:
         lease = state.leases.get(lease_id)
-        if lease is not None and lease.out:
+        if lease is not None and lease.out and epochs.get(lease_id, lease.epoch) == lease.epoch:
             _expire_one(draft, lease, message.why)
     settle(draft)
     return Answer(seq=state.seq)
@@ -117,7 +117,7 @@ def expire(draft: Draft, message: Expire) -> Answer:
 
 def _expire_one(draft: Draft, lease: Lease, why: str) -> None:
     run = draft.state.runs[lease.run]
-    takeovers = 1 if lease.progressed else lease.takeovers + 1
+    takeovers = lease.fruitless + (why == "silent")
     facts: dict[str, Any] = {"lease": lease.id, "epoch": lease.epoch + 1, "takeovers": takeovers, "why": why}
     draft.emit("lease.expired", lease.run, **facts, worker=lease.worker)
     most = int(draft.step(run.step).limits["max_takeovers"])

@@ -134,7 +134,7 @@ def _checkpoint(draft: Draft, run: Run, lease: Lease, message: Report) -> None:
 
 
 def _returned(draft: Draft, lease: Lease) -> None:
-    draft.emit("lease.returned", lease.run, lease=lease.id, epoch=lease.epoch + 1, takeovers=lease.takeovers)
+    draft.emit("lease.returned", lease.run, lease=lease.id, epoch=lease.epoch + 1, takeovers=lease.fruitless)
     park.redispatch(draft, lease.run)
 
 

@@ -41,6 +41,11 @@ class Lease(msgspec.Struct, omit_defaults=True):
     takeovers: int = 0
     progressed: bool = False
 
+    @property
+    def fruitless(self) -> int:
+        """How often it was taken over without accepted progress since."""
+        return 0 if self.progressed else self.takeovers
+
 
 class Parked(msgspec.Struct, omit_defaults=True):
     """A pipeline that waits without a slot: for a time, a signal, an approval or a child execution."""

@@ -402,7 +402,7 @@ class World:
         for (execution_id, lease, epoch), since in list(self.silent.items()):
             if self.now - since >= LEASE_S:
                 self.note(f"expire {execution_id} {lease} epoch {epoch}")
-                await self.tell(execution_id, Expire([lease]))
+                await self.tell(execution_id, Expire({lease: epoch}))
 
     async def _signal(self) -> None:
         for execution_id in self.server.running() if self.server else ():

@@ -31,6 +31,7 @@ MESSAGES = [
     ),
     Control("signal", name="go", payload=[1]),
     Expire(["l"]),
+    Expire({"l": 2}, "lost"),
     Tick(),
     ChildEnded("c", "failed", error={"kind": "boom"}),
 ]

@@ -256,6 +256,44 @@ def test_a_silent_lease_goes_out_again_under_a_new_epoch(begin):
     assert world.report("start.1", epoch=1).answer.accepted is False
 
 
+def test_an_expiry_of_an_epoch_that_is_over_is_ignored(begin):
+    world = begin(ONE)
+    world.send(Expire({"start.1": 1, "unknown": 1}))
+    assert world.state.leases["start.1"].epoch == 2
+    assert world.send(Expire({"start.1": 1})).events == []
+    world.send(Expire({"start.1": 2}))
+    assert (world.state.leases["start.1"].epoch, world.dispatched) == (3, ["start.1"])
+
+
+def test_an_order_that_never_came_to_a_worker_is_not_a_takeover(begin):
+    world = begin("- {step: start, spec: {limits: {max_takeovers: 1}}, tool: {kind: noop}}")
+    world.send(Expire({"start.1": 1}))
+    for epoch in range(2, 6):
+        world.send(Expire({"start.1": epoch}, "lost"))
+        assert (world.state.leases["start.1"].takeovers, world.dispatched) == (1, ["start.1"])
+    world.send(Expire({"start.1": 6}))
+    assert world.state.error["kind"] == "worker_lost"
+
+
+def _hand_back(world):
+    world.report("start.1", returned=True)
+
+
+def _recover(world):
+    world.control("recover")
+
+
+@pytest.mark.parametrize(
+    "again", [_hand_back, _recover, lambda world: world.send(Expire(["start.1"], "lost"))]
+)
+def test_progress_counts_whatever_the_lease_goes_out_again_for(begin, again):
+    world = begin("- {step: start, spec: {limits: {max_takeovers: 1}}, tool: {kind: noop}}")
+    world.send(Expire(["start.1"]))
+    world.begun("start.1")
+    again(world)
+    assert world.state.leases["start.1"].takeovers == 0
+
+
 def test_a_step_that_keeps_losing_its_worker_fails_with_worker_lost(begin):
     world = begin("- {step: start, spec: {limits: {max_takeovers: 1}}, tool: {kind: noop}}")
     world.send(Expire(["start.1"]))
