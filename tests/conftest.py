@@ -1,10 +1,13 @@
 """Settings every test shares. Fixtures of one room live in that room's own conftest."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.servers import NatsServer, PostgresServer, S3Server
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -38,3 +41,38 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def root() -> Path:
     """The repository's folder."""
     return ROOT
+
+
+# Real servers: one of each per process of tests, started when a test first wants it.
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """PostgreSQL; `new_database()` gives a DSN."""
+    url = os.environ.get("NOETL_TEST_PG")
+    with PostgresServer.at(url) if url else PostgresServer.start() as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres_server: PostgresServer) -> Iterator[str]:
+    """The DSN of an empty PostgreSQL database that goes with the test."""
+    dsn = postgres_server.new_database()
+    yield dsn
+    postgres_server.drop_database(dsn)
+
+
+@pytest.fixture(scope="session")
+def nats_server() -> Iterator[NatsServer]:
+    """NATS with JetStream."""
+    url = os.environ.get("NOETL_TEST_NATS")
+    with NatsServer.at(url) if url else NatsServer.start() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3Server]:
+    """An S3 store; `new_bucket()` gives a name, `environment` the keys."""
+    url = os.environ.get("NOETL_TEST_S3")
+    with S3Server.at(url) if url else S3Server.start() as server:
+        yield server
