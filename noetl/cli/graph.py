@@ -33,8 +33,8 @@ def command(playbook: str, form: str | None, output: str | None) -> int:
     the Petri net for model checkers. FILE may be - for standard input.
     """
     from noetl.cli.accept import accepted
-    from noetl.cli.drawings.sketch import sketch
     from noetl.cli.render import emit
+    from noetl.dsl.sketch import sketch
 
     checked = accepted(playbook)
     if checked is None or checked.loaded.playbook is None:

@@ -151,6 +151,10 @@ class Readings(Protocol):
         """The state after an event: status, ctx, workload, steps, tokens, runs, what waits."""
         ...
 
+    async def graph(self, execution_id: str) -> dict[str, Any]:
+        """The playbook that ran as steps and arcs, those that it was extended by included."""
+        ...
+
     async def why(self, execution_id: str, step: str | None = None) -> dict[str, Any]:
         """The decisions explained in words."""
         ...

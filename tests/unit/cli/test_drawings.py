@@ -10,8 +10,8 @@ import pytest
 
 from noetl.cli.drawings import dot, mermaid, pnml, svg
 from noetl.cli.drawings import json as graph_json
-from noetl.cli.drawings.sketch import sketch
 from noetl.dsl.model import Arc, Playbook, Router, Step
+from noetl.dsl.sketch import sketch
 from tests.unit.cli.drawn import SHOP, exclusive, tasks
 
 DRAWN = sketch(SHOP)

@@ -1,8 +1,8 @@
-"""What every drawing shows: the steps with their marks, and the arcs with their guards. No format here."""
+"""What every drawing shows: the steps with their marks, the arcs with their guards. No format but plain data."""
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from noetl.dsl.label import is_generated
 from noetl.dsl.model import Arc, JoinMode, Loop, Playbook, Router, Step
@@ -150,3 +150,39 @@ def _edge(source: str, router: Router, order: int, arc: Arc) -> Edge:
         otherwise=router.mode == "exclusive" and order > 0,
         line=arc.node.mark.line,
     )
+
+
+def graph(drawing: Sketch) -> dict[str, Any]:
+    """Steps, arcs and the entry as one JSON object, for programs that draw it themselves."""
+    return {
+        "name": drawing.name,
+        "path": drawing.path,
+        "entry": drawing.entry,
+        "steps": [_step_facts(node) for node in drawing.nodes],
+        "arcs": [_arc_facts(edge) for edge in drawing.edges],
+    }
+
+
+def _step_facts(node: Node) -> dict[str, Any]:
+    return {
+        "step": node.name,
+        "desc": node.desc,
+        "kinds": list(node.kinds),
+        "loop": node.loop,
+        "join": node.join,
+        "admission": node.admission,
+        "entry": node.entry,
+        "end": node.end,
+        "line": node.line,
+    }
+
+
+def _arc_facts(edge: Edge) -> dict[str, Any]:
+    return {
+        "from": edge.source,
+        "to": edge.target,
+        "when": edge.when,
+        "mode": edge.mode,
+        "order": edge.order,
+        "line": edge.line,
+    }
