@@ -60,6 +60,12 @@ def _seconds(value: Any) -> float:
     return number
 
 
+def _networks(value: Any) -> tuple[str, ...]:
+    from noetl.ports.network import read_allowed
+
+    return read_allowed(value if isinstance(value, list) else _text(value).split(","))
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One setting: its name in TOML, how its value is read, and a sentence."""
@@ -101,6 +107,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("pool", _text, "The pool a worker serves.", "default"),
     Setting("concurrency", _positive, "How many pipelines a worker runs at once.", 32),
     Setting("lease_s", _seconds, "Seconds after which work of a silent worker may be taken over.", 30.0),
+    Setting(
+        "allow_networks",
+        _networks,
+        "Addresses beside public ones that playbooks may reach: loopback, private, 10.1.0.0/16, …",
+        (),
+    ),
 )
 BY_NAME: Mapping[str, Setting] = MappingProxyType({setting.name: setting for setting in SETTINGS})
 
@@ -122,6 +134,7 @@ class Settings:
     pool: str = "default"
     concurrency: int = 32
     lease_s: float = 30.0
+    allow_networks: tuple[str, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
 
 

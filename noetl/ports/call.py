@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from noetl.dsl.tree import Value
 from noetl.errors import InvariantViolation
 from noetl.ports.envelope import Failed, Reference
+from noetl.ports.network import PUBLIC_ONLY, Network
 
 Secret = Mapping[str, Value]
 
@@ -102,6 +103,8 @@ class Call:
     env: Mapping[str, str] = field(default_factory=dict)  # what child processes see, and nothing else
     mentions: Callable[[str], bool] = _mentions_nothing  # whether a template of the playbook has this text
     log: Callable[[str], None] = _no_log
+    network: Network = PUBLIC_ONLY  # the addresses that requests may reach
+    trace: str | None = None  # the W3C traceparent of this call, when the worker traces
 
     def resource(self, name: str, make: Callable[[], R]) -> R:
         """What calls of this worker share under a name."""

@@ -5,8 +5,12 @@ rules can look at it. Connections are kept and shared by all tasks of a worker.
 
 `output.http` is `{status, headers, url, request_id}` with lower-case header names. `error.retryable` says
 whether another try can help: it is true for refused and broken connections, timeouts, and the statuses 408,
-425, 429 and 5xx. Other error kinds are `dns`, `connect`, `tls`, `timeout`, `redirect` and
-`too_large`.
+425, 429 and 5xx. Other error kinds are `dns`, `connect`, `tls`, `timeout`, `redirect`, `network`
+and `too_large`.
+
+Names are resolved once and only addresses that the deployment allows are connected to, redirects included:
+a loopback, link-local, private or otherwise special address is error kind `network`, unless
+`NOETL_ALLOW_NETWORKS` allows it. `noetl run` on your own machine allows loopback and private addresses.
 
 With `auth: NAME` the request carries a bearer token, basic credentials or an API key from that secret; it
 is sent to the first host only, never to where a redirect leads. With `spec: {idempotency: true}` the
@@ -21,12 +25,14 @@ A body over `spec.limits.max_hydrate_bytes` (16 MiB) goes into the result store 
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
 from noetl import __version__
 from noetl.dsl.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, error, ok
+from noetl.ports.network import Network
 from noetl.ports.tool import Input, Seconds, Size, define, doc, read_knobs
 from noetl.tools.parts.paths import inside
 
@@ -124,13 +130,14 @@ class Knobs(Input):
 class Session:
     """The connections that all requests of a worker share; no cookie passes from one task to another."""
 
-    def __init__(self) -> None:
+    def __init__(self, network: Network) -> None:
         import aiohttp
 
+        from noetl.tools.parts.guard import connector
+
         agent = {"User-Agent": f"noetl/{__version__}"}
-        connector = aiohttp.TCPConnector(limit=0)  # the worker's own concurrency is the bound
         self.client: ClientSession = aiohttp.ClientSession(
-            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), headers=agent
+            connector=connector(network), cookie_jar=aiohttp.DummyCookieJar(), headers=agent
         )
         self._trusted: dict[str, ssl.SSLContext] = {}
 
@@ -153,6 +160,11 @@ class Session:
         await self.client.close()
 
 
+def shared_session(call: Call) -> Session:
+    """The connections of the worker, within what its deployment allows."""
+    return call.resource(f"http {call.network.allow}", partial(Session, call.network))
+
+
 async def run(request: Request, call: Call) -> Envelope:
     """Send the request and answer with the body, or with why there is none."""
     import aiohttp
@@ -162,7 +174,7 @@ async def run(request: Request, call: Call) -> Envelope:
     knobs: Knobs = read_knobs(Knobs, call)
     if not re.match(r"https?://", request.url, re.IGNORECASE):
         return error("input", f"not an http:// or https:// address: {request.url}")
-    session = call.resource("http", Session)
+    session = shared_session(call)
     try:
         options = await _options(request, knobs, call)
         options["ssl"] = session.trust(request.verify, call)
@@ -182,6 +194,8 @@ async def _options(request: Request, knobs: Knobs, call: Call) -> dict[str, Any]
     headers = plain_headers(request.headers)
     if knobs.idempotency or knobs.idempotency_header:
         headers.setdefault(knobs.idempotency_header or "Idempotency-Key", call.idempotency_key)
+    if call.trace is not None:
+        headers.setdefault("traceparent", call.trace)
     options: dict[str, Any] = {
         "params": pairs(request.params) + (auth_query(call.auth) if call.auth else []),
         "allow_redirects": request.follow_redirects,

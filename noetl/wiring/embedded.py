@@ -27,6 +27,7 @@ from noetl.core.output import problem
 from noetl.core.program import Program
 from noetl.errors import NotFound, RequestError
 from noetl.ports.call import PYTHON_HOST, Resources
+from noetl.ports.network import Network
 from noetl.ports.results import Results
 from noetl.ports.store import Store
 from noetl.settings import FILE_NAME, Settings, environment
@@ -151,6 +152,7 @@ def _toolbox(settings: Settings, results: Results, secrets: _Secrets) -> Toolbox
         work_dir=work_dir,
         env=_own_environment(),
         roots=("/",),  # whoever runs a playbook here may read and write what they may without it
+        network=Network(("loopback", "private", *settings.allow_networks)),  # and reach what they may
     )
 
 

@@ -21,10 +21,15 @@ from noetl.errors import NoetlError
 from noetl.ports.call import Call, Payloads, Resources
 from noetl.ports.control import Secrets
 from noetl.ports.envelope import Failed
+from noetl.ports.network import PUBLIC_ONLY, Network
 from noetl.ports.tool import Tool, invoke
 
 LOG_CHARS = 16_384
 REDACTORS_KEPT = 1000
+
+
+def _no_trace(effect: RunTool, order: WorkOrder) -> str | None:
+    return None
 
 
 @dataclass(slots=True)
@@ -39,6 +44,8 @@ class Toolbox:
     work_dir: str  # where relative paths start
     roots: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)  # what the programs that tools start see
+    network: Network = PUBLIC_ONLY  # the addresses that requests of playbooks may reach
+    trace: Callable[[RunTool, WorkOrder], str | None] = _no_trace  # the traceparent of a call
     _redactors: dict[str, Redactor] = field(default_factory=dict)
     _mentioned: dict[tuple[str, int, str], bool] = field(default_factory=dict)
 
@@ -125,6 +132,8 @@ class Toolbox:
             env=self.env,
             mentions=lambda text: self._mentions(frame.around.program, text),
             log=logs.append,
+            network=self.network,
+            trace=self.trace(effect, order),
         )
 
     def _mentions(self, program: Program, text: str) -> bool:

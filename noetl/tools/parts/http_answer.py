@@ -11,6 +11,7 @@ from noetl.dsl.tree import Value
 from noetl.ports.call import Payloads
 from noetl.ports.envelope import Envelope, Failed, Reference, error
 from noetl.ports.values import to_json
+from noetl.tools.parts.guard import Refused
 
 if TYPE_CHECKING:
     from aiohttp import ClientError, ClientResponse
@@ -145,6 +146,8 @@ def explain(problem: "ClientError | TimeoutError | OSError", url: str) -> Envelo
         return error(kind, f"{what}: {url}", code=code, retryable=retryable)
 
     match problem:
+        case aiohttp.ClientConnectorError(os_error=Refused() as refused):
+            return say("network", refused.sentence, code=refused.found)
         case aiohttp.ClientConnectorDNSError():
             cause = problem.os_error
             again = isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN

@@ -169,7 +169,7 @@ class HttpSession:
         import aiohttp
         from yarl import URL
 
-        from noetl.tools.http import Session
+        from noetl.tools.http import shared_session
         from noetl.tools.parts.http_answer import explain
         from noetl.tools.parts.http_request import auth_headers, for_origin
 
@@ -178,7 +178,7 @@ class HttpSession:
         if self.call.auth:
             options["middlewares"] = (for_origin(URL(self.url).origin(), auth_headers(self.call.auth)),)
         try:
-            client = self.call.resource("http", Session).client
+            client = shared_session(self.call).client
             async with client.post(self.url, **options) as response:
                 return await self._received(response, message.get("id"))
         except (aiohttp.ClientError, TimeoutError, ValueError) as problem:

@@ -13,6 +13,7 @@ from noetl import tools
 from noetl.errors import NotFound
 from noetl.ports.call import Call, Resources
 from noetl.ports.envelope import Envelope, Failed, Reference
+from noetl.ports.network import Network
 from noetl.ports.tool import invoke
 
 Use = Callable[..., Awaitable[Envelope]]
@@ -81,7 +82,7 @@ def use(tmp_path: Path, payloads: Memory, resources: Resources, secrets: dict[st
             more["auth"] = secrets[name]
         given: dict[str, Any] = {
             "work_dir": str(tmp_path), "secret": find, "env": {"PATH": "/usr/local/bin:/usr/bin:/bin"},
-            "execution_id": "e1", "step": "s", "task": "t", "idempotency_key": "key-1",
+            "execution_id": "e1", "step": "s", "task": "t", "idempotency_key": "key-1", "network": Network(("loopback",)),
         }  # fmt: skip
         call = Call(payloads, resources, **(given | more))
         return await invoke(tools.get(kind), values or {}, call)

@@ -1,0 +1,62 @@
+"""Connections to allowed addresses alone: what a name leads to is checked, and what was checked is used."""
+
+import errno
+import os
+import socket
+from typing import TYPE_CHECKING, Any
+
+from noetl.ports.network import Network, class_of
+
+if TYPE_CHECKING:
+    from aiohttp import TCPConnector
+    from aiohttp.abc import AbstractResolver, ResolveResult
+
+
+class Refused(OSError):
+    """An address that this deployment does not let playbooks reach."""
+
+    def __init__(self, host: str, address: str) -> None:
+        self.host, self.address, self.found = host, address, class_of(address)
+        super().__init__(errno.EACCES, os.strerror(errno.EACCES))
+
+    @property
+    def sentence(self) -> str:
+        """Why there was no connection, and what an operator can do."""
+        leads = f"{self.host!r} leads to {self.address}" if self.host != self.address else self.address
+        return (
+            f"{leads}, a {self.found.replace('_', '-')} address, which this deployment does not let "
+            f"playbooks reach; NOETL_ALLOW_NETWORKS={self.found} would"
+        )
+
+
+def connector(network: Network, resolver: "AbstractResolver | None" = None) -> "TCPConnector":
+    """Connections for a client session; the number of tasks is the bound on their number."""
+    import aiohttp
+    from aiohttp.abc import AbstractResolver
+
+    class Checked(AbstractResolver):
+        """Leaves out the addresses of a name that may not be reached; the rest is connected to."""
+
+        def __init__(self) -> None:
+            self.inner = resolver or aiohttp.DefaultResolver()
+
+        async def resolve(
+            self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+        ) -> "list[ResolveResult]":
+            found = await self.inner.resolve(host, port, family)
+            allowed = [each for each in found if network.allows(each["host"])]
+            if found and not allowed:
+                raise Refused(host, found[0]["host"])
+            return allowed
+
+        async def close(self) -> None:
+            await self.inner.close()
+
+    def make(info: Any) -> socket.socket:
+        """A socket for an address, which may also have been written as one and never resolved."""
+        family, kind, protocol, _, address = info
+        if not network.allows(str(address[0])):
+            raise Refused(str(address[0]), str(address[0]))
+        return socket.socket(family=family, type=kind, proto=protocol)
+
+    return aiohttp.TCPConnector(limit=0, resolver=Checked(), socket_factory=make)
