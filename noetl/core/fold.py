@@ -7,7 +7,7 @@ Nothing here decides; a decision that is not in an event did not happen.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from noetl.core import patch
+from noetl.core import patch, sight
 from noetl.core.event import CATALOGUE, TERMINAL, Event, step_of
 from noetl.core.state import (
     DONE,
@@ -334,6 +334,8 @@ def _ended(state: State, event: Event, data: dict[str, Any]) -> None:
     state.steps[step].status = "failed" if event.name == "step.failed" else "done"
     output = data.get("output") or {"status": "error", "error": data.get("error")}
     if data.get("keep", True):
+        for other in state.runs.values():
+            sight.remember(other.results_then, state.results, (step,))
         state.results[step] = output
     if data.get("result"):
         state.output = output["ref"] if output.get("data") is None and "ref" in output else output.get("data")
@@ -344,7 +346,14 @@ def _ended(state: State, event: Event, data: dict[str, Any]) -> None:
 
 
 def _patched(state: State, event: Event, data: dict[str, Any]) -> None:
-    state.ctx = patch.apply(state.ctx, data["patch"])
+    before, pairs = state.ctx, data["patch"]
+    state.ctx = patch.apply(before, pairs)
+    keys = [path[0] for path, _ in pairs]
+    for run in state.runs.values():
+        if run.id == event.run:
+            sight.written(run.ctx_then, pairs)
+        else:
+            sight.remember(run.ctx_then, before, keys)
 
 
 def _evaluated_next(state: State, event: Event, data: dict[str, Any]) -> None:

@@ -8,15 +8,16 @@ from noetl.core.mention import pruned
 from noetl.core.message import LoopOrder, WorkOrder
 from noetl.core.patch import apply
 from noetl.core.program import Program, StepProgram
+from noetl.core.sight import seen
 from noetl.core.state import DONE, FAILED, Lease, Run, State
 
 
 def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[str, Any]) -> WorkOrder:
-    """Everything the worker of a lease needs, as the state stands."""
+    """Everything the worker of a lease needs: ctx and finished steps are those of the run's scheduling."""
     run = state.runs[lease.run]
     step = program.steps[run.step]
     mentions = step.mentions
-    ctx = _in_place(state.ctx, hydrated)
+    ctx = _in_place(seen(state.ctx, run.ctx_then), hydrated)
     workload = _in_place(state.workload, hydrated) or {}
     answered = {at: parked.output for at, parked in run.parked.items() if parked.output is not None}
     return WorkOrder(
@@ -62,10 +63,11 @@ def _frame(frame: dict[str, Any], hydrated: Mapping[str, Any]) -> dict[str, Any]
 
 def _results(state: State, run: Run, names: frozenset[str]) -> dict[str, dict[str, Any]]:
     """Finished steps by name; inside a fragment also by the name its author wrote."""
-    found = {name: state.results[name] for name in names if name in state.results}
+    results = seen(state.results, run.results_then)
+    found = {name: results[name] for name in names if name in results}
     if run.fragment is not None:
         own = {name: f"{run.fragment}.{name}" for name in names}
-        found |= {name: state.results[full] for name, full in own.items() if full in state.results}
+        found |= {name: results[full] for name, full in own.items() if full in results}
     return found
 
 

@@ -100,6 +100,8 @@ class Run(msgspec.Struct, omit_defaults=True):
     step_scope: dict[str, Any] = {}
     barred: list[str] = []
     fragment: str | None = None
+    ctx_then: dict[str, list[Any]] = {}  # what others have written to ctx since it was scheduled, as it was
+    results_then: dict[str, list[Any]] = {}  # likewise finished steps that have run again since, see sight.py
 
 
 class Kept(msgspec.Struct, omit_defaults=True):

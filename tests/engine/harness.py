@@ -66,10 +66,13 @@ class Ran:
 
 
 @asynccontextmanager
-async def engine(folder: Path):
-    """An engine in memory."""
+async def engine(folder: Path, before: Embedded | None = None):
+    """An engine in memory; over what an earlier one, whose process is gone, left behind when it is given."""
     settings = load({"store": str(folder / "unused.db"), "home": str(folder)}, environ={}, folder=folder)
-    made = assemble(settings, MemoryStore(now_ms), MemoryResults(now_ms))
+    if before is None:
+        made = assemble(settings, MemoryStore(now_ms), MemoryResults(now_ms))
+    else:
+        made = assemble(settings, before.store, before.results)
     try:
         yield made
     finally:
