@@ -205,6 +205,10 @@ class Store(Protocol):
         """A sealed credential; raises NotFound."""
         ...
 
+    async def reseal_secret(self, name: str, old: bytes, new: bytes) -> bool:
+        """Put other bytes in place of exactly these; False when they have changed. It counts as no setting."""
+        ...
+
     async def secrets(self) -> Sequence[tuple[str, int]]:
         """Names of credentials and when each was last set."""
         ...

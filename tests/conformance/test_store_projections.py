@@ -284,6 +284,14 @@ async def test_credentials_are_kept_replaced_listed_and_forgotten(store: Store, 
     assert await store.secret("b") == b"\x00\xff"
     assert await store.secret("a") == b"2"
     assert list(await store.secrets()) == [("a", NOW + 5), ("b", NOW)]
+    clock.now += 5
+    assert [await store.reseal_secret(name, b"2", b"3") for name in ("a", "a", "b", "c")] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert (await store.secret("a"), list(await store.secrets())) == (b"3", [("a", NOW + 5), ("b", NOW)])
     await store.delete_secret("a")
     for question in (store.secret("a"), store.delete_secret("a")):
         with pytest.raises(NotFound):

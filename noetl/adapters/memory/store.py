@@ -231,6 +231,13 @@ class MemoryStore:
             raise NotFound(f"there is no credential {name!r}", hint=f"noetl credential set {name}")
         return self._secrets[name][0]
 
+    async def reseal_secret(self, name: str, old: bytes, new: bytes) -> bool:
+        """Put other bytes in place of exactly these."""
+        sealed, set_at = self._secrets.get(name, (b"", 0))
+        if sealed == old:
+            self._secrets[name] = (new, set_at)
+        return sealed == old
+
     async def secrets(self) -> Sequence[tuple[str, int]]:
         """Names of credentials and when each was last set."""
         return [(name, set_at) for name, (_, set_at) in sorted(self._secrets.items())]

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from noetl.adapters.secrets.sealed import Sealer
+from noetl.adapters.secrets.sealed import Sealer, version_of
 from noetl.dsl.model import Secret
 from noetl.errors import NotFound
 from noetl.ports.store import Store
@@ -43,17 +43,29 @@ class Keychain:
         return await asyncio.to_thread(lambda: self._sealer().open(name, sealed))
 
     async def keep(self, name: str, material: Material) -> None:
-        """Store a credential, sealed."""
-        await self._store.put_secret(
-            name, await asyncio.to_thread(lambda: self._sealer().seal(name, material))
-        )
+        """Store a credential, sealed as its next version."""
+        try:
+            version = version_of(name, await self._store.secret(name)) + 1
+        except NotFound:
+            version = 1
+        sealed = await asyncio.to_thread(lambda: self._sealer().seal(name, material, version))
+        await self._store.put_secret(name, sealed)
 
     async def seal_again(self) -> int:
-        """Seal every stored credential with the newest key; how many there are."""
+        """Wrap the data key of every credential with the newest key, while others read and set; how many."""
         names = [name for name, _ in await self._store.secrets()]
         for name in names:
-            await self.keep(name, await self.credential(name))
+            while not await self._wrapped_again(name):
+                pass  # it was set in between: wrap what is there now
         return len(names)
+
+    async def _wrapped_again(self, name: str) -> bool:
+        try:
+            sealed = await self._store.secret(name)
+        except NotFound:
+            return True
+        again = await asyncio.to_thread(lambda: self._sealer().wrap_again(name, sealed))
+        return again == sealed or await self._store.reseal_secret(name, sealed, again)
 
     async def check(self, entries: tuple[Secret, ...]) -> dict[str, str]:
         """Entries that cannot be had, and why."""

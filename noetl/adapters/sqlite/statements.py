@@ -106,6 +106,7 @@ DELETE_PLAYBOOK = (
     "AND deleted_at IS NULL RETURNING 1"
 )
 PUT_CREDENTIAL = "INSERT OR REPLACE INTO credentials (name, sealed, set_at) VALUES (?, ?, ?)"
+RESEAL_CREDENTIAL = "UPDATE credentials SET sealed = ? WHERE name = ? AND sealed = ? RETURNING 1"
 CREDENTIAL = "SELECT sealed FROM credentials WHERE name = ?"
 CREDENTIALS = "SELECT name, set_at FROM credentials ORDER BY name"
 DELETE_CREDENTIAL = "DELETE FROM credentials WHERE name = ? RETURNING 1"

@@ -185,6 +185,10 @@ class SqliteStore:
             raise NotFound(f"there is no credential {name!r}", hint=f"noetl credential set {name}")
         return bytes(found[0][0])
 
+    async def reseal_secret(self, name: str, old: bytes, new: bytes) -> bool:
+        """Put other bytes in place of exactly these."""
+        return bool(await self._write(sql.RESEAL_CREDENTIAL, new, name, old))
+
     async def secrets(self) -> Sequence[tuple[str, int]]:
         """Names of credentials and when each was last set."""
         return [(row[0], row[1]) for row in await self._reader.rows(sql.CREDENTIALS)]
