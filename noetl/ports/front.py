@@ -4,14 +4,14 @@ The control plane offers it in the process; the HTTP adapter offers the same of 
 answered as a mapping is what `--json` prints and the REST API sends.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
-from noetl.core.event import Event
+from noetl.core.event import Event, iso
 from noetl.core.message import Control
-from noetl.ports.store import Listed, PlaybookText, Row
+from noetl.ports.store import Listed, PlaybookText, Row, Summary
 
 
 class Ask(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -76,6 +76,23 @@ class Worker(msgspec.Struct, omit_defaults=True):
     finished: int = 0  # orders since it started
 
 
+def listed(item: Summary, now: int) -> dict[str, Any]:
+    """An execution as lists show it."""
+    end = item.ended_at if item.ended_at is not None else now
+    return {
+        "execution_id": item.execution_id,
+        "status": item.status,
+        "playbook": {"path": item.path, "version": item.version, "hash": item.hash},
+        "requested_at": iso(item.requested_at),
+        "started_at": iso(item.started_at) if item.started_at is not None else None,
+        "ended_at": iso(item.ended_at) if item.ended_at is not None else None,
+        "duration_ms": end - item.requested_at,
+        "parent": item.parent,
+        "retry_of": item.retry_of,
+        "interrupted": False,
+    }
+
+
 class Playbooks(Protocol):
     """The catalog."""
 
@@ -93,6 +110,10 @@ class Playbooks(Protocol):
 
     async def delete_playbook(self, path: str, version: int | None = None) -> int:
         """Take a playbook, or one version, off the catalog; how many versions."""
+        ...
+
+    async def playbook_of(self, execution_id: str) -> PlaybookText:
+        """The playbook that an execution runs or ran, also when it is off the catalog; raises NotFound."""
         ...
 
 
@@ -123,8 +144,8 @@ class Executions(Protocol):
         """How it stands, from the projection."""
         ...
 
-    def follow(self, execution_id: str, first: int = 1) -> AsyncIterator[tuple[int, list[Event]]]:
-        """Its events as they are committed, each once and in order, until it is over."""
+    def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[tuple[int, list[Event]]]:
+        """Its events as they are committed, each once and in order, until it is over; close it to stop."""
         ...
 
 
@@ -145,6 +166,12 @@ class Readings(Protocol):
         step: str | None = None,
     ) -> list[dict[str, Any]]:
         """Envelopes of events that match, from a sequence number on."""
+        ...
+
+    async def logs(
+        self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
+    ) -> list[dict[str, Any]]:
+        """What tasks wrote to their output, a line each, from an event on; the lines of an event together."""
         ...
 
     async def state(self, execution_id: str, at: int | None = None) -> dict[str, Any]:
@@ -183,6 +210,10 @@ class Credentials(Protocol):
 
     async def credentials(self) -> Sequence[tuple[str, int]]:
         """Names, and when each was last set."""
+        ...
+
+    async def credential(self, name: str) -> dict[str, Any]:
+        """A credential's name, the names of its fields and when it was set; never a value."""
         ...
 
     async def delete_credential(self, name: str) -> None:

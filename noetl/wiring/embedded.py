@@ -21,12 +21,14 @@ from noetl.adapters.secrets.sealed import Sealer, keys_of
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine, now_ms
+from noetl.control.front import Fleet, LocalFront
 from noetl.core.fragment import extended
 from noetl.core.message import Start, WorkOrder
 from noetl.core.output import problem
 from noetl.core.program import Program
 from noetl.errors import NotFound, RequestError
 from noetl.ports.call import PYTHON_HOST, Resources
+from noetl.ports.front import Worker
 from noetl.ports.network import Network
 from noetl.ports.results import Results
 from noetl.ports.store import Store
@@ -68,6 +70,7 @@ class Embedded:
     engine: Engine
     pool: Pool
     keychain: Keychain
+    front: LocalFront
 
     @property
     def trouble(self) -> BaseException | None:
@@ -118,7 +121,14 @@ def build(settings: Settings) -> Embedded:
     return assemble(settings, SqliteStore(str(path)), DirectoryResults(str(path.parent / "results")))
 
 
-def assemble(settings: Settings, store: Store, results: Results, now: Callable[[], int] = now_ms) -> Embedded:
+def assemble(
+    settings: Settings,
+    store: Store,
+    results: Results,
+    now: Callable[[], int] = now_ms,
+    *,
+    adopts: bool = False,
+) -> Embedded:
     """Put control plane and worker together over a store and a result store."""
     payloads = StoredPayloads(results)
     catalog = Catalog(store, kinds(), f"noetl {__version__}", settings.project)
@@ -132,10 +142,38 @@ def assemble(settings: Settings, store: Store, results: Results, now: Callable[[
     toolbox = _toolbox(settings, results, secrets)
     pool = Pool(toolbox, engine, results, _programs(catalog), settings.concurrency, now=now)
     engine.workers = pool
-    embedded = Embedded(settings, store, results, payloads, catalog, engine, pool, keychain)
+    front = LocalFront(
+        engine,
+        catalog,
+        payloads,
+        keychain,
+        new_execution_id,
+        fleet=_fleet(settings, pool, now),
+        adopts=adopts,
+    )
+    embedded = Embedded(settings, store, results, payloads, catalog, engine, pool, keychain, front)
     secrets.embedded = embedded
     catalog.gate = embedded.checked
     return embedded
+
+
+def _fleet(settings: Settings, pool: Pool, now: Callable[[], int]) -> Fleet:
+    started_at = now()
+
+    async def workers() -> list[Worker]:
+        one = Worker(
+            worker_id=pool.toolbox.worker_id,
+            pool=settings.pool,
+            concurrency=settings.concurrency,
+            running=pool.slots.busy,
+            heard_at=now(),
+            started_at=started_at,
+            version=__version__,
+            host=socket.gethostname(),
+        )
+        return [one]
+
+    return workers
 
 
 def _toolbox(settings: Settings, results: Results, secrets: _Secrets) -> Toolbox:

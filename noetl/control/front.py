@@ -1,0 +1,340 @@
+"""The product over this process's engine and store: what the CLI and the HTTP face call.
+
+It asks others and answers in the shapes of the port. Nothing is decided here: not what a message means, nor
+what a playbook says.
+"""
+
+import hashlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from noetl.control import again
+from noetl.control.catalog import Catalog
+from noetl.control.engine import Engine
+from noetl.control.front_control import Steering
+from noetl.control.front_find import found
+from noetl.control.front_follow import Followers
+from noetl.control.front_result import Payloads, Reader
+from noetl.control.front_scope import evaluated
+from noetl.control.front_state import moments, newest_state, standing, stands
+from noetl.control.history import envelopes, events, state_at
+from noetl.control.rows import events_of, referenced
+from noetl.core.compare import Course, compare
+from noetl.core.event import Event, iso
+from noetl.core.explain import explain
+from noetl.core.lines import lines_of
+from noetl.core.message import Control, Start
+from noetl.core.program import Program
+from noetl.core.state import State
+from noetl.dsl.nearest import nearest
+from noetl.errors import Conflict, NotFound, RequestError
+from noetl.ports.front import Ask, Find, Slice, Started, Worker
+from noetl.ports.store import Listed, PlaybookText, Row, Summary
+
+Fleet = Callable[[], Awaitable[Sequence[Worker]]]
+
+
+class Vault(Protocol):
+    """Keeps credentials, sealed."""
+
+    async def keep(self, name: str, material: dict[str, Any]) -> None:
+        """Store a credential."""
+        ...
+
+    async def credential(self, name: str) -> Mapping[str, Any]:
+        """A stored credential, opened; raises NotFound."""
+        ...
+
+    async def seal_again(self) -> int:
+        """Seal every credential with the newest key; how many."""
+        ...
+
+
+async def nobody() -> Sequence[Worker]:
+    """A fleet without workers."""
+    return ()
+
+
+class LocalFront:
+    """Front over an engine of this process; other processes may share its store.
+
+    `fleet` tells the workers. `adopts`: an execution that nobody runs is run on here once it was told
+    something, as a server does; a command that only passes by leaves it as it is.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        catalog: Catalog,
+        payloads: Payloads,
+        vault: Vault,
+        new_id: Callable[[], str],
+        *,
+        fleet: Fleet = nobody,
+        adopts: bool = True,
+    ) -> None:
+        self._engine, self._catalog, self._payloads, self._vault = engine, catalog, payloads, vault
+        self._store, self._new_id, self._fleet = engine.store, new_id, fleet
+        self._steering = Steering(engine, adopts=adopts)
+        self._followers = Followers(engine)
+        self._reader = Reader(engine.store, engine.results, payloads)
+
+    # Playbooks
+
+    async def register(self, text: str, file: str | None = None) -> PlaybookText:
+        """Check and keep a playbook."""
+        entry, _ = await self._catalog.register(text, file)
+        return entry
+
+    async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
+        """The newest version of every path, or every version of one."""
+        return await self._store.playbooks(path)
+
+    async def playbook(self, path: str, version: int | None = None) -> PlaybookText:
+        """One version, else the newest."""
+        try:
+            return await self._store.playbook(path=path, version=version)
+        except NotFound:
+            raise await self._unknown_playbook(path, version) from None
+
+    async def _unknown_playbook(self, path: str, version: int | None) -> NotFound:
+        versions = await self._store.playbooks(path)
+        if versions:
+            known = ", ".join(str(entry.version) for entry in versions)
+            return NotFound(f"'{path}' has no version {version}", hint=f"its versions: {known}")
+        near = nearest(path, [entry.path for entry in await self._store.playbooks()])
+        hint = f"did you mean '{near}'?" if near else "noetl catalog list"
+        return NotFound(f"there is no playbook with the path '{path}'", hint=hint)
+
+    async def delete_playbook(self, path: str, version: int | None = None) -> int:
+        """Take a playbook, or one version, off the catalog."""
+        await self.playbook(path, version)
+        return await self._store.delete_playbook(path, version)
+
+    async def playbook_of(self, execution_id: str) -> PlaybookText:
+        """The playbook that an execution runs or ran."""
+        summary = await self._store.summary(execution_id)
+        if not summary.hash:
+            raise NotFound(f"execution {execution_id} never had a playbook")
+        return await self._store.playbook(digest=summary.hash)
+
+    # Executions
+
+    async def start(self, ask: Ask) -> Started:
+        """Begin an execution, or find the one that the same key began."""
+        entry, program = await self._asked(ask)
+        request = hashlib.sha256(entry.hash.encode() + msgspec.json.encode(ask.workload)).hexdigest()
+        known = await self._known(ask.idempotency_key, request)
+        if known is not None:
+            return Started(known.execution_id, known.status, known.path, existed=True)
+        if ask.until is not None and ask.until not in program.steps:
+            told = f"until: the playbook has no step '{ask.until}'"
+            raise NotFound(told, hint=f"its steps: {', '.join(program.steps)}")
+        start = await self._catalog.request(
+            entry, program, ask.workload, until=ask.until, idempotency_key=ask.idempotency_key, by=ask.by
+        )
+        try:
+            return await self._begin(start, program, request)
+        except Conflict:  # another process may have been quicker with the same key
+            known = await self._known(ask.idempotency_key, request)
+            if known is None:
+                raise
+            return Started(known.execution_id, known.status, known.path, existed=True)
+
+    async def _asked(self, ask: Ask) -> tuple[PlaybookText, Program]:
+        if (ask.text is None) == (ask.path is None):
+            raise RequestError("name one of a playbook's text and its path")
+        if ask.text is not None:
+            return await self._catalog.register(ask.text, ask.file)
+        try:
+            entry = await self._catalog.find(ask.path or "", ask.version)
+        except NotFound:
+            raise await self._unknown_playbook(ask.path or "", ask.version) from None
+        return entry, await self._catalog.program(entry.hash)
+
+    async def _known(self, key: str | None, request: str) -> Summary | None:
+        """The execution that has a key; raises Conflict when it was another request."""
+        known = None if key is None else await self._store.by_key(key)
+        if known is not None and known.request != request:
+            told = (
+                f"the idempotency key '{key}' belongs to execution {known.execution_id}, "
+                "which had another playbook or other input"
+            )
+            raise Conflict(told, hint="use another key, or the same playbook and input")
+        return known
+
+    async def _begin(self, start: Start, program: Program, request: str | None = None) -> Started:
+        start = await self._catalog.gate(start, program)
+        execution_id = self._new_id()
+        await self._engine.start(execution_id, start, request)
+        state = self._engine.live_state(execution_id)
+        status = state.status if state is not None else (await self._store.summary(execution_id)).status
+        return Started(execution_id, status, start.path)
+
+    async def control(self, execution_id: str, wish: Control) -> None:
+        """Pause, resume, cancel or signal, here or where it runs."""
+        await self._steering.tell(execution_id, wish)
+
+    async def retry(self, execution_id: str, step: str | None = None) -> Started:
+        """A new execution that goes on from what failed."""
+        return await self._begin(*await again.retry(self._catalog, self._payloads, execution_id, step))
+
+    async def rerun(self, execution_id: str, start: str, text: str | None = None) -> Started:
+        """A new execution that begins again at a step."""
+        return await self._begin(*await again.rerun(self._catalog, self._payloads, execution_id, start, text))
+
+    async def executions(self, find: Find) -> Listed:
+        """Those that are wanted, the newest first."""
+        return await found(self._store, find)
+
+    async def execution(self, execution_id: str) -> dict[str, Any]:
+        """How it stands, from the projection."""
+        summary = await self._store.summary(execution_id)
+        state = self._engine.live_state(execution_id)
+        if state is None and summary.result:
+            result = msgspec.json.decode(summary.result)
+        else:
+            result = standing(state or await newest_state(self._store, execution_id), self._engine.now())
+        request = await self._request(execution_id)
+        return {**result, **moments(summary), **request, "log": self._store.path}
+
+    async def _request(self, execution_id: str) -> dict[str, Any]:
+        """What was asked for, from the first row of the log."""
+        state, by = State(execution_id), None
+        for row in await self._store.rows(execution_id, 1, 1):
+            for event in events_of(row)[:2]:
+                data = event.data or {}
+                by = data.get("by", by)
+                if event.name == "playbook.request.evaluated":
+                    state.workload = data.get("workload")
+        return {"workload": referenced(state.workload), "by": by}
+
+    def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[tuple[int, list[Event]]]:
+        """Its events as they are committed, each once and in order, until it is over."""
+        return self._followers.follow(execution_id, first)
+
+    # Readings
+
+    async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
+        """The log as it rests."""
+        return await self._store.rows(execution_id, first, limit)
+
+    async def events(
+        self,
+        execution_id: str,
+        *,
+        first: int = 1,
+        limit: int = 500,
+        name: str | None = None,
+        step: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Envelopes of events that match, from a sequence number on."""
+        matching: list[dict[str, Any]] = []
+        if limit < 1:
+            return matching
+        async for shown in envelopes(self._store, execution_id, first=first, name=name, step=step):
+            matching.append(shown)
+            if len(matching) >= limit:
+                break
+        return matching
+
+    async def logs(
+        self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
+    ) -> list[dict[str, Any]]:
+        """What tasks wrote to their output, from an event on; the lines of one event stay together."""
+        lines: list[dict[str, Any]] = []
+        async for shown in envelopes(self._store, execution_id, first=first, name="task.done", step=step):
+            lines += lines_of(shown)
+            if len(lines) >= limit:
+                break
+        return lines
+
+    async def state(self, execution_id: str, at: int | None = None) -> dict[str, Any]:
+        """The state after an event, or now."""
+        if at is not None:
+            return stands(await state_at(self._store, execution_id, at), await self._store.end(execution_id))
+        state = self._engine.live_state(execution_id) or await newest_state(self._store, execution_id)
+        return stands(state, state.seq)
+
+    async def why(self, execution_id: str, step: str | None = None) -> dict[str, Any]:
+        """The decisions explained in words."""
+        log = [item async for item in events(self._store, execution_id)]
+        if step is not None:
+            await self._check_step(execution_id, step)
+        told = explain(execution_id, log, step)
+        return {
+            "execution_id": execution_id,
+            "status": told.status,
+            "step": step,
+            "summary": told.summary,
+            "reasons": [msgspec.to_builtins(reason) for reason in told.reasons],
+        }
+
+    async def _check_step(self, execution_id: str, step: str) -> None:
+        """Refuse a name that is no step of the playbook and none that was added to it."""
+        state = await newest_state(self._store, execution_id)
+        program = await self._catalog.program(state.hash) if state.hash else None
+        known = [*(program.steps if program else ()), *state.steps]
+        if step not in known:
+            near = nearest(step, known)
+            hint = f"did you mean '{near}'?" if near else f"its steps: {', '.join(known)}"
+            raise NotFound(f"the playbook has no step '{step}'", hint=hint)
+
+    async def diff(self, one: str, other: str) -> dict[str, Any]:
+        """How two executions differ."""
+        courses = []
+        for execution_id in (one, other):
+            log = [event async for _, event in events(self._store, execution_id)]
+            courses.append(Course.of(execution_id, log))
+        return compare(courses[0], courses[1])
+
+    async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Any:
+        """A template's value as it would have been after an event."""
+        return await evaluated(self._store, self._payloads, execution_id, template, at)
+
+    async def result(
+        self, key: str, *, offset: int = 0, limit: int | None = None, select: str | None = None
+    ) -> Slice:
+        """A stored payload or a part of it."""
+        return await self._reader.read(key, offset, limit, select)
+
+    # Credentials
+
+    async def put_credential(self, name: str, material: dict[str, Any]) -> None:
+        """Keep a credential, sealed."""
+        await self._vault.keep(name, material)
+
+    async def credentials(self) -> Sequence[tuple[str, int]]:
+        """Names, and when each was last set."""
+        return await self._store.secrets()
+
+    async def credential(self, name: str) -> dict[str, Any]:
+        """A credential's name, its fields' names and when it was set."""
+        material = await self._vault.credential(name)
+        moment = dict(await self._store.secrets()).get(name, 0)
+        return {"name": name, "fields": sorted(material), "set_at": iso(moment)}
+
+    async def delete_credential(self, name: str) -> None:
+        """Forget a credential."""
+        await self._store.delete_secret(name)
+
+    async def seal_again(self) -> int:
+        """Seal every credential with the newest key."""
+        return await self._vault.seal_again()
+
+    # The process
+
+    async def workers(self) -> Sequence[Worker]:
+        """The workers that were heard of lately."""
+        return await self._fleet()
+
+    async def overdue_ms(self) -> int:
+        """How long the oldest due work has been waiting."""
+        now = self._engine.now()
+        waits = [0]
+        for execution_id in await self._store.due(now, 20):
+            due_at = (await self._store.summary(execution_id)).due_at
+            waits.append(now - due_at if due_at is not None else 0)
+        return max(waits)

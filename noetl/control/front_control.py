@@ -1,0 +1,93 @@
+"""Telling an execution something: directly when it runs here or nobody runs it, else by mail to its owner."""
+
+import asyncio
+from contextlib import suppress
+
+from noetl.control.engine import Engine
+from noetl.control.history import events
+from noetl.control.rows import encode_message
+from noetl.core.message import Control
+from noetl.errors import BackendError, Conflict
+
+POLL_S = 0.1
+PATIENCE_S = 60.0  # for an owner that is alive and takes no mail
+PROOF = {
+    "pause": "execution.paused",
+    "resume": "execution.resumed",
+    "cancel": "execution.cancelled",
+    "signal": "execution.signalled",
+}
+
+
+class Steering:
+    """What operators wish, brought to whoever can decide on it."""
+
+    def __init__(self, engine: Engine, *, adopts: bool) -> None:
+        self._engine, self._store, self._adopts = engine, engine.store, adopts
+
+    async def tell(self, execution_id: str, wish: Control) -> None:
+        """Have a wish decided on; returns when the log has it, raises Conflict when the state forbids it."""
+        summary = await self._store.summary(execution_id)
+        _check(execution_id, summary.status, wish, over=summary.ended_at is not None)
+        end = await self._store.end(execution_id)
+        here = self._engine.live_state(execution_id) is not None
+        if here or not await self._store.owned(execution_id):
+            with suppress(_Elsewhere):  # another process took it up meanwhile
+                return await self._decide(execution_id, wish, here)
+        await self._store.post(execution_id, encode_message(wish))
+        return await self._proven(execution_id, wish, end)
+
+    async def _decide(self, execution_id: str, wish: Control, here: bool) -> None:
+        try:
+            await self._engine.load(execution_id)
+        except Conflict as error:
+            summary = await self._store.summary(execution_id)
+            if summary.ended_at is None:
+                raise _Elsewhere from error
+            raise
+        if not here and self._adopts and wish.what != "cancel":
+            await self._engine.send(execution_id, Control("recover"))
+        answer = await self._engine.send(execution_id, wish)
+        if not answer.accepted:
+            raise Conflict(answer.why)
+
+    async def _proven(self, execution_id: str, wish: Control, end: int) -> None:
+        """Wait for the process that runs the execution to take the message."""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while True:
+                    if await self._taken(execution_id, wish, end):
+                        return
+                    await asyncio.sleep(POLL_S)
+        except TimeoutError:
+            told = f"nobody has told execution {execution_id} to {wish.what} in {PATIENCE_S:g} s"
+            raise BackendError(
+                told, hint="the wish is kept; noetl execution show tells how it went"
+            ) from None
+
+    async def _taken(self, execution_id: str, wish: Control, end: int) -> bool:
+        alive = await self._store.owned(execution_id)
+        summary = await self._store.summary(execution_id)
+        async for _, event in events(self._store, execution_id, end + 1):
+            if event.name == PROOF[wish.what]:
+                return True
+        if summary.ended_at is not None:
+            told = f"execution {execution_id} is {summary.status}; it ended before it could be told"
+            raise Conflict(told)
+        if not alive and not self._adopts:
+            told = f"the process that ran execution {execution_id} ended before it was told to {wish.what}"
+            raise Conflict(told, hint=f"it will be once you go on: noetl execution resume {execution_id}")
+        return False
+
+
+class _Elsewhere(Exception):
+    """Another process runs it after all."""
+
+
+def _check(execution_id: str, status: str, wish: Control, *, over: bool) -> None:
+    if over:
+        raise Conflict(f"execution {execution_id} is already {status}")
+    if wish.what == "pause" and status == "paused":
+        raise Conflict(f"execution {execution_id} is already paused")
+    if wish.what == "resume" and status != "paused":
+        raise Conflict(f"execution {execution_id} is {status}, not paused")

@@ -1,0 +1,144 @@
+"""Stored payloads by their key: whole, a slice of a list, or what a JMESPath selects.
+
+A key does not say what its payload is; the bytes do, and where they could be two things the log does.
+"""
+
+import base64
+import re
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import jmespath
+import msgspec
+from jmespath.exceptions import JMESPathError
+
+from noetl.control.history import rows_of
+from noetl.core.output import JSON, MANIFEST, ROWS, is_reference
+from noetl.errors import NotFound, RequestError
+from noetl.ports.front import Slice
+from noetl.ports.results import Results, check_key
+from noetl.ports.store import Store
+
+TEXT, BYTES = "text/plain", "application/octet-stream"
+
+
+class Payloads(Protocol):
+    """Reads payloads as values."""
+
+    async def get(self, ref: dict[str, Any]) -> Any:
+        """The payload of a reference; raises NotFound."""
+        ...
+
+    async def pack(self, key: str) -> list[Any]:
+        """The outputs of a pack of iterations; raises NotFound."""
+        ...
+
+
+class Reader:
+    """Reads payloads of the result store."""
+
+    def __init__(self, store: Store, results: Results, payloads: Payloads) -> None:
+        self._store, self._results, self._payloads = store, results, payloads
+
+    async def read(self, key: str, offset: int, limit: int | None, select: str | None) -> Slice:
+        """A payload or a part of it; raises NotFound, or RequestError for a path that is none."""
+        body = await self._results.read(check_key(key))
+        kind, value = await self._opened(key, body)
+        if select is not None:
+            whole = await self._items(kind, value, 0, None) if kind in (ROWS, MANIFEST) else value
+            kind, value = JSON, _selected(select, whole)
+        if kind in (ROWS, MANIFEST) or isinstance(value, list):
+            items = await self._items(kind, value, offset, limit)
+            return Slice(items, len(value), offset)
+        return Slice(value, content_type=kind if kind in (TEXT, BYTES) else JSON)
+
+    async def _opened(self, key: str, body: bytes) -> tuple[str, Any]:
+        """What the bytes are: a value, the lines of rows, the entries of a manifest, text, or bytes."""
+        try:
+            value = msgspec.json.decode(body)
+        except msgspec.DecodeError:
+            return _not_json(body)
+        if isinstance(value, dict):
+            if _is_manifest(value):
+                return MANIFEST, value["items"]
+            if await self._said(key) == ROWS:  # a list of one
+                return JSON, [value]
+        return JSON, value
+
+    async def _said(self, key: str) -> str | None:
+        """The type that the log gives a payload where it names it."""
+        named = re.compile(
+            rb'"key":"' + key.encode() + rb'"\},"auth_reference":null,"meta":\{"content_type":"([^"]+)"'
+        )
+        execution_id = key.partition("/")[0]
+        try:
+            async for row in rows_of(self._store, execution_id):
+                found = named.search(row.body)
+                if found is not None:
+                    return found[1].decode()
+        except NotFound:
+            return None
+        return None
+
+    async def _items(self, kind: str, value: list[Any], offset: int, limit: int | None) -> list[Any]:
+        wanted = value[offset : None if limit is None else offset + limit]
+        if kind == ROWS:
+            return [msgspec.json.decode(line) for line in wanted]
+        if kind == MANIFEST:
+            return await self._assembled(wanted)
+        return wanted
+
+    async def _assembled(self, entries: list[dict[str, Any]]) -> list[Any]:
+        """Only what these entries name is read, each pack once."""
+        packs: dict[str, list[Any]] = {}
+        items = []
+        for entry in entries:
+            if "ref" in entry:
+                items.append(await self._payloads.get(entry["ref"]))
+            elif "part" in entry:
+                key, place = entry["part"]
+                if key not in packs:
+                    packs[key] = await self._payloads.pack(key)
+                items.append(packs[key][place])
+            else:
+                items.append(entry.get("value"))
+        return items
+
+
+def _not_json(body: bytes) -> tuple[str, Any]:
+    lines = body.split(b"\n")
+    if len(lines) > 1 and all(line.startswith(b"{") and line.endswith(b"}") for line in lines):
+        return ROWS, lines
+    try:
+        return TEXT, body.decode()
+    except UnicodeDecodeError:
+        return BYTES, base64.b64encode(body).decode("ascii")
+
+
+ENTRIES: dict[str, Callable[[Any], bool]] = {
+    "value": lambda _: True,
+    "ref": is_reference,
+    "part": lambda part: isinstance(part, list) and len(part) == 2 and isinstance(part[0], str),
+}
+
+
+def _is_manifest(value: dict[str, Any]) -> bool:
+    """Whether a mapping lists the items of a payload, at least one of which rests elsewhere."""
+    entries = value.get("items")
+    if value.keys() != {"items"} or not isinstance(entries, list):
+        return False
+    fits = all(isinstance(entry, dict) and len(entry) == 1 and _is_entry(entry) for entry in entries)
+    return fits and any("value" not in entry for entry in entries)
+
+
+def _is_entry(entry: dict[str, Any]) -> bool:
+    ((name, content),) = entry.items()
+    return name in ENTRIES and ENTRIES[name](content)
+
+
+def _selected(path: str, value: Any) -> Any:
+    try:
+        return jmespath.search(path, value)
+    except JMESPathError as error:
+        told = f"select={path!r} is no JMESPath that can be applied: {error}"
+        raise RequestError(told.replace("\n", " "), hint="see jmespath.org; as in items[0].name") from None

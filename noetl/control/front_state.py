@@ -1,0 +1,104 @@
+"""An execution as its readers see it: how it stands, where its tokens and runs are, what waits for what."""
+
+from typing import Any
+
+from noetl.control.rows import events_of, referenced, shown, shown_error
+from noetl.core.event import iso
+from noetl.core.fold import fold
+from noetl.core.state import PENDING, RUNNING, LoopState, Parked, Run, State, Token, restore
+from noetl.ports.store import Store, Summary
+
+
+async def newest_state(store: Store, execution_id: str) -> State:
+    """The state as the log has it now; only what lies behind the newest snapshot is folded."""
+    log = await store.log(execution_id)
+    state = restore(log.snapshot) if log.snapshot else State(execution_id)
+    for row in log.rows:
+        fold(state, events_of(row))
+    return state
+
+
+def standing(state: State, now: int) -> dict[str, Any]:
+    """An execution as `--json` shows it, the time so far included."""
+    result = shown(state)
+    if state.ended_at is None:
+        result["duration_ms"] = (state.paused_at or now) - state.requested_at
+    return result
+
+
+def moments(summary: Summary) -> dict[str, Any]:
+    """When it was asked for, began and ended."""
+    return {
+        "requested_at": iso(summary.requested_at),
+        "started_at": _iso(summary.started_at),
+        "ended_at": _iso(summary.ended_at),
+    }
+
+
+def stands(state: State, last: int) -> dict[str, Any]:
+    """Everything about a state that a reader may ask: scopes, tokens, runs and what waits."""
+    return {
+        "execution_id": state.execution_id,
+        "seq": state.seq,
+        "last_seq": last,
+        "status": state.status,
+        "ctx": referenced(state.ctx),
+        "workload": referenced(state.workload),
+        "steps": {name: {"runs": step.runs, "status": step.status} for name, step in state.steps.items()},
+        "tokens": [_token(token) for token in state.tokens.values()],
+        "runs": [_run(run) for run in state.runs.values()],
+        "failures": state.failures,
+        "error": shown_error(state.error),
+        "output": state.output,
+    }
+
+
+def _token(token: Token) -> dict[str, Any]:
+    found = {"id": token.id, "step": token.step, "from": token.source, "held": token.held}
+    return {**found, "reason": "the join of its step waits for other branches"} if token.held else found
+
+
+def _run(run: Run) -> dict[str, Any]:
+    waiting = [
+        {"address": address, "task": parked.label, "for": _waits_for(parked)}
+        for address, parked in run.parked.items()
+        if parked.output is None
+    ]
+    status = "waiting" if waiting else "running" if run.started_at is not None else "scheduled"
+    found: dict[str, Any] = {
+        "id": run.id,
+        "step": run.step,
+        "status": status,
+        "scheduled_at": iso(run.scheduled_at),
+        "started_at": _iso(run.started_at),
+        "waiting": waiting,
+    }
+    return found if run.loop is None else {**found, "loop": _loop(run.loop)}
+
+
+def _loop(loop: LoopState) -> dict[str, Any]:
+    return {
+        "total": loop.total,
+        "done": loop.done,
+        "failed": loop.failed,
+        "running": loop.marks.count(RUNNING),
+        "queued": loop.marks.count(PENDING),
+    }
+
+
+def _waits_for(parked: Parked) -> dict[str, Any]:
+    """What a parked task waits for: a child, a signal, a time; and when its own time is up."""
+    found: dict[str, Any] = {}
+    if parked.child is not None:
+        found["child"] = parked.child
+    if parked.signal is not None:
+        found["signal"] = parked.signal
+    if parked.until is not None:
+        found["until"] = iso(parked.until)
+    if parked.expires is not None:
+        found["expires"] = iso(parked.expires)
+    return found
+
+
+def _iso(moment: int | None) -> str | None:
+    return iso(moment) if moment is not None else None
