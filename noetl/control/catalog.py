@@ -44,6 +44,7 @@ class Catalog:
     def __init__(self, store: Store, kinds: Kinds, engine: str, project: Path | None = None) -> None:
         self.store, self.kinds, self.engine, self.project = store, kinds, engine, project
         self._programs: OrderedDict[str, Program] = OrderedDict()
+        self._entries: OrderedDict[str, PlaybookText] = OrderedDict()
         self.gate: Gate = _open  # what else a child's request must pass, such as its keychain
 
     def load(self, text: str) -> Loaded:
@@ -78,6 +79,14 @@ class Catalog:
         loaded = self.load(entry.text)
         assert loaded.playbook is not None
         return self._keep(compile_program(loaded.playbook, self.kinds, digest))
+
+    async def entry(self, digest: str) -> PlaybookText:
+        """A playbook by its content; those asked for lately are at hand."""
+        if digest not in self._entries:
+            if len(self._entries) >= PROGRAMS_KEPT:
+                self._entries.popitem(last=False)
+            self._entries[digest] = await self.store.playbook(digest=digest)
+        return self._entries[digest]
 
     def compiled(self, digest: str) -> Program:
         """A program that is in memory already, as that of a running execution is."""

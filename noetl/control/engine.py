@@ -144,9 +144,14 @@ class Engine:
             live = await self.load(execution_id)
         except NotFound as error:
             return Answer(False, error.message)
-        except Conflict as error:  # it is over, perhaps by this very batch
-            known = await self.store.answered(execution_id, report.batch_id)
-            return Answer() if known else Answer(False, error.message)
+        except Conflict as error:
+            if await self.store.answered(
+                execution_id, report.batch_id
+            ):  # perhaps it ended by this very batch
+                return Answer()
+            if (await self.store.summary(execution_id)).ended_at is None:
+                raise BackendError(error.message, hint="send it again, to the one who runs it") from error
+            return Answer(False, error.message)
         if live.tail and await self.store.answered(execution_id, report.batch_id):
             return Answer(seq=live.state.seq)
         return await self._submit(live, report)
@@ -163,6 +168,12 @@ class Engine:
         live.mailbox.append((message, future))
         self._pump(live)
         return await future
+
+    def post(self, execution_id: str, message: Message) -> None:
+        """A message nobody waits for, to an execution that runs here."""
+        live = self._live.get(execution_id)
+        if live is not None:
+            self._post(live, message)
 
     def _post(self, live: Live, message: Message) -> None:
         if live.broken is None:
@@ -382,7 +393,7 @@ class Engine:
         summary = await self.store.summary(child)
         if summary.ended_at is None:
             with suppress(Conflict):  # another process has it, or it has just ended: tend looks again
-                await (self.load(child) if summary.status == "paused" else self.resume(child))
+                await self.pick_up(child)
             return
         ended = msgspec.json.decode(summary.result or b"{}")
         if parent.get("waits"):
@@ -445,9 +456,37 @@ class Engine:
             return self._live[execution_id]
         self._live[execution_id] = live
         self._after(live)
+        live.orphaned = not self._adopted(state)
         for command in undelivered(state, live.hydrated):
             self._carry_out(live, command)
         return live
+
+    def _adopted(self, state: State) -> bool:
+        """Whether the leases that are out may still be with workers; they are told of then."""
+        if self.workers is None:
+            return True
+        known = [
+            self.workers.adopt(state.execution_id, lease) for lease in state.leases.values() if lease.out
+        ]
+        return all(known)
+
+    async def pick_up(self, execution_id: str) -> Live:
+        """Go on with an execution that nobody runs; work that is with nobody goes out again."""
+        live = await self.load(execution_id)
+        if live.state.status == "running":
+            self._tend(live)
+            if live.orphaned:
+                live.orphaned = False
+                await self._submit(live, Control("recover"))
+        return live
+
+    async def pick_up_due(self) -> int:
+        """Take over what is due and has no owner; how many there were."""
+        due = [one for one in await self.store.due(self.now()) if one not in self._live]
+        for execution_id in due:
+            with suppress(Conflict, NotFound):  # another server was quicker
+                await self.pick_up(execution_id)
+        return len(due)
 
     async def resume(self, execution_id: str) -> Live:
         """Take over an execution whose process is gone, or go on with one that is paused."""
@@ -499,6 +538,10 @@ class Engine:
     def running(self) -> tuple[str, ...]:
         """The executions that this process has in hand."""
         return tuple(self._live)
+
+    def in_memory(self, execution_id: str) -> Live | None:
+        """An execution that runs here."""
+        return self._live.get(execution_id)
 
     def live_state(self, execution_id: str) -> State | None:
         """The state of an execution that runs here."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from noetl.core.message import Answer, Report, WorkOrder
+from noetl.core.state import Lease
 
 
 class Reports(Protocol):
@@ -19,6 +20,10 @@ class Dispatch(Protocol):
 
     def offer(self, order: WorkOrder) -> None:
         """Hand an order to a worker of its pool."""
+        ...
+
+    def adopt(self, execution_id: str, lease: Lease) -> bool:
+        """A lease that is out and was not offered here; False when no worker can still have it."""
         ...
 
     def recall(self, execution_id: str, lease: str, give_back: bool) -> None:

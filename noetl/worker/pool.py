@@ -14,6 +14,7 @@ from typing import Any
 from noetl.core.frame import Surroundings
 from noetl.core.message import Report, WorkOrder
 from noetl.core.program import Program
+from noetl.core.state import Lease
 from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.control import Reports
 from noetl.worker.reporter import PayloadWriter, Refused, Reporter
@@ -50,7 +51,8 @@ class Pool:
         self._queue: deque[WorkOrder] = deque()
         self._running: dict[Key, tuple[Runner, asyncio.Task[None]]] = {}
         self._returning: set[asyncio.Task[None]] = set()
-        self._draining = False
+        self.draining = False
+        self.finished = 0  # orders that have ended here
         self.lost: BaseException | None = None  # why the control plane could not be reached
 
     def offer(self, order: WorkOrder) -> None:
@@ -58,8 +60,27 @@ class Pool:
         self._queue.append(order)
         self._pump()
 
+    @property
+    def room(self) -> int:
+        """How many more orders could begin now."""
+        return max(0, self.slots.limit - self.slots.busy - len(self._queue))
+
+    @property
+    def busy(self) -> int:
+        """How many orders run."""
+        return self.slots.busy
+
+    def held(self) -> list[tuple[str, str, int]]:
+        """Execution, lease and epoch of every order that is here."""
+        orders = [runner.order for runner, _ in self._running.values()]
+        return [(order.execution_id, order.lease, order.epoch) for order in (*orders, *self._queue)]
+
+    def adopt(self, execution_id: str, lease: Lease) -> bool:
+        """A lease that was out before: in one process, only what runs here has a worker."""
+        return (execution_id, lease.id) in self._running
+
     def _pump(self) -> None:
-        while self._queue and self.slots.room and not self._draining:
+        while self._queue and self.slots.room and not self.draining:
             order = self._queue.popleft()
             runner = self._runner(order)
             self.slots.take()
@@ -71,6 +92,7 @@ class Pool:
         """An order has ended, perhaps before it began; the lease may be here again under a new epoch."""
         if key in self._running and self._running[key][1] is task:
             del self._running[key]
+        self.finished += 1
         self.slots.give()
 
     def _runner(self, order: WorkOrder) -> Runner:
@@ -112,7 +134,7 @@ class Pool:
         for order in waiting:
             self._queue.remove(order)
             if give_back:
-                self._return(order)
+                self.give_back(order)
         found = self._running.get((execution_id, lease))
         if found is None:
             return
@@ -123,8 +145,8 @@ class Pool:
         else:
             task.cancel()
 
-    def _return(self, order: WorkOrder) -> None:
-        """Give back an order that never began."""
+    def give_back(self, order: WorkOrder) -> None:
+        """Give back an order of which nothing more is done here."""
         batch = f"{order.lease}/{order.epoch}/0"
         report = Report(order.lease, order.epoch, self.toolbox.worker_id, batch, returned=True)
         task = asyncio.create_task(self._told(order.execution_id, report))
@@ -146,23 +168,32 @@ class Pool:
             if (order.execution_id, order.lease) == (execution_id, lease):
                 order.answers[address] = output
 
-    async def drain(self) -> None:
-        """Take nothing more; let every order stop at its next task boundary, then wait for them."""
-        self._draining = True
-        tasks = []
-        for runner, task in list(self._running.values()):
+    async def drain(self) -> list[WorkOrder]:
+        """Take nothing more; let every order stop at its next task boundary; those that had to be cut off."""
+        self.draining = True
+        orders = {task: runner.order for runner, task in self._running.values()}
+        for runner, _ in list(self._running.values()):
             runner.around.stopping = True
             runner.release_waiting()
-            tasks.append(task)
-        if tasks:
-            _, pending = await asyncio.wait(tasks, timeout=GRACE_S)
-            for task in pending:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        if not orders:
+            return []
+        _, pending = await asyncio.wait(orders, timeout=GRACE_S)
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*orders, return_exceptions=True)
+        return [orders[task] for task in pending]
+
+    async def hand_back(self) -> None:
+        """Drain, then give back what is left, so that nobody has to wait for our silence."""
+        left = [*await self.drain(), *self._queue]
+        self._queue.clear()
+        for order in left:
+            self.give_back(order)
+        await asyncio.gather(*self._returning, return_exceptions=True)
 
     async def stop(self) -> None:
         """End everything at once."""
-        self._draining = True
+        self.draining = True
         tasks = [task for _, task in self._running.values()]
         for task in tasks:
             task.cancel()

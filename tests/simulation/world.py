@@ -16,6 +16,7 @@ from noetl.adapters.memory.store import MemoryStore
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
 from noetl.core.message import Answer, Control, Expire, Message, Report, WorkOrder
+from noetl.core.state import Lease
 from noetl.errors import BackendError, Conflict, InvariantViolation, NoetlError, NotFound
 from noetl.ports.call import Resources
 from noetl.ports.store import Append
@@ -134,6 +135,10 @@ class Wire:
         if world.wire:
             order = msgspec.json.decode(msgspec.json.encode(order), type=WorkOrder)
         self._carry(worker, "offer", order)
+
+    def adopt(self, execution_id: str, lease: Lease) -> bool:
+        """Who had a lease before a server came up is not asked: it is issued again."""
+        return False
 
     def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
         """Call a lease back from whoever has it."""

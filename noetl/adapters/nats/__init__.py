@@ -1,0 +1,1 @@
+"""The bus between servers and workers."""

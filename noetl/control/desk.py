@@ -1,0 +1,145 @@
+"""Where workers in other processes come to: they take orders, report, and ask for what a task needs.
+
+It knows no transport. A report to a server that does not own the execution is not refused: it is to be sent
+again, to whoever does.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Literal
+
+from noetl.control.catalog import Catalog
+from noetl.control.engine import Engine
+from noetl.control.leasing import Leasing
+from noetl.core.message import Expire, Payload, Report, WorkOrder
+from noetl.core.park import undelivered
+from noetl.core.program import Pipeline, Program
+from noetl.errors import BackendError, Conflict, NotFound
+from noetl.ports.link import Answered, AskSecret, Handed, Hello, Orders, Push, Take, Told
+from noetl.ports.results import Results
+
+Secrets = Callable[[str, str], Awaitable[Mapping[str, Any]]]
+Seal = Callable[[bytes, dict[str, Any]], bytes]
+
+
+class ControlDesk:
+    """What a server does for workers."""
+
+    def __init__(
+        self,
+        server: str,
+        engine: Engine,
+        leasing: Leasing,
+        catalog: Catalog,
+        results: Results,
+        *,
+        secrets: Secrets,
+        seal: Seal,
+    ) -> None:
+        self.server, self._engine, self._leasing = server, engine, leasing
+        self._catalog, self._results, self._secrets, self._seal = catalog, results, secrets, seal
+        leasing.needs = self._needs
+        leasing.answers = self._answers
+        leasing.on_return = self._returned
+        self._kinds: dict[tuple[str, str], frozenset[str]] = {}
+
+    async def take(self, take: Take) -> Orders:
+        """Orders for a worker that has room."""
+        return await self._orders(take.hello, self._leasing.take(take.hello, take.room))
+
+    async def report(self, told: Told) -> Answered:
+        """Decide on a report, and give the next orders along with the answer."""
+        execution_id, report, hello = told.execution_id, told.report, told.hello
+        self._leasing.reported(execution_id, report.lease, report.epoch, hello.worker_id)
+        answer = await self._engine.report(execution_id, report)
+        state = self._engine.live_state(execution_id)
+        lease = state.leases.get(report.lease) if state else None
+        if lease is None or lease.epoch != report.epoch or not lease.out:
+            self._leasing.let_go(execution_id, report.lease, report.epoch)
+        else:  # it may have come here with this very report
+            self._leasing.reported(execution_id, report.lease, report.epoch, hello.worker_id)
+        orders = self._leasing.take(hello, told.room, execution_id)
+        return Answered(answer, await self._orders(hello, orders))
+
+    async def _orders(self, hello: Hello, orders: list[WorkOrder]) -> Orders:
+        handed = []
+        for order in orders:
+            text = None
+            if self._leasing.lacks(hello.worker_id, order.program):
+                text = await self.program(order.program)
+            handed.append(Handed(order, text))
+        return Orders(self.server, self._engine.now(), handed)
+
+    async def secret(self, ask: AskSecret) -> bytes:
+        """A secret, sealed for the worker that holds the lease."""
+        if not self._leasing.holds(ask.execution_id, ask.lease, ask.epoch, ask.worker_id):
+            if self._engine.live_state(ask.execution_id) is None:
+                raise BackendError(f"execution {ask.execution_id} is not run by this server")
+            raise Conflict(f"lease {ask.lease} is not held by worker {ask.worker_id}")
+        return self._seal(ask.key, dict(await self._secrets(ask.execution_id, ask.name)))
+
+    async def program(self, digest: str) -> str:
+        """The text of a playbook."""
+        return (await self._catalog.entry(digest)).text
+
+    async def write(self, payload: Payload) -> None:
+        """Write a payload to the result store."""
+        await self._results.write(payload)
+
+    async def read(self, key: str) -> bytes:
+        """A payload of the result store."""
+        return await self._results.read(key)
+
+    # What leasing asks
+
+    def _needs(self, order: WorkOrder) -> frozenset[str]:
+        program = self._engine.program_of(order.execution_id)
+        if program is None or order.step not in program.steps:
+            return frozenset()
+        key = (order.program, order.step)
+        if key not in self._kinds:
+            self._kinds[key] = frozenset(_kinds(program, program.steps[order.step].pipeline))
+        return self._kinds[key]
+
+    def _answers(self, execution_id: str, lease: str) -> Iterable[Push]:
+        """Answers that a waiting pipeline of a lease may not have heard."""
+        live = self._engine.in_memory(execution_id)
+        if live is None or not live.state.leases.get(lease):
+            return
+        for told in undelivered(live.state, live.hydrated):
+            if told.lease == lease:
+                epoch = live.state.leases[lease].epoch
+                yield Push("deliver", execution_id, lease, epoch, told.address, told.task, told.output)
+
+    def _returned(self, order: WorkOrder) -> None:
+        """An order is given back before anyone took it."""
+        batch = f"{order.lease}/{order.epoch}/0"
+        self._engine.post(order.execution_id, Report(order.lease, order.epoch, "", batch, returned=True))
+
+    # What time does
+
+    async def sweep(self) -> None:
+        """Issue again what silent workers held and what reached no worker; say again where work waits."""
+        silent, lost = self._leasing.overdue()
+        for execution_id, leases in silent.items():
+            await self._expire(execution_id, leases, "silent")
+        for execution_id, leases in lost.items():
+            await self._expire(execution_id, leases, "lost")
+        self._leasing.hint_again()
+
+    async def _expire(
+        self, execution_id: str, leases: dict[str, int], why: Literal["silent", "lost"]
+    ) -> None:
+        for lease, epoch in leases.items():
+            self._leasing.let_go(execution_id, lease, epoch)
+        with suppress(NotFound, Conflict):  # it is over, or another server has it by now
+            await self._engine.send(execution_id, Expire(leases, why))
+
+
+def _kinds(program: Program, pipeline: Pipeline) -> Iterable[str]:
+    """The kinds of a pipeline, and of the blocks it may call."""
+    for task in pipeline.tasks:
+        yield task.kind
+    if any(task.kind == "workbook" for task in pipeline.tasks):
+        for block in program.blocks.values():
+            yield from (task.kind for task in block.pipeline.tasks)

@@ -1,0 +1,279 @@
+"""Leases of workers in other processes: which orders wait for a worker, who holds which, who has gone silent.
+
+Nothing here is written down: a server that takes an execution over learns from the workers' beats who holds
+what. Silence is measured in the time of this process alone; the core decides what follows from it.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.message import WorkOrder
+from noetl.core.state import Lease
+from noetl.ports.front import Worker
+from noetl.ports.link import Beat, Calls, Hello, Push, beat_s
+
+Key = tuple[str, str]  # execution and lease
+UNHEARD_BEATS = 3  # an order that its worker does not mention after so many beats never reached it
+
+
+@dataclass(slots=True)
+class Held:
+    """An order that is with a worker."""
+
+    epoch: int
+    run: str
+    worker_id: str | None  # None: it was out before this server had the execution; a beat will tell
+    heard: float
+    since: float
+    beat: int = -1  # the worker's newest beat when it was handed over
+    mentioned: bool = False  # a beat or a report has named it
+    wish: str = ""  # stop | give_back, until it is gone
+
+
+@dataclass(slots=True)
+class Known:
+    """A worker that was heard of."""
+
+    hello: Hello
+    heard: float
+    heard_at: int
+    beat: Beat | None = None
+    programs: set[str] = field(default_factory=set)  # playbooks it has been sent
+
+
+class Leasing:
+    """The orders of the executions that this server owns."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        lease_s: float,
+        *,
+        later: Callable[[Callable[[], None]], Any],
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._calls, self.lease_s, self._later = calls, lease_s, later
+        self._clock, self._wall = clock, wall
+        self._waiting: dict[str, deque[WorkOrder]] = {}
+        self._held: dict[Key, Held] = {}
+        self._workers: dict[str, Known] = {}
+        self._hinting = False
+        self.needs: Callable[[WorkOrder], frozenset[str]] = lambda order: frozenset()
+        self.on_return: Callable[[WorkOrder], None] = lambda order: None
+        self.answers: Callable[[str, str], Iterable[Push]] = lambda execution_id, lease: ()
+
+    # What the engine asks
+
+    def offer(self, order: WorkOrder) -> None:
+        """Keep an order for the next worker of its pool that has room."""
+        self._held.pop((order.execution_id, order.lease), None)
+        self._waiting.setdefault(order.pool, deque()).append(order)
+        if not self._hinting:  # the answer that is on its way out may take it along
+            self._hinting = True
+            self._later(self._hint)
+
+    def _hint(self) -> None:
+        self._hinting = False
+        for pool, orders in self._waiting.items():
+            if orders:
+                self._calls.hint(pool)
+
+    def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
+        """Stop a lease at once, or at the next task boundary when it is to come back."""
+        for orders in self._waiting.values():
+            for order in [one for one in orders if (one.execution_id, one.lease) == (execution_id, lease)]:
+                orders.remove(order)
+                if give_back:
+                    self.on_return(order)
+        held = self._held.get((execution_id, lease))
+        if held is not None:
+            held.wish = "give_back" if give_back else "stop"
+            self._push((execution_id, lease), held, Push(held.wish, execution_id, lease, held.epoch))
+
+    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
+        """Give a pipeline that waits inside a held lease its answer."""
+        held = self._held.get((execution_id, lease))
+        if held is not None:
+            told = Push("deliver", execution_id, lease, held.epoch, address, task, output)
+            self._push((execution_id, lease), held, told)
+        for orders in self._waiting.values():
+            for order in orders:
+                if (order.execution_id, order.lease) == (execution_id, lease):
+                    order.answers[address] = output
+
+    def _push(self, key: Key, held: Held, push: Push) -> None:
+        if held.worker_id is not None:
+            self._calls.push(held.worker_id, push)
+
+    def adopt(self, execution_id: str, lease: Lease) -> bool:
+        """A lease that was out when the execution came here: its worker, if it lives, will be heard."""
+        now = self._clock()
+        self._held[execution_id, lease.id] = Held(lease.epoch, lease.run, lease.worker, now, now)
+        return True
+
+    # What workers say
+
+    def take(self, hello: Hello, room: int, first: str | None = None) -> list[WorkOrder]:
+        """Orders for a worker: of one execution before all others, then in the order they came."""
+        known = self._meet(hello)
+        orders = self._waiting.get(hello.pool)
+        if not orders or room <= 0:
+            return []
+        kinds = frozenset(hello.kinds)
+        chosen = self._choose(orders, kinds, room, first)
+        now = self._clock()
+        number = known.beat.number if known.beat is not None else 0
+        for order in chosen:
+            self._held[order.execution_id, order.lease] = Held(
+                order.epoch, order.run, hello.worker_id, now, now, number
+            )
+        return chosen
+
+    def _choose(
+        self, orders: deque[WorkOrder], kinds: frozenset[str], room: int, first: str | None
+    ) -> list[WorkOrder]:
+        if first is None and len(orders) <= room and all(self.needs(order) <= kinds for order in orders):
+            chosen = list(orders)
+            orders.clear()
+            return chosen
+        fit = [order for order in orders if self.needs(order) <= kinds]
+        fit.sort(key=lambda order: order.execution_id != first)
+        chosen = fit[:room]
+        taken = {id(order) for order in chosen}
+        left = [order for order in orders if id(order) not in taken]
+        orders.clear()
+        orders.extend(left)
+        return chosen
+
+    def lacks(self, worker_id: str, digest: str) -> bool:
+        """Whether a worker has not been sent a playbook yet; from now on it has."""
+        known = self._workers.get(worker_id)
+        if known is None or digest in known.programs:
+            return known is None
+        known.programs.add(digest)
+        return True
+
+    def reported(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> None:
+        """A worker reported on a lease, and so holds it."""
+        held = self._held.get((execution_id, lease))
+        if held is not None and held.epoch == epoch:
+            held.heard, held.mentioned, held.worker_id = self._clock(), True, worker_id
+
+    def let_go(self, execution_id: str, lease: str, epoch: int) -> None:
+        """A lease is nobody's any more."""
+        held = self._held.get((execution_id, lease))
+        if held is not None and held.epoch == epoch:
+            del self._held[execution_id, lease]
+
+    def holds(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> bool:
+        """Whether a worker has a lease."""
+        held = self._held.get((execution_id, lease))
+        return held is not None and held.epoch == epoch and held.worker_id in (worker_id, None)
+
+    def beat(self, beat: Beat) -> None:
+        """A worker says what it holds: all that is renewed; what was not heard is said again."""
+        known, now = self._meet(beat.hello), self._clock()
+        known.beat = beat
+        for execution_id, lease, epoch in beat.held:
+            held = self._held.get((execution_id, lease))
+            if held is None or held.epoch != epoch:
+                continue
+            held.heard, held.mentioned, held.worker_id = now, True, beat.hello.worker_id
+            if held.wish:
+                self._push((execution_id, lease), held, Push(held.wish, execution_id, lease, epoch))
+            for push in self.answers(execution_id, lease):
+                self._calls.push(beat.hello.worker_id, push)
+
+    def _meet(self, hello: Hello) -> Known:
+        known = self._workers.get(hello.worker_id)
+        if known is None:
+            known = self._workers[hello.worker_id] = Known(hello, 0.0, 0)
+        known.heard, known.heard_at = self._clock(), self._wall()
+        return known
+
+    # What time does
+
+    def overdue(self) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+        """Leases with their epochs, by execution: those of silent workers, and those that reached none."""
+        now = self._clock()
+        silent: dict[str, dict[str, int]] = {}
+        lost: dict[str, dict[str, int]] = {}
+        for (execution_id, lease), held in self._held.items():
+            if now - held.heard > self.lease_s:
+                silent.setdefault(execution_id, {})[lease] = held.epoch
+            elif not held.mentioned and self._never_came(held, now):
+                lost.setdefault(execution_id, {})[lease] = held.epoch
+        self._forget(now)
+        return silent, lost
+
+    def _never_came(self, held: Held, now: float) -> bool:
+        """Its worker goes on telling what it holds, and this is not among it."""
+        patience = UNHEARD_BEATS * beat_s(self.lease_s)
+        if now - held.since <= patience:
+            return False
+        if held.worker_id is None:
+            return True  # out before this server came, never begun, and nobody has mentioned it since
+        known = self._workers.get(held.worker_id)
+        return known is not None and known.beat is not None and known.beat.number >= held.beat + UNHEARD_BEATS
+
+    def _forget(self, now: float) -> None:
+        gone = [one for one, known in self._workers.items() if now - known.heard > 10 * self.lease_s]
+        for worker_id in gone:
+            del self._workers[worker_id]
+
+    def hint_again(self) -> None:
+        """Hints may be lost: say again where orders wait."""
+        self._hint()
+
+    # What people see
+
+    @property
+    def waiting(self) -> int:
+        """Orders that no worker has taken."""
+        return sum(map(len, self._waiting.values()))
+
+    @property
+    def out(self) -> int:
+        """Orders that are with workers."""
+        return len(self._held)
+
+    def fleet(self) -> list[Worker]:
+        """The workers that were heard of lately."""
+        now = self._clock()
+        return [
+            self._shown(worker_id, known)
+            for worker_id, known in self._workers.items()
+            if now - known.heard <= self.lease_s
+        ]
+
+    def _shown(self, worker_id: str, known: Known) -> Worker:
+        now, wall = self._clock(), self._wall()
+        leases = [
+            {
+                "execution_id": execution_id,
+                "step_run_id": held.run,
+                "epoch": held.epoch,
+                "since": wall - round((now - held.since) * 1000),
+                "age_ms": round((now - held.heard) * 1000),
+            }
+            for (execution_id, _), held in self._held.items()
+            if held.worker_id == worker_id
+        ]
+        hello, beat = known.hello, known.beat
+        return Worker(
+            worker_id,
+            hello.pool,
+            hello.concurrency,
+            beat.running if beat else len(leases),
+            known.heard_at,
+            hello.started_at,
+            hello.version,
+            hello.host,
+            bool(beat and beat.draining),
+            leases,
+            beat.finished if beat else 0,
+        )

@@ -1,0 +1,169 @@
+"""How workers in other processes speak to servers: what is said, and the two sides. Plain data and Protocols.
+
+A worker asks (`take`, `report`, `secret`, …) and tells who it is and what it holds (`beat`); a server hints
+that there is work and pushes what cannot wait. Everything that is pushed is said again when a beat shows that
+it was not heard, so that any message may be lost.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from noetl.core.message import Answer, Payload, Report, WorkOrder
+
+BEATS_PER_LEASE = 4  # how often a worker is heard in the time after which it counts as silent
+BEAT_MOST_S = 1.0
+
+
+def beat_s(lease_s: float) -> float:
+    """Seconds between the beats of a worker."""
+    return min(lease_s / BEATS_PER_LEASE, BEAT_MOST_S)
+
+
+class Hello(msgspec.Struct, omit_defaults=True):
+    """Who a worker is."""
+
+    worker_id: str
+    pool: str
+    concurrency: int
+    kinds: list[str]
+    key: bytes  # public: secrets for this worker are sealed with it
+    started_at: int
+    version: str = ""
+    host: str = ""
+
+
+class Take(msgspec.Struct, omit_defaults=True):
+    """A worker has room for so many orders."""
+
+    hello: Hello
+    room: int
+
+
+class Handed(msgspec.Struct, omit_defaults=True):
+    """An order on its way to a worker, with the playbook's text when the worker has not had it."""
+
+    order: WorkOrder
+    text: str | None = None
+
+
+class Orders(msgspec.Struct, omit_defaults=True):
+    """What a worker is given, by whom, and what time it is there."""
+
+    server: str
+    now: int
+    orders: list[Handed] = []
+
+
+class Told(msgspec.Struct, omit_defaults=True):
+    """A report on its way to a server; `room` is how many orders may come with the answer."""
+
+    execution_id: str
+    report: Report
+    hello: Hello
+    room: int = 0
+
+
+class Answered(msgspec.Struct, omit_defaults=True):
+    """The answer to a report, with the next orders."""
+
+    answer: Answer
+    next: Orders
+
+
+class Beat(msgspec.Struct, omit_defaults=True):
+    """What a worker holds at a moment: execution, lease and epoch of each order."""
+
+    hello: Hello
+    number: int
+    held: list[tuple[str, str, int]] = []
+    running: int = 0
+    finished: int = 0
+    draining: bool = False
+
+
+class Push(msgspec.Struct, omit_defaults=True):
+    """What a server tells one worker of one lease: stop it, give it back, or an answer it waits for."""
+
+    what: str  # stop | give_back | deliver
+    execution_id: str
+    lease: str
+    epoch: int
+    address: str = ""
+    task: str = ""
+    output: dict[str, Any] = {}
+
+
+class AskSecret(msgspec.Struct):
+    """A worker needs the secret that a task of one of its leases names."""
+
+    execution_id: str
+    lease: str
+    epoch: int
+    worker_id: str
+    name: str
+    key: bytes
+
+
+class Desk(Protocol):
+    """What a server does for workers."""
+
+    async def take(self, take: Take) -> Orders:
+        """Orders for a worker that has room."""
+        ...
+
+    async def report(self, told: Told) -> Answered:
+        """Decide on a report; raises BackendError when it must be sent again, perhaps to another server."""
+        ...
+
+    async def secret(self, ask: AskSecret) -> bytes:
+        """A secret, sealed for the worker that asks; raises NotFound, and Conflict when the lease is gone."""
+        ...
+
+    async def program(self, digest: str) -> str:
+        """The text of a playbook; raises NotFound."""
+        ...
+
+    async def write(self, payload: Payload) -> None:
+        """Write a payload to the result store."""
+        ...
+
+    async def read(self, key: str) -> bytes:
+        """A payload of the result store; raises NotFound."""
+        ...
+
+
+class Listening(Protocol):
+    """What a server hears without being asked to answer."""
+
+    def beat(self, beat: Beat) -> None:
+        """A worker says what it holds."""
+        ...
+
+
+class Calls(Protocol):
+    """How a server reaches workers; nothing said here need arrive."""
+
+    def hint(self, pool: str) -> None:
+        """Tell the idle workers of a pool that there is work here."""
+        ...
+
+    def push(self, worker_id: str, push: Push) -> None:
+        """Tell one worker something."""
+        ...
+
+
+class Link(Desk, Protocol):
+    """A worker's way to the servers."""
+
+    on_hint: Callable[[str], None]  # a server has work
+    on_push: Callable[[Push], None]
+
+    async def take_from(self, server: str, take: Take) -> Orders:
+        """Ask one server for orders; raises BackendError when it does not answer."""
+        ...
+
+    def tell(self, beat: Beat) -> None:
+        """Say to every server what is held."""
+        ...

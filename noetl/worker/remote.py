@@ -1,0 +1,185 @@
+"""A worker in a process of its own: takes orders where there is work, reports, and tells what it holds.
+
+It has no port that anyone could call: everything goes out through its link to the servers.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from noetl.core.message import Answer, Report, WorkOrder
+from noetl.core.program import Program
+from noetl.errors import BackendError, Conflict, NotFound
+from noetl.ports.link import AskSecret, Beat, Handed, Hello, Link, Orders, Push, Take, Told, beat_s
+from noetl.worker.pool import Pool
+
+PROGRAMS_KEPT = 256
+Compile = Callable[[str, str], Program]  # digest and text
+
+
+class RemoteReports:
+    """The control plane as the orders of this worker see it."""
+
+    def __init__(self, worker: "RemoteWorker") -> None:
+        self._worker = worker
+
+    async def report(self, execution_id: str, report: Report) -> Answer:
+        """Hand a report in; the answer brings the next orders."""
+        worker = self._worker
+        ending = report.final or report.returned
+        room = worker.room(1 if ending else 0)
+        orders = Orders("", 0)
+        try:
+            answered = await worker.link.report(Told(execution_id, report, worker.hello, room))
+            orders = answered.next
+            return answered.answer
+        finally:
+            worker.received(orders, room)
+
+
+class RemoteSecrets:
+    """Where the tasks of this worker get secrets: from the server, sealed for this worker."""
+
+    def __init__(self, worker: "RemoteWorker", opened: Callable[[bytes], Mapping[str, Any]]) -> None:
+        self._worker, self._opened = worker, opened
+
+    async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
+        """The secret that a task of an execution names."""
+        worker = self._worker
+        for owner, lease, epoch in worker.held():
+            if owner == execution_id:
+                ask = AskSecret(execution_id, lease, epoch, worker.hello.worker_id, name, worker.hello.key)
+                with suppress(Conflict):  # this lease is gone; another one of the execution may be current
+                    return self._opened(await worker.link.secret(ask))
+        raise NotFound(f"no lease of execution {execution_id} is held here any more")
+
+
+class Programs:
+    """Playbooks that orders came with, compiled once."""
+
+    def __init__(self, compile_text: Compile) -> None:
+        self._compile, self._known = compile_text, OrderedDict[str, Program]()
+
+    def __contains__(self, digest: str) -> bool:
+        return digest in self._known
+
+    def keep(self, digest: str, text: str) -> None:
+        """Compile a playbook's text."""
+        self._known[digest] = self._compile(digest, text)
+        if len(self._known) > PROGRAMS_KEPT:
+            self._known.popitem(last=False)
+
+    def get(self, digest: str) -> Program:
+        """A playbook that is here."""
+        self._known.move_to_end(digest)
+        return self._known[digest]
+
+
+class RemoteWorker:
+    """Joins a pool of slots with the servers."""
+
+    def __init__(self, link: Link, hello: Hello, programs: Programs, lease_s: float) -> None:
+        self.link, self.hello, self.programs, self.lease_s = link, hello, programs, lease_s
+        self.pool: Pool
+        self._expected = 0  # orders that were asked for and may be on their way
+        self._asking: dict[str, asyncio.Task[None]] = {}
+        self._again: set[str] = set()  # servers that hinted while they were being asked
+        self._number = 0
+        self._tasks: set[asyncio.Task[Any]] = set()
+        link.on_hint = self.hinted
+        link.on_push = self.pushed
+
+    # Orders in
+
+    def room(self, more: int = 0) -> int:
+        """How many orders could begin now; what is set aside must be settled by `received`."""
+        if self.pool.draining:
+            return 0
+        room = max(0, self.pool.room - self._expected + more)
+        self._expected += room
+        return room
+
+    def received(self, orders: Orders, room: int) -> None:
+        """Begin what has come."""
+        self._expected -= room
+        for handed in orders.orders:
+            self._begin(handed)
+
+    def _begin(self, handed: Handed) -> None:
+        order = handed.order
+        if handed.text is not None and order.program not in self.programs:
+            self.programs.keep(order.program, handed.text)
+        if self.pool.draining:
+            self.pool.give_back(order)
+        elif order.program in self.programs:
+            self.pool.offer(order)
+        else:
+            self._go(self._fetch(order))
+
+    async def _fetch(self, order: WorkOrder) -> None:
+        """A playbook that was put away here since the server sent it."""
+        self.programs.keep(order.program, await self.link.program(order.program))
+        self.pool.offer(order)
+
+    def hinted(self, server: str) -> None:
+        """A server has work: ask it when there is room."""
+        if server in self._asking:
+            self._again.add(server)
+        elif not self.pool.draining and self.pool.room - self._expected > 0:
+            self._asking[server] = self._go(self._ask(server))
+
+    async def _ask(self, server: str) -> None:
+        room = self.room()
+        orders = Orders(server, 0)
+        try:
+            if room:
+                orders = await self.link.take_from(server, Take(self.hello, room))
+        except BackendError:
+            return  # the next hint asks again
+        finally:
+            del self._asking[server]
+            self.received(orders, room)
+        if server in self._again or len(orders.orders) == room:
+            self._again.discard(server)
+            self.hinted(server)
+
+    def pushed(self, push: Push) -> None:
+        """A server tells something of a lease."""
+        if (push.execution_id, push.lease, push.epoch) not in self.held():
+            return
+        if push.what == "deliver":
+            self.pool.deliver(push.execution_id, push.lease, push.address, push.task, push.output)
+        else:
+            self.pool.recall(push.execution_id, push.lease, push.what == "give_back")
+
+    # What is held
+
+    def held(self) -> list[tuple[str, str, int]]:
+        """Execution, lease and epoch of every order that is here."""
+        return self.pool.held()
+
+    async def beats(self) -> None:
+        """Tell what is held, again and again, until cancelled."""
+        while True:
+            self.beat()
+            await asyncio.sleep(beat_s(self.lease_s))
+
+    def beat(self) -> None:
+        """Tell what is held."""
+        self._number += 1
+        pool = self.pool
+        self.link.tell(Beat(self.hello, self._number, self.held(), pool.busy, pool.finished, pool.draining))
+
+    def _go(self, work: Any) -> "asyncio.Task[Any]":
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def close(self) -> None:
+        """Stop asking; what runs is the pool's to end."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
