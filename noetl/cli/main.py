@@ -19,6 +19,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "run": "run a playbook and say how it went",
         "execution": "list, show, explain, stop, resume and retry executions",
         "render": "evaluate a template at any event of an execution",
+        "dev": "serve a folder of playbooks: API, web page and worker in one process",
     },
     "Write playbooks": {
         "validate": "check playbooks: what is wrong, where, and how to fix it",

@@ -28,7 +28,9 @@ from noetl.core.lines import lines_of
 from noetl.core.message import Control, Start
 from noetl.core.program import Program
 from noetl.core.state import State
+from noetl.core.synthesize import with_fragments
 from noetl.dsl.nearest import nearest
+from noetl.dsl.sketch import graph, sketch
 from noetl.errors import Conflict, NotFound, RequestError
 from noetl.ports.front import Ask, Find, Slice, Started, Worker
 from noetl.ports.store import Listed, PlaybookText, Row, Summary
@@ -257,6 +259,14 @@ class LocalFront:
             return stands(await state_at(self._store, execution_id, at), await self._store.end(execution_id))
         state = self._engine.live_state(execution_id) or await newest_state(self._store, execution_id)
         return stands(state, state.seq)
+
+    async def graph(self, execution_id: str) -> dict[str, Any]:
+        """The playbook that ran as steps and arcs, those that it was extended by included."""
+        state = self._engine.live_state(execution_id) or await newest_state(self._store, execution_id)
+        if not state.hash:
+            raise NotFound(f"execution {execution_id} never had a playbook")
+        program = with_fragments(await self._catalog.program(state.hash), state.fragments)
+        return graph(sketch(program.playbook))
 
     async def why(self, execution_id: str, step: str | None = None) -> dict[str, Any]:
         """The decisions explained in words."""

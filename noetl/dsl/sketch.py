@@ -1,4 +1,4 @@
-"""What every drawing shows: the steps with their marks, the arcs with their guards. No format but plain data."""
+"""What every drawing shows: the steps with their marks, the arcs with their guards. No format but data."""
 
 import re
 from dataclasses import dataclass

@@ -1,0 +1,46 @@
+"""What every command that serves shares: the options of a server, made from the settings, and its signals."""
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from noetl.settings import Settings
+
+if TYPE_CHECKING:
+    from noetl.server.options import Options
+
+
+def options_for(settings: Settings) -> "Options":
+    """The options of a server with these settings."""
+    from noetl import __version__, tools
+    from noetl.cli.kind_page import facts
+    from noetl.server.options import Options
+
+    names = sorted({*tools.own(), *tools.installed()})
+    found = [tools.get(name) for name in names]
+    return Options(
+        kinds={tool.kind.name: tool.kind for tool in found},
+        tools=[facts(tool) for tool in found],
+        version=__version__,
+    )
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[asyncio.Event]:
+    """An event that Ctrl-C and SIGTERM set; the second Ctrl-C is not held back."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def stop(number: signal.Signals) -> None:
+        stopping.set()
+        loop.remove_signal_handler(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield stopping
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)

@@ -1,0 +1,87 @@
+"""Who is asking, and what they may. Deny by default: only what is named here is public."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+from fastapi import Request
+
+from noetl.errors import NotFound
+from noetl.server.problem import Problem
+
+Scope = Literal["public", "read", "run", "write", "admin"]
+WHO = "noetl.who"  # where a request keeps who sent it
+
+# A scope brings others with it; no scope brings `worker`.
+BRINGS: Mapping[str, frozenset[str]] = {
+    "read": frozenset({"read"}),
+    "run": frozenset({"run", "read"}),
+    "write": frozenset({"write", "read"}),
+    "admin": frozenset({"admin", "write", "run", "read"}),
+    "worker": frozenset({"worker"}),
+}
+
+
+class Who(msgspec.Struct, frozen=True):
+    """Someone who may do something: their name, their scopes, and the paths they are limited to."""
+
+    name: str
+    scopes: frozenset[str]
+    prefixes: tuple[str, ...] = ()
+
+    def may(self, scope: str) -> bool:
+        """Whether a scope is among theirs."""
+        return any(scope in BRINGS.get(own, ()) for own in self.scopes)
+
+    def sees(self, path: str) -> bool:
+        """Whether a playbook's path lies within their prefixes; whole segments count."""
+        return not self.prefixes or any(_within(path, prefix) for prefix in self.prefixes)
+
+
+OPERATOR = Who("operator", frozenset({"admin"}))  # whoever reaches a server that only this machine can reach
+NOBODY = Who("nobody", frozenset())
+
+
+def _within(path: str, prefix: str) -> bool:
+    prefix = prefix.rstrip("/")
+    return path == prefix or path.startswith(prefix + "/")
+
+
+def who_asks(request: Request) -> Who:
+    """Who sent a request."""
+    who: Who = request.scope.get(WHO, NOBODY)
+    return who
+
+
+def require(request: Request, scope: Scope) -> None:
+    """Refuse a request whose sender lacks a scope."""
+    if scope == "public":
+        return
+    who = who_asks(request)
+    if not who.may(scope):
+        own = ", ".join(sorted(who.scopes)) or "none"
+        raise Problem(
+            403,
+            f"this needs the scope '{scope}'; '{who.name}' has: {own}",
+            hint="use a token with that scope",
+        )
+
+
+def require_path(request: Request, path: str, what: str) -> None:
+    """Refuse a playbook outside the sender's prefixes as if it were not there."""
+    if not who_asks(request).sees(path):
+        raise NotFound(f"there is no {what}")
+
+
+def require_everywhere(request: Request) -> None:
+    """Refuse a sender who is limited to some paths where what is asked for belongs to no path."""
+    who = who_asks(request)
+    if who.prefixes:
+        raise Problem(403, f"'{who.name}' is limited to {', '.join(who.prefixes)}; this belongs to no path")
+
+
+async def require_execution(request: Request, execution_id: str) -> None:
+    """Refuse an execution outside the sender's prefixes as if it were not there."""
+    if who_asks(request).prefixes:
+        known: dict[str, Any] = await request.app.state.front.execution(execution_id)
+        require_path(request, known["playbook"]["path"], f"execution {execution_id}")

@@ -1,0 +1,59 @@
+"""The app: every route over a front, behind one gate, with one shape for everything that goes wrong."""
+
+import asyncio
+from functools import partial
+
+from fastapi import FastAPI, Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from noetl.errors import NotFound
+from noetl.ports.front import Front
+from noetl.server import problem
+from noetl.server.described import openapi
+from noetl.server.gate import Gate
+from noetl.server.options import Options
+from noetl.server.reply import reply
+from noetl.server.routes import ROUTERS
+
+
+def create_app(front: Front, options: Options) -> FastAPI:
+    """The HTTP face of a front."""
+    app = FastAPI(
+        title="NoETL",
+        version=options.version or "0",
+        description="Durable workflows written as YAML playbooks.",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+    )
+    app.state.front, app.state.options = front, options
+    app.state.closing = asyncio.Event()  # set when the server stops: streams end then
+    problem.install(app)
+    for router in ROUTERS:
+        app.include_router(router)
+    app.router.routes.append(Route("/api/openapi.json", _document, include_in_schema=False))
+    _serve_pages(app, options)
+    app.openapi = partial(openapi, app)  # type: ignore[method-assign]
+    app.middleware_stack = Gate(app.build_middleware_stack(), options)  # outside of all: bugs are dressed too
+    return app
+
+
+async def _document(request: Request) -> Response:
+    return reply(request.app.openapi())
+
+
+def _serve_pages(app: FastAPI, options: Options) -> None:
+    """The web UI: one page and its assets, which need no rights to be seen."""
+
+    async def page(request: Request) -> Response:
+        if not (options.static / "index.html").is_file():
+            raise NotFound("this server was installed without its web page", hint="the API is at /api/v1")
+        return FileResponse(options.static / "index.html", headers={"Cache-Control": "no-cache"})
+
+    app.router.routes.append(Route("/", page, include_in_schema=False))
+    assets = StaticFiles(directory=options.static / "assets", check_dir=False)
+    app.router.routes.append(Mount("/assets", assets, name="assets"))

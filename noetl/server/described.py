@@ -1,0 +1,125 @@
+"""What a route says of itself: who may call it, what it takes, what it answers. The OpenAPI comes from this.
+
+A route of a guarded router that does not say who may call it cannot be made.
+"""
+
+import inspect
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+
+from noetl.server import problem, shapes
+from noetl.server.access import Scope, require
+
+REFERENCE = "#/components/schemas/{name}"
+SCOPE = "x-scope"
+SECURITY: list[dict[str, list[str]]] = [{"bearer": []}, {"session": []}]
+SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "session": {"type": "apiKey", "in": "cookie", "name": "noetl_session"},
+}
+ALWAYS = (400, 401, 403, 413, 415, 429, 503)  # what any guarded route may answer
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+def schema_of(shape: Any) -> dict[str, Any]:
+    """A shape in the OpenAPI document, by reference where it has a name there."""
+    (found,), _ = msgspec.json.schema_components([shape], ref_template=REFERENCE)
+    return found
+
+
+def describe(
+    scope: Scope,
+    answers: Mapping[int, Any],
+    *,
+    body: Any = None,
+    optional_body: bool = False,
+    problems: Sequence[int] = (),
+    parameters: Sequence[dict[str, Any]] = (),
+) -> dict[str, Any]:
+    """The keyword arguments of a route: its scope, its answers, its body and its problems."""
+    extra: dict[str, Any] = {SCOPE: scope}
+    if body is not None:
+        content = {"application/json": {"schema": schema_of(body)}}
+        extra["requestBody"] = {"required": not optional_body, "content": content}
+    if parameters:
+        extra["parameters"] = list(parameters)
+    if scope != "public":
+        extra["security"] = SECURITY
+    good = {status: _answer(shape) for status, shape in answers.items()}
+    bad = {
+        status: _problem(status) for status in sorted({*ALWAYS, *problems} if scope != "public" else problems)
+    }
+    return {
+        "status_code": next(iter(answers)),
+        "responses": {**good, **bad},
+        "response_class": Response,
+        "openapi_extra": extra,
+    }
+
+
+def _answer(shape: Any) -> dict[str, Any]:
+    if shape is None:
+        return {"description": "Done"}
+    if isinstance(shape, str):  # a media type
+        return {"description": "The text", "content": {shape: {"schema": {"type": "string"}}}}
+    words = (shape.__doc__ or "The answer").strip() if isinstance(shape, type) else "The answer"
+    return {"description": words, "content": {"application/json": {"schema": schema_of(shape)}}}
+
+
+def _problem(status: int) -> dict[str, Any]:
+    content = {problem.MEDIA_TYPE: {"schema": schema_of(shapes.ProblemAnswer)}}
+    return {"description": problem.TITLES[status], "content": content}
+
+
+class Guarded(APIRoute):
+    """A route that only those reach who may; one that takes the bare request costs nothing more."""
+
+    def get_route_handler(self) -> Handler:
+        """The handler behind its check."""
+        scope: Scope = (self.openapi_extra or {})[SCOPE]
+        bare = list(inspect.signature(self.endpoint).parameters) == ["request"]
+        inner: Handler = self.endpoint if bare else super().get_route_handler()
+
+        async def handler(request: Request) -> Response:
+            require(request, scope)
+            return await inner(request)
+
+        return handler
+
+
+def router(tag: str, prefix: str = "/api/v1") -> APIRouter:
+    """A router of guarded routes."""
+    return APIRouter(prefix=prefix, tags=[tag], route_class=Guarded)
+
+
+def openapi(app: FastAPI) -> dict[str, Any]:
+    """The whole document: FastAPI's, with our shapes and the ways to prove who one is."""
+    if app.openapi_schema is None:
+        made = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes
+        )
+        known = [shape for shape in vars(shapes).values() if _is_shape(shape)]
+        _, named = msgspec.json.schema_components(known, ref_template=REFERENCE)
+        components = made.setdefault("components", {})
+        components["schemas"] = named
+        components["securitySchemes"] = SCHEMES
+        for operation in (found for item in made["paths"].values() for found in item.values()):
+            operation["responses"].pop("422", None) if not _is_ours(operation) else None
+        app.openapi_schema = made
+    return app.openapi_schema
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, msgspec.Struct) and value is not msgspec.Struct
+
+
+def _is_ours(operation: dict[str, Any]) -> bool:
+    """Whether the 422 of an operation is a playbook's findings, not the framework's own complaint."""
+    return problem.MEDIA_TYPE in operation["responses"].get("422", {}).get("content", {})

@@ -1,0 +1,85 @@
+"""Listening: an address that may be listened on, and serving an app there until told to stop."""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from fastapi import FastAPI
+
+from noetl.errors import BackendError, RequestError
+
+DRAIN_S = 10  # for answers that are under way when the server stops
+HEADER_BYTES = 32 * 1024
+
+
+class _Listener(uvicorn.Server):
+    """The server without its own signal handlers: whoever started it decides when it stops."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
+        yield
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def bind(host: str, port: int, *, guarded: bool) -> socket.socket:
+    """A socket on an address; one that others can reach only when a guard stands before it."""
+    if not guarded and not is_loopback(host):
+        told = f"{host} can be reached by other machines, and nothing would ask them who they are"
+        raise RequestError(told, hint="turn authentication on, or listen on 127.0.0.1")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError) as error:
+        raise RequestError(f"'{host}' is no address to listen on: {error}", hint="--host 127.0.0.1") from None
+    bound = socket.socket(family, kind, protocol)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.listen(1024)
+    except OSError as error:
+        bound.close()
+        told = f"cannot listen on {host}:{port}: {error.strerror or error}"
+        raise BackendError(told, hint="another port: --port 0 takes a free one") from None
+    bound.setblocking(False)
+    return bound
+
+
+def url_of(bound: socket.socket) -> str:
+    """The address of a socket as a browser takes it."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+async def serve(app: FastAPI, bound: socket.socket, stopping: asyncio.Event) -> None:
+    """Serve an app until it is time to stop; answers under way are finished, streams are ended."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=DRAIN_S,
+        h11_max_incomplete_event_size=HEADER_BYTES,
+    )
+    server = _Listener(config)
+    serving = asyncio.create_task(server.serve(sockets=[bound]))
+    told = asyncio.create_task(stopping.wait())
+    try:
+        await asyncio.wait({serving, told}, return_when=asyncio.FIRST_COMPLETED)
+        app.state.closing.set()
+        server.should_exit = True
+        await serving
+    finally:
+        told.cancel()
+        bound.close()

@@ -1,0 +1,24 @@
+"""What a server is told when it is made: its kinds, its limits, and who may come in. Nothing is read here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from noetl.dsl.kind import Kinds
+
+STATIC = Path(__file__).parent / "static"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Everything about a server that is not the product behind it."""
+
+    kinds: Kinds  # what playbooks are checked against
+    tools: Sequence[Mapping[str, Any]] = ()  # what each kind says of itself
+    version: str = ""
+    static: Path = STATIC
+    ready_after_ms: int = 30_000  # work that is due for longer than this makes the server not ready
+    heartbeat_s: float = 15.0  # a stream says so often that it is alive
+    body_bytes: int = 2 * 1024 * 1024
+    hosts: Sequence[str] = field(default=("127.0.0.1", "localhost", "::1"))  # names this server answers to

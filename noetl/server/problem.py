@@ -1,0 +1,152 @@
+"""Errors as RFC 9457 problems. Every answer that is not what was asked for is made here, and only here."""
+
+from typing import Any
+
+import msgspec
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from noetl.dsl.diagnostic import Diagnostic
+from noetl.errors import BackendError, Conflict, NoetlError, NotFound, PlaybookError, RequestError
+
+MEDIA_TYPE = "application/problem+json"
+TYPES = "https://noetl.io/errors/"
+TITLES = {
+    400: "The request cannot be understood",
+    401: "Credentials are needed",
+    403: "That is not allowed",
+    404: "There is no such thing",
+    405: "That method is not offered here",
+    409: "The state forbids that",
+    413: "The request is too large",
+    415: "That content type is not read here",
+    422: "The playbook has errors",
+    429: "Too many requests",
+    500: "A bug of the server",
+    503: "A backend cannot be reached",
+}
+CODES = {
+    400: "request",
+    401: "unauthenticated",
+    403: "denied",
+    404: "not-found",
+    405: "method",
+    409: "conflict",
+    413: "too-large",
+    415: "content-type",
+    422: "playbook",
+    429: "rate",
+    500: "internal",
+    503: "backend",
+}
+RETRY_AFTER_S = 1
+
+
+class Problem(Exception):
+    """An answer other than the one asked for; raised anywhere below a route."""
+
+    def __init__(
+        self, status: int, detail: str, *, hint: str | None = None, headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.hint, self.headers = status, detail, hint, headers or {}
+
+
+def finding(diagnostic: Diagnostic) -> dict[str, Any]:
+    """One finding about a playbook as a JSON object."""
+    fields = ("code", "severity", "message", "line", "column", "path", "hint")
+    return {field: getattr(diagnostic, field) for field in fields}
+
+
+def problem(
+    status: int,
+    detail: str,
+    *,
+    code: str | None = None,
+    hint: str | None = None,
+    headers: dict[str, str] | None = None,
+    diagnostics: list[dict[str, Any]] | None = None,
+) -> Response:
+    """The answer that says what went wrong."""
+    code = code or CODES.get(status, "request")
+    body: dict[str, Any] = {
+        "type": TYPES + code,
+        "title": TITLES.get(status, "The request failed"),
+        "status": status,
+        "detail": detail,
+        "code": code,
+        "hint": hint,
+    }
+    if diagnostics is not None:
+        body["diagnostics"] = diagnostics
+    return Response(msgspec.json.encode(body), status, headers, MEDIA_TYPE)
+
+
+def status_of(error: NoetlError) -> int:
+    """The status an error of ours is answered with."""
+    match error:
+        case NotFound():
+            return 404
+        case Conflict():
+            return 409
+        case PlaybookError():
+            return 422
+        case RequestError():
+            return 400
+        case BackendError():
+            return 503
+        case _:
+            return 500
+
+
+def of_error(error: NoetlError) -> Response:
+    """The answer to an error of ours."""
+    status = status_of(error)
+    headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else None
+    found = [finding(item) for item in error.diagnostics] if isinstance(error, PlaybookError) else None
+    return problem(
+        status, error.message, code=error.code, hint=error.hint, headers=headers, diagnostics=found
+    )
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error of an app as a problem."""
+    app.add_exception_handler(Problem, _of_problem)
+    app.add_exception_handler(NoetlError, _of_error)
+    app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(RequestValidationError, _of_validation)
+    app.add_exception_handler(Exception, _of_bug)
+
+
+async def _of_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem)
+    return problem(error.status, error.detail, hint=error.hint, headers=error.headers)
+
+
+async def _of_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, NoetlError)
+    return of_error(error)
+
+
+async def _of_http(request: Request, error: Exception) -> Response:
+    """What the framework itself refuses: unknown routes, wrong methods, undecodable bodies."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == 404:
+        detail = f"there is nothing at {request.method} {request.url.path}"
+        return problem(404, detail, hint="the routes are listed in /api/openapi.json")
+    return problem(error.status_code, str(error.detail), headers=dict(error.headers or {}))
+
+
+async def _of_validation(request: Request, error: Exception) -> Response:
+    """A wrong id in the path names nothing; anything else wrong is a bad request."""
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    words = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in found[:5])
+    in_path = any(item["loc"][:1] == ("path",) for item in found)
+    return problem(404 if in_path else 400, words)
+
+
+async def _of_bug(request: Request, error: Exception) -> Response:
+    return problem(500, f"{type(error).__name__} in the server", hint="its log says more; this is a bug")

@@ -1,0 +1,47 @@
+"""Answers with JSON in them, and what a request's body says."""
+
+from typing import Any, TypeVar
+
+import msgspec
+from fastapi import Request
+from starlette.responses import Response
+
+from noetl.ports.front import Front
+from noetl.server.options import Options
+from noetl.server.problem import Problem
+
+T = TypeVar("T")
+JSON = "application/json"
+
+
+def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A JSON answer."""
+    return Response(msgspec.json.encode(value), status, headers, JSON)
+
+
+def front_of(request: Request) -> Front:
+    """The product behind the server."""
+    front: Front = request.app.state.front
+    return front
+
+
+def options_of(request: Request) -> Options:
+    """What the server was told when it was made."""
+    options: Options = request.app.state.options
+    return options
+
+
+async def read(request: Request, shape: type[T], *, optional: bool = False) -> T:
+    """The body of a request as a value of a shape; refused with the place of what does not fit."""
+    body = await request.body()
+    if optional and not body:
+        return shape()
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON:
+        raise Problem(
+            415, f"the body is {kind[:80] or 'of no type'}, not {JSON}", hint=f"Content-Type: {JSON}"
+        )
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Problem(400, f"the body does not fit: {error}") from None

@@ -1,0 +1,29 @@
+"""The routes, one module for each resource. A new module is one line in ROUTERS."""
+
+from fastapi import APIRouter
+
+from noetl.server.routes import (
+    aliases,
+    catalog,
+    credentials,
+    executions,
+    explained,
+    health,
+    lookups,
+    results,
+    steering,
+    streams,
+)
+
+ROUTERS: tuple[APIRouter, ...] = (
+    health.router,
+    catalog.router,
+    executions.router,
+    steering.router,
+    streams.router,
+    explained.router,
+    results.router,
+    credentials.router,
+    lookups.router,
+    aliases.router,
+)

@@ -1,0 +1,79 @@
+"""Four routes that clients of the original use. Thin: each is another spelling of one of ours."""
+
+import base64
+import binascii
+
+from fastapi import Request
+from starlette.responses import Response
+
+from noetl.errors import RequestError
+from noetl.ports.front import Ask
+from noetl.server.access import require_everywhere, who_asks
+from noetl.server.described import describe
+from noetl.server.described import router as make_router
+from noetl.server.reply import read
+from noetl.server.routes.catalog import registered
+from noetl.server.routes.credentials import kept
+from noetl.server.routes.executions import ID_PARAMETER, begin, show
+from noetl.server.shapes import (
+    Begun,
+    CatalogEntry,
+    ExecutionAnswer,
+    LegacyCredentialBody,
+    LegacyExecuteBody,
+    LegacyRegisterBody,
+)
+
+router = make_router("aliases", prefix="/api")
+
+
+@router.post(
+    "/execute", **describe("run", {201: Begun, 200: Begun}, body=LegacyExecuteBody, problems=(404, 409, 422))
+)
+async def execute(request: Request) -> Response:
+    """As POST /api/v1/executions."""
+    body = await read(request, LegacyExecuteBody)
+    path = body.path or body.playbook_id
+    if path is None:
+        raise RequestError("give 'path'", hint='{"path": "examples/hello", "payload": {}}')
+    workload = body.workload or body.payload or body.input_payload or {}
+    ask = Ask(path=path, version=body.version, workload=workload, by=who_asks(request).name)
+    return await begin(request, ask)
+
+
+@router.post(
+    "/catalog/register",
+    **describe("write", {201: CatalogEntry}, body=LegacyRegisterBody, problems=(409, 422)),
+)
+async def register(request: Request) -> Response:
+    """As POST /api/v1/catalog; `content` may also be base64."""
+    body = await read(request, LegacyRegisterBody)
+    text = body.playbook or body.content
+    if text is None:
+        raise RequestError("give 'content'", hint='{"content": "<the playbook>"}')
+    return await registered(request, _decoded(text))
+
+
+def _decoded(content: str) -> str:
+    """A text as it is, or what its base64 says; no playbook is made of base64's letters alone."""
+    try:
+        return base64.b64decode(content.strip(), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return content
+
+
+@router.get(
+    "/executions/{execution_id}",
+    **describe("read", {200: ExecutionAnswer}, problems=(404,), parameters=(ID_PARAMETER,)),
+)
+async def show_execution(request: Request) -> Response:
+    """As GET /api/v1/executions/{execution_id}."""
+    return await show(request)
+
+
+@router.post("/credentials", **describe("admin", {204: None}, body=LegacyCredentialBody))
+async def credential(request: Request) -> Response:
+    """As PUT /api/v1/credentials/{name}."""
+    require_everywhere(request)
+    body = await read(request, LegacyCredentialBody)
+    return await kept(request, body.name, body.data)

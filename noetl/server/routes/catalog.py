@@ -1,0 +1,123 @@
+"""Registered playbooks, and checking a text."""
+
+import asyncio
+from collections import Counter
+from typing import Annotated, Any
+
+from fastapi import Query, Request
+from starlette.responses import Response
+
+from noetl.core.event import iso
+from noetl.dsl.kind import Kinds
+from noetl.dsl.load import Loaded, load
+from noetl.errors import NotFound, PlaybookError
+from noetl.ports.store import PlaybookText
+from noetl.server.access import require_path, who_asks
+from noetl.server.described import describe
+from noetl.server.described import router as make_router
+from noetl.server.problem import finding
+from noetl.server.reply import front_of, options_of, read, reply
+from noetl.server.shapes import (
+    CatalogEntry,
+    CatalogPage,
+    CatalogText,
+    Deleted,
+    Findings,
+    RegisterBody,
+    ValidateBody,
+)
+
+router = make_router("catalog")
+Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="A version, else the newest")]
+Cursor = Annotated[str | None, Query(max_length=512, description="Where the page before ended")]
+Limit = Annotated[int, Query(ge=1, le=500)]
+
+
+@router.post("/catalog", **describe("write", {201: CatalogEntry}, body=RegisterBody, problems=(409, 422)))
+async def register(request: Request) -> Response:
+    """Register a playbook under its metadata.path; a changed text becomes the next version."""
+    body = await read(request, RegisterBody)
+    return await registered(request, body.playbook)
+
+
+async def registered(request: Request, text: str) -> Response:
+    """Register a text for whoever may write under its path."""
+    await require_text(request, text)
+    return reply(entry(await front_of(request).register(text)), 201)
+
+
+async def require_text(request: Request, text: str) -> None:
+    """Refuse a text whose path lies outside the sender's prefixes, or that has errors."""
+    if who_asks(request).prefixes:
+        loaded = await checked(text, options_of(request).kinds)
+        if loaded.playbook is None or not loaded.ok:
+            raise PlaybookError(loaded.diagnostics)
+        require_path(request, loaded.playbook.path, f"path {loaded.playbook.path!r} for you")
+
+
+async def checked(text: str, kinds: Kinds, *, strict: bool = False) -> Loaded:
+    """A text read and checked, away from the loop."""
+    return await asyncio.to_thread(load, text, kinds=kinds, strict=strict)
+
+
+@router.get("/catalog", **describe("read", {200: CatalogPage}))
+async def list_playbooks(
+    request: Request,
+    path: Annotated[str | None, Query(max_length=512, description="Every version of this path")] = None,
+    cursor: Cursor = None,
+    limit: Limit = 100,
+) -> Response:
+    """The newest version of every path in order of paths, or every version of one, the newest first."""
+    who = who_asks(request)
+    found = [item for item in await front_of(request).playbooks(path) if who.sees(item.path)]
+    place = (lambda item: f"{2**32 - item.version:010}") if path is not None else (lambda item: item.path)
+    found = sorted(found, key=place)
+    rest = [item for item in found if cursor is None or place(item) > cursor]
+    more = place(rest[limit - 1]) if len(rest) > limit else None
+    return reply({"items": [entry(item) for item in rest[:limit]], "cursor": more})
+
+
+@router.get("/catalog/{path:path}", **describe("read", {200: CatalogText}, problems=(404,)))
+async def show_playbook(request: Request, path: str, version: Version = None) -> Response:
+    """One version of a playbook with its text."""
+    require_path(request, path, f"playbook {path!r}")
+    found = await front_of(request).playbook(path, version)
+    return reply({**entry(found), "text": found.text})
+
+
+@router.delete("/catalog/{path:path}", **describe("write", {200: Deleted}, problems=(404,)))
+async def delete_playbook(request: Request, path: str, version: Version = None) -> Response:
+    """Take a playbook, or one version of it, off the catalog; executions keep their text."""
+    require_path(request, path, f"playbook {path!r}")
+    number = await front_of(request).delete_playbook(path, version)
+    if number == 0:
+        raise NotFound(f"there is no playbook {path!r}" + (f" version {version}" if version else ""))
+    return reply({"deleted": number})
+
+
+@router.post("/validate", **describe("read", {200: Findings}, body=ValidateBody))
+async def validate(request: Request) -> Response:
+    """Check a text: everything that is wrong, where, and how to put it right. Nothing is kept."""
+    body = await read(request, ValidateBody)
+    loaded = await checked(body.playbook, options_of(request).kinds, strict=body.strict)
+    counts = Counter(item.severity for item in loaded.diagnostics)
+    return reply(
+        {
+            "diagnostics": [finding(item) for item in loaded.diagnostics],
+            "errors": counts["error"],
+            "warnings": counts["warning"],
+            "infos": counts["info"],
+            "path": loaded.playbook.path if loaded.playbook is not None else None,
+        }
+    )
+
+
+def entry(found: PlaybookText) -> dict[str, Any]:
+    """A registered playbook without its text."""
+    return {
+        "path": found.path,
+        "version": found.version,
+        "hash": found.hash,
+        "file": found.file,
+        "registered_at": iso(found.registered_at),
+    }

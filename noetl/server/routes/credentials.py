@@ -1,0 +1,60 @@
+"""Credentials: values go in, and no answer has one."""
+
+from typing import Annotated, Any
+
+from fastapi import Path, Request
+from starlette.responses import Response
+
+from noetl.core.event import iso
+from noetl.errors import RequestError
+from noetl.server.access import require_everywhere
+from noetl.server.described import describe
+from noetl.server.described import router as make_router
+from noetl.server.reply import front_of, read, reply
+from noetl.server.shapes import CredentialList
+
+router = make_router("credentials")
+PATTERN = "^[A-Za-z_][A-Za-z0-9_.-]{0,127}$"
+Name = Annotated[str, Path(pattern=PATTERN, description="The name of a credential")]
+NAME_PARAMETER = {
+    "name": "name",
+    "in": "path",
+    "required": True,
+    "description": "The name of a credential",
+    "schema": {"type": "string", "pattern": PATTERN},
+}
+
+
+@router.put(
+    "/credentials/{name}",
+    **describe("admin", {204: None}, body=dict[str, Any], problems=(404,), parameters=(NAME_PARAMETER,)),
+)
+async def put(request: Request) -> Response:
+    """Store a credential, sealed; one that has the name is replaced."""
+    require_everywhere(request)
+    name: str = request.path_params["name"]
+    return await kept(request, name, await read(request, dict[str, Any]))
+
+
+async def kept(request: Request, name: str, material: dict[str, Any]) -> Response:
+    """Store the fields of a credential."""
+    if not material:
+        raise RequestError("a credential has at least one field", hint='{"value": "..."}')
+    await front_of(request).put_credential(name, material)
+    return Response(status_code=204)
+
+
+@router.get("/credentials", **describe("read", {200: CredentialList}))
+async def list_credentials(request: Request) -> Response:
+    """The names of credentials, and when each was last set."""
+    require_everywhere(request)
+    found = await front_of(request).credentials()
+    return reply({"items": [{"name": name, "set_at": iso(moment)} for name, moment in found]})
+
+
+@router.delete("/credentials/{name}", **describe("admin", {204: None}, problems=(404,)))
+async def delete(request: Request, name: Name) -> Response:
+    """Forget a credential."""
+    require_everywhere(request)
+    await front_of(request).delete_credential(name)
+    return Response(status_code=204)

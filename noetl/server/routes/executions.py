@@ -1,0 +1,178 @@
+"""Starting executions and how they stand."""
+
+import re
+import time
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Path, Query, Request
+from starlette.responses import Response
+
+from noetl.errors import NotFound, RequestError
+from noetl.ports.front import Ask, Find, Started, listed
+from noetl.server.access import require, require_execution, require_path, who_asks
+from noetl.server.described import describe
+from noetl.server.described import router as make_router
+from noetl.server.reply import front_of, read, reply
+from noetl.server.routes.catalog import Cursor, require_text
+from noetl.server.shapes import Begun, EventPage, ExecutionAnswer, ExecutionPage, StartBody
+
+router = make_router("executions")
+
+ID = re.compile("[0-9a-f]{32}")
+ExecutionId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="The id of an execution")]
+ID_PARAMETER = {
+    "name": "execution_id",
+    "in": "path",
+    "required": True,
+    "description": "The id of an execution",
+    "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+}
+KEY_PARAMETER = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "Under one key at most one execution is started; a repeat answers 200 with that one",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+}
+KEY_LENGTH = 255
+STATUSES = "^(pending|running|paused|completed|failed|cancelled)$"
+
+
+def id_of(request: Request) -> str:
+    """The execution that a path names; an id that cannot be one names none."""
+    given: str = request.path_params["execution_id"]
+    if not ID.fullmatch(given):
+        raise NotFound(f"'{given[:64]}' is not the id of an execution", hint="an id is 32 hexadecimal digits")
+    return given
+
+
+@router.post(
+    "/executions",
+    **describe(
+        "run",
+        {201: Begun, 200: Begun},
+        body=StartBody,
+        problems=(404, 409, 422),
+        parameters=(KEY_PARAMETER,),
+    ),
+)
+async def start(request: Request) -> Response:
+    """Start an execution of a registered playbook, or of a text."""
+    body = await read(request, StartBody)
+    path = body.path or body.playbook_id
+    if (path is None) == (body.playbook is None):
+        raise RequestError(
+            "give either 'path' or 'playbook'", hint='{"path": "examples/hello", "workload": {}}'
+        )
+    ask = Ask(
+        text=body.playbook,
+        path=path,
+        version=body.version,
+        workload=body.workload or {},
+        idempotency_key=_key(request, body.idempotency_key),
+        until=body.until,
+        by=who_asks(request).name,
+    )
+    return await begin(request, ask)
+
+
+async def begin(request: Request, ask: Ask) -> Response:
+    """Start what is asked for, by whoever may; a text is a playbook that is written."""
+    if ask.text is not None:
+        require(request, "write")
+        await require_text(request, ask.text)
+    elif ask.path is not None:
+        require_path(request, ask.path, f"playbook '{ask.path}'")
+    started = await front_of(request).start(ask)
+    return begun(started, 200 if started.existed else 201)
+
+
+def begun(started: Started, status: int = 201) -> Response:
+    """The answer to a request for an execution."""
+    body = {"execution_id": started.execution_id, "status": started.status, "path": started.path}
+    return reply(body, status, {"Location": f"/api/v1/executions/{started.execution_id}"})
+
+
+def _key(request: Request, in_body: str | None) -> str | None:
+    in_header = request.headers.get("idempotency-key")
+    if in_header is not None and not 0 < len(in_header) <= KEY_LENGTH:
+        raise RequestError(
+            f"the header Idempotency-Key has {len(in_header)} characters, not 1 to {KEY_LENGTH}"
+        )
+    if in_header is not None and in_body is not None and in_header != in_body:
+        raise RequestError("the header Idempotency-Key and 'idempotency_key' differ", hint="give one of them")
+    return in_header or in_body
+
+
+@router.get("/executions", **describe("read", {200: ExecutionPage}))
+async def list_executions(
+    request: Request,
+    *,
+    status: Annotated[str | None, Query(pattern=STATUSES)] = None,
+    path: Annotated[str | None, Query(max_length=512, description="Of one playbook")] = None,
+    prefix: Annotated[str, Query(pattern="^[0-9a-f]{0,32}$", description="The beginning of ids")] = "",
+    text: Annotated[str | None, Query(max_length=200, description="A part of an id or a path")] = None,
+    since: Annotated[datetime | None, Query(description="Requested at or after")] = None,
+    until: Annotated[datetime | None, Query(description="Requested before")] = None,
+    parent: Annotated[str | None, Query(pattern="^[0-9a-f]{32}$")] = None,
+    children: Annotated[bool, Query(description="Whether children of others are listed too")] = True,
+    cursor: Cursor = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+) -> Response:
+    """Executions, the newest first."""
+    find = Find(
+        status=status,
+        path=path,
+        prefix=prefix,
+        text=text,
+        since=_ms(since),
+        until=_ms(until),
+        parent=parent,
+        children=children,
+        cursor=cursor,
+        limit=limit,
+    )
+    page = await front_of(request).executions(find)
+    who = who_asks(request)
+    now = time.time_ns() // 1_000_000
+    items = [listed(found, now) for found in page.items if who.sees(found.path)]
+    return reply({"items": items, "cursor": page.cursor})
+
+
+def _ms(moment: datetime | None) -> int | None:
+    if moment is None:
+        return None
+    try:
+        return int(moment.timestamp() * 1000)
+    except (OverflowError, ValueError):
+        raise RequestError(f"{moment.isoformat()} is no moment that can be counted") from None
+
+
+@router.get(
+    "/executions/{execution_id}",
+    **describe("read", {200: ExecutionAnswer}, problems=(404,), parameters=(ID_PARAMETER,)),
+)
+async def show(request: Request) -> Response:
+    """How an execution stands, from its projection: the size of its log does not matter."""
+    execution_id = id_of(request)
+    found = await front_of(request).execution(execution_id)
+    require_path(request, found["playbook"]["path"], f"execution {execution_id}")
+    return reply(found)
+
+
+@router.get("/executions/{execution_id}/events", **describe("read", {200: EventPage}, problems=(404,)))
+async def events(
+    request: Request,
+    execution_id: ExecutionId,
+    *,
+    first: Annotated[int, Query(alias="from", ge=1, le=2**53)] = 1,
+    limit: Annotated[int, Query(ge=1, le=5000)] = 500,
+    name: Annotated[str | None, Query(max_length=100, description="A pattern such as task.*")] = None,
+    step: Annotated[str | None, Query(max_length=255)] = None,
+) -> Response:
+    """The events of an execution in order, those that match."""
+    await require_execution(request, execution_id)
+    found = await front_of(request).events(execution_id, first=first, limit=limit, name=name, step=step)
+    following = found[-1]["seq"] + 1 if len(found) >= limit else None
+    return reply({"items": found, "next": following})

@@ -1,0 +1,78 @@
+"""What a log says: the state at an event, why it went so, how two executions differ, the log itself."""
+
+from typing import Annotated, Any
+
+from fastapi import Query, Request
+from starlette.responses import Response
+
+from noetl.server.access import require_execution
+from noetl.server.described import describe
+from noetl.server.described import router as make_router
+from noetl.server.reply import front_of, read, reply
+from noetl.server.routes.executions import ID_PARAMETER, ExecutionId, id_of
+from noetl.server.shapes import LogPage, RenderBody, Rendered
+
+router = make_router("explanations")
+Answer = dict[str, Any]
+
+
+@router.get("/executions/{execution_id}/state", **describe("read", {200: Answer}, problems=(404,)))
+async def state(
+    request: Request,
+    execution_id: ExecutionId,
+    at: Annotated[int | None, Query(ge=1, le=2**53, description="After this event, else the newest")] = None,
+) -> Response:
+    """The state of an execution after an event: ctx, tokens, runs, what waits and for what."""
+    await require_execution(request, execution_id)
+    return reply(await front_of(request).state(execution_id, at))
+
+
+@router.get("/executions/{execution_id}/why", **describe("read", {200: Answer}, problems=(404,)))
+async def why(
+    request: Request, execution_id: ExecutionId, step: Annotated[str | None, Query(max_length=255)] = None
+) -> Response:
+    """The decisions of an execution explained in words, with the values they were made on."""
+    await require_execution(request, execution_id)
+    return reply(await front_of(request).why(execution_id, step))
+
+
+@router.get("/executions/{execution_id}/diff/{other_id}", **describe("read", {200: Answer}, problems=(404,)))
+async def diff(request: Request, execution_id: ExecutionId, other_id: ExecutionId) -> Response:
+    """How two executions differ."""
+    await require_execution(request, execution_id)
+    await require_execution(request, other_id)
+    return reply(await front_of(request).diff(execution_id, other_id))
+
+
+@router.get("/executions/{execution_id}/graph", **describe("read", {200: Answer}, problems=(404,)))
+async def graph(request: Request, execution_id: ExecutionId) -> Response:
+    """The playbook that ran as steps and arcs, those that it was extended by included."""
+    await require_execution(request, execution_id)
+    return reply(await front_of(request).graph(execution_id))
+
+
+@router.post(
+    "/executions/{execution_id}/render",
+    **describe("read", {200: Rendered}, body=RenderBody, problems=(404,), parameters=(ID_PARAMETER,)),
+)
+async def render(request: Request) -> Response:
+    """A template evaluated against an execution as it was after an event."""
+    execution_id = id_of(request)
+    body = await read(request, RenderBody)
+    await require_execution(request, execution_id)
+    return reply({"value": await front_of(request).evaluate(execution_id, body.template, body.at)})
+
+
+@router.get("/executions/{execution_id}/log", **describe("read", {200: LogPage}, problems=(404,)))
+async def log(
+    request: Request,
+    execution_id: ExecutionId,
+    *,
+    first: Annotated[int, Query(alias="from", ge=1, le=2**53)] = 1,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> Response:
+    """The log as it rests: decided messages with their events and the hash chain, bytes in base64."""
+    await require_execution(request, execution_id)
+    rows = await front_of(request).rows(execution_id, first, limit)
+    following = rows[-1].last + 1 if len(rows) >= limit else None
+    return reply({"items": rows, "next": following})

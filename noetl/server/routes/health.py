@@ -1,0 +1,29 @@
+"""Whether the server lives and can do its work."""
+
+from fastapi import Request
+from starlette.responses import Response
+
+from noetl.server.described import describe
+from noetl.server.described import router as make_router
+from noetl.server.problem import Problem
+from noetl.server.reply import front_of, options_of, reply
+from noetl.server.shapes import Health
+
+router = make_router("health", prefix="")
+
+
+@router.get("/health/live", **describe("public", {200: Health}))
+async def live(request: Request) -> Response:
+    """The process answers."""
+    return reply({"status": "ok"})
+
+
+@router.get("/health/ready", **describe("public", {200: Health}, problems=(503,)))
+async def ready(request: Request) -> Response:
+    """The store answers, and no work has been due for long."""
+    overdue = await front_of(request).overdue_ms()
+    most = options_of(request).ready_after_ms
+    if overdue > most:
+        told = f"work has been due for {overdue} ms, longer than {most} ms"
+        raise Problem(503, told, hint="are there workers? see /api/v1/workers", headers={"Retry-After": "1"})
+    return reply({"status": "ok", "overdue_ms": overdue})

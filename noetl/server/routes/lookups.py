@@ -1,0 +1,51 @@
+"""What there is to work with: workers, tool kinds, the schema of the language."""
+
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import Query, Request
+from starlette.responses import Response
+
+from noetl.core.event import iso
+from noetl.dsl.schema import kind_schema, playbook_schema
+from noetl.errors import NotFound
+from noetl.ports.front import Worker
+from noetl.server.access import require_everywhere
+from noetl.server.described import describe
+from noetl.server.described import router as make_router
+from noetl.server.reply import front_of, options_of, reply
+from noetl.server.shapes import ToolList, WorkerList
+
+router = make_router("lookups")
+
+
+@router.get("/workers", **describe("read", {200: WorkerList}))
+async def workers(request: Request) -> Response:
+    """The workers that were heard of lately, and what each has in hand."""
+    require_everywhere(request)
+    return reply({"items": [_worker(found) for found in await front_of(request).workers()]})
+
+
+def _worker(found: Worker) -> dict[str, Any]:
+    times = {"heard_at": iso(found.heard_at), "started_at": iso(found.started_at)}
+    return {**msgspec.structs.asdict(found), **times}
+
+
+@router.get("/tools", **describe("read", {200: ToolList}))
+async def tools(request: Request) -> Response:
+    """The installed tool kinds: inputs, knobs, what each returns, an example."""
+    return reply({"items": options_of(request).tools})
+
+
+@router.get("/schema", **describe("read", {200: dict[str, Any]}, problems=(404,)))
+async def schema(
+    request: Request,
+    kind: Annotated[str | None, Query(max_length=100, description="Of one tool kind")] = None,
+) -> Response:
+    """The JSON Schema of playbooks for editors, or of one task of a kind."""
+    kinds = options_of(request).kinds
+    if kind is None:
+        return reply(playbook_schema(kinds))
+    if kind not in kinds:
+        raise NotFound(f"there is no tool kind {kind!r}", hint=f"the kinds are: {', '.join(sorted(kinds))}")
+    return reply(kind_schema(kinds[kind]))

@@ -1,0 +1,89 @@
+"""Pausing, resuming, cancelling, signalling, retrying and running executions again."""
+
+from typing import Any
+
+from fastapi import Request
+from starlette.responses import Response
+
+from noetl.core.message import Control
+from noetl.server.access import require, require_execution, who_asks
+from noetl.server.described import describe
+from noetl.server.described import router as make_router
+from noetl.server.reply import front_of, read, reply
+from noetl.server.routes.catalog import require_text
+from noetl.server.routes.executions import ID_PARAMETER, begun, id_of
+from noetl.server.shapes import Begun, RerunBody, RetryBody, SignalBody, WishBody
+
+router = make_router("executions")
+STATES = (404, 409)
+
+
+def _described(
+    answers: dict[int, Any], body: Any, *, optional: bool, problems: tuple[int, ...] = STATES
+) -> Any:
+    parameters = (ID_PARAMETER,)
+    return describe(
+        "run", answers, body=body, optional_body=optional, problems=problems, parameters=parameters
+    )
+
+
+@router.post("/executions/{execution_id}/cancel", **_described({202: Begun}, WishBody, optional=True))
+async def cancel(request: Request) -> Response:
+    """Stop an execution; what runs is interrupted."""
+    body = await read(request, WishBody, optional=True)
+    return await _wished(request, Control("cancel", who_asks(request).name, body.why))
+
+
+@router.post("/executions/{execution_id}/pause", **_described({202: Begun}, WishBody, optional=True))
+async def pause(request: Request) -> Response:
+    """Let an execution rest at the next task boundaries."""
+    body = await read(request, WishBody, optional=True)
+    return await _wished(request, Control("pause", who_asks(request).name, body.why))
+
+
+@router.post("/executions/{execution_id}/resume", **_described({202: Begun}, WishBody, optional=True))
+async def resume(request: Request) -> Response:
+    """Let a paused execution go on."""
+    body = await read(request, WishBody, optional=True)
+    return await _wished(request, Control("resume", who_asks(request).name, body.why))
+
+
+@router.post("/executions/{execution_id}/signal", **_described({202: Begun}, SignalBody, optional=False))
+async def signal(request: Request) -> Response:
+    """Give tasks that wait for a signal what they wait for."""
+    body = await read(request, SignalBody)
+    wish = Control("signal", who_asks(request).name, name=body.name, payload=body.payload)
+    return await _wished(request, wish)
+
+
+async def _wished(request: Request, wish: Control) -> Response:
+    execution_id = id_of(request)
+    await require_execution(request, execution_id)
+    front = front_of(request)
+    await front.control(execution_id, wish)
+    status = (await front.execution(execution_id))["status"]
+    return reply({"execution_id": execution_id, "status": status}, 202)
+
+
+@router.post("/executions/{execution_id}/retry", **_described({201: Begun}, RetryBody, optional=True))
+async def retry(request: Request) -> Response:
+    """A new execution that keeps what went well and goes on from what failed."""
+    execution_id = id_of(request)
+    body = await read(request, RetryBody, optional=True)
+    await require_execution(request, execution_id)
+    return begun(await front_of(request).retry(execution_id, body.step))
+
+
+@router.post(
+    "/executions/{execution_id}/rerun",
+    **_described({201: Begun}, RerunBody, optional=False, problems=(404, 409, 422)),
+)
+async def rerun(request: Request) -> Response:
+    """A new execution that begins again at a step, perhaps with a changed playbook."""
+    execution_id = id_of(request)
+    body = await read(request, RerunBody)
+    await require_execution(request, execution_id)
+    if body.playbook is not None:
+        require(request, "write")
+        await require_text(request, body.playbook)
+    return begun(await front_of(request).rerun(execution_id, body.start, body.playbook))

@@ -1,0 +1,147 @@
+"""Events as they happen: Server-Sent Events that resume, stay alive, and end with the execution."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
+
+import msgspec
+from fastapi import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from noetl.core.event import Event, envelope
+from noetl.errors import RequestError
+from noetl.server.access import require_execution
+from noetl.server.described import describe
+from noetl.server.described import router as make_router
+from noetl.server.reply import front_of, options_of
+from noetl.server.routes.executions import ID_PARAMETER, id_of
+
+router = make_router("executions")
+MEDIA_TYPE = "text/event-stream"
+ALIVE = b": still here\n\n"
+END = b"event: end\ndata: {}\n\n"
+CHUNK_EVENTS = 200  # so much is encoded at once; a reader that is slow holds no more than this
+LAST_PARAMETER = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "required": False,
+    "description": "The number of the last event that was seen; the stream goes on behind it",
+    "schema": {"type": "string", "pattern": "^[0-9]{1,15}$"},
+}
+FROM_PARAMETER = {
+    "name": "from",
+    "in": "query",
+    "required": False,
+    "description": "The number of the first event wanted",
+    "schema": {"type": "integer", "minimum": 1, "maximum": 2**53, "default": 1},
+}
+
+Batch = tuple[int, list[Event]]
+
+
+@router.get(
+    "/executions/{execution_id}/stream",
+    **describe(
+        "read",
+        {200: MEDIA_TYPE},
+        problems=(404,),
+        parameters=(ID_PARAMETER, FROM_PARAMETER, LAST_PARAMETER),
+    ),
+)
+async def stream(request: Request) -> Response:
+    """The events of an execution as Server-Sent Events: past ones at once, the others as they happen."""
+    execution_id = id_of(request)
+    first = _first(request)
+    await require_execution(request, execution_id)
+    front = front_of(request)
+    await front.execution(execution_id)  # one that is not there is answered as a problem, not as a stream
+    stream = EventStream(execution_id, front.follow(execution_id, first), request.app.state.closing)
+    stream.heartbeat_s = options_of(request).heartbeat_s
+    return stream
+
+
+def _first(request: Request) -> int:
+    last, wanted = request.headers.get("last-event-id"), request.query_params.get("from")
+    given = last if last is not None else wanted
+    if given is None:
+        return 1
+    if not (given.isascii() and given.isdigit()) or len(given) > 16:
+        raise RequestError(f"'{given[:40]}' is not the number of an event", hint="numbers count from 1")
+    return int(given) + 1 if last is not None else max(1, int(given))
+
+
+class EventStream(Response):
+    """A stream that waits for its reader, and lets go of the execution when the reader is gone."""
+
+    media_type = MEDIA_TYPE
+
+    heartbeat_s = 15.0
+
+    def __init__(self, execution_id: str, batches: AsyncIterator[Batch], closing: asyncio.Event) -> None:
+        self.execution_id, self.batches, self.closing = execution_id, batches, closing
+        self.status_code, self.background = 200, None
+        self.body = b""
+        self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until the execution is over or the reader is gone."""
+        sending = asyncio.create_task(self._send(send))
+        leaving = asyncio.create_task(_gone(receive))
+        closing = asyncio.create_task(self.closing.wait())
+        try:
+            await asyncio.wait({sending, leaving, closing}, return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                sending.result()
+        finally:
+            for task in (sending, leaving, closing):
+                task.cancel()
+            await asyncio.gather(sending, leaving, closing, return_exceptions=True)
+
+    async def _send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        with suppress(OSError):
+            async with aclosing(self._chunks()) as chunks:
+                async for chunk in chunks:
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _chunks(self) -> AsyncGenerator[bytes]:
+        """Encoded events, and a sign of life whenever there was none for a while."""
+        waiting: asyncio.Task[Batch] | None = None
+        try:
+            yield ALIVE
+            while True:
+                waiting = waiting or asyncio.ensure_future(anext(self.batches))
+                done, _ = await asyncio.wait({waiting}, timeout=self.heartbeat_s)
+                if not done:
+                    yield ALIVE
+                    continue
+                try:
+                    first, events = waiting.result()
+                except StopAsyncIteration:
+                    break
+                waiting = None
+                for place in range(0, len(events), CHUNK_EVENTS):
+                    yield self._encoded(first + place, events[place : place + CHUNK_EVENTS])
+            yield END
+        finally:
+            if waiting is not None:
+                waiting.cancel()
+                await asyncio.gather(waiting, return_exceptions=True)
+            if isinstance(self.batches, AsyncGenerator):
+                await self.batches.aclose()
+
+    def _encoded(self, first: int, events: list[Event]) -> bytes:
+        encode, name = msgspec.json.encode, self.execution_id
+        return b"".join(
+            b"id: %d\nevent: %s\ndata: %s\n\n"
+            % (seq, event.name.encode(), encode(envelope(name, seq, event)))
+            for seq, event in enumerate(events, first)
+        )
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,321 @@
+"""The shapes of what is sent and answered, as the OpenAPI document shows them; bodies are read by them."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+ExecutionId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+Moment = Annotated[str, Meta(description="ISO 8601 in UTC, with milliseconds")]
+PlaybookPath = Annotated[str, Meta(min_length=1, max_length=512)]
+CredentialName = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_.-]{0,127}$")]
+
+
+# ---- bodies ---------------------------------------------------------------------------------------------
+
+
+class RegisterBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A playbook to register."""
+
+    playbook: str
+
+
+class ValidateBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A text to check."""
+
+    playbook: str
+    strict: bool = False
+
+
+class StartBody(msgspec.Struct, forbid_unknown_fields=True):
+    """What to run: the path of a registered playbook, or a playbook's text."""
+
+    path: PlaybookPath | None = None
+    playbook_id: PlaybookPath | None = None
+    playbook: str | None = None
+    version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    workload: dict[str, Any] | None = None
+    idempotency_key: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    until: str | None = None
+
+
+class WishBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Why it is asked for."""
+
+    why: Annotated[str, Meta(max_length=1000)] | None = None
+
+
+class SignalBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A signal for tasks that wait."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=255)]
+    payload: Any = None
+
+
+class RetryBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Where to go on: at a step, else at what failed."""
+
+    step: str | None = None
+
+
+class RerunBody(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "from"}):
+    """Where to begin again, perhaps with a changed playbook."""
+
+    start: Annotated[str, Meta(min_length=1)]
+    playbook: str | None = None
+
+
+class RenderBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A template, and the event after which it is evaluated, else the newest."""
+
+    template: Annotated[str, Meta(max_length=16_384)]
+    at: Annotated[int, Meta(ge=1)] | None = None
+
+
+class LegacyExecuteBody(msgspec.Struct):
+    """What clients of the original send to run a playbook; fields beyond these are left unread."""
+
+    path: PlaybookPath | None = None
+    playbook_id: PlaybookPath | None = None
+    version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    payload: dict[str, Any] | None = None
+    workload: dict[str, Any] | None = None
+    input_payload: dict[str, Any] | None = None
+
+
+class LegacyRegisterBody(msgspec.Struct):
+    """What clients of the original send to register a playbook; fields beyond these are left unread."""
+
+    content: str | None = None
+    playbook: str | None = None
+
+
+class LegacyCredentialBody(msgspec.Struct):
+    """What clients of the original send to store a credential; fields beyond these are left unread."""
+
+    name: CredentialName
+    data: dict[str, Any]
+
+
+# ---- answers --------------------------------------------------------------------------------------------
+
+
+class Finding(msgspec.Struct):
+    """One finding about a playbook."""
+
+    code: str
+    severity: Literal["error", "warning", "info"]
+    message: str
+    line: int
+    column: int
+    path: str
+    hint: str | None
+
+
+class ProblemAnswer(msgspec.Struct):
+    """What went wrong (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    hint: str | None = None
+    diagnostics: list[Finding] | UnsetType = UNSET
+
+
+class Findings(msgspec.Struct):
+    """What was found in a text."""
+
+    diagnostics: list[Finding]
+    errors: int
+    warnings: int
+    infos: int
+    path: str | None = None
+
+
+class CatalogEntry(msgspec.Struct):
+    """One version of a registered playbook, without its text."""
+
+    path: str
+    version: int
+    hash: str
+    file: str | None
+    registered_at: Moment
+
+
+class CatalogText(CatalogEntry):
+    """One version of a registered playbook."""
+
+    text: str
+
+
+class CatalogPage(msgspec.Struct):
+    """A page of the catalog, and where the next one begins."""
+
+    items: list[CatalogEntry]
+    cursor: str | None
+
+
+class Deleted(msgspec.Struct):
+    """How many versions were taken off the catalog."""
+
+    deleted: int
+
+
+class Begun(msgspec.Struct):
+    """An execution that was asked for."""
+
+    execution_id: ExecutionId
+    status: str
+    path: str | UnsetType = UNSET
+
+
+class PlaybookVersion(msgspec.Struct):
+    """Which playbook it is."""
+
+    path: str
+    version: int | None = None
+    hash: str = ""
+
+
+class ExecutionItem(msgspec.Struct):
+    """An execution as lists show it."""
+
+    execution_id: ExecutionId
+    status: str
+    playbook: PlaybookVersion
+    requested_at: Moment
+    started_at: Moment | None
+    ended_at: Moment | None
+    duration_ms: int
+    parent: str | None
+    retry_of: str | None
+    interrupted: bool
+
+
+class ExecutionPage(msgspec.Struct):
+    """A page of executions, the newest first, and where the next one begins."""
+
+    items: list[ExecutionItem]
+    cursor: str | None
+
+
+class ExecutionAnswer(msgspec.Struct):
+    """How an execution stands."""
+
+    execution_id: ExecutionId
+    status: Literal["pending", "running", "paused", "completed", "failed", "cancelled"]
+    playbook: PlaybookVersion
+    output: Any
+    error: dict[str, Any] | None
+    failures: list[dict[str, Any]]
+    ctx: dict[str, Any]
+    steps: dict[str, Any]
+    counts: dict[str, int]
+    duration_ms: int | None
+
+
+class EventEnvelope(msgspec.Struct):
+    """One event of an execution."""
+
+    event_id: str
+    execution_id: ExecutionId
+    seq: int
+    ts: Moment
+    source: Literal["server", "worker"]
+    name: str
+    entity: str
+    entity_id: str
+    status: str
+    data: dict[str, Any]
+
+
+class EventPage(msgspec.Struct):
+    """Events in order, and the number at which the next page begins."""
+
+    items: list[EventEnvelope]
+    next: int | None
+
+
+class LogRow(msgspec.Struct):
+    """One row of the log as it rests; bytes are in base64."""
+
+    first: int
+    last: int
+    ts: int
+    cause: str
+    body: str
+    hash: str
+    batch: str | None
+    seal: str | None
+
+
+class LogPage(msgspec.Struct):
+    """Rows in order, and the event at which the next page begins."""
+
+    items: list[LogRow]
+    next: int | None
+
+
+class Rendered(msgspec.Struct):
+    """What a template evaluates to."""
+
+    value: Any
+
+
+class ResultSlice(msgspec.Struct):
+    """A stored payload, or a part of it."""
+
+    data: Any
+    total: int | None
+    offset: int
+    content_type: str
+
+
+class CredentialItem(msgspec.Struct):
+    """A credential by its name; no answer has a value."""
+
+    name: str
+    set_at: Moment
+
+
+class CredentialList(msgspec.Struct):
+    """Every credential by name."""
+
+    items: list[CredentialItem]
+
+
+class WorkerItem(msgspec.Struct):
+    """A worker that was heard of."""
+
+    worker_id: str
+    pool: str
+    concurrency: int
+    running: int
+    heard_at: Moment
+    started_at: Moment
+    version: str
+    host: str
+    draining: bool
+    leases: list[dict[str, Any]]
+    finished: int
+
+
+class WorkerList(msgspec.Struct):
+    """The workers that were heard of lately."""
+
+    items: list[WorkerItem]
+
+
+class ToolList(msgspec.Struct):
+    """The installed tool kinds."""
+
+    items: list[dict[str, Any]]
+
+
+class Health(msgspec.Struct):
+    """Whether the server can do its work."""
+
+    status: Literal["ok", "behind"]
+    overdue_ms: int | UnsetType = UNSET
