@@ -66,6 +66,11 @@ def _networks(value: Any) -> tuple[str, ...]:
     return read_allowed(value if isinstance(value, list) else _text(value).split(","))
 
 
+def _folders(value: Any) -> tuple[str, ...]:
+    listed = value if isinstance(value, list) else _text(value).split(os.pathsep)
+    return tuple(str(_path(one)) for one in listed)
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One setting: its name in TOML, how its value is read, and a sentence."""
@@ -113,6 +118,12 @@ SETTINGS: tuple[Setting, ...] = (
         "Addresses beside public ones that playbooks may reach: loopback, private, 10.1.0.0/16, …",
         (),
     ),
+    Setting(
+        "roots",
+        _folders,
+        "Folders in which playbooks on a worker may read and write; the worker's own folder when unset.",
+        (),
+    ),
 )
 BY_NAME: Mapping[str, Setting] = MappingProxyType({setting.name: setting for setting in SETTINGS})
 
@@ -135,6 +146,7 @@ class Settings:
     concurrency: int = 32
     lease_s: float = 30.0
     allow_networks: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -126,6 +126,7 @@ class Engine:
         self._live: dict[str, Live] = {}
         self._loading: dict[str, asyncio.Task[Live]] = {}
         self._background: set[asyncio.Task[Any]] = set()
+        self._dropped: set[str] = set()  # ours, and not in memory since a commit failed
 
     # Messages in
 
@@ -300,6 +301,7 @@ class Engine:
     def _break(self, live: Live, error: NoetlError, waiting: list[asyncio.Future[Answer] | None]) -> None:
         """The commit failed: forget what is in memory; whoever asked is told, and the log decides."""
         self._live.pop(live.state.execution_id, None)
+        self._dropped.add(live.state.execution_id)
         live.broken = error
         if live.timer is not None:
             live.timer.cancel()
@@ -482,11 +484,13 @@ class Engine:
 
     async def pick_up_due(self) -> int:
         """Take over what is due and has no owner; how many there were."""
-        due = [one for one in await self.store.due(self.now()) if one not in self._live]
-        for execution_id in due:
+        due = dict.fromkeys([*self._dropped, *await self.store.due(self.now())])
+        wanted = [one for one in due if one not in self._live]
+        for execution_id in wanted:
             with suppress(Conflict, NotFound):  # another server was quicker
                 await self.pick_up(execution_id)
-        return len(due)
+            self._dropped.discard(execution_id)
+        return len(wanted)
 
     async def resume(self, execution_id: str) -> Live:
         """Take over an execution whose process is gone, or go on with one that is paused."""
@@ -552,6 +556,11 @@ class Engine:
         """Stay the owner of what runs here, and take what others left in the mailboxes."""
         if self._live:
             await self.store.heartbeat(self.owner, self.lease_ms)
+
+    async def renew(self) -> None:
+        """Stay the owner of what runs here, and see to the children it waits for."""
+        await self.heartbeat()
+        self.tend()
 
     async def collect_mail(self) -> None:
         """Take up the messages that other processes left for executions that run here."""

@@ -78,7 +78,7 @@ class LocalFront:
         adopts: bool = True,
     ) -> None:
         self._engine, self._catalog, self._payloads, self._vault = engine, catalog, payloads, vault
-        self._store, self._new_id, self._fleet = engine.store, new_id, fleet
+        self._store, self._new_id, self.fleet = engine.store, new_id, fleet
         self._steering = Steering(engine, adopts=adopts)
         self._followers = Followers(engine)
         self._reader = Reader(engine.store, engine.results, payloads)
@@ -133,7 +133,7 @@ class LocalFront:
             return Started(known.execution_id, known.status, known.path, existed=True)
         if ask.until is not None and ask.until not in program.steps:
             told = f"until: the playbook has no step '{ask.until}'"
-            raise NotFound(told, hint=f"its steps: {', '.join(program.steps)}")
+            raise RequestError(told, hint=f"its steps: {', '.join(program.steps)}")
         start = await self._catalog.request(
             entry, program, ask.workload, until=ask.until, idempotency_key=ask.idempotency_key, by=ask.by
         )
@@ -338,7 +338,7 @@ class LocalFront:
 
     async def workers(self) -> Sequence[Worker]:
         """The workers that were heard of lately."""
-        return await self._fleet()
+        return await self.fleet()
 
     async def overdue_ms(self) -> int:
         """How long the oldest due work has been waiting."""

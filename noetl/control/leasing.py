@@ -100,10 +100,9 @@ class Leasing:
         if held is not None:
             told = Push("deliver", execution_id, lease, held.epoch, address, task, output)
             self._push((execution_id, lease), held, told)
-        for orders in self._waiting.values():
-            for order in orders:
-                if (order.execution_id, order.lease) == (execution_id, lease):
-                    order.answers[address] = output
+        for order in self._all_waiting():
+            if (order.execution_id, order.lease) == (execution_id, lease):
+                order.answers[address] = output
 
     def _push(self, key: Key, held: Held, push: Push) -> None:
         if held.worker_id is not None:
@@ -111,9 +110,19 @@ class Leasing:
 
     def adopt(self, execution_id: str, lease: Lease) -> bool:
         """A lease that was out when the execution came here: its worker, if it lives, will be heard."""
-        now = self._clock()
-        self._held[execution_id, lease.id] = Held(lease.epoch, lease.run, lease.worker, now, now)
+        key = (execution_id, lease.id)
+        waits = any(
+            (order.execution_id, order.lease, order.epoch) == (*key, lease.epoch)
+            for order in self._all_waiting()
+        )
+        held = self._held.get(key)
+        if not waits and (held is None or held.epoch != lease.epoch):
+            now = self._clock()
+            self._held[key] = Held(lease.epoch, lease.run, lease.worker, now, now)
         return True
+
+    def _all_waiting(self) -> Iterable[WorkOrder]:
+        return (order for orders in self._waiting.values() for order in orders)
 
     # What workers say
 

@@ -1,10 +1,18 @@
 """What happens by the clock: ownership is renewed, mail is taken, children are tended. All else is pushed."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
+from noetl.control.desk import ControlDesk
 from noetl.control.engine import Engine
+from noetl.errors import BackendError
 
 MAIL_S = 0.2
+PICK_UP_S = 1.0
+LEASES_S = 0.25
+
+Work = Callable[[], Awaitable[object]]
 
 
 async def sweep(engine: Engine) -> None:
@@ -19,3 +27,25 @@ async def sweep(engine: Engine) -> None:
             await engine.heartbeat()
             engine.tend()
             next_beat = loop.time() + beat_s
+
+
+async def serve(engine: Engine, desk: ControlDesk | None) -> None:
+    """The clockwork of a server, until cancelled: a store that is away is waited for."""
+    lease_s = engine.lease_ms / 1000
+    every: list[tuple[float, Work]] = [
+        (min(MAIL_S, lease_s / 3), engine.collect_mail),
+        (lease_s / 3, engine.renew),
+        (min(PICK_UP_S, lease_s / 3), engine.pick_up_due),
+    ]
+    if desk is not None:
+        every.append((min(LEASES_S, lease_s / 8), desk.sweep))
+    async with asyncio.TaskGroup() as group:
+        for seconds, work in every:
+            group.create_task(_again(seconds, work))
+
+
+async def _again(seconds: float, work: Work) -> None:
+    while True:
+        with suppress(BackendError):  # it is tried again, and whoever waits for an answer is told
+            await work()
+        await asyncio.sleep(seconds)

@@ -3,48 +3,34 @@
 import gc
 import os
 import socket
-import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import uuid_utils
-
 from noetl import __version__
 from noetl.adapters.directory.results import DirectoryResults
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
-from noetl.adapters.secrets.keychain import Keychain
-from noetl.adapters.secrets.sealed import Sealer, keys_of
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control.catalog import Catalog
-from noetl.control.engine import Engine, now_ms
-from noetl.control.front import Fleet, LocalFront
+from noetl.control.engine import now_ms
+from noetl.control.front import Fleet
 from noetl.core.fragment import extended
-from noetl.core.message import Start, WorkOrder
-from noetl.core.output import problem
+from noetl.core.message import WorkOrder
 from noetl.core.program import Program
-from noetl.errors import NotFound, RequestError
-from noetl.ports.call import PYTHON_HOST, Resources
+from noetl.errors import RequestError
 from noetl.ports.front import Worker
-from noetl.ports.network import Network
 from noetl.ports.results import Results
 from noetl.ports.store import Store
-from noetl.settings import FILE_NAME, Settings, environment
-from noetl.tools import get, kinds
-from noetl.wiring.payloads import StoredPayloads
+from noetl.settings import FILE_NAME, Settings
+from noetl.wiring.plane import Plane, control_plane, make_toolbox, new_execution_id
 from noetl.worker.pool import Pool
-from noetl.worker.python_host import PythonHost
-from noetl.worker.toolbox import Toolbox
+
+__all__ = ["MEMORY", "Embedded", "assemble", "build", "embedded", "new_execution_id", "store_path"]
 
 MEMORY = "memory://"  # keeps nothing: for trying things out
-
-
-def new_execution_id() -> str:
-    """A fresh id; ids sort by the time they were made."""
-    return uuid_utils.uuid7().hex
 
 
 def store_path(settings: Settings) -> str:
@@ -59,56 +45,21 @@ def store_path(settings: Settings) -> str:
 
 
 @dataclass(slots=True)
-class Embedded:
+class Embedded(Plane):
     """Everything one process needs to run executions."""
 
-    settings: Settings
-    store: Store
-    results: Results
-    payloads: StoredPayloads
-    catalog: Catalog
-    engine: Engine
     pool: Pool
-    keychain: Keychain
-    front: LocalFront
 
     @property
     def trouble(self) -> BaseException | None:
         """What went wrong where nobody waits: in the engine's own work, or when a worker could not report."""
         return self.engine.failed or self.pool.lost
 
-    async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
-        """The secret a task names."""
-        program = self.engine.program_of(execution_id)
-        entries = program.playbook.keychain if program else ()
-        return await self.keychain.material(entries, name)
-
-    async def checked(self, start: Start, program: Program) -> Start:
-        """The request, refused when a keychain entry cannot be had."""
-        missing = await self.keychain.check(program.playbook.keychain)
-        if missing and start.problem is None:
-            told = "; ".join(missing.values())
-            start.problem = problem("keychain", told, names=sorted(missing))
-        return start
-
     async def close(self) -> None:
         """Stop the worker, let go of executions, close the store."""
         await self.pool.stop()
         await self.engine.close()
         await self.store.close()
-
-
-class _Secrets:
-    """The worker's way to secrets, within the one process."""
-
-    def __init__(self) -> None:
-        self.embedded: Embedded | None = None
-
-    async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
-        """The secret a task names."""
-        if self.embedded is None:
-            raise NotFound(f"there is no secret {name!r} yet")
-        return await self.embedded.resolve(execution_id, name)
 
 
 def build(settings: Settings) -> Embedded:
@@ -130,31 +81,12 @@ def assemble(
     adopts: bool = False,
 ) -> Embedded:
     """Put control plane and worker together over a store and a result store."""
-    payloads = StoredPayloads(results)
-    catalog = Catalog(store, kinds(), f"noetl {__version__}", settings.project)
-    owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-    engine = Engine(store, results, payloads, catalog, owner, now)
-    engine.lease_ms = int(settings.lease_s * 1000)
-    keychain = Keychain(
-        store, lambda: Sealer(keys_of(settings.key, settings.home / "key")), environment, settings.project
-    )
-    secrets = _Secrets()
-    toolbox = _toolbox(settings, results, secrets)
-    pool = Pool(toolbox, engine, results, _programs(catalog), settings.concurrency, now=now)
-    engine.workers = pool
-    front = LocalFront(
-        engine,
-        catalog,
-        payloads,
-        keychain,
-        new_execution_id,
-        fleet=_fleet(settings, pool, now),
-        adopts=adopts,
-    )
-    embedded = Embedded(settings, store, results, payloads, catalog, engine, pool, keychain, front)
-    secrets.embedded = embedded
-    catalog.gate = embedded.checked
-    return embedded
+    plane = control_plane(settings, store, results, now, adopts=adopts)
+    toolbox = make_toolbox(settings, results, plane, f"embedded-{os.getpid()}", trusted=True)
+    pool = Pool(toolbox, plane.engine, results, _programs(plane.catalog), settings.concurrency, now=now)
+    plane.engine.workers = pool
+    plane.front.fleet = _fleet(settings, pool, now)
+    return Embedded(**{name: getattr(plane, name) for name in Plane.__slots__}, pool=pool)
 
 
 def _fleet(settings: Settings, pool: Pool, now: Callable[[], int]) -> Fleet:
@@ -174,30 +106,6 @@ def _fleet(settings: Settings, pool: Pool, now: Callable[[], int]) -> Fleet:
         return [one]
 
     return workers
-
-
-def _toolbox(settings: Settings, results: Results, secrets: _Secrets) -> Toolbox:
-    resources = Resources()
-    work_dir = os.getcwd()
-    path = {"PATH": environment("PATH") or os.defpath}
-    resources.give(PYTHON_HOST, PythonHost(work_dir=work_dir, environment=path))
-    return Toolbox(
-        worker_id=f"embedded-{os.getpid()}",
-        tool=get,
-        payloads=lambda execution_id: StoredPayloads(results, execution_id),
-        secrets=secrets,
-        resources=resources,
-        work_dir=work_dir,
-        env=_own_environment(),
-        roots=("/",),  # whoever runs a playbook here may read and write what they may without it
-        network=Network(("loopback", "private", *settings.allow_networks)),  # and reach what they may
-    )
-
-
-def _own_environment() -> dict[str, str]:
-    """What programs that tools start see of ours: where programs and the home are, language and time zone."""
-    found = {name: environment(name) for name in ("PATH", "HOME", "LANG", "TZ")}
-    return {name: value for name, value in found.items() if value}
 
 
 def _programs(catalog: Catalog) -> Any:

@@ -339,6 +339,7 @@ class Runner:
             for index in items
             if f"{level.address}[{index}]" in self.order.outcomes
         }
+        level.take_up(known)
         outcomes = await self._iterate(level, items, known, outer=False)
         return iteration.level_result(level, [outcomes.get(index) for index in range(level.total)])
 

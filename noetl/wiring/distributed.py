@@ -1,0 +1,269 @@
+"""A server, and a worker in a process of its own: settings in, ports filled with adapters out."""
+
+import asyncio
+import os
+import socket
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from noetl import __version__
+from noetl.adapters.directory.results import DirectoryResults
+from noetl.adapters.nats.boxes import Box, seal
+from noetl.adapters.nats.bus import Bus
+from noetl.adapters.nats.link import NatsLink
+from noetl.adapters.nats.serve import Calling, serve
+from noetl.adapters.sqlite.store import SqliteStore
+from noetl.control import sweep
+from noetl.control.desk import ControlDesk
+from noetl.control.front import LocalFront
+from noetl.control.leasing import Leasing
+from noetl.core.fragment import extended
+from noetl.core.message import WorkOrder
+from noetl.core.program import Program, compile_program
+from noetl.dsl.load import load
+from noetl.errors import InvariantViolation, RequestError
+from noetl.ports.front import Worker
+from noetl.ports.link import Hello
+from noetl.ports.results import Results
+from noetl.ports.store import Store
+from noetl.settings import Settings
+from noetl.tools import kinds
+from noetl.wiring.embedded import assemble, store_path
+from noetl.wiring.plane import Plane, control_plane, make_toolbox
+from noetl.worker.pool import Pool
+from noetl.worker.remote import Programs, RemoteReports, RemoteSecrets, RemoteWorker
+from noetl.worker.results import LinkedResults
+
+POSTGRES = ("postgres://", "postgresql://")
+NATS = "nats://"
+
+
+@asynccontextmanager
+async def opened_store(settings: Settings) -> AsyncIterator[Store]:
+    """The event log that the settings name."""
+    store: Store
+    if settings.store.startswith(POSTGRES):
+        from noetl.adapters.postgres.store import PostgresStore
+
+        store = await PostgresStore.open(settings.store)
+    else:
+        store = SqliteStore(store_path(settings))
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def opened_bus(settings: Settings, name: str) -> AsyncIterator[Bus | None]:
+    """The bus that the settings name; None when server and worker share a process."""
+    if settings.bus is None:
+        yield None
+        return
+    if not settings.bus.startswith((NATS, "tls://")):
+        raise RequestError(
+            f"NOETL_BUS is '{settings.bus}', which is no address of NATS", hint=f"{NATS}HOST:4222"
+        )
+    bus = Bus(settings.bus, name)
+    await bus.connect()
+    try:
+        yield bus
+    finally:
+        await bus.close()
+
+
+@asynccontextmanager
+async def opened_results(settings: Settings, store: Store, bus: Bus | None) -> AsyncIterator[Results]:
+    """The result store that the settings name; beside the event log when they name none."""
+    named = settings.results
+    if named is None and not settings.store.startswith(POSTGRES):
+        yield DirectoryResults(str(Path(store_path(settings)).parent / "results"))
+    elif named in (None, "postgres"):
+        from noetl.adapters.postgres.results import PostgresResults
+        from noetl.adapters.postgres.store import PostgresStore
+
+        if not isinstance(store, PostgresStore):
+            raise RequestError("NOETL_RESULTS is 'postgres', but the store is not PostgreSQL")
+        yield PostgresResults(store)
+    else:
+        async with opened_elsewhere(str(named), bus) as results:
+            yield results
+
+
+@asynccontextmanager
+async def opened_elsewhere(named: str, bus: Bus | None) -> AsyncIterator[Results]:
+    """A result store that workers reach by themselves."""
+    if named == "nats":
+        from noetl.adapters.nats.results import NatsResults
+
+        if bus is None:
+            raise RequestError("NOETL_RESULTS is 'nats', but there is no bus", hint="set NOETL_BUS")
+        yield NatsResults(bus.client)
+    elif named.startswith("s3://"):
+        from noetl.adapters.objects.results import ObjectResults
+
+        yield ObjectResults(named)
+    else:
+        yield DirectoryResults(named)
+
+
+@dataclass(slots=True)
+class Serving:
+    """A server without its HTTP face."""
+
+    plane: Plane
+    server_id: str
+    leasing: Leasing | None = None
+
+    @property
+    def front(self) -> LocalFront:
+        """The product, as the HTTP face calls it."""
+        return self.plane.front
+
+
+@asynccontextmanager
+async def serving(settings: Settings) -> AsyncIterator[Serving]:
+    """A server over the store and bus of the settings; without a bus it is its own worker."""
+    server_id = uuid.uuid4().hex[:12]
+    async with (
+        opened_store(settings) as store,
+        opened_bus(settings, f"noetl server {server_id}") as bus,
+        opened_results(settings, store, bus) as results,
+    ):
+        if bus is None:
+            async with _alone(settings, store, results, server_id) as made:
+                yield made
+        else:
+            async with _with_workers(settings, store, results, server_id, bus) as made:
+                yield made
+
+
+@asynccontextmanager
+async def _alone(
+    settings: Settings, store: Store, results: Results, server_id: str
+) -> AsyncIterator[Serving]:
+    made = assemble(settings, store, results, adopts=True)
+    async with _clockwork(made, None):
+        try:
+            yield Serving(made, server_id)
+        finally:
+            await made.pool.hand_back()
+            await made.pool.stop()
+
+
+@asynccontextmanager
+async def _with_workers(
+    settings: Settings, store: Store, results: Results, server_id: str, bus: Bus
+) -> AsyncIterator[Serving]:
+    plane = control_plane(settings, store, results, adopts=True)
+    leasing = Leasing(Calling(bus, server_id), settings.lease_s, later=_soon)
+    plane.engine.workers = leasing
+    plane.front.fleet = _fleet(leasing)
+    desk = ControlDesk(
+        server_id, plane.engine, leasing, plane.catalog, results, secrets=plane.resolve, seal=seal
+    )
+    await serve(bus, server_id, desk, leasing)
+    async with _clockwork(plane, desk):
+        yield Serving(plane, server_id, leasing)
+
+
+@asynccontextmanager
+async def _clockwork(plane: Plane, desk: ControlDesk | None) -> AsyncIterator[None]:
+    """What happens by the clock while a server runs; at its end its executions are free for others."""
+    task = asyncio.create_task(sweep.serve(plane.engine, desk))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        await plane.engine.close()
+
+
+def _soon(work: Any) -> None:
+    asyncio.get_running_loop().call_soon(work)
+
+
+def _fleet(leasing: Leasing) -> Any:
+    async def workers() -> list[Worker]:
+        return leasing.fleet()
+
+    return workers
+
+
+@asynccontextmanager
+async def working(settings: Settings) -> AsyncIterator[RemoteWorker]:
+    """A worker that takes orders from servers until it is told to stop, then hands back what it has."""
+    if settings.bus is None:
+        raise RequestError("a worker needs a bus to reach its servers", hint="set NOETL_BUS=nats://HOST:4222")
+    worker_id = f"{socket.gethostname().split('.')[0]}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+    async with opened_bus(settings, f"noetl worker {worker_id}") as bus:
+        if bus is None:
+            raise InvariantViolation("the bus was there a moment ago")
+        box = Box()
+        link = NatsLink(bus, settings.pool, worker_id)
+        hello = Hello(
+            worker_id,
+            settings.pool,
+            settings.concurrency,
+            sorted(kinds()),
+            box.public,
+            link.now(),
+            __version__,
+            socket.gethostname(),
+        )
+        programs = Programs(compile_text)
+        worker = RemoteWorker(link, hello, programs, settings.lease_s)
+        async with _worker_results(settings, link, bus) as results:
+            toolbox = make_toolbox(settings, results, RemoteSecrets(worker, box.open), worker_id)
+            worker.pool = Pool(
+                toolbox,
+                RemoteReports(worker),
+                results,
+                _programs(programs),
+                settings.concurrency,
+                now=link.now,
+            )
+            bus.on_connected = worker.beat
+            await link.open()
+            beats = asyncio.create_task(worker.beats())
+            try:
+                yield worker
+            finally:
+                await worker.pool.hand_back()
+                worker.beat()
+                beats.cancel()
+                await worker.close()
+                await worker.pool.stop()
+
+
+@asynccontextmanager
+async def _worker_results(settings: Settings, link: NatsLink, bus: Bus) -> AsyncIterator[Results]:
+    if settings.results in (None, "postgres"):
+        yield LinkedResults(link)
+    else:
+        async with opened_elsewhere(str(settings.results), bus) as results:
+            yield results
+
+
+def compile_text(digest: str, text: str) -> Program:
+    """A playbook that a server has checked, compiled here."""
+    known = kinds()
+    loaded = load(text, kinds=known)
+    if loaded.playbook is None:
+        raise InvariantViolation(f"the playbook {digest} that a server sent cannot be read here")
+    return compile_program(loaded.playbook, known, digest)
+
+
+def _programs(programs: Programs) -> Any:
+    def program_of(order: WorkOrder) -> Program:
+        program = programs.get(order.program)
+        for fragment in order.fragments:
+            program = extended(program, fragment["origin"], fragment["steps"])
+        return program
+
+    return program_of

@@ -1,0 +1,116 @@
+"""The control plane over a store and a result store, and the toolbox of a worker: what every topology has."""
+
+import os
+import socket
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import uuid_utils
+
+from noetl import __version__
+from noetl.adapters.secrets.keychain import Keychain
+from noetl.adapters.secrets.sealed import Sealer, keys_of
+from noetl.control.catalog import Catalog
+from noetl.control.engine import Engine, now_ms
+from noetl.control.front import LocalFront
+from noetl.core.message import Start
+from noetl.core.output import problem
+from noetl.core.program import Program
+from noetl.ports.call import PYTHON_HOST, Resources
+from noetl.ports.control import Secrets
+from noetl.ports.network import Network
+from noetl.ports.results import Results
+from noetl.ports.store import Store
+from noetl.settings import Settings, environment
+from noetl.tools import get, kinds
+from noetl.wiring.payloads import StoredPayloads
+from noetl.worker.python_host import PythonHost
+from noetl.worker.toolbox import Toolbox
+
+OWN_MACHINE = ("loopback", "private")
+
+
+def new_execution_id() -> str:
+    """A fresh id; ids sort by the time they were made."""
+    return uuid_utils.uuid7().hex
+
+
+@dataclass(slots=True)
+class Plane:
+    """Everything that admits, routes and owns executions, without a worker."""
+
+    settings: Settings
+    store: Store
+    results: Results
+    payloads: StoredPayloads
+    catalog: Catalog
+    engine: Engine
+    keychain: Keychain
+    front: LocalFront
+
+    async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
+        """The secret a task names."""
+        program = self.engine.program_of(execution_id)
+        entries = program.playbook.keychain if program else ()
+        return await self.keychain.material(entries, name)
+
+    async def checked(self, start: Start, program: Program) -> Start:
+        """The request, refused when a keychain entry cannot be had."""
+        missing = await self.keychain.check(program.playbook.keychain)
+        if missing and start.problem is None:
+            told = "; ".join(missing.values())
+            start.problem = problem("keychain", told, names=sorted(missing))
+        return start
+
+
+def control_plane(
+    settings: Settings,
+    store: Store,
+    results: Results,
+    now: Callable[[], int] = now_ms,
+    *,
+    adopts: bool = False,
+) -> Plane:
+    """Put a control plane together; its workers are given to the engine afterwards."""
+    payloads = StoredPayloads(results)
+    catalog = Catalog(store, kinds(), f"noetl {__version__}", settings.project)
+    owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    engine = Engine(store, results, payloads, catalog, owner, now)
+    engine.lease_ms = int(settings.lease_s * 1000)
+    keychain = Keychain(
+        store, lambda: Sealer(keys_of(settings.key, settings.home / "key")), environment, settings.project
+    )
+    front = LocalFront(engine, catalog, payloads, keychain, new_execution_id, adopts=adopts)
+    plane = Plane(settings, store, results, payloads, catalog, engine, keychain, front)
+    catalog.gate = plane.checked
+    return plane
+
+
+def make_toolbox(
+    settings: Settings, results: Results, secrets: Secrets, worker_id: str, *, trusted: bool = False
+) -> Toolbox:
+    """What the tasks of a worker may use; `trusted`: whoever wrote the playbook may do all that we may."""
+    resources = Resources()
+    work_dir = os.getcwd()
+    path = {"PATH": environment("PATH") or os.defpath}
+    resources.give(PYTHON_HOST, PythonHost(work_dir=work_dir, environment=path))
+    networks = (*OWN_MACHINE, *settings.allow_networks) if trusted else settings.allow_networks
+    return Toolbox(
+        worker_id=worker_id,
+        tool=get,
+        payloads=lambda execution_id: StoredPayloads(results, execution_id),
+        secrets=secrets,
+        resources=resources,
+        work_dir=work_dir,
+        env=_own_environment(),
+        roots=("/",) if trusted else settings.roots or (work_dir,),
+        network=Network(networks),
+    )
+
+
+def _own_environment() -> dict[str, str]:
+    """What programs that tools start see of ours: where programs and the home are, language and time zone."""
+    found = {name: environment(name) for name in ("PATH", "HOME", "LANG", "TZ")}
+    return {name: value for name, value in found.items() if value}
