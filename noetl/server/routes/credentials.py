@@ -1,17 +1,18 @@
 """Credentials: values go in, and no answer has one."""
 
+import re
 from typing import Annotated, Any
 
 from fastapi import Path, Request
 from starlette.responses import Response
 
 from noetl.core.event import iso
-from noetl.errors import RequestError
+from noetl.errors import NotFound, RequestError
 from noetl.server.access import require_everywhere
 from noetl.server.described import describe
 from noetl.server.described import router as make_router
 from noetl.server.reply import front_of, read, reply
-from noetl.server.shapes import CredentialList
+from noetl.server.shapes import CredentialAnswer, CredentialList, Sealed
 
 router = make_router("credentials")
 PATTERN = "^[A-Za-z_][A-Za-z0-9_.-]{0,127}$"
@@ -33,6 +34,8 @@ async def put(request: Request) -> Response:
     """Store a credential, sealed; one that has the name is replaced."""
     require_everywhere(request)
     name: str = request.path_params["name"]
+    if not re.fullmatch(PATTERN, name):
+        raise NotFound(f"'{name[:64]}' is no name for a credential", hint="use letters, digits, _ . and -")
     return await kept(request, name, await read(request, dict[str, Any]))
 
 
@@ -50,6 +53,20 @@ async def list_credentials(request: Request) -> Response:
     require_everywhere(request)
     found = await front_of(request).credentials()
     return reply({"items": [{"name": name, "set_at": iso(moment)} for name, moment in found]})
+
+
+@router.get("/credentials/{name}", **describe("read", {200: CredentialAnswer}, problems=(404,)))
+async def show(request: Request, name: Name) -> Response:
+    """Which fields a credential has and when it was set; no value."""
+    require_everywhere(request)
+    return reply(await front_of(request).credential(name))
+
+
+@router.post("/credentials/rotate", **describe("admin", {200: Sealed}))
+async def rotate(request: Request) -> Response:
+    """Seal every credential again with the newest key of the server."""
+    require_everywhere(request)
+    return reply({"sealed": await front_of(request).seal_again()})
 
 
 @router.delete("/credentials/{name}", **describe("admin", {204: None}, problems=(404,)))

@@ -20,6 +20,7 @@ from noetl.server.routes.executions import ID_PARAMETER, id_of
 router = make_router("executions")
 MEDIA_TYPE = "text/event-stream"
 ALIVE = b": still here\n\n"
+LAST_CHUNK = {"type": "http.response.body", "body": b"", "more_body": False}
 END = b"event: end\ndata: {}\n\n"
 CHUNK_EVENTS = 200  # so much is encoded at once; a reader that is slow holds no more than this
 LAST_PARAMETER = {
@@ -80,7 +81,7 @@ class EventStream(Response):
 
     def __init__(self, execution_id: str, batches: AsyncIterator[Batch], closing: asyncio.Event) -> None:
         self.execution_id, self.batches, self.closing = execution_id, batches, closing
-        self.status_code, self.background = 200, None
+        self.status_code, self.background, self._begun = 200, None, False
         self.body = b""
         self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
@@ -95,17 +96,21 @@ class EventStream(Response):
             if sending.done():
                 sending.result()
         finally:
+            gone = leaving.done()
             for task in (sending, leaving, closing):
                 task.cancel()
             await asyncio.gather(sending, leaving, closing, return_exceptions=True)
+        if sending.cancelled() and not gone and self._begun:
+            await send(LAST_CHUNK)  # the server stops: the reader is told that this is all for now
 
     async def _send(self, send: Send) -> None:
+        self._begun = True
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         with suppress(OSError):
             async with aclosing(self._chunks()) as chunks:
                 async for chunk in chunks:
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        await send(LAST_CHUNK)
 
     async def _chunks(self) -> AsyncGenerator[bytes]:
         """Encoded events, and a sign of life whenever there was none for a while."""

@@ -1,0 +1,148 @@
+"""The stream of events: past ones at once, the others as they happen, and nothing left behind afterwards."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noetl.server.options import Options
+from noetl.server.routes.streams import EventStream
+from tests.unit.server.serving import HELLO, LONG, WAITS, Served, served
+
+
+def parsed(text: str) -> list[dict[str, str]]:
+    """The events of a stream, comments left out."""
+    blocks = [block for block in text.split("\n\n") if block and not block.startswith(":")]
+    return [dict(line.split(": ", 1) for line in block.splitlines()) for block in blocks]
+
+
+async def test_a_stream_of_what_is_over_has_every_event_and_its_end(server: Served) -> None:
+    shown = await server.run(HELLO)
+    answer = await server.client.get(f"/api/v1/executions/{shown['execution_id']}/stream")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    events = parsed(answer.text)
+    assert [event.get("id") for event in events[:-1]] == [
+        str(n + 1) for n in range(shown["counts"]["events"])
+    ]
+    assert (events[-2]["event"], events[-1]) == ("playbook.processed", {"event": "end", "data": "{}"})
+
+
+@pytest.mark.parametrize(
+    "query, headers", [("?from=5", {}), ("", {"Last-Event-ID": "4"}), ("?from=1", {"Last-Event-ID": "4"})]
+)
+async def test_a_stream_goes_on_where_its_reader_left_off(
+    server: Served, query: str, headers: dict[str, str]
+) -> None:
+    shown = await server.run(HELLO)
+    answer = await server.client.get(
+        f"/api/v1/executions/{shown['execution_id']}/stream{query}", headers=headers
+    )
+    assert parsed(answer.text)[0]["id"] == "5"
+
+
+@pytest.mark.parametrize("last", ["-1", "x", "1.5", "9" * 40, "٣"])
+async def test_a_number_that_is_none_is_refused(server: Served, last: str) -> None:
+    shown = await server.run(HELLO)
+    answer = await server.client.get(
+        f"/api/v1/executions/{shown['execution_id']}/stream", params={"from": last}
+    )
+    assert answer.status_code == 400
+
+
+async def test_events_arrive_as_they_happen_and_end_the_stream(server: Served) -> None:
+    await server.register(WAITS)
+    execution_id = await server.start("tests/waits")
+    heard = ""
+    async with (
+        asyncio.timeout(LONG),
+        server.client.stream("GET", f"/api/v1/executions/{execution_id}/stream") as answer,
+    ):
+        async for text in answer.aiter_text():
+            heard += text
+            if "event: task.parked" in heard and "signalled" not in heard:
+                body = {"name": "go", "payload": None}
+                await server.client.post(f"/api/v1/executions/{execution_id}/signal", json=body)
+                heard += "signalled\n\n"
+    assert heard.endswith("event: end\ndata: {}\n\n")
+
+
+def hasty(options: Options) -> Options:
+    return replace(options, heartbeat_s=0.01)
+
+
+async def test_a_quiet_stream_says_that_it_is_alive(tmp_path: Path) -> None:
+    async with served(tmp_path, hasty) as server:
+        await server.register(WAITS)
+        execution_id = await server.start("tests/waits")
+        heard = ""
+        async with (
+            asyncio.timeout(LONG),
+            server.client.stream("GET", f"/api/v1/executions/{execution_id}/stream") as answer,
+        ):
+            async for text in answer.aiter_text():
+                heard += text
+                if heard.count(": still here") > 3:
+                    break
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds that nobody announces."""
+    while not holds():  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+
+
+async def test_who_goes_away_is_let_go_of(server: Served) -> None:
+    await server.register(WAITS)
+    execution_id = await server.start("tests/waits")
+    topics = server.made.front._followers._topics
+    async with asyncio.timeout(LONG):
+        async with server.client.stream("GET", f"/api/v1/executions/{execution_id}/stream") as answer:
+            await anext(answer.aiter_text())
+            await until(lambda: execution_id in topics)
+        await until(lambda: execution_id not in topics)
+
+
+async def test_streams_end_when_the_server_stops(server: Served) -> None:
+    await server.register(WAITS)
+    execution_id = await server.start("tests/waits")
+    async with (
+        asyncio.timeout(LONG),
+        server.client.stream("GET", f"/api/v1/executions/{execution_id}/stream") as answer,
+    ):
+        async for _ in answer.aiter_text():
+            server.app.state.closing.set()
+
+
+async def test_a_slow_reader_holds_up_its_own_stream_and_nothing_else() -> None:
+    """No more batches are taken from the log than the reader has room for."""
+    taken = 0
+
+    async def batches() -> AsyncIterator[Any]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield taken, []
+
+    stream = EventStream("e" * 32, batches(), asyncio.Event())
+    stuck = asyncio.Event()
+    gone = asyncio.Event()
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.body":
+            stuck.set()
+            await asyncio.Event().wait()
+
+    async def receive() -> Any:
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    task = asyncio.create_task(stream({"type": "http"}, receive, send))
+    await stuck.wait()
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert taken <= 1
+    gone.set()
+    await task
