@@ -11,7 +11,7 @@ from noetl.core import fold, message
 from noetl.core.event import Event
 from noetl.core.judge import Judge
 from noetl.core.output import externalise, size_of
-from noetl.core.patch import OVER, STORED, assign
+from noetl.core.patch import OVER, STORED, assign, rests_elsewhere
 from noetl.core.program import Program, StepProgram
 from noetl.core.state import State
 from noetl.errors import InvariantViolation
@@ -91,11 +91,6 @@ class Draft:
             return self.steps[name]
         except KeyError:
             raise InvariantViolation(f"the program has no step {name!r}") from None
-
-
-def rests_elsewhere(value: Any) -> bool:
-    """Whether a value is the marker of one that rests in the result store."""
-    return isinstance(value, dict) and STORED in value and value.keys() <= {STORED, OVER}
 
 
 def loaded(value: Any, hydrated: Mapping[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.core.event import Event
+from noetl.core.merge import OPERANDS, compact, spread
 from noetl.core.message import Payload
 from noetl.core.output import externalise, size_of
 from noetl.core.patch import STORED, assign
@@ -18,6 +19,7 @@ from noetl.dsl.label import entered, name_of
 from noetl.dsl.template import Envelope
 
 Writes = list[list[Any]]
+MARKER_BYTES = 1024  # about what the marker of a payload takes
 
 
 @dataclass(slots=True)
@@ -132,16 +134,17 @@ class Frame:
             "answered": self.answered,
             "waiting": self.waiting,
             "inside": self.inside,
-            "prev": self._stored(self.prev),
-            "output": self._stored(self.output),
-            "iter": {key: self._stored(value) for key, value in self.iter.items() if key != "parent"},
+            "prev": self.stored(self.prev),
+            "output": self.stored(self.output),
+            "iter": {key: self.stored(value) for key, value in self.iter.items() if key != "parent"},
             "step": self.fit_step(),
             "results": {
-                label: self._stored(output)
+                label: self.stored(output)
                 for label, output in self.results.items()
                 if name_of(label) in named
             },
         }
+        self.writes = compact(self.writes, self.reduced)
         if self.buffered:
             kept["writes"] = self.fit(self.writes)
         else:
@@ -156,21 +159,35 @@ class Frame:
         }
 
     def fit(self, pairs: Writes) -> Writes:
-        """Writes fit for an event. Operands of a reducer stay as they are: they are computed with."""
-        return [
-            [path, value if tuple(path) in self.reduced else self._stored(value)] for path, value in pairs
+        """Writes fit for an event, however many and large they are."""
+        limit = self.around.limits["max_payload_bytes"]
+        pairs = compact(pairs, self.reduced)
+        fitting = [[path, self.stored(value)] for path, value in pairs]
+        return fitting if size_of(fitting) <= limit else self._gathered(pairs)
+
+    def _gathered(self, pairs: Writes) -> Writes:
+        """Writes of which the operands of one path rest together."""
+        operands: dict[tuple[str, ...], list[Any]] = {}
+        gathered: Writes = []
+        for path, value in pairs:
+            if tuple(path) in self.reduced:
+                operands.setdefault(tuple(path), []).append(value)
+            else:
+                gathered.append([path, self.stored(value, MARKER_BYTES)])
+        return gathered + [
+            [list(path), {OPERANDS: self.stored(values, MARKER_BYTES)}] for path, values in operands.items()
         ]
 
     def fit_step(self) -> dict[str, Any]:
         """The step scope fit for an event."""
-        return {key: self._stored(value) for key, value in self.step.items()}
+        return {key: self.stored(value) for key, value in self.step.items()}
 
-    def _stored(self, value: Any) -> Any:
+    def stored(self, value: Any, most: int | None = None) -> Any:
         """A value fit for an event: itself, or a marker for the payload it is written to."""
         if value is None or isinstance(value, bool | int | float):
             return value
         around = self.around
-        if size_of(value) <= around.limits["max_payload_bytes"] // 4:
+        if size_of(value) <= (around.limits["max_payload_bytes"] // 4 if most is None else most):
             return value
         ref, payload = externalise(around.execution_id, value)
         around.payloads.append(payload)
@@ -187,7 +204,7 @@ class Frame:
         self.step = kept.get("step", self.step)
         self.results = dict(kept.get("results", {}))
         self.iter = {**self.iter, **kept.get("iter", {})}
-        self.writes = [list(pair) for pair in kept.get("writes", [])]
+        self.writes = [[path, one] for path, value in kept.get("writes", []) for one in spread(value)]
         for path, value in self.writes:
             if path[0] == "ctx" and tuple(path) not in self.reduced:
                 self.ctx = assign(self.ctx, path[1:], value)

@@ -10,10 +10,11 @@ from typing import Any
 
 from noetl.core.effect import Ended
 from noetl.core.event import Event
+from noetl.core.fold import outer_index
 from noetl.core.frame import Frame, Surroundings, Writes
 from noetl.core.merge import merged
 from noetl.core.output import failed, ok, problem
-from noetl.core.patch import PatchProblem, look_up
+from noetl.core.patch import PatchProblem, assign, look_up
 from noetl.core.program import LoopProgram, Pipeline
 from noetl.core.recorded import recorded
 
@@ -61,6 +62,20 @@ class Level:
             args=self.args,
         )
 
+    def take_up(self, known: Mapping[int, "Outcome"]) -> None:
+        """In a sequential loop what is left to run sees what the iterations that are over wrote."""
+        if self.loop.parallel:
+            return
+        reduced = {**self.reduced, **self.loop.reduce}
+        for _, outcome in sorted(known.items()):
+            for path, value in outcome.writes:
+                if tuple(path) in reduced:
+                    continue
+                if path[0] == "ctx":
+                    self.ctx = assign(self.ctx, path[1:], value)
+                else:
+                    self.step = assign(self.step, path[1:], value)
+
     def carry(self, frame: Frame) -> None:
         """In a sequential loop the next iteration sees what this one wrote."""
         if not self.loop.parallel:
@@ -101,7 +116,11 @@ def ended(frame: Frame, outcome: Outcome) -> None:
     if outcome.writes:
         data["writes"] = frame.fit(outcome.writes)
     if outcome.well:
-        kept = recorded(frame, outcome.output)
+        kept = (
+            recorded(frame, outcome.output)
+            if outer_index(frame.at) is not None
+            else _taken_up_again(frame, outcome)
+        )
         if kept.get("data") is not None or "ref" in kept or kept["status"] != "ok":
             data["output"] = {
                 key: kept[key] for key in ("status", "data", "ref", "error") if kept.get(key) is not None
@@ -112,6 +131,11 @@ def ended(frame: Frame, outcome: Outcome) -> None:
         data["error"] = outcome.error
     name = "loop.iteration.done" if outcome.well else "loop.iteration.failed"
     around.record(Event(name, around.now(), "w", around.run, frame.at, None, None, None, data or None))
+
+
+def _taken_up_again(frame: Frame, outcome: Outcome) -> dict[str, Any]:
+    """The output of an inner iteration: whoever takes the enclosing one over goes on with it as it was."""
+    return {**outcome.output, "data": frame.stored(outcome.output.get("data"))}
 
 
 def level_result(level: Level, outcomes: Sequence[Outcome | None]) -> tuple[dict[str, Any], Writes]:

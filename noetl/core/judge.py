@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from noetl.core.output import reference_problem
+from noetl.core.patch import Patch
 from noetl.core.program import Guard, Write
 from noetl.core.schemas import schema_problem
 from noetl.core.scope import Scope
@@ -52,6 +53,10 @@ class Judge(Protocol):
 
     def fits(self, place: Place, schema: Any, value: Any) -> None:
         """Hold a value against the author's schema; one that does not fit is Unjudged."""
+        ...
+
+    def merged(self, place: Place, merge: Callable[[], Patch], *, aside: bool) -> Patch:
+        """What the writes of a loop come to; `aside`: payloads have to be read for it."""
         ...
 
 
@@ -110,6 +115,10 @@ class TemplateJudge:
         wrong = schema_problem(schema, value, str(place[0]))
         if wrong is not None:
             raise Unjudged("validation", f"{_where(place)}: {wrong}")
+
+    def merged(self, place: Place, merge: Callable[[], Patch], *, aside: bool) -> Patch:
+        """Merge."""
+        return merge()
 
 
 def reachable(place: Place, template: CompiledValue, scope: Scope) -> None:

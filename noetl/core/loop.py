@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from noetl.core import view
-from noetl.core.draft import Draft
+from noetl.core.draft import Draft, stored_refs
 from noetl.core.finish import Outcome
 from noetl.core.judge import Unjudged
 from noetl.core.merge import Write, merged
 from noetl.core.message import Dispatch
 from noetl.core.output import failed, manifest, ok, problem
-from noetl.core.patch import Patch, PatchProblem, look_up
+from noetl.core.patch import Patch, PatchProblem, look_up, rests_elsewhere
 from noetl.core.program import LoopProgram, StepProgram
 from noetl.core.scope import Scope
 from noetl.core.state import LoopState, Run
@@ -107,9 +107,8 @@ def outcome(draft: Draft, run: Run, by: str = "s") -> Outcome:
         return Outcome("step.failed", failed(error, loop=totals), _published(step.loop, loop, run), by=by)
     try:
         writes = merged_writes(draft, step.loop, run)
-    except PatchProblem as wrong:
-        error = problem("conflict", f"step {run.step!r}: {wrong}")
-        return Outcome("step.failed", failed(error, loop=totals), by=by)
+    except Unjudged as wrong:
+        return Outcome("step.failed", failed(problem(wrong.kind, wrong.message), loop=totals), by=by)
     return Outcome("loop.done", {**_output(draft, step, loop), "loop": totals}, writes, by=by)
 
 
@@ -149,15 +148,39 @@ def _in_order(loop: LoopState) -> Iterable[Write]:
 def merged_writes(draft: Draft, program: LoopProgram, run: Run) -> Patch:
     """The writes of all iterations; those of a sequential loop to ctx took effect as they came."""
     assert run.loop is not None
-    ctx = view.loaded(draft, draft.state.ctx)
+    ctx = draft.state.ctx
     writes = [
         write
         for write in _in_order(run.loop)
         if program.parallel or write[1][0] == "step" or tuple(write[1]) in program.reduce
     ]
-    return merged(
-        writes,
-        reduce=program.reduce,
-        parallel=program.parallel,
-        existing=lambda key: look_up(ctx, key[1:]) if key[0] == "ctx" else None,
-    )
+    operands = [(path, value) for _, path, value in writes if tuple(path) in program.reduce]
+    aside = stored_refs([[value, _as_kept(ctx, path)] for path, value in operands])
+
+    def merge() -> Patch:
+        whole = view.loaded(draft, ctx)
+        at_hand = (
+            (index, path, view.loaded(draft, value) if tuple(path) in program.reduce else value)
+            for index, path, value in writes
+        )
+        try:
+            return merged(
+                at_hand,
+                reduce=program.reduce,
+                parallel=program.parallel,
+                existing=lambda key: look_up(whole, key[1:]) if key[0] == "ctx" else None,
+            )
+        except PatchProblem as wrong:
+            raise Unjudged("conflict", f"step {run.step!r}: {wrong}") from None
+
+    return draft.judge.merged(("merge", run.id), merge, aside=bool(aside))
+
+
+def _as_kept(ctx: dict[str, Any], path: list[str]) -> Any:
+    """What the state holds at a path of ctx, or the marker of what it is inside of."""
+    found: Any = ctx
+    for key in path[1:]:
+        if not isinstance(found, dict) or rests_elsewhere(found):
+            break
+        found = found.get(key)
+    return found

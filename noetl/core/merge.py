@@ -1,16 +1,40 @@
 """What the writes of a loop's iterations come to: reduced, checked for conflicts, or passed on.
 
 In (index, write order), so that the result never depends on timing. The server merges the outer loop with
-this, the worker inner ones.
+this, the worker inner ones. Paths that an enclosing loop reduces in the same way are passed on, every write
+of them; where it reduces in another way it gets one operand from here. The existing value is an operand of
+the outermost reducer alone.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from noetl.core.patch import Patch, PatchProblem, reduce_writes
+from noetl.core.patch import Patch, PatchProblem, reduce_writes, same
 
 Path = tuple[str, ...]
 Write = tuple[int, list[str], Any]  # index of the iteration, path with the scope first, value
+OPERANDS = "$operands"  # marks a write that stands for many operands of one path
+
+
+def spread(value: Any) -> Iterator[Any]:
+    """The operands that a written value stands for."""
+    if isinstance(value, dict) and value.keys() == {OPERANDS}:
+        yield from value[OPERANDS]
+    else:
+        yield value
+
+
+def compact(pairs: Patch, reduced: Mapping[Path, str]) -> Patch:
+    """Writes without those that the same pipeline has overwritten itself; operands all count."""
+    if len(pairs) < 2:
+        return pairs
+    kept: dict[tuple[Any, ...], list[Any]] = {}
+    for number, pair in enumerate(pairs):
+        path = tuple(pair[0])
+        key = (number,) if path in reduced else path
+        kept.pop(key, None)  # a later write stands behind what was written in between
+        kept[key] = pair
+    return list(kept.values())
 
 
 def merged(
@@ -21,31 +45,65 @@ def merged(
     existing: Callable[[Path], Any],
     outer: Mapping[Path, str] | None = None,
 ) -> Patch:
-    """One patch for a whole loop. Paths that an enclosing loop reduces are passed on, every write of them."""
+    """One patch for a whole loop."""
+    around = outer or {}
     operands: dict[Path, list[Any]] = {}
-    plain: dict[Path, tuple[int, Any]] = {}
+    plain = _Plain(parallel)
     passed_on: Patch = []
     for index, path, value in writes:
         key = tuple(path)
-        if key in reduce:
-            operands.setdefault(key, []).append(value)
-        elif outer and key in outer:
-            passed_on.append([list(key), value])
+        if key in around and reduce.get(key, around[key]) == around[key]:
+            passed_on += [[list(key), operand] for operand in spread(value)]
+        elif key in reduce:
+            operands.setdefault(key, []).extend(spread(value))
+            plain.touch(key, index)
         else:
-            _note(plain, key, index, value, parallel=parallel)
-    patch: Patch = [[list(key), value] for key, (_, value) in plain.items()]
+            plain.write(key, index, value)
+    patch: Patch = [[list(key), value] for key, (_, value) in plain.written.items()]
     for key, values in operands.items():
-        patch.append([list(key), reduce_writes(reduce[key], existing(key), values)])
+        first = None if key in around else existing(key)
+        patch.append([list(key), reduce_writes(reduce[key], first, values)])
     return patch + passed_on
 
 
-def _note(plain: dict[Path, tuple[int, Any]], key: Path, index: int, value: Any, *, parallel: bool) -> None:
-    known = plain.get(key)
-    clash = known is not None and known[0] != index and known[1] != value
-    if parallel and clash and known is not None and key[0] == "ctx":
-        target = ".".join(key)
-        raise PatchProblem(
-            f"iterations {known[0]} and {index} write different values to {target}; "
-            f"declare how they combine: loop.spec.policy.reduce: {{{target}: …}}"
-        )
-    plain[key] = (index, value)
+class _Plain:
+    """Writes without a reducer, in order; in a parallel loop two iterations may not disagree."""
+
+    def __init__(self, parallel: bool) -> None:
+        self.parallel = parallel
+        self.written: dict[Path, tuple[int, Any]] = {}
+        self._first: dict[Path, int] = {}  # the first iteration that wrote a path
+        self._below: dict[Path, tuple[int, Path]] = {}  # the first one that wrote anything below a path
+
+    def write(self, key: Path, index: int, value: Any) -> None:
+        """Note a write; PatchProblem when it disagrees with another iteration's."""
+        self.touch(key, index)
+        known = self.written.pop(key, None)
+        checked = self.parallel and key[0] == "ctx"
+        if checked and known is not None and known[0] != index and not same(known[1], value):
+            raise _conflict(known[0], index, f"write different values to {'.'.join(key)}", key)
+        self.written[key] = (index, value)
+
+    def touch(self, key: Path, index: int) -> None:
+        """Note that a path is written; PatchProblem when another iteration writes above or below it."""
+        if not self.parallel or key[0] != "ctx":
+            return
+        self._first.setdefault(key, index)
+        for size in range(2, len(key)):
+            above = key[:size]
+            self._check(self._first.get(above, index), index, above, key)
+            self._below.setdefault(above, (index, key))
+        other, below = self._below.get(key, (index, key))
+        self._check(other, index, below, key)
+
+    def _check(self, other: int, index: int, one: Path, two: Path) -> None:
+        if other != index:
+            told = f"write {'.'.join(one)} and {'.'.join(two)}, one of which is inside the other"
+            raise _conflict(other, index, told, min(one, two, key=len))
+
+
+def _conflict(one: int, other: int, told: str, target: Path) -> PatchProblem:
+    return PatchProblem(
+        f"iterations {one} and {other} {told}; "
+        f"declare how they combine: loop.spec.policy.reduce: {{{'.'.join(target)}: …}}"
+    )

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from noetl.core.draft import loaded, rests_elsewhere
+from noetl.core.draft import loaded
 from noetl.core.mention import pruned
 from noetl.core.message import LoopOrder, WorkOrder
-from noetl.core.patch import apply
+from noetl.core.patch import apply, rests_elsewhere
 from noetl.core.program import Program, StepProgram
 from noetl.core.sight import seen
 from noetl.core.state import DONE, FAILED, Lease, Run, State

@@ -6,14 +6,29 @@ A patch is a list of [path, value] pairs; the path of a ctx patch begins below `
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from noetl.core.output import describe
+
 STORED = "$stored"  # marks a field whose value rests in the result store
 OVER = "$over"  # beside that mark: what was written below the value since, path by path
 Path = Sequence[str]
 Patch = list[list[Any]]
+_as_json = msgspec.json.Encoder(order="sorted").encode
 
 
 class PatchProblem(ValueError):
     """A write that cannot be carried out, in words."""
+
+
+def rests_elsewhere(value: Any) -> bool:
+    """Whether a value is the marker of one that rests in the result store."""
+    return isinstance(value, dict) and STORED in value and value.keys() <= {STORED, OVER}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are the same JSON: a number is no truth value, and 1.0 is not 1."""
+    return one is other or _as_json(one) == _as_json(other)
 
 
 def assign(scope: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:
@@ -24,7 +39,7 @@ def assign(scope: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:
         copy[key] = value
         return copy
     below = copy.get(key)
-    if isinstance(below, dict) and STORED in below and below.keys() <= {STORED, OVER}:
+    if isinstance(below, dict) and rests_elsewhere(below):
         copy[key] = {**below, OVER: [*below.get(OVER, ()), [list(rest), value]]}
         return copy
     copy[key] = assign(below if isinstance(below, dict) else {}, rest, value)
@@ -65,7 +80,7 @@ def _sum(existing: Any, operands: Sequence[Any]) -> Any:
     total: Any = 0
     for item in _numbers(existing, operands):
         if isinstance(item, bool) or not isinstance(item, int | float):
-            raise TypeError(f"{item!r} is not a number")
+            raise TypeError(f"{describe(item)} is not a number")
         total += item
     return total
 
@@ -82,9 +97,11 @@ def _append(existing: Any, operands: Sequence[Any]) -> Any:
 
 def _union(existing: Any, operands: Sequence[Any]) -> Any:
     found = _as_list(existing)
+    known = {_as_json(value) for value in found}
     for item in operands:
         for value in item if isinstance(item, list) else [item]:
-            if value not in found:
+            if (text := _as_json(value)) not in known:
+                known.add(text)
                 found.append(value)
     return found
 
@@ -93,7 +110,7 @@ def _merge(existing: Any, operands: Sequence[Any]) -> Any:
     merged: dict[str, Any] = {}
     for item in _numbers(existing, operands):
         if not isinstance(item, dict):
-            raise TypeError(f"{item!r} is not a mapping")
+            raise TypeError(f"{describe(item)} is not a mapping")
         merged = deep_merge(merged, item)
     return merged
 

@@ -15,6 +15,7 @@ from noetl.core.event import TERMINAL, Event
 from noetl.core.fold import fold
 from noetl.core.judge import Judged, Place, Unjudged, Written
 from noetl.core.message import Message, Report, Start
+from noetl.core.patch import Patch
 from noetl.core.program import Guard, Program, Write
 from noetl.core.scope import Scope
 from noetl.core.state import State, restore, snapshot_of
@@ -94,6 +95,14 @@ class RecordedJudge:
         if schema and self._answers.get(("error", place[1]), {}).get("kind") == "validation":
             raise self._failed(place)
 
+    def merged(self, place: Place, merge: Callable[[], Patch], *, aside: bool) -> Patch:
+        """What the writes of a loop come to again, or what they came to when payloads were read for it."""
+        if not aside:
+            return merge()
+        if self._answers.get(("error", place[1]), {}).get("kind") == "conflict":
+            raise self._failed(place)
+        return self._answers.get(place, [])  # type: ignore[no-any-return]
+
     def _failed(self, place: Place) -> Unjudged:
         error = self._answers.get(("error", place[1])) or self._answers.get(_WHOLE, {})
         details = error.get("details")
@@ -152,6 +161,11 @@ def _read_next(answers: dict[Place, Any], event: Event, data: dict[str, Any]) ->
         answers["arc-args", run, index] = arc.get("args") or {}
 
 
+def _read_patched(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
+    if data["origin"] == "run" and event.at is None:
+        answers["merge", event.run or ""] = [[["ctx", *path], value] for path, value in data["patch"]]
+
+
 def _read_finished(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
     answers[_WHOLE] = data.get("error") or {}
 
@@ -165,6 +179,7 @@ _READERS: dict[str, Callable[[dict[Place, Any], Event, dict[str, Any]], None]] =
     "token.refused": _read_admission,
     "step.scheduled": _read_scheduled,
     "loop.started": _read_loop,
+    "ctx.patched": _read_patched,
     **dict.fromkeys(TERMINAL, _read_terminal),
     "next.evaluated": _read_next,
     "workflow.extended": _read_extended,

@@ -4,6 +4,16 @@ import pytest
 
 from tests.engine.cases import Case
 
+NESTED_REDUCE = """
+- {step: start, tool: {kind: noop}, set: {ctx.v: "{{ workload.v }}"}, next: {arcs: [{step: nested}]}}
+- step: nested
+  loop:
+    in: [1, 2]
+    iterator: a
+    spec: {mode: parallel, policy: {reduce: {ctx.v: %s}}}
+    loop: {in: [10, 20], iterator: b, spec: {mode: parallel, policy: {reduce: {ctx.v: %s}}}}
+  tool: {kind: noop, set: {ctx.v: "{{ iter.parent.a + iter.b }}"}}
+"""
 LOOP = """
 - step: start
   loop: {in: %s, iterator: x, spec: {%s}}
@@ -328,6 +338,55 @@ LOOPS = {
           tool: {kind: noop, set: {ctx.all: "{{ iter.parent.a + iter.b }}"}}
         """,
         ctx={"all": [11, 21, 12, 22]},
+    ),
+    "one reducer at two levels counts the existing value once and every write": Case(
+        NESTED_REDUCE % ("sum", "sum"), {"workload": "workload: {v: 100}"}, ctx={"v": 166}
+    ),
+    "a list that is appended to at two levels is flat": Case(
+        NESTED_REDUCE % ("append", "append"),
+        {"workload": "workload: {v: [0]}"},
+        ctx={"v": [0, 11, 21, 12, 22]},
+    ),
+    "another reducer at the inner level gives the outer one operand per iteration": Case(
+        NESTED_REDUCE % ("sum", "max"), {"workload": "workload: {v: 100}"}, ctx={"v": 143}
+    ),
+    "a value and a part of it, written by two iterations, are a conflict": Case(
+        LOOP
+        % (
+            "[1, 2]",
+            "mode: parallel",
+            "[{name: a, kind: noop, set: {ctx.v: {b: 1}}, spec: {policy: {before: [{when: '{{ iter.x == 2 }}', then: {do: skip}}]}}}, "
+            "{name: b, kind: noop, set: {ctx.v.b: 1}, spec: {policy: {before: [{when: '{{ iter.x == 1 }}', then: {do: skip}}]}}}]",
+        ),
+        error={"kind": "conflict"},
+        says="ctx.v.b",
+    ),
+    "a value and a part of it, written by one iteration, are written in order": Case(
+        LOOP
+        % (
+            "[1]",
+            "mode: parallel",
+            "[{kind: noop, set: {ctx.v.b: 1}}, {kind: noop, set: {ctx.v: {c: 2}}}, {kind: noop, set: {ctx.v.b: 3}}]",
+        ),
+        ctx={"v": {"c": 2, "b": 3}},
+    ),
+    "true is not 1": Case(
+        LOOP % ("[1, true]", "mode: parallel", '{kind: noop, set: {ctx.v: "{{ iter.x }}"}}'),
+        error={"kind": "conflict"},
+        says="ctx.v",
+    ),
+    "1.0 is not 1": Case(
+        LOOP % ("[1, 1.0]", "mode: parallel", '{kind: noop, set: {ctx.v: "{{ iter.x }}"}}'),
+        error={"kind": "conflict"},
+    ),
+    "union keeps what differs by type": Case(
+        LOOP
+        % (
+            "[1, true, 1.0, '1', 1]",
+            "mode: parallel, policy: {reduce: {ctx.v: union}}",
+            '{kind: noop, set: {ctx.v: "{{ iter.x }}"}}',
+        ),
+        events=lambda r: repr(r.ctx["v"]) == "[1, True, 1.0, '1']",
     ),
     "a conflict in an inner parallel loop fails the step": Case(
         """

@@ -36,6 +36,29 @@ SIZES = {
         output=[100000] * 4,
         events=small,
     ),
+    "an operand of a reducer is large": Case(
+        '- {step: start, loop: {in: "{{ range(3) }}", iterator: i, spec: {mode: parallel, policy: {reduce: {ctx.all: append}}}}, tool: '
+        + BIG.replace("100000", "300000")
+        + ', set: {ctx.all: "{{ output.data }}"}}, next: {arcs: [{step: e}]}}\n'
+        + '- {step: e, loop: {in: [1, 2], iterator: i, spec: {mode: parallel, policy: {reduce: {ctx.all: append}}}}, tool: {kind: noop, set: {ctx.all: "{{ iter.i }}"}}, next: {arcs: [{step: f}]}}\n'
+        + '- {step: f, tool: {kind: python, input: {v: "{{ ctx.all }}", code: "result = [len(i) if isinstance(i, str) else i for i in v]"}}}',
+        output=[300000] * 3 + [1, 2],
+        events=small,
+    ),
+    "an iteration gives a reducer many operands": Case(
+        '- {step: start, loop: {in: [1, 2], iterator: i, spec: {mode: parallel, policy: {reduce: {ctx.all: append}}}}, tool: [{name: a, kind: python, input: {code: "result = \'x\' * 3000"}, set: {ctx.all: "{{ output.data }}", ctx.same: "{{ output.data }}", iter.n: "{{ (iter.n | default(0)) + 1 }}"}, spec: {policy: {rules: [{when: "{{ iter.n < 60 }}", then: {do: jump, to: a}}]}}}]'
+        + ", next: {arcs: [{step: e}]}}\n"
+        + '- {step: e, tool: {kind: python, input: {v: "{{ ctx.all }}", code: "result = [len(v), len(v[0]), len(v[-1])]"}}}',
+        output=[120, 3000, 3000],
+        events=small,
+    ),
+    "a reducer that does not take what is large": Case(
+        "- {step: start, loop: {in: [1, 2], iterator: i, spec: {mode: parallel, policy: {reduce: {ctx.all: sum}}}}, tool: "
+        + BIG
+        + ', set: {ctx.all: "{{ output.data }}"}}}',
+        error={"kind": "conflict"},
+        says="sum",
+    ),
     "iterations of a sequential loop write much": Case(
         '- {step: start, loop: {in: "{{ range(3) }}", iterator: i}, tool: '
         + BIG

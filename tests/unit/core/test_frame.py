@@ -151,3 +151,35 @@ def test_templates_see_every_scope_and_the_tasks_own_input_over_the_steps():
         "_prev": 5, "_task": "one", "_attempt": 2, "execution_id": "e1", "output": ok_of({"n": 1}),
     }  # fmt: skip
     assert "output" not in Pipe(compiled(TWO)).frame.scope("one").bind(["output"])
+
+
+def test_many_operands_of_one_path_rest_together_and_come_back_one_by_one():
+    how: dict[str, Any] = {
+        "buffered": True,
+        "reduced": {("ctx", "n"): "append"},
+        "limits": {"max_payload_bytes": 2000},
+    }
+    pipe = Pipe(compiled(TWO), **how)
+    pipe.frame.write([[["ctx", "n"], f"{number:0300}"] for number in range(9)])
+    pipe.frame.write([[["ctx", "a"], "x" * 300], [["ctx", "b"], "y" * 1500]])
+    kept = pipe.frame.checkpoint()["writes"]
+    assert [path[1] for path, _ in kept] == ["a", "b", "n"]
+    assert [list(value) if isinstance(value, dict) else value[0] for _, value in kept] == [
+        "x",
+        ["$stored"],
+        ["$operands"],
+    ]
+    other = Pipe(compiled(TWO), **how)
+    values = [["x" * 300], ["y" * 1500], [f"{number:0300}" for number in range(9)]]
+    whole = [values[0][0], values[1][0], {"$operands": values[2]}]
+    other.frame.resume({"writes": [[path, value] for (path, _), value in zip(kept, whole, strict=True)]})
+    assert [value for _, value in other.frame.writes] == [one for group in values for one in group]
+
+
+def test_writes_that_were_overwritten_do_not_pile_up():
+    pipe = Pipe(compiled(TWO))
+    for number in range(50):
+        pipe.frame.write([[["step", "n"], number], [["ctx", "n"], number]])
+    kept = pipe.frame.checkpoint()
+    assert (kept["sent"], kept["writes"]) == ([[["ctx", "n"], 49]], [[["step", "n"], 49]])
+    assert pipe.frame.writes == [[["step", "n"], 49]]

@@ -10,7 +10,7 @@ from tests.unit.core.build import Pipe, compiled, error_of, ok_of
 
 def level(loop="", **parts):
     program = compiled(f"- {{step: start, loop: {{in: [1, 2], iterator: x{loop}}}, tool: {{kind: noop}}}}")
-    pipe = Pipe(program)
+    pipe = Pipe(program, limits=parts.pop("limits", {}))
     given = {
         "address": "", "loop": program.steps["start"].loop, "pipeline": program.steps["start"].pipeline,
         "around": pipe.around, "total": 2, "share": 1, "best_effort": False,
@@ -133,3 +133,20 @@ def test_a_conflict_inside_a_level_fails_it_with_kind_conflict():
     outcomes = [Outcome(True, ok_of(1), writes=[[["ctx", "n"], n]]) for n in (1, 2)]
     output, writes = level_result(level(PARALLEL), outcomes)
     assert (output["error"]["kind"], writes) == ("conflict", [])
+
+
+def test_a_large_output_of_an_inner_iteration_is_marked_so_that_it_is_put_back():
+    limits = {"max_payload_bytes": 400}
+    outer, inner = level(limits=limits), level(address="[0]", limits=limits)
+    for one in (outer, inner):
+        iteration.ended(one.frame(0, 1), Outcome(True, ok_of("x" * 500)))
+    assert "ref" in outer.around.events[0].data["output"]
+    assert list(inner.around.events[0].data["output"]["data"]) == ["$stored"]
+
+
+@pytest.mark.parametrize("loop, ctx, step", [("", {"a": 2}, {"b": 1}), (PARALLEL, {}, {})])
+def test_what_is_left_of_a_sequential_level_sees_what_was_written_before_it_was_taken_over(loop, ctx, step):
+    one = level(loop, reduced={("ctx", "n"): "sum"}, ctx={}, step={})
+    writes = [[["ctx", "a"], 1], [["step", "b"], 1], [["ctx", "n"], 1]]
+    one.take_up({1: Outcome(True, {}, writes=[[["ctx", "a"], 2]]), 0: Outcome(True, {}, writes=writes)})
+    assert (one.ctx, one.step) == (ctx, step)

@@ -4,9 +4,13 @@ import json
 
 import pytest
 
+from noetl.core import view
+from noetl.core.decide import LIVE
+from noetl.core.draft import Draft
 from noetl.core.judge import Unjudged
 from noetl.core.loop import whole_number
 from noetl.core.output import externalise, refer
+from noetl.core.patch import look_up
 from tests.unit.core.build import ID, error_of
 
 LOCAL = "- {step: start, loop: {in: '{{ range(3) }}', iterator: x, spec: {mode: %s%s}}, spec: {policy: {failure: {mode: %s}}}, tool: {kind: noop}%s}"
@@ -168,6 +172,60 @@ def test_a_reduced_key_of_a_sequential_loop_is_reduced_at_its_end(begin):
     world = begin(local("sequential", reduce="ctx.n: sum"))
     through(world, *(world.item("start.1", index, writes=[[["ctx", "n"], 2]]) for index in range(3)))
     assert world.state.ctx == {"n": 6}
+
+
+def marked(world, value):
+    """A written value as a worker reports one that it has put aside."""
+    ref, payload = externalise(ID, value)
+    world.hydrated[payload.key] = value
+    return {"$stored": ref}
+
+
+@pytest.mark.parametrize(
+    "first, target, before, result",
+    [
+        ("[0]", "ctx.n", None, [0, "a", "b", "c", 5]),
+        ("'{{ output.data }}'", "ctx.n", ["x" * 2000], ["x" * 2000, "a", "b", "c", 5]),
+        ("'{{ output.data }}'", "ctx.m.n", {"n": [1], "k": "x" * 2000}, [1, "a", "b", "c", 5]),
+        ("5", "ctx.m.n", None, ["a", "b", "c", 5]),
+    ],
+)
+def test_operands_and_existing_values_that_rest_elsewhere_are_read(begin, first, target, before, result):
+    key = target.split(".")[1]
+    world = begin(
+        f"- {{step: first, tool: {{kind: noop}}, set: {{ctx.{key}: {first}}}, next: {{arcs: [{{step: start}}]}}}}\n"
+        + local(reduce=f"{target}: append"),
+        executor="executor: {spec: {entry_step: first, limits: {max_payload_bytes: 1000}}}",
+    )
+    world.done("first.1", before)
+    values = [marked(world, "a"), {"$operands": marked(world, ["b", "c"])}, 5]
+    items = [
+        world.item("start.1", index, writes=[[target.split("."), value]])
+        for index, value in enumerate(values)
+    ]
+    through(world, *items)
+    found = view.loaded(Draft(world.state, world.program, LIVE, world.now, world.hydrated), world.state.ctx)
+    assert look_up(found, target.split(".")[1:]) == result
+
+
+def test_operands_that_rest_elsewhere_may_not_fit_the_reducer(begin):
+    world = begin(local(reduce="ctx.n: sum"))
+    values = [marked(world, "a" * 100_000), 1, 2]
+    through(
+        world,
+        *(world.item("start.1", index, writes=[[["ctx", "n"], value]]) for index, value in enumerate(values)),
+    )
+    assert world.state.error["kind"] == "conflict"
+    assert len(world.state.error["message"]) < 200
+
+
+def test_operands_of_a_step_that_rest_elsewhere_leave_ctx_alone(begin):
+    world = begin(local(reduce="step.n: last"))
+    through(
+        world,
+        *(world.item("start.1", index, writes=[[["step", "n"], marked(world, "a")]]) for index in range(3)),
+    )
+    assert world.state.ctx == {}
 
 
 def away(world, index):

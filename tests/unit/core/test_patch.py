@@ -45,6 +45,7 @@ def test_a_path_that_leads_nowhere_finds_nothing(path, found):
         ("append", [0], [1], [0, 1]),
         ("append", 0, [1], [0, 1]),
         ("union", [1], [[1, 2], 2, 3], [1, 2, 3]),
+        ("union", None, [1, "1", 1], [1, "1"]),
         (
             "merge",
             {"a": {"x": 1}},

@@ -1,0 +1,54 @@
+"""Work that another process takes over: what was finished is as it was, and what is left goes on from there."""
+
+from tests.engine.harness import Ran, begin, control, engine, finish, playbook, until
+
+
+async def crashed(folder, text: str, *signals: str) -> Ran:
+    """Let the process die when its run waits, and finish in another one."""
+    async with engine(folder) as made:
+        execution_id = await begin(made, text)
+        state = made.engine.live_state(execution_id)
+        await until(made, lambda: any(run.parked for run in state.runs.values()))
+    async with engine(folder, made) as another:
+        await another.engine.resume(execution_id)
+        for name in signals:
+            await control(another, execution_id, "signal", name=name)
+        return await finish(another, execution_id)
+
+
+HOLD = "{name: hold, kind: wait, input: {signal: go}, spec: {policy: {before: [{when: '{{ iter.b == 1 }}', then: {do: skip}}]}}}"
+
+
+async def test_a_large_output_of_a_finished_inner_iteration_is_there_after_a_takeover(tmp_path):
+    text = playbook(f"""
+    - step: start
+      loop: {{in: [1], iterator: a, loop: {{in: [1, 2], iterator: b}}}}
+      tool: [{HOLD}, {{name: big, kind: noop, output: "{{{{ 'x' * (100000 + iter.b) }}}}"}}]
+      set: {{ctx.n: "{{{{ [output.data[0][0] | length, output.data[0][1] | length] }}}}"}}
+    """)
+    ran = await crashed(tmp_path, text, "go")
+    assert (ran.status, ran.ctx["n"]) == ("completed", [100_001, 100_002])
+
+
+async def test_in_an_inner_sequential_loop_what_is_left_sees_what_was_written_before_the_takeover(tmp_path):
+    text = playbook(f"""
+    - step: start
+      loop: {{in: [1], iterator: a, spec: {{mode: parallel}}, loop: {{in: [1, 2], iterator: b}}}}
+      tool: [{HOLD}, {{name: add, kind: noop, output: "{{{{ [ctx.n | default(0), step.m | default(0)] }}}}", set: {{ctx.n: "{{{{ iter.b }}}}", step.m: "{{{{ iter.b }}}}"}}}}]
+    """)
+    ran = await crashed(tmp_path, text, "go")
+    assert (ran.output, ran.ctx["n"]) == ([[[0, 0], [1, 1]]], 2)
+
+
+async def test_operands_that_a_checkpoint_put_aside_all_count_after_a_takeover(tmp_path):
+    text = playbook("""
+    - step: start
+      loop: {in: [1], iterator: a, spec: {mode: parallel, policy: {reduce: {ctx.all: append}}}}
+      tool:
+        - {name: a, kind: noop, set: {ctx.all: "{{ 'x' * 30000 }}", iter.n: "{{ (iter.n | default(0)) + 1 }}"}, spec: {policy: {rules: [{when: "{{ iter.n < 9 }}", then: {do: jump, to: a}}]}}}
+        - {name: hold, kind: wait, input: {signal: go}}
+      next: {arcs: [{step: count}]}
+    - {step: count, tool: {kind: noop, output: "{{ [ctx.all | length, ctx.all[8] | length] }}"}}
+    """)
+    ran = await crashed(tmp_path, text, "go")
+    assert ran.output == [9, 30_000]
