@@ -33,6 +33,10 @@ COMMANDS: dict[str, dict[str, str]] = {
         "credential": "store secrets that playbooks use by name",
         "db": "the store: its schema, what is in it, and what may go",
     },
+    "Run a cluster": {
+        "server": "the control plane: start, stop, status",
+        "worker": "the processes that run tasks: start, stop, list",
+    },
     "Look things up": {
         "tools": "list the tool kinds, or explain one of them",
         "schema": "print the JSON Schema for editors, or that of one tool kind",

@@ -1,0 +1,108 @@
+"""`noetl worker`: start, stop and list workers."""
+
+import asyncio
+from typing import Any
+
+import click
+import msgspec
+
+from noetl.cli import options
+from noetl.cli.render import emit, note
+from noetl.settings import Settings, load
+
+EPILOG = """\b
+Examples:
+  NOETL_BUS=nats://localhost:4222 noetl worker start
+  noetl worker start --bus nats://localhost:4222 --pool gpu --concurrency 4 --count 2 --background
+"""
+
+
+@click.group("worker")
+def command() -> None:
+    """Start, stop and list the processes that run tasks.
+
+    A worker needs the address of the bus and nothing else: it opens no port and no database.
+    """
+
+
+@command.command("start", epilog=EPILOG)
+@click.option("--bus", metavar="URL", help="How servers are reached: nats://HOST:4222.")
+@click.option("--pool", metavar="NAME", help="The pool it serves.  [default: default]")
+@click.option("--concurrency", metavar="N", help="How many pipelines run at once.  [default: 32]")
+@click.option("--count", type=click.IntRange(min=1), default=1, metavar="N", help="How many workers.")
+@click.option("--background", is_flag=True, help="Go on in processes of their own.")
+def start(count: int, background: bool, **flags: str | None) -> int:
+    """Take work from the servers until Ctrl-C or SIGTERM, then hand back what is not finished."""
+    from noetl.cli import lifecycle
+
+    settings = load(flags)
+    given = [f"--{name}={value}" for name, value in flags.items() if value is not None]
+    if background:
+        for _ in range(count):
+            said = lifecycle.start_aside(settings, "worker", ["worker", "start", *given])
+            emit(said["worker_id"])
+            note(f"worker {said['pid']} runs; its log is {said['log']}; stop it with: noetl worker stop")
+        return 0
+    if count > 1:
+        return lifecycle.several(["worker", "start", *given], count)
+    return lifecycle.run_fast(lambda: _work(settings))
+
+
+async def _work(settings: Settings) -> int:
+    from noetl.cli.lifecycle import announced
+    from noetl.cli.serving import stopped_by_signals
+    from noetl.wiring.distributed import working
+
+    with stopped_by_signals() as stopping:
+        async with working(settings) as worker:
+            facts = {"worker_id": worker.hello.worker_id, "pool": settings.pool}
+            with announced(settings, "worker", **facts):
+                emit(worker.hello.worker_id)
+                note(f"worker of pool '{settings.pool}', {settings.concurrency} at once; Ctrl-C stops it")
+                await stopping.wait()
+                note("stopping: tasks that run are finished first, the rest is handed back")
+    return 0
+
+
+@command.command("stop")
+@click.option("--pid", type=int, metavar="N", help="Only this one.")
+def stop(pid: int | None) -> None:
+    """Stop the workers that run on this machine; what they do not finish goes to others."""
+    from noetl.cli import lifecycle
+
+    for one in lifecycle.stop(load(), "worker", pid):
+        note(f"worker {one} has stopped")
+
+
+@command.command("list")
+@options.as_json
+def list_workers(as_json: bool) -> None:
+    """List the workers that the server knows; without a server, those that run on this machine."""
+    from noetl.cli.closing import pretty
+
+    settings = load()
+    server, token = settings.server, settings.token
+    found = asyncio.run(_known(server, token)) if server is not None else _local(settings)
+    if as_json:
+        emit(pretty(found))
+        return
+    for one in found:
+        emit("  ".join(f"{key}={value}" for key, value in one.items() if not isinstance(value, list)))
+    if not found:
+        note("no worker is known; start one with: noetl worker start")
+
+
+def _local(settings: Settings) -> list[dict[str, Any]]:
+    from noetl.cli import lifecycle
+
+    return lifecycle.running(settings, "worker")
+
+
+async def _known(server: str, token: str | None) -> list[dict[str, Any]]:
+    from noetl.adapters.http.front import HttpFront
+
+    front = HttpFront(server, token)
+    try:
+        return [msgspec.to_builtins(worker) for worker in await front.workers()]
+    finally:
+        await front.close()
