@@ -44,17 +44,71 @@ def _needed(key: Key) -> Key:
     return Key(key.shape, key.doc, required=True)
 
 
+_FIELD = Key(_PLAIN, "The one field to take, as `value`; left out, all of them.")
+_VERSION = Key(
+    Either((_PLAIN, Number(integer=True, least=1, template=False)), says="a version"),
+    "The version; else the newest.",
+)
+# Where each keeper of secrets is told what to read, and as whom.
+PROVIDERS: Mapping[str, Mapping[str, Key]] = {
+    "vault": {
+        "address": Key(_PLAIN, "The server; by default VAULT_ADDR."),
+        "mount": Key(_PLAIN, "Where the KV engine (version 2) is mounted; by default `secret`."),
+        "path": Key(_PLAIN, "The secret.", required=True),
+        "key": _FIELD,
+        "version": _VERSION,
+        "namespace": Key(_PLAIN, "The namespace; by default VAULT_NAMESPACE."),
+        "token": Key(SECRET, "The token; by default VAULT_TOKEN, when the address is VAULT_ADDR."),
+        "role_id": Key(SECRET, "Role id of an AppRole login."),
+        "secret_id": Key(SECRET, "Secret id of an AppRole login."),
+        "role": Key(_PLAIN, "Role of a Kubernetes login."),
+        "jwt_path": Key(_PLAIN, "The file with the service account's token."),
+        "auth_mount": Key(_PLAIN, "Where the login method is mounted."),
+    },
+    "gcp": {
+        "project": Key(_PLAIN, "The project; by default the service account's, or GOOGLE_CLOUD_PROJECT."),
+        "secret": Key(_PLAIN, "The secret.", required=True),
+        "key": _FIELD,
+        "version": _VERSION,
+        "service_account": Key(SECRET, "The JSON of a service account's key file."),
+        "endpoint": Key(_PLAIN, "Another address of Secret Manager."),
+    },
+    "aws": {
+        "secret": Key(_PLAIN, "A secret of Secrets Manager: its name or ARN."),
+        "parameter": Key(_PLAIN, "A parameter of Systems Manager, instead of a secret."),
+        "key": _FIELD,
+        "version": Key(_PLAIN, "The version's stage; else the current one."),
+        "region": Key(_PLAIN, "The region; by default AWS_REGION."),
+        "access_key_id": Key(SECRET, "Key id; by default the environment's or the machine's role."),
+        "secret_access_key": Key(SECRET, "Secret key."),
+        "session_token": Key(SECRET, "Session token."),
+        "endpoint": Key(_PLAIN, "Another address of the service."),
+    },
+    "azure": {
+        "vault": Key(_PLAIN, "The vault's name, or its address; by default AZURE_KEY_VAULT."),
+        "secret": Key(_PLAIN, "The secret.", required=True),
+        "key": _FIELD,
+        "version": Key(_PLAIN, "The version; else the newest."),
+        "tenant_id": Key(SECRET, "Tenant of an application; left out, the machine's identity is used."),
+        "client_id": Key(SECRET, "Client id of an application or of an identity."),
+        "client_secret": Key(SECRET, "Client secret."),
+        "login": Key(_PLAIN, "Another address to log in at."),
+    },
+    "k8s": {
+        "secret": Key(_PLAIN, "The Secret."),
+        "namespace": Key(_PLAIN, "Its namespace; by default the pod's own."),
+        "key": _FIELD,
+        "folder": Key(_PLAIN, "The folder that the Secret is mounted as, instead of asking the cluster."),
+    },
+}
+
 KEYCHAIN: Mapping[str, Record] = {
     "credential": _entry("credential", {"credential": _needed(_CREDENTIAL)}),
     "env": _entry("env", {"env": _needed(_ENV)}),
     "file": _entry("file", {"path": _needed(_PATH)}),
     "secret_manager": _entry(
         "secret_manager",
-        {
-            "provider": Key(
-                Choice(("env", "file", "vault", "gcp", "aws", "azure", "k8s")), "Who keeps the secret."
-            )
-        },
+        {"provider": Key(Choice(("env", "file", *PROVIDERS)), "Who keeps the secret.")},
         free=True,
     ),
     "postgres_credential": _entry(
@@ -102,9 +156,11 @@ KEYCHAIN: Mapping[str, Record] = {
             "refresh_token": Key(SECRET, "Refresh token."),
             "scope": Key(Either((_PLAIN, ListOf(_PLAIN)), says="a text or a list of texts"), "Scopes."),
             "audience": Key(_PLAIN, "Audience."),
+            "client_auth": Key(Choice(("header", "body")), "Where the client's id and secret are sent."),
         },
         needs_one=("token_url", "credential"),
     ),
+    **{kind: _entry(kind, {"credential": _CREDENTIAL, **keys}) for kind, keys in PROVIDERS.items()},
     "static": _entry("static", {"value": Key(Free(), "The value itself; for tests only.")}, free=True),
 }
 

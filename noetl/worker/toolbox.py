@@ -96,7 +96,10 @@ class Toolbox:
             return failure.output
         except NoetlError as error:
             hint = f"; {error.hint}" if error.hint else ""
-            return failed(problem(error.code.replace("-", "_"), f"{error.message}{hint}"))
+            retryable = bool(getattr(error, "retryable", False))
+            return failed(
+                problem(error.code.replace("-", "_"), f"{error.message}{hint}", retryable=retryable)
+            )
         except TimeoutError:
             raise
         except Exception as error:

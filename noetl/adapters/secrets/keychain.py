@@ -4,10 +4,17 @@ An entry's fields may be literal, or name where they come from: {env}, {path} or
 """
 
 import asyncio
+import hashlib
+import time
 from collections.abc import Awaitable, Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from noetl.adapters.secrets.asking import Ask, Connector
+from noetl.adapters.secrets.fetched import Cache, Fetched
 from noetl.adapters.secrets.sealed import Sealer, version_of
 from noetl.dsl.model import Secret
 from noetl.errors import NotFound
@@ -15,6 +22,12 @@ from noetl.ports.store import Store
 
 Material = dict[str, Any]
 Resolve = Callable[["Keychain", Secret], Awaitable[Material]]
+REFRESH = "refresh_token"
+OWN_PREFIX = "NOETL_"  # of variables that hold keys and tokens of noetl itself
+# Where each provider is; a module of its own, loaded when an entry first names it.
+PROVIDERS = {
+    name: f"noetl.adapters.secrets.{name}" for name in ("oauth2", "vault", "gcp", "aws", "azure", "k8s")
+}
 # The field that a whole-entry source (`env`, `path` or `credential` beside the kind) stands for.
 MAIN_FIELD = {"bearer": "token", "basic": "password", "api_key": "key", "postgres_credential": "password"}
 
@@ -23,9 +36,18 @@ class Keychain:
     """Resolves entries with the environment, files and stored credentials of this process."""
 
     def __init__(
-        self, store: Store, sealer: Callable[[], Sealer], environ: Callable[[str], str | None], folder: Path
+        self,
+        store: Store,
+        sealer: Callable[[], Sealer],
+        environ: Callable[[str], str | None],
+        folder: Path,
+        *,
+        connector: Connector | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._store, self._sealer, self._environ, self._folder = store, sealer, environ, folder
+        self._connector, self._clock = connector, clock
+        self._cache = Cache(clock)
 
     async def material(self, entries: tuple[Secret, ...], name: str) -> Material:
         """The material of a keychain entry, or of a stored credential when no entry has the name."""
@@ -80,6 +102,8 @@ class Keychain:
     async def text(self, source: Mapping[str, Any], what: str) -> str:
         """The text that a source names: an environment variable, a file, or a credential's value."""
         if "env" in source:
+            if str(source["env"]).upper().startswith(OWN_PREFIX):
+                raise NotFound(f"{what}: {source['env']} is noetl's own and no secret of a playbook")
             value = self._environ(str(source["env"]))
             if value is None:
                 raise NotFound(f"{what}: the environment variable {source['env']} is not set")
@@ -102,6 +126,35 @@ class Keychain:
         """A field of an entry: itself, or what its source names."""
         return await self.text(value, what) if isinstance(value, Mapping) else value
 
+    async def fetched(self, entry: Secret, provider: str, source: Mapping[str, Any]) -> Material:
+        """What a provider gives for an entry; kept while it is good."""
+        what, fields = _what(entry), dict(source)
+        written = frozenset(name for name, value in fields.items() if not isinstance(value, Mapping))
+        stored: str | None = fields.pop("credential", None)
+        fields = {name: await self.field(value, f"{what} field {name!r}") for name, value in fields.items()}
+        if stored is not None:
+            fields = await self.credential(stored) | fields
+        same = {name: value for name, value in fields.items() if name != REFRESH}  # it changes by itself
+        key = hashlib.sha256(msgspec.json.encode((provider, same), order="sorted")).hexdigest()
+        if stored is None and REFRESH in self._cache.last(key):
+            fields[REFRESH] = self._cache.last(key)[REFRESH]
+        ask = Ask(what, fields, written, self._environ, self._clock, self._connector)
+
+        async def fetch() -> Fetched:
+            fetched: Fetched = await import_module(PROVIDERS[provider]).fetch(ask)
+            await self._keep_renewed(stored, fetched.material.get(REFRESH))
+            return fetched
+
+        material = await self._cache.get(key, fetch)
+        return {name: value for name, value in material.items() if name != REFRESH}
+
+    async def _keep_renewed(self, stored: str | None, renewed: str | None) -> None:
+        """A refresh token that a server put in place of the stored one: the old one may be worth nothing."""
+        if stored is not None and renewed is not None:
+            kept = await self.credential(stored)
+            if kept.get(REFRESH) != renewed:
+                await self.keep(stored, {**kept, REFRESH: renewed})
+
 
 def _what(entry: Secret) -> str:
     return f"keychain entry {entry.name!r}"
@@ -121,8 +174,11 @@ async def _stored(keychain: Keychain, entry: Secret) -> Material:
 
 async def _managed(keychain: Keychain, entry: Secret) -> Material:
     provider = entry.source.get("provider", "env")
+    if provider in PROVIDERS:
+        source = {key: value for key, value in entry.source.items() if key not in ("provider", "desc")}
+        return await keychain.fetched(entry, provider, source)
     if provider not in ("env", "file"):
-        raise NotFound(f"{_what(entry)}: provider {provider!r} is not installed here")
+        raise NotFound(f"{_what(entry)}: there is no provider {provider!r} here")
     field = "env" if provider == "env" else "path"
     named = next((entry.source[key] for key in (field, "key", "secret") if key in entry.source), None)
     if named is None and provider == "file":
@@ -148,6 +204,11 @@ async def _structured(keychain: Keychain, entry: Secret) -> Material:
     return material
 
 
+async def _fetched(keychain: Keychain, entry: Secret) -> Material:
+    source = {key: value for key, value in entry.source.items() if key != "desc"}
+    return await keychain.fetched(entry, entry.kind, source)
+
+
 RESOLVERS: dict[str, Resolve] = {
     "env": _single,
     "file": _single,
@@ -158,4 +219,5 @@ RESOLVERS: dict[str, Resolve] = {
     "bearer": _structured,
     "basic": _structured,
     "api_key": _structured,
+    **dict.fromkeys(PROVIDERS, _fetched),
 }

@@ -1,0 +1,153 @@
+"""What a provider of secrets is handed, and how it speaks HTTP. Which requests to send is each provider's."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from noetl.errors import BackendError, NotFound
+
+if TYPE_CHECKING:
+    from aiohttp import BaseConnector
+
+TIMEOUT_S = 15.0
+ANSWER_MAX = 1024**2
+
+Connector = Callable[[], "BaseConnector"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server said: its status, and its body when that is JSON."""
+
+    status: int
+    body: Any
+
+    def said(self) -> str:
+        """The server's own words about what went wrong, as far as there are any."""
+        body = self.body if isinstance(self.body, dict) else {}
+        words = [body.get(name) for name in ("error_description", "message", "Message", "errors", "error")]
+        found = next((word for word in words if word), "")
+        text = found.get("message", "") if isinstance(found, dict) else found
+        return f": {str(text)[:200]}" if text else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One keychain entry: its fields as values, and what fetching it may use."""
+
+    what: str  # how the entry is called in messages
+    fields: Mapping[str, Any]
+    written: frozenset[str]  # the fields whose value stands in the playbook itself
+    environ: Callable[[str], str | None]
+    clock: Callable[[], float]  # seconds since 1970
+    connector: Connector | None = None  # for addresses that a playbook names; None: anything may be reached
+
+    def text(self, name: str, variable: str | None = None, default: str | None = None) -> str:
+        """A field, or an environment variable, or a default; NotFound when there is none of them."""
+        found = self.optional(name, variable) or default
+        if found is None:
+            instead = f", or set {variable}" if variable else ""
+            raise NotFound(f"{self.what}: it has no {name}; write {name}: …{instead}")
+        return found
+
+    def optional(self, name: str, variable: str | None = None) -> str | None:
+        """A field or an environment variable, when there is one."""
+        value = self.fields.get(name)
+        if value is None and variable is not None:
+            value = self.environ(variable)
+        return None if value is None or value == "" else str(value)
+
+    async def file(self, path: str) -> str:
+        """The text of a file of this machine."""
+        try:
+            return (await asyncio.to_thread(lambda: Path(path).read_text())).strip()
+        except (OSError, UnicodeDecodeError) as problem:
+            raise NotFound(f"{self.what}: the file {path} cannot be read: {problem}") from None
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        named_by: str | None = None,
+        authority: str | None = None,
+        **options: Any,
+    ) -> Answer:
+        """One request; `named_by` is the field that the address came from, when a playbook may name it."""
+        import ssl
+
+        import aiohttp
+
+        guarded = named_by in self.written and self.connector is not None
+        trust = await asyncio.to_thread(ssl.create_default_context, cafile=authority) if authority else True
+        session = aiohttp.ClientSession(
+            connector=self.connector() if guarded and self.connector is not None else None,
+            timeout=aiohttp.ClientTimeout(total=TIMEOUT_S),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+        try:
+            async with (
+                session,
+                session.request(method, url, allow_redirects=False, ssl=trust, **options) as answer,
+            ):
+                return Answer(answer.status, _json(await answer.content.read(ANSWER_MAX)))
+        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
+            raise NotFound(f"{self.what}: {url} is no http:// or https:// address") from None
+        except (aiohttp.ClientError, OSError, TimeoutError) as problem:
+            told = str(getattr(getattr(problem, "os_error", None), "sentence", "") or problem)
+            told = told or "no answer in time"
+            raise BackendError(
+                f"{self.what}: {_place(url)} cannot be reached: {told}", hint="try again"
+            ) from None
+
+    async def json(self, method: str, url: str, **options: Any) -> dict[str, Any]:
+        """The JSON of a good answer; what is missing or refused is NotFound, a broken server BackendError."""
+        answer = await self.send(method, url, **options)
+        if 200 <= answer.status < 300 and isinstance(answer.body, dict):
+            return answer.body
+        raise self.refused(url, answer)
+
+    def refused(self, url: str, answer: Answer) -> NotFound | BackendError:
+        """Why there is no secret in an answer."""
+        told = f"{self.what}: {_place(url)} answered {answer.status}{answer.said()}"
+        if answer.status == 429 or answer.status >= 500:
+            return BackendError(told, hint="try again")
+        return NotFound(told, hint="look at the entry's fields and at what its login may read")
+
+
+def _json(raw: bytes) -> Any:
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+        return msgspec.json.decode(raw)
+    return None
+
+
+def _place(url: str) -> str:
+    """An address without its query, in which there may be a secret."""
+    return url.partition("?")[0]
+
+
+def material_of(text: str, ask: Ask) -> dict[str, Any]:
+    """A secret's text: the field that `key` names, the fields of a JSON mapping, or one value."""
+    parsed = _json(text.encode()) if text.lstrip().startswith("{") else None
+    return chosen(parsed, ask) if isinstance(parsed, dict) else _single(text, ask)
+
+
+def _single(text: str, ask: Ask) -> dict[str, Any]:
+    if key := ask.optional("key"):
+        raise NotFound(f"{ask.what}: the secret is one text and has no field {key!r}; leave key out")
+    return {"value": text}
+
+
+def chosen(fields: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
+    """All fields of a secret, or the one that `key` names as `value`."""
+    key = ask.optional("key")
+    if key is None:
+        return dict(fields)
+    if key not in fields:
+        raise NotFound(f"{ask.what}: the secret has no field {key!r}; it has {', '.join(sorted(fields))}")
+    return {"value": fields[key]}

@@ -1,0 +1,116 @@
+"""Keychain provider `gcp`: Google Secret Manager, as a service account or as the machine's own identity."""
+
+import base64
+import binascii
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from noetl.adapters.secrets.asking import Ask, material_of
+from noetl.adapters.secrets.fetched import Fetched
+from noetl.errors import NotFound
+
+ENDPOINT = "https://secretmanager.googleapis.com"
+METADATA_HOST = "metadata.google.internal"
+SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+LIFE_S = 3600
+
+
+async def fetch(ask: Ask) -> Fetched:
+    """A version of a secret."""
+    token, project = await _login(ask)
+    place = "/".join(
+        quote(part, safe="")
+        for part in (
+            "projects",
+            ask.optional("project") or project or ask.text("project", "GOOGLE_CLOUD_PROJECT"),
+            "secrets",
+            ask.text("secret"),
+            "versions",
+            ask.text("version", default="latest"),
+        )
+    )
+    endpoint = ask.text("endpoint", default=ENDPOINT).rstrip("/")
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = await ask.json("GET", f"{endpoint}/v1/{place}:access", named_by="endpoint", headers=headers)
+    try:
+        text = base64.b64decode(answer["payload"]["data"], validate=True).decode()
+    except (KeyError, TypeError, binascii.Error, UnicodeDecodeError):
+        raise NotFound(f"{ask.what}: {place} holds no text") from None
+    return Fetched(material_of(text, ask))
+
+
+async def _login(ask: Ask) -> tuple[str, str | None]:
+    """An access token, and the project that the login belongs to."""
+    account = await _account(ask)
+    if account is None:
+        # A token of the machine itself never goes to an address that a playbook names.
+        if "endpoint" in ask.written:
+            raise NotFound(f"{ask.what}: an endpoint of its own needs a service account; write credential: …")
+        host = ask.environ("GCE_METADATA_HOST") or METADATA_HOST
+        url = f"http://{host}/computeMetadata/v1/instance/service-accounts/default/token"
+        answer = await ask.json("GET", url, headers={"Metadata-Flavor": "Google"})
+        return _token(ask, answer), None
+    url = str(account.get("token_uri", "https://oauth2.googleapis.com/token"))
+    form = {
+        "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
+        "assertion": _assertion(ask, account, url),
+    }
+    return _token(ask, await ask.json("POST", url, data=form)), account.get("project_id")
+
+
+def _token(ask: Ask, answer: dict[str, Any]) -> str:
+    if not isinstance(answer.get("access_token"), str):
+        raise NotFound(f"{ask.what}: the login gave no access_token")
+    return str(answer["access_token"])
+
+
+async def _account(ask: Ask) -> dict[str, Any] | None:
+    """The service account: fields of a stored credential, its JSON text, or the file of the environment."""
+    if "private_key" in ask.fields:
+        return dict(ask.fields)
+    text = ask.optional("service_account") or ask.optional("value")
+    file = ask.environ("GOOGLE_APPLICATION_CREDENTIALS")
+    if text is None and file:
+        text = await ask.file(file)
+    if text is None:
+        return None
+    try:
+        account = msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError:
+        account = {}
+    if "private_key" not in account or "client_email" not in account:
+        raise NotFound(f"{ask.what}: the service account is not the JSON of a key file")
+    return account
+
+
+def _assertion(ask: Ask, account: dict[str, Any], audience: str) -> str:
+    """A JWT that the account's key signs (RFC 7523)."""
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+    now = int(ask.clock())
+    header = {"alg": "RS256", "typ": "JWT"}
+    if key_id := account.get("private_key_id"):
+        header["kid"] = str(key_id)
+    claims = {
+        "iss": account["client_email"],
+        "scope": SCOPE,
+        "aud": audience,
+        "iat": now,
+        "exp": now + LIFE_S,
+    }
+    signed = b".".join(_url64(msgspec.json.encode(part)) for part in (header, claims))
+    try:
+        key = serialization.load_pem_private_key(str(account["private_key"]).encode(), password=None)
+    except ValueError:
+        raise NotFound(f"{ask.what}: the private_key of the service account cannot be read") from None
+    if not isinstance(key, RSAPrivateKey):
+        raise NotFound(f"{ask.what}: the private_key of the service account is no RSA key")
+    return (signed + b"." + _url64(key.sign(signed, PKCS1v15(), hashes.SHA256()))).decode()
+
+
+def _url64(raw: bytes) -> bytes:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=")

@@ -1,0 +1,49 @@
+"""Keychain provider `k8s`: a Secret, over the cluster's API or from the files it is mounted as."""
+
+import asyncio
+import base64
+import binascii
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from noetl.adapters.secrets.asking import Ask, chosen
+from noetl.adapters.secrets.fetched import Fetched
+from noetl.errors import NotFound
+
+ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+
+async def fetch(ask: Ask) -> Fetched:
+    """The fields of a Secret, or one of them."""
+    if folder := ask.optional("folder"):
+        return Fetched(chosen(await asyncio.to_thread(_mounted, folder, ask), ask))
+    host, port = ask.environ("KUBERNETES_SERVICE_HOST"), ask.environ("KUBERNETES_SERVICE_PORT") or "443"
+    if not host:
+        raise NotFound(f"{ask.what}: this is no pod of a cluster; write folder: … for a mounted Secret")
+    namespace = ask.optional("namespace") or await ask.file(f"{ACCOUNT}/namespace")
+    name = ask.text("secret")
+    shown = f"[{host}]" if ":" in host else host
+    url = (
+        f"https://{shown}:{port}/api/v1/namespaces/{quote(namespace, safe='')}/secrets/{quote(name, safe='')}"
+    )
+    headers = {"Authorization": f"Bearer {await ask.file(f'{ACCOUNT}/token')}"}
+    answer = await ask.json("GET", url, headers=headers, authority=f"{ACCOUNT}/ca.crt")
+    return Fetched(chosen(_decoded(answer.get("data") or {}, ask), ask))
+
+
+def _decoded(data: dict[str, Any], ask: Ask) -> dict[str, str]:
+    try:
+        return {name: base64.b64decode(value, validate=True).decode() for name, value in data.items()}
+    except (binascii.Error, TypeError, UnicodeDecodeError):
+        raise NotFound(f"{ask.what}: a field of the Secret is no text") from None
+
+
+def _mounted(folder: str, ask: Ask) -> dict[str, str]:
+    """The files of a folder; the cluster's own links in it begin with two dots."""
+    try:
+        files = [Path(folder) / name for name in sorted(os.listdir(folder)) if not name.startswith(".")]
+        return {file.name: file.read_text().rstrip("\n") for file in files if file.is_file()}
+    except (OSError, UnicodeDecodeError) as problem:
+        raise NotFound(f"{ask.what}: the folder {folder} cannot be read: {problem}") from None
