@@ -10,6 +10,8 @@ from typing import Protocol
 
 import msgspec
 
+from noetl.errors import Conflict, NotFound
+
 
 class Row(msgspec.Struct):
     """One decided message as it rests: events first..last, their cause, and the hash chain."""
@@ -55,6 +57,8 @@ class Append(msgspec.Struct):
     summary: Summary | None = None  # None: nothing that lists show has changed
     snapshot: bytes | None = None
     claim: tuple[str, int] | None = None  # of a new execution: its owner and for how many milliseconds
+    owner: str | None = None  # who appends; refused when the execution has another owner by now
+    taken: list[int] = []  # letters that the rows answer; they go with the same commit
 
 
 class StoredLog(msgspec.Struct):
@@ -70,6 +74,27 @@ class Listed(msgspec.Struct):
 
     items: list[Summary]
     cursor: str | None = None
+
+
+class Letter(msgspec.Struct):
+    """A message that was left for the owner of an execution, until a commit takes it."""
+
+    id: int
+    execution_id: str
+    body: bytes
+
+
+class Token(msgspec.Struct, omit_defaults=True):
+    """A bearer token as it rests: never the token itself. Times are milliseconds since the epoch."""
+
+    id: str
+    hash: str
+    name: str
+    scopes: list[str] = []
+    prefixes: list[str] = []
+    created_at: int = 0
+    expires_at: int | None = None
+    by: str = ""
 
 
 class PlaybookText(msgspec.Struct):
@@ -140,11 +165,19 @@ class Store(Protocol):
         status: str | None = None,
         path: str | None = None,
         prefix: str = "",
+        text: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        parent: str | None = None,
         children: bool = True,
         cursor: str | None = None,
         limit: int = 50,
     ) -> Listed:
-        """Executions, the newest first: those whose id begins so, with or without children of others."""
+        """Executions, the newest first: those whose id begins so, whose id or path contains a text.
+
+        `since` and `until` bound when they were asked for, both included; without `children` only those that
+        have no parent.
+        """
         ...
 
     async def by_key(self, idempotency_key: str) -> Summary | None:
@@ -167,16 +200,20 @@ class Store(Protocol):
         """Renew every claim of an owner."""
         ...
 
-    async def due(self, now: int, limit: int = 100) -> list[str]:
-        """Executions that are not over, have something due or no fresh owner."""
+    async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
+        """Executions that are not over, have something due or no fresh owner; now, by the store's clock."""
         ...
 
     async def post(self, execution_id: str, message: bytes) -> None:
         """Leave a message for the owner of an execution."""
         ...
 
-    async def take(self, owner: str) -> Sequence[tuple[str, bytes]]:
-        """The messages left for the executions of an owner, each given once."""
+    async def mail(self, owner: str) -> Sequence[Letter]:
+        """The messages left for the executions of an owner, in order; they stay until a commit takes them."""
+        ...
+
+    async def discard_mail(self, letters: Sequence[int]) -> None:
+        """Throw letters away that no commit will take."""
         ...
 
     async def register(self, path: str, digest: str, text: str, file: str | None) -> PlaybookText:
@@ -206,7 +243,7 @@ class Store(Protocol):
         ...
 
     async def reseal_secret(self, name: str, old: bytes, new: bytes) -> bool:
-        """Put other bytes in place of exactly these; False when they have changed. It counts as no setting."""
+        """Put other bytes in place of exactly these; False when they changed. It counts as no setting."""
         ...
 
     async def secrets(self) -> Sequence[tuple[str, int]]:
@@ -215,6 +252,22 @@ class Store(Protocol):
 
     async def delete_secret(self, name: str) -> None:
         """Forget a credential; raises NotFound."""
+        ...
+
+    async def put_token(self, token: Token) -> None:
+        """Keep a token, in the place of one with the same id."""
+        ...
+
+    async def token(self, token_id: str) -> Token:
+        """One token; raises NotFound."""
+        ...
+
+    async def tokens(self) -> Sequence[Token]:
+        """Every token, the newest first."""
+        ...
+
+    async def delete_token(self, token_id: str) -> None:
+        """Forget a token; raises NotFound."""
         ...
 
     async def ended(self, before: int, *, after: str = "", limit: int = 200) -> Sequence[Outline]:
@@ -243,6 +296,48 @@ class Store(Protocol):
     async def close(self) -> None:
         """Finish what was begun and let go of the database."""
         ...
+
+
+def check_append(append: Append, end: int) -> None:
+    """Whether an append follows the end of a log without gaps; raises Conflict."""
+    if end != append.expected:
+        raise Conflict(f"the log of {append.execution_id} ends at {end}, not at {append.expected}")
+    batches: set[str] = set()
+    for row in append.rows:
+        if row.first != end + 1 or row.last < row.first:
+            raise Conflict(f"the log of {append.execution_id} would have a gap at {end + 1}")
+        if row.batch in batches:
+            raise Conflict(f"the log of {append.execution_id} would have the batch {row.batch} twice")
+        if row.batch is not None:
+            batches.add(row.batch)
+        end = row.last
+
+
+def check_owner(append: Append, owner: str | None) -> None:
+    """Whether whoever appends is still the owner; raises Conflict."""
+    if append.owner is not None and append.owner != owner:
+        raise Conflict(
+            f"execution {append.execution_id} is run by {owner or 'nobody'}, not by {append.owner}"
+        )
+
+
+def page_start(cursor: str | None) -> int | None:
+    """The number behind which a page begins; raises NotFound for what is no cursor."""
+    if cursor is None:
+        return None
+    if not cursor.isascii() or not cursor.isdecimal() or len(cursor) > 18:
+        raise NotFound(f"{cursor!r} is no cursor", hint="use the cursor of the page before")
+    return int(cursor)
+
+
+def unknown_execution(execution_id: str) -> NotFound:
+    """What is raised for an execution that is not there."""
+    return NotFound(f"there is no execution {execution_id}", hint="noetl execution list")
+
+
+def unknown_token(token_id: str) -> NotFound:
+    """What is raised for a token that is not there."""
+    return NotFound(f"there is no token {token_id!r}", hint="noetl token list")
 
 
 def chained(previous: bytes, body: bytes) -> bytes:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from noetl.errors import Conflict, NotFound
-from noetl.ports.store import Append, Store
+from noetl.ports.store import Append, Store, Token
 from tests.conformance.stores import LEASE_MS, NOW, Clock, begin, eid, end, row, rows, summary
 
 # Summaries and lists
@@ -78,8 +78,9 @@ async def test_a_page_is_not_disturbed_by_what_begins_meanwhile(store: Store) ->
     [
         ({}, [0xA3, 0xA2, 0xB1]),
         ({"status": "failed"}, [0xA2]),
-        ({"path": "tests/other"}, [0xA3]),
-        ({"status": "failed", "path": "tests/other"}, []),
+        ({"path": "tests/Other"}, [0xA3]),
+        ({"path": "tests/other"}, []),
+        ({"status": "failed", "path": "tests/Other"}, []),
         ({"children": False}, [0xA2, 0xB1]),
         ({"prefix": eid(0xA0)[:31]}, [0xA3, 0xA2]),
         ({"prefix": eid(0xB1)}, [0xB1]),
@@ -88,14 +89,40 @@ async def test_a_page_is_not_disturbed_by_what_begins_meanwhile(store: Store) ->
         ({"prefix": "_"}, []),
         ({"prefix": "0' OR 1=1 --"}, []),
         ({"path": "' OR 1=1 --"}, []),
+        ({"text": "OTHER"}, [0xA3]),
+        ({"text": "tests/"}, [0xA3, 0xA2, 0xB1]),
+        ({"text": "00a"}, [0xA3, 0xA2]),
+        ({"text": "%"}, []),
+        ({"text": "other", "status": "failed"}, []),
+        ({"since": NOW + 2}, [0xA3, 0xA2]),
+        ({"until": NOW + 2}, [0xA2, 0xB1]),
+        ({"since": NOW + 2, "until": NOW + 2}, [0xA2]),
+        ({"since": NOW + 4}, []),
+        ({"parent": eid(0xB1)}, [0xA3]),
+        ({"parent": eid(0xB1), "prefix": eid(0xA0)[:31]}, [0xA3]),
+        ({"parent": eid(0xB1), "prefix": eid(0xB1)}, []),
+        ({"parent": eid(0xB1), "children": False}, []),
+        ({"parent": eid(0xA2)}, []),
     ],
 )
 async def test_lists_are_filtered(store: Store, wanted: dict[str, Any], found: list[int]) -> None:
-    await begin(store, 0xB1)
-    await begin(store, 0xA2, status="failed")
-    await begin(store, 0xA3, path="tests/other", parent=eid(0xB1))
+    await begin(store, 0xB1, requested_at=NOW + 1)
+    await begin(store, 0xA2, status="failed", requested_at=NOW + 2)
+    await begin(store, 0xA3, path="tests/Other", parent=eid(0xB1), requested_at=NOW + 3)
     items = (await store.executions(**wanted)).items
     assert [one.execution_id for one in items] == [eid(number) for number in found]
+
+
+async def test_filtered_lists_come_page_by_page(store: Store) -> None:
+    for number in range(1, 11):
+        await begin(store, number, path="odd" if number % 2 else "even", parent=eid(99))
+    seen, cursor = [], None
+    for size in (2, 2, 2):
+        page = await store.executions(text="odd", parent=eid(99), cursor=cursor, limit=size)
+        seen += [one.execution_id for one in page.items]
+        cursor = page.cursor
+    assert seen == [eid(number) for number in (9, 7, 5, 3, 1)]
+    assert cursor is None
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "-1", "1.5", "1 OR 1=1", "²"])
@@ -160,6 +187,33 @@ async def test_a_commit_after_the_first_does_not_change_the_owner(store: Store) 
     assert not await store.claim(execution_id, "b", LEASE_MS)
 
 
+async def test_who_lost_an_execution_cannot_append_to_it(store: Store, clock: Clock) -> None:
+    execution_id = await begin(store, owner="a")
+    await store.commit(Append(execution_id, 1, [row(2)], owner="a"))
+    clock.now += LEASE_MS + 1
+    await store.commit(Append(execution_id, 2, [row(3)], owner="a"))  # late, but nobody has taken it
+    assert await store.claim(execution_id, "b", LEASE_MS)
+    changed = summary(execution_id, status="failed")
+    with pytest.raises(Conflict, match="run by b"):
+        await store.commit(Append(execution_id, 3, [row(4)], changed, owner="a"))
+    assert await store.end(execution_id) == 3
+    assert (await store.summary(execution_id)).status == "running"
+    await store.commit(Append(execution_id, 3, [row(4)], owner="b"))
+    await store.release(execution_id, "b")
+    with pytest.raises(Conflict, match="run by nobody"):
+        await store.commit(Append(execution_id, 4, [row(5)], owner="b"))
+
+
+async def test_many_open_executions_are_renewed_and_found_by_their_owner(store: Store, clock: Clock) -> None:
+    await asyncio.gather(*(begin(store, number, owner="a", due_at=NOW + 5) for number in range(300)))
+    clock.now += LEASE_MS
+    await store.heartbeat("a", LEASE_MS)
+    clock.now += 1
+    assert await store.owned(eid(299))
+    assert len(await store.due(limit=1000)) == 300
+    assert await store.due(NOW, 1000) == []
+
+
 async def test_due_is_what_is_over_its_time_or_has_no_fresh_owner(store: Store, clock: Clock) -> None:
     await begin(store, 1, owner="a", due_at=NOW + 10)
     await begin(store, 2, owner="a", due_at=NOW - 10)
@@ -177,42 +231,65 @@ async def test_due_work_comes_oldest_first_and_bounded(store: Store) -> None:
     for number, due_at in ((1, 30), (2, 10), (3, 20)):
         await begin(store, number, owner="a", due_at=due_at)
     assert await store.due(NOW, 2) == [eid(2), eid(3)]
+    assert await store.due(limit=2) == [eid(2), eid(3)]
 
 
 # Mail
 
 
-async def test_mail_is_given_once_in_order_to_the_owner(store: Store) -> None:
+async def bodies(store: Store, owner: str) -> list[tuple[str, bytes]]:
+    return [(letter.execution_id, letter.body) for letter in await store.mail(owner)]
+
+
+async def test_mail_is_read_in_order_by_the_owner_and_stays(store: Store) -> None:
     own, others = await begin(store, 1, owner="a"), await begin(store, 2, owner="b")
     for message in (b"1", b"2", b"3"):
         await store.post(own, message)
     await store.post(others, b"not for a")
-    assert list(await store.take("a")) == [(own, b"1"), (own, b"2"), (own, b"3")]
-    assert list(await store.take("a")) == []
-    assert list(await store.take("b")) == [(others, b"not for a")]
+    for _ in range(2):
+        assert await bodies(store, "a") == [(own, b"1"), (own, b"2"), (own, b"3")]
+    assert await bodies(store, "b") == [(others, b"not for a")]
 
 
-async def test_of_many_takes_at_once_each_message_is_in_one(store: Store) -> None:
+async def test_a_letter_goes_with_the_commit_that_took_it(store: Store) -> None:
     own = await begin(store, 1, owner="a")
-    for number in range(20):
-        await store.post(own, b"%d" % number)
-    taken = await asyncio.gather(*(store.take("a") for _ in range(5)))
-    assert sorted(message for part in taken for _, message in part) == sorted(b"%d" % n for n in range(20))
+    for message in (b"1", b"2", b"3"):
+        await store.post(own, message)
+    first, second, _ = [letter.id for letter in await store.mail("a")]
+    with pytest.raises(Conflict):
+        await store.commit(Append(own, 7, [row(8)], taken=[first]))
+    assert len(await store.mail("a")) == 3
+    await store.commit(Append(own, 1, [row(2)], taken=[first, second]))
+    assert await bodies(store, "a") == [(own, b"3")]
+
+
+async def test_letters_that_change_nothing_are_thrown_away(store: Store) -> None:
+    own = await begin(store, 1, owner="a")
+    for message in (b"1", b"2", b"3"):
+        await store.post(own, message)
+    first, second, third = [letter.id for letter in await store.mail("a")]
+    await store.discard_mail([first, third])
+    assert [letter.id for letter in await store.mail("a")] == [second]
+    await store.discard_mail([])
+    await store.discard_mail([first, second])
+    assert list(await store.mail("a")) == []
+    await store.post(own, b"4")
+    assert [letter.id for letter in await store.mail("a")] > [third]  # a number is never used again
 
 
 async def test_mail_waits_for_the_next_owner(store: Store) -> None:
     execution_id = await begin(store)
     await store.post(execution_id, b"m")
-    assert list(await store.take("a")) == []
+    assert await bodies(store, "a") == []
     await store.claim(execution_id, "a", LEASE_MS)
-    assert list(await store.take("a")) == [(execution_id, b"m")]
+    assert await bodies(store, "a") == [(execution_id, b"m")]
 
 
 async def test_mail_for_what_is_over_is_thrown_away(store: Store) -> None:
     execution_id = await begin(store, owner="a")
     await store.post(execution_id, b"late")
     await end(store, execution_id, NOW)
-    assert list(await store.take("a")) == []
+    assert await bodies(store, "a") == []
     assert (await store.extent()).messages == 0
 
 
@@ -296,6 +373,26 @@ async def test_credentials_are_kept_replaced_listed_and_forgotten(store: Store, 
     for question in (store.secret("a"), store.delete_secret("a")):
         with pytest.raises(NotFound):
             await question
+
+
+# Tokens
+
+
+async def test_tokens_are_kept_replaced_listed_and_forgotten(store: Store) -> None:
+    one = Token("t1", "h1", "ci", ["run", "read"], ["etl/", "ü"], 10, 99, "admin")
+    two = Token("t2", "h2", "worker", created_at=20)
+    for token in (one, two):
+        await store.put_token(token)
+    assert await store.token("t1") == one
+    assert list(await store.tokens()) == [two, one]
+    one.expires_at = 5
+    await store.put_token(one)
+    assert (await store.token("t1")).expires_at == 5
+    await store.delete_token("t1")
+    for question in (store.token("t1"), store.delete_token("t1"), store.token("h2")):
+        with pytest.raises(NotFound):
+            await question
+    assert list(await store.tokens()) == [two]
 
 
 # What is over

@@ -5,7 +5,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from noetl.errors import Conflict, NotFound
-from noetl.ports.store import Append, Extent, Listed, Outline, PlaybookText, Row, StoredLog, Summary
+from noetl.ports.store import (
+    Append,
+    Extent,
+    Letter,
+    Listed,
+    Outline,
+    PlaybookText,
+    Row,
+    StoredLog,
+    Summary,
+    Token,
+    check_append,
+    check_owner,
+    page_start,
+    unknown_execution,
+    unknown_token,
+)
 
 
 @dataclass(slots=True)
@@ -28,23 +44,25 @@ class MemoryStore:
         self._now = now
         self._executions: dict[str, _Execution] = {}
         self._keys: dict[str, str] = {}  # idempotency key -> execution
-        self._mail: list[tuple[str, bytes]] = []
+        self._mail: list[Letter] = []
+        self._posted = 0
         self._playbooks: list[PlaybookText] = []
         self._deleted: set[tuple[str, int]] = set()
         self._secrets: dict[str, tuple[bytes, int]] = {}
+        self._tokens: dict[str, Token] = {}
 
     def _get(self, execution_id: str) -> _Execution:
         try:
             return self._executions[execution_id]
         except KeyError:
-            raise NotFound(f"there is no execution {execution_id}", hint="noetl execution list") from None
+            raise unknown_execution(execution_id) from None
 
     async def commit(self, append: Append) -> None:
         """Append, all or nothing."""
         known = self._executions.get(append.execution_id)
         if known is None and append.summary is None:
-            raise NotFound(f"there is no execution {append.execution_id}")
-        self._check(append, known.rows if known else [])
+            raise unknown_execution(append.execution_id)
+        self._check(append, known)
         if known is None:
             known = self._begin(append)
         known.rows.extend(append.rows)
@@ -52,8 +70,9 @@ class MemoryStore:
         known.summary = append.summary or known.summary
         if append.snapshot is not None:
             known.snapshot = (append.rows[-1].last, append.snapshot)
-        if known.summary.ended_at is not None:
-            self._mail = [letter for letter in self._mail if letter[0] != append.execution_id]
+        over = known.summary.ended_at is not None
+        own = [letter.id for letter in self._mail if letter.execution_id == append.execution_id]
+        await self.discard_mail([letter for letter in own if over or letter in append.taken])
 
     def _begin(self, append: Append) -> _Execution:
         assert append.summary is not None
@@ -67,19 +86,14 @@ class MemoryStore:
             known.owner, known.owned_until = append.claim[0], self._now() + append.claim[1]
         return known
 
-    def _check(self, append: Append, rows: list[Row]) -> None:
-        end = rows[-1].last if rows else 0
-        if end != append.expected:
-            raise Conflict(f"the log of {append.execution_id} ends at {end}, not at {append.expected}")
-        batches = set(self._executions[append.execution_id].batches) if rows else set()
+    def _check(self, append: Append, known: _Execution | None) -> None:
+        check_append(append, known.rows[-1].last if known and known.rows else 0)
+        if known is None:
+            return
+        check_owner(append, known.owner)
         for row in append.rows:
-            if row.first != end + 1 or row.last < row.first:
-                raise Conflict(f"the log of {append.execution_id} would have a gap at {end + 1}")
-            if row.batch in batches:
+            if row.batch in known.batches:
                 raise Conflict(f"the log of {append.execution_id} has the batch {row.batch} already")
-            if row.batch is not None:
-                batches.add(row.batch)
-            end = row.last
 
     async def log(self, execution_id: str) -> StoredLog:
         """The newest snapshot and the rows behind it."""
@@ -111,19 +125,25 @@ class MemoryStore:
         status: str | None = None,
         path: str | None = None,
         prefix: str = "",
+        text: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        parent: str | None = None,
         children: bool = True,
         cursor: str | None = None,
         limit: int = 50,
     ) -> Listed:
         """Executions, the newest first."""
-        numbered = list(enumerate(self._executions.values()))[::-1]
-        end = _cursor(cursor, len(numbered))
+        start = page_start(cursor)
+        part = (text or "").lower()
         found = [
-            (number, one.summary)
-            for number, one in numbered
-            if number < end and status in (None, one.summary.status) and path in (None, one.summary.path)
-            if one.summary.execution_id.startswith(prefix) and (children or one.summary.parent is None)
-        ]
+            (number, one)
+            for number, one in enumerate(each.summary for each in self._executions.values())
+            if status in (None, one.status) and path in (None, one.path) and parent in (None, one.parent)
+            if one.execution_id.startswith(prefix) and (part in one.execution_id or part in one.path.lower())
+            if (since is None or one.requested_at >= since) and (until is None or one.requested_at <= until)
+            if (children or one.parent is None) and (start is None or number < start)
+        ][::-1]
         more = str(found[limit - 1][0]) if len(found) > limit else None
         return Listed([summary for _, summary in found[:limit]], more)
 
@@ -157,8 +177,9 @@ class MemoryStore:
             if one.owner == owner and one.summary.ended_at is None:
                 one.owned_until = self._now() + lease_ms
 
-    async def due(self, now: int, limit: int = 100) -> list[str]:
+    async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
         """Executions with something due or no fresh owner."""
+        now = self._now() if now is None else now
         waiting = [
             one
             for one in self._executions.values()
@@ -169,14 +190,17 @@ class MemoryStore:
 
     async def post(self, execution_id: str, message: bytes) -> None:
         """Leave a message for the owner of an execution."""
-        self._mail.append((execution_id, message))
+        self._posted += 1
+        self._mail.append(Letter(self._posted, execution_id, message))
 
-    async def take(self, owner: str) -> Sequence[tuple[str, bytes]]:
+    async def mail(self, owner: str) -> Sequence[Letter]:
         """The messages left for the executions of an owner."""
         own = {key for key, one in self._executions.items() if one.owner == owner}
-        found = [letter for letter in self._mail if letter[0] in own]
-        self._mail = [letter for letter in self._mail if letter[0] not in own]
-        return found
+        return [letter for letter in self._mail if letter.execution_id in own]
+
+    async def discard_mail(self, letters: Sequence[int]) -> None:
+        """Throw letters away."""
+        self._mail = [letter for letter in self._mail if letter.id not in letters]
 
     async def register(self, path: str, digest: str, text: str, file: str | None) -> PlaybookText:
         """Keep a playbook; the same text is the version it already is."""
@@ -247,6 +271,26 @@ class MemoryStore:
         if self._secrets.pop(name, None) is None:
             raise NotFound(f"there is no credential {name!r}", hint="noetl credential list")
 
+    async def put_token(self, token: Token) -> None:
+        """Keep a token."""
+        self._tokens.pop(token.id, None)
+        self._tokens[token.id] = token
+
+    async def token(self, token_id: str) -> Token:
+        """One token."""
+        if token_id not in self._tokens:
+            raise unknown_token(token_id)
+        return self._tokens[token_id]
+
+    async def tokens(self) -> Sequence[Token]:
+        """Every token, the newest first."""
+        return sorted(self._tokens.values(), key=lambda token: (-token.created_at, token.id))
+
+    async def delete_token(self, token_id: str) -> None:
+        """Forget a token."""
+        if self._tokens.pop(token_id, None) is None:
+            raise unknown_token(token_id)
+
     async def ended(self, before: int, *, after: str = "", limit: int = 200) -> Sequence[Outline]:
         """Executions that were over at a moment, by id."""
         found = (_outline(self._executions[key]) for key in sorted(self._executions) if key > after)
@@ -284,7 +328,7 @@ class MemoryStore:
         gone = [key for key in gone if self._executions[key].summary.ended_at is not None]
         for key in gone:
             self._keys.pop(self._executions.pop(key).summary.idempotency_key or "", None)
-        self._mail = [letter for letter in self._mail if letter[0] not in gone]
+        self._mail = [letter for letter in self._mail if letter.execution_id not in gone]
         return len(gone)
 
     async def extent(self) -> Extent:
@@ -315,11 +359,3 @@ def _outline(one: _Execution) -> Outline:
 def _is_due(one: _Execution, now: int) -> bool:
     due_at = one.summary.due_at
     return (due_at is not None and due_at <= now) or one.owned_until < now
-
-
-def _cursor(text: str | None, end: int) -> int:
-    if text is None:
-        return end
-    if not text.isdecimal():
-        raise NotFound(f"{text!r} is no cursor", hint="use the cursor of the page before")
-    return int(text)

@@ -6,7 +6,7 @@ so everything that may give rows goes through `fetch`.
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from importlib import resources
 from pathlib import Path
@@ -16,7 +16,8 @@ import apsw
 
 from noetl.errors import BackendError
 
-SCHEMAS = ("schema_001.sql", "schema_002.sql", "schema_003.sql")
+Values = Sequence[Any] | Mapping[str, Any]  # what a statement is given, by place or by name
+SCHEMAS = ("schema_001.sql", "schema_002.sql", "schema_003.sql", "schema_004.sql")
 BUSY_MS = 10_000
 PRAGMAS = ("synchronous=FULL", "foreign_keys=ON")
 _RETRY_S = 0.02
@@ -30,7 +31,7 @@ _HINTS: tuple[tuple[type[apsw.Error], str], ...] = (
 )
 
 
-def fetch(connection: apsw.Connection, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+def fetch(connection: apsw.Connection, statement: str, values: Values = ()) -> list[Any]:
     """Run one statement to its end; its rows."""
     return connection.execute(statement, values).fetchall()
 

@@ -6,8 +6,16 @@ import apsw
 
 from noetl.adapters.sqlite import statements as sql
 from noetl.adapters.sqlite.connection import fetch
-from noetl.errors import Conflict, NotFound
-from noetl.ports.store import Append, PlaybookText, Row, Summary
+from noetl.errors import Conflict
+from noetl.ports.store import (
+    Append,
+    PlaybookText,
+    Row,
+    Summary,
+    check_append,
+    check_owner,
+    unknown_execution,
+)
 
 
 def append(connection: apsw.Connection, append: Append, now: int) -> None:
@@ -16,9 +24,11 @@ def append(connection: apsw.Connection, append: Append, now: int) -> None:
         _begin(connection, append.summary, append.claim, now)
     found = fetch(connection, sql.NUMBER_AND_END, (append.execution_id,))
     if not found:
-        raise NotFound(f"there is no execution {append.execution_id}")
-    number, end = found[0]
-    _check(append, end or 0)
+        raise unknown_execution(append.execution_id)
+    number, end, owner = found[0]
+    check_append(append, end or 0)
+    if append.expected > 0:
+        check_owner(append, owner)
     values = [(number, r.first, r.last, r.ts, r.cause, r.body, r.hash, r.batch) for r in append.rows]
     try:
         connection.executemany(sql.ADD_ROW, values)
@@ -29,15 +39,7 @@ def append(connection: apsw.Connection, append: Append, now: int) -> None:
     if append.snapshot is not None:
         saved = (number, append.rows[-1].last, append.rows[-1].hash, append.snapshot)
         connection.execute(sql.SAVE_SNAPSHOT, saved)
-
-
-def _check(append: Append, end: int) -> None:
-    if end != append.expected:
-        raise Conflict(f"the log of {append.execution_id} ends at {end}, not at {append.expected}")
-    for row in append.rows:
-        if row.first != end + 1 or row.last < row.first:
-            raise Conflict(f"the log of {append.execution_id} would have a gap at {end + 1}")
-        end = row.last
+    discard(connection, append.taken)
 
 
 def _begin(connection: apsw.Connection, summary: Summary, claim: tuple[str, int] | None, now: int) -> None:
@@ -57,6 +59,11 @@ def _change(connection: apsw.Connection, number: int, summary: Summary) -> None:
     connection.execute(sql.CHANGE_EXECUTION, (*values, number))
     if summary.ended_at is not None:
         connection.execute(sql.DROP_MAIL, (summary.execution_id,))
+
+
+def discard(connection: apsw.Connection, letters: Sequence[int]) -> None:
+    """Throw letters away."""
+    connection.executemany(sql.DISCARD_LETTER, [(letter,) for letter in letters])
 
 
 def known_version(

@@ -28,7 +28,7 @@ OUTLINE = "execution_id, hash, ended_at, trimmed_at IS NOT NULL"
 
 NUMBER = "SELECT id FROM executions WHERE execution_id = ?"
 NUMBER_AND_END = (
-    "SELECT id, (SELECT last FROM log WHERE execution = id ORDER BY first DESC LIMIT 1) "
+    "SELECT id, (SELECT last FROM log WHERE execution = id ORDER BY first DESC LIMIT 1), owner "
     "FROM executions WHERE execution_id = ?"
 )
 BEGIN_EXECUTION = (
@@ -56,14 +56,23 @@ BATCH = "SELECT 1 FROM log WHERE execution = ? AND batch = ?"
 EXECUTION = f"SELECT {SUMMARY} FROM executions WHERE execution_id = ?"
 EXECUTION_BY_KEY = f"SELECT {SUMMARY} FROM executions WHERE idempotency_key = ?"
 _FILTER = (
-    "(?1 IS NULL OR status = ?1) AND (?2 IS NULL OR path = ?2) AND (?3 OR parent IS NULL) "
-    "AND (?4 IS NULL OR id < ?4)"
+    "(:status IS NULL OR status = :status) AND (:path IS NULL OR path = :path) "
+    "AND (:children OR parent IS NULL) AND (:since IS NULL OR requested_at >= :since) "
+    "AND (:until IS NULL OR requested_at <= :until) AND (:start IS NULL OR id < :start) "
+    "AND (:text IS NULL OR instr(execution_id, :text) OR instr(lower(path), :text))"
 )
-EXECUTIONS = f"SELECT id, {SUMMARY} FROM executions WHERE {_FILTER} ORDER BY id DESC LIMIT ?5"
-EXECUTIONS_WITH_PREFIX = (
-    f"SELECT id, {SUMMARY} FROM executions WHERE execution_id >= ?6 AND execution_id < ?6 || '~' "
-    f"AND {_FILTER} ORDER BY id DESC LIMIT ?5"
-)
+# The narrowest of what is asked for leads, through its index.
+_LEADS = {
+    "prefix": "execution_id >= :prefix AND execution_id < :prefix || '~' AND ",
+    "parent": "parent = :parent AND ",
+    "": "",
+}
+EXECUTIONS = {
+    lead: f"SELECT id, {SUMMARY} FROM executions WHERE {condition}{_FILTER} "
+    + ("AND (:parent IS NULL OR parent = :parent) " if lead == "prefix" else "")
+    + "ORDER BY id DESC LIMIT :limit"
+    for lead, condition in _LEADS.items()
+}
 DUE = (
     "SELECT execution_id FROM executions WHERE ended_at IS NULL AND status != 'paused' "
     "AND (due_at <= ?1 OR owned_until < ?1) ORDER BY due_at, id LIMIT ?2"
@@ -82,8 +91,8 @@ POST = "INSERT INTO mailbox (execution_id, message) VALUES (?, ?)"
 _MAIL_OF_OWNER = (
     "EXISTS (SELECT 1 FROM executions e WHERE e.execution_id = mailbox.execution_id AND e.owner = ?)"
 )
-HAS_MAIL = f"SELECT 1 FROM mailbox WHERE {_MAIL_OF_OWNER} LIMIT 1"
-TAKE_MAIL = f"DELETE FROM mailbox WHERE {_MAIL_OF_OWNER} RETURNING id, execution_id, message"
+MAIL = f"SELECT id, execution_id, message FROM mailbox WHERE {_MAIL_OF_OWNER} ORDER BY id"
+DISCARD_LETTER = "DELETE FROM mailbox WHERE id = ?"
 DROP_MAIL = "DELETE FROM mailbox WHERE execution_id = ?"
 
 # Playbooks and credentials
@@ -110,6 +119,13 @@ RESEAL_CREDENTIAL = "UPDATE credentials SET sealed = ? WHERE name = ? AND sealed
 CREDENTIAL = "SELECT sealed FROM credentials WHERE name = ?"
 CREDENTIALS = "SELECT name, set_at FROM credentials ORDER BY name"
 DELETE_CREDENTIAL = "DELETE FROM credentials WHERE name = ? RETURNING 1"
+
+TOKEN_FIELDS = ("id", "hash", "name", "scopes", "prefixes", "created_at", "expires_at", "by")
+_TOKEN = "id, hash, name, scopes, prefixes, created_at, expires_at, made_by"
+PUT_TOKEN = f"INSERT OR REPLACE INTO tokens ({_TOKEN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+TOKEN = f"SELECT {_TOKEN} FROM tokens WHERE id = ?"
+TOKENS = f"SELECT {_TOKEN} FROM tokens ORDER BY created_at DESC, id"
+DELETE_TOKEN = "DELETE FROM tokens WHERE id = ? RETURNING 1"
 
 # What is over
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import msgspec
 
 from noetl.adapters.sqlite import jobs
 from noetl.adapters.sqlite import statements as sql
@@ -16,7 +17,21 @@ from noetl.adapters.sqlite.presence import Presence
 from noetl.adapters.sqlite.reader import Reader
 from noetl.adapters.sqlite.writer import Writer
 from noetl.errors import NotFound
-from noetl.ports.store import Append, Extent, Listed, Outline, PlaybookText, Row, StoredLog, Summary
+from noetl.ports.store import (
+    Append,
+    Extent,
+    Letter,
+    Listed,
+    Outline,
+    PlaybookText,
+    Row,
+    StoredLog,
+    Summary,
+    Token,
+    page_start,
+    unknown_execution,
+    unknown_token,
+)
 
 DELETED_AT_ONCE = 20  # executions in one transaction, so that others need not wait long
 
@@ -59,7 +74,7 @@ class SqliteStore:
         """The number of the newest event."""
         found = await self._reader.rows(sql.NUMBER_AND_END, (execution_id,))
         if not found:
-            raise _unknown(execution_id)
+            raise unknown_execution(execution_id)
         return int(found[0][1] or 0)
 
     async def answered(self, execution_id: str, batch: str) -> bool:
@@ -74,7 +89,7 @@ class SqliteStore:
         """One execution."""
         found = await self._reader.rows(sql.EXECUTION, (execution_id,))
         if not found:
-            raise _unknown(execution_id)
+            raise unknown_execution(execution_id)
         return Summary(*found[0])
 
     async def executions(
@@ -83,14 +98,25 @@ class SqliteStore:
         status: str | None = None,
         path: str | None = None,
         prefix: str = "",
+        text: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        parent: str | None = None,
         children: bool = True,
         cursor: str | None = None,
         limit: int = 50,
     ) -> Listed:
         """Executions, the newest first."""
-        statement = sql.EXECUTIONS_WITH_PREFIX if prefix else sql.EXECUTIONS
-        values = (status, path, children, _cursor(cursor), limit + 1)
-        found = await self._reader.rows(statement, (*values, prefix) if prefix else values)
+        lead = "prefix" if prefix else "parent" if parent is not None else ""
+        given: dict[str, Any] = {
+            "status": status,
+            "path": path,
+            "prefix": prefix,
+            "text": text and text.lower(),
+        }
+        given |= {"parent": parent, "children": children, "since": since, "until": until}
+        given |= {"start": page_start(cursor), "limit": limit + 1}
+        found = await self._reader.rows(sql.EXECUTIONS[lead], given)
         more = str(found[limit - 1][0]) if len(found) > limit else None
         return Listed([Summary(*row[1:]) for row in found[:limit]], more)
 
@@ -112,7 +138,7 @@ class SqliteStore:
     async def _holder(self, execution_id: str) -> tuple[str | None, int]:
         found = await self._reader.rows(sql.HOLDER, (execution_id,))
         if not found:
-            raise _unknown(execution_id)
+            raise unknown_execution(execution_id)
         return found[0][0], found[0][1]
 
     async def owned(self, execution_id: str) -> bool:
@@ -128,19 +154,22 @@ class SqliteStore:
         """Renew every claim of an owner."""
         await self._write(sql.RENEW, self._now() + lease_ms, owner)
 
-    async def due(self, now: int, limit: int = 100) -> list[str]:
+    async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
         """Executions with something due or no fresh owner."""
+        now = self._now() if now is None else now
         return [row[0] for row in await self._reader.rows(sql.DUE, (now, limit))]
 
     async def post(self, execution_id: str, message: bytes) -> None:
         """Leave a message for the owner of an execution."""
         await self._write(sql.POST, execution_id, message)
 
-    async def take(self, owner: str) -> Sequence[tuple[str, bytes]]:
+    async def mail(self, owner: str) -> Sequence[Letter]:
         """The messages left for the executions of an owner."""
-        if not await self._reader.rows(sql.HAS_MAIL, (owner,)):
-            return []
-        return [(row[1], row[2]) for row in sorted(await self._write(sql.TAKE_MAIL, owner))]
+        return [Letter(*row) for row in await self._reader.rows(sql.MAIL, (owner,))]
+
+    async def discard_mail(self, letters: Sequence[int]) -> None:
+        """Throw letters away."""
+        await self._writer.run(lambda connection: jobs.discard(connection, letters))
 
     # Playbooks
 
@@ -198,6 +227,27 @@ class SqliteStore:
         if not await self._write(sql.DELETE_CREDENTIAL, name):
             raise NotFound(f"there is no credential {name!r}", hint="noetl credential list")
 
+    async def put_token(self, token: Token) -> None:
+        """Keep a token."""
+        values = [getattr(token, name) for name in sql.TOKEN_FIELDS]
+        await self._write(sql.PUT_TOKEN, *(_json(v) if isinstance(v, list) else v for v in values))
+
+    async def token(self, token_id: str) -> Token:
+        """One token."""
+        found = await self._reader.rows(sql.TOKEN, (token_id,))
+        if not found:
+            raise unknown_token(token_id)
+        return _token(found[0])
+
+    async def tokens(self) -> Sequence[Token]:
+        """Every token, the newest first."""
+        return [_token(row) for row in await self._reader.rows(sql.TOKENS)]
+
+    async def delete_token(self, token_id: str) -> None:
+        """Forget a token."""
+        if not await self._write(sql.DELETE_TOKEN, token_id):
+            raise unknown_token(token_id)
+
     # What is over, and how much there is
 
     async def ended(self, before: int, *, after: str = "", limit: int = 200) -> Sequence[Outline]:
@@ -232,26 +282,24 @@ class SqliteStore:
         await self._reader.close()
 
 
-def _unknown(execution_id: str) -> NotFound:
-    return NotFound(f"there is no execution {execution_id}", hint="noetl execution list")
-
-
 def _outline(row: tuple[str, str, int | None, int]) -> Outline:
     return Outline(row[0], row[1], row[2], bool(row[3]))
 
 
-def _cursor(text: str | None) -> int | None:
-    if text is None:
-        return None
-    if not text.isdecimal() or len(text) > 18:
-        raise NotFound(f"{text!r} is no cursor", hint="use the cursor of the page before")
-    return int(text)
+def _token(row: Sequence[Any]) -> Token:
+    named = dict(zip(sql.TOKEN_FIELDS, row, strict=True))
+    lists = {name: msgspec.json.decode(named[name]) for name in ("scopes", "prefixes")}
+    return Token(**{**named, **lists})
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 def _number(connection: apsw.Connection, execution_id: str) -> int:
     found = fetch(connection, sql.NUMBER, (execution_id,))
     if not found:
-        raise _unknown(execution_id)
+        raise unknown_execution(execution_id)
     return int(found[0][0])
 
 
