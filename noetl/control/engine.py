@@ -209,6 +209,8 @@ class Engine:
                 return
             except Exception as error:  # a bug of ours: stop this execution, keep its log, say so
                 told = f"deciding on execution {live.state.execution_id}: {type(error).__name__}: {error}"
+                if live.letters:  # what stopped it once would stop it for ever
+                    self._spawn(self.store.discard_mail(live.letters))
                 self._break(live, _chained(told, error), [future for future, _ in waiting])
                 return
             for future, answer in waiting:
@@ -276,7 +278,10 @@ class Engine:
         return row
 
     async def _commit(self, live: Live, before: int, rows: list[Row], decisions: list[Decision]) -> None:
+        taken, live.letters = live.letters, []
         if not rows:
+            if taken:
+                await self.store.discard_mail(taken)
             return
         for decision in decisions:
             for payload in decision.payloads:
@@ -290,7 +295,9 @@ class Engine:
         if live.since_snapshot >= SNAPSHOT_EVENTS and not live.state.ended:
             snapshot, live.since_snapshot = snapshot_of(live.state), 0
         claim = (self.owner, self.lease_ms) if before == 0 else None
-        await self.store.commit(Append(live.state.execution_id, before, rows, summary, snapshot, claim))
+        append = Append(live.state.execution_id, before, rows, summary, snapshot, claim, taken=taken)
+        append.owner = self.owner if before else None
+        await self.store.commit(append)
         live.shown = shown
         seq = before
         for decision in decisions:
@@ -564,12 +571,15 @@ class Engine:
 
     async def collect_mail(self) -> None:
         """Take up the messages that other processes left for executions that run here."""
-        for execution_id, body in await self.store.take(self.owner):
+        for letter in await self.store.mail(self.owner):
             try:
-                live = await self.load(execution_id)  # it may be ours and still on its way into memory
+                live = await self.load(letter.execution_id)  # it may be ours and on its way into memory
             except (NotFound, Conflict):
                 continue  # it is over, and so has no use for what it would have been told
-            self._post(live, decode_message(body))
+            if letter.id not in live.read:
+                live.read.add(letter.id)
+                live.letters.append(letter.id)
+                self._post(live, decode_message(letter.body))
 
     async def close(self) -> None:
         """Let go of every execution; what is committed stays as it is."""

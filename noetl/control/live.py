@@ -19,6 +19,8 @@ class Live:
     head: bytes  # the last link of the hash chain
     hydrated: dict[str, Any] = field(default_factory=dict)
     mailbox: deque[tuple[Message, asyncio.Future[Answer] | None]] = field(default_factory=deque)
+    letters: list[int] = field(default_factory=list)  # left by others, in the mailbox, not yet answered
+    read: set[int] = field(default_factory=set)  # every letter that went into the mailbox
     pump: asyncio.Task[None] | None = None
     timer: asyncio.TimerHandle | None = None
     due_at: int | None = None
