@@ -21,6 +21,7 @@ from noetl.control.front_scope import evaluated
 from noetl.control.front_state import moments, newest_state, standing, stands
 from noetl.control.history import envelopes, events, state_at
 from noetl.control.rows import events_of, referenced
+from noetl.control.tokens import issued
 from noetl.core.compare import Course, compare
 from noetl.core.event import Event, iso
 from noetl.core.explain import explain
@@ -32,8 +33,8 @@ from noetl.core.synthesize import with_fragments
 from noetl.dsl.nearest import nearest
 from noetl.dsl.sketch import graph, sketch
 from noetl.errors import Conflict, NotFound, RequestError
-from noetl.ports.front import Ask, Find, Slice, Started, Worker
-from noetl.ports.store import Listed, PlaybookText, Row, Summary
+from noetl.ports.front import Ask, Find, NewToken, Slice, Started, TokenAsk, Worker
+from noetl.ports.store import Listed, PlaybookText, Row, Summary, Token
 
 Fleet = Callable[[], Awaitable[Sequence[Worker]]]
 
@@ -333,6 +334,22 @@ class LocalFront:
     async def seal_again(self) -> int:
         """Seal every credential with the newest key."""
         return await self._vault.seal_again()
+
+    # Tokens
+
+    async def new_token(self, ask: TokenAsk) -> NewToken:
+        """Make a token; what is shown once is not kept."""
+        made = issued(ask, self._engine.now())
+        await self._store.put_token(made.token)
+        return made
+
+    async def tokens(self) -> Sequence[Token]:
+        """Every token, the newest first."""
+        return await self._store.tokens()
+
+    async def delete_token(self, token_id: str) -> None:
+        """Let a token be good for nothing from now on."""
+        await self._store.delete_token(token_id)
 
     # The process
 

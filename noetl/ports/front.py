@@ -11,7 +11,7 @@ import msgspec
 
 from noetl.core.event import Event, iso
 from noetl.core.message import Control
-from noetl.ports.store import Listed, PlaybookText, Row, Summary
+from noetl.ports.store import Listed, PlaybookText, Row, Summary, Token
 
 
 class Ask(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -74,6 +74,23 @@ class Worker(msgspec.Struct, omit_defaults=True):
     draining: bool = False
     leases: list[dict[str, Any]] = []  # execution_id, step_run_id, epoch, since
     finished: int = 0  # orders since it started
+
+
+class TokenAsk(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A bearer token that is wanted: who uses it, for what, under which paths, and for how long."""
+
+    name: str
+    scopes: list[str]
+    prefixes: list[str] = []
+    expires_ms: int | None = None
+    by: str = "cli"
+
+
+class NewToken(msgspec.Struct):
+    """A token that was made; `bearer` is shown once and kept nowhere."""
+
+    token: Token
+    bearer: str
 
 
 def listed(item: Summary, now: int) -> dict[str, Any]:
@@ -225,7 +242,23 @@ class Credentials(Protocol):
         ...
 
 
-class Front(Playbooks, Executions, Readings, Credentials, Protocol):
+class Tokens(Protocol):
+    """Bearer tokens of a server; only digests are kept."""
+
+    async def new_token(self, ask: TokenAsk) -> NewToken:
+        """Make a token; raises RequestError."""
+        ...
+
+    async def tokens(self) -> Sequence[Token]:
+        """Every token, the newest first; the digests may be left out."""
+        ...
+
+    async def delete_token(self, token_id: str) -> None:
+        """Let a token be good for nothing from now on; raises NotFound."""
+        ...
+
+
+class Front(Playbooks, Executions, Readings, Credentials, Tokens, Protocol):
     """All of it."""
 
     async def workers(self) -> Sequence[Worker]:

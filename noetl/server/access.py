@@ -28,6 +28,7 @@ class Who(msgspec.Struct, frozen=True):
     name: str
     scopes: frozenset[str]
     prefixes: tuple[str, ...] = ()
+    key: str = ""  # what tells them from others of the same name
 
     def may(self, scope: str) -> bool:
         """Whether a scope is among theirs."""
@@ -38,7 +39,9 @@ class Who(msgspec.Struct, frozen=True):
         return not self.prefixes or any(_within(path, prefix) for prefix in self.prefixes)
 
 
-OPERATOR = Who("operator", frozenset({"admin"}))  # whoever reaches a server that only this machine can reach
+OPERATOR = Who(
+    "operator", frozenset({"admin"}), key="operator"
+)  # whoever reaches a server that only this machine can reach
 NOBODY = Who("nobody", frozenset())
 
 

@@ -12,7 +12,7 @@ from noetl.errors import NotFound
 from noetl.ports.front import Front
 from noetl.server import problem
 from noetl.server.described import openapi
-from noetl.server.gate import Gate
+from noetl.server.gate import ABOVE_PAGES, ASSETS, PAGES, Gate
 from noetl.server.options import Options
 from noetl.server.reply import reply
 from noetl.server.routes import ROUTERS
@@ -38,7 +38,8 @@ def create_app(front: Front, options: Options) -> FastAPI:
     app.router.routes.append(Route("/api/openapi.json", _document, include_in_schema=False))
     _serve_pages(app, options)
     app.openapi = partial(openapi, app)  # type: ignore[method-assign]
-    app.middleware_stack = Gate(app.build_middleware_stack(), options)  # outside of all: bugs are dressed too
+    gate = Gate(app.build_middleware_stack(), options)
+    app.middleware_stack, app.state.doorkeeper = gate, gate.doorkeeper  # outside of all: bugs are dressed too
     return app
 
 
@@ -54,6 +55,7 @@ def _serve_pages(app: FastAPI, options: Options) -> None:
             raise NotFound("this server was installed without its web page", hint="the API is at /api/v1")
         return FileResponse(options.static / "index.html", headers={"Cache-Control": "no-cache"})
 
-    app.router.routes.append(Route("/", page, include_in_schema=False))
+    for place in (*PAGES, *(f"{above}{{rest:path}}" for above in ABOVE_PAGES)):
+        app.router.routes.append(Route(place, page, include_in_schema=False))
     assets = StaticFiles(directory=options.static / "assets", check_dir=False)
-    app.router.routes.append(Mount("/assets", assets, name="assets"))
+    app.router.routes.append(Mount(ASSETS.rstrip("/"), assets, name="assets"))

@@ -1,23 +1,43 @@
-"""The door every request passes before any route: who it is from, and the headers every answer has."""
+"""The door every request passes before any route: how much, how often, from whom; and how answers look.
 
+Deny by default: what is not named public here needs a proof, whether there is such a route or not.
+"""
+
+import math
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noetl.server.access import OPERATOR, WHO
+from noetl.errors import NoetlError
+from noetl.server import session
+from noetl.server.access import NOBODY, OPERATOR, WHO, Who
+from noetl.server.auth import Denied, Doorkeeper
 from noetl.server.options import Options
-from noetl.server.problem import problem
+from noetl.server.problem import Problem, of_error, problem
+from noetl.server.rate import Rate
 
-PUBLIC = frozenset({"/", "/health/live", "/health/ready", "/api/openapi.json"})
+# Method and path, letter for letter. Pages and assets are files of the package; they say nothing of anyone.
+PUBLIC = frozenset(
+    {
+        ("GET", "/health/live"),
+        ("GET", "/health/ready"),
+        ("GET", "/api/openapi.json"),
+        ("POST", "/api/v1/session"),  # its body is the proof
+    }
+)
+# Addresses that the web page's own router resolves: a reader may open or reload any of them.
+PAGES = frozenset({"/", "/executions", "/playbooks", "/compare", "/workers", "/credentials", "/settings"})
+ABOVE_PAGES = ("/executions/", "/playbooks/")
 ASSETS = "/assets/"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+STRANGERS_PER_S, STRANGERS_BURST = 20.0, 60  # for each address that has not said who it is
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; "
-    "base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'",
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -31,9 +51,12 @@ class Gate:
 
     def __init__(self, app: ASGIApp, options: Options) -> None:
         self.app, self.options = app, options
+        self.doorkeeper = Doorkeeper(options.auth) if options.auth is not None else None
+        self.rate = Rate(options.rate_per_s, options.rate_burst) if options.rate_per_s else None
+        self.strangers = Rate(STRANGERS_PER_S, STRANGERS_BURST)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """One request; sockets of other kinds are not spoken here."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
@@ -44,13 +67,63 @@ class Gate:
                 _dress(MutableHeaders(scope=message), scope["path"])
             await send(message)
 
-        headers = Headers(scope=scope)
-        refused = _foreign(headers, scope["method"], self.options.hosts)
-        if refused is not None:
-            await problem(403, refused)(scope, receive, dressed)
-            return
-        scope[WHO] = OPERATOR
-        await self.app(scope, receive, dressed)
+        try:
+            scope[WHO] = await self._let_in(HTTPConnection(scope))
+            size = _declared_size(scope, self.options.body_bytes)
+        except Problem as refused:
+            answer = problem(refused.status, refused.detail, hint=refused.hint, headers=refused.headers)
+            await answer(scope, receive, dressed)
+        except NoetlError as error:
+            await of_error(error)(scope, receive, dressed)
+        else:
+            await self.app(scope, _limited(receive, size), dressed)
+
+    async def _let_in(self, asked: HTTPConnection) -> Who:
+        """Who sends a request; raises Problem when it may go no further."""
+        refuse_foreign(asked, self.options.hosts if self.doorkeeper is None else None)
+        if self.doorkeeper is None:
+            self._slow_down(self.rate, "operator")
+            return OPERATOR
+        if is_public(asked.scope["method"], asked.scope["path"]):
+            self._slow_down(self.strangers if asked.scope["method"] == "POST" else self.rate, _address(asked))
+            return NOBODY
+        try:
+            who = await self._proven(asked, self.doorkeeper)
+        except Denied as denied:
+            self._slow_down(self.strangers, _address(asked))
+            raise Problem(401, str(denied), hint=HOW, headers={"WWW-Authenticate": "Bearer"}) from None
+        self._slow_down(self.rate, who.key)
+        return who
+
+    async def _proven(self, asked: HTTPConnection, doorkeeper: Doorkeeper) -> Who:
+        kind, _, bearer = asked.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and bearer:
+            return await doorkeeper.who(bearer.strip())
+        cookie = asked.cookies.get(session.COOKIE)
+        if cookie is None:
+            raise Denied("this needs a token")
+        who = await doorkeeper.who(cookie)
+        if asked.scope["method"] not in SAFE_METHODS and not session.carries_csrf(asked, cookie):
+            told = f"a change under a session carries its token in the header {session.CSRF_HEADER}"
+            raise Problem(403, told, hint="GET /api/v1/session says it")
+        return who
+
+    def _slow_down(self, rate: Rate | None, caller: str) -> None:
+        wait = rate.wait_s(caller) if rate is not None else 0.0
+        if wait:
+            headers = {"Retry-After": str(math.ceil(wait))}
+            raise Problem(429, "that was too often", hint=f"wait {wait:.2f} s", headers=headers)
+
+
+HOW = "send the header Authorization: Bearer TOKEN; noetl token create makes one"
+
+
+def is_public(method: str, path: str) -> bool:
+    """Whether anyone may ask for something; the path counts as it was sent, letter for letter."""
+    method = "GET" if method == "HEAD" else method
+    return (method, path) in PUBLIC or (
+        method == "GET" and (path in PAGES or path.startswith((*ABOVE_PAGES, ASSETS)))
+    )
 
 
 def _dress(headers: MutableHeaders, path: str) -> None:
@@ -60,15 +133,19 @@ def _dress(headers: MutableHeaders, path: str) -> None:
         headers.setdefault("Cache-Control", "no-store")
 
 
-def _foreign(headers: Headers, method: str, hosts: Iterable[str]) -> str | None:
-    """Why a request comes from elsewhere: a name that only points here, or a page of another site."""
-    host = headers.get("host", "")
-    if _name(host) not in hosts:
-        return f"this server does not answer to the name {host[:100]!r}"
-    origin = headers.get("origin")
-    if method not in SAFE_METHODS and origin is not None and urlsplit(origin).netloc != host:
-        return f"a page of {origin[:100]!r} may not change anything here"
-    return None
+def _address(asked: HTTPConnection) -> str:
+    return asked.client.host if asked.client is not None else "unknown"
+
+
+def refuse_foreign(asked: HTTPConnection, hosts: Iterable[str] | None) -> None:
+    """Refuse what comes from elsewhere: a name that only points here, or a page of another site."""
+    host = asked.headers.get("host", "")
+    if hosts is not None and _name(host) not in hosts:
+        told = f"this server does not answer to the name {host[:100]!r}"
+        raise Problem(403, told, hint="use the address that it printed")
+    origin = asked.headers.get("origin")
+    if asked.scope["method"] not in SAFE_METHODS and origin is not None and _origin(origin) != host:
+        raise Problem(403, f"a page of {origin[:100]!r} may not change anything here")
 
 
 def _name(host: str) -> str:
@@ -76,3 +153,39 @@ def _name(host: str) -> str:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
+
+
+def _origin(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
+
+
+def _declared_size(scope: Scope, most: int) -> int:
+    """The most that a body may have; one that says beforehand that it has more is not read."""
+    given = HTTPConnection(scope).headers.get("content-length", "0")
+    if not given.isascii() or not given.isdigit() or int(given[:20]) > most:
+        raise too_large(most)
+    return most
+
+
+def too_large(most: int) -> Problem:
+    """The refusal of a body."""
+    return Problem(413, f"the body has more than {most} bytes", hint="split it, or pass a reference")
+
+
+def _limited(receive: Receive, most: int) -> Receive:
+    """A body that ends when it has become too large."""
+    read = 0
+
+    async def counted() -> Message:
+        nonlocal read
+        message = await receive()
+        if message["type"] == "http.request":
+            read += len(message.get("body", b""))
+            if read > most:
+                raise too_large(most)
+        return message
+
+    return counted

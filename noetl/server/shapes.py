@@ -72,6 +72,21 @@ class RenderBody(msgspec.Struct, forbid_unknown_fields=True):
     at: Annotated[int, Meta(ge=1)] | None = None
 
 
+class TokenBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A token that is wanted."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    scopes: Annotated[list[Literal["read", "run", "write", "admin", "worker"]], Meta(min_length=1)]
+    prefixes: list[Annotated[str, Meta(min_length=1, max_length=512)]] = []
+    expires_ms: Annotated[int, Meta(ge=1, le=315_360_000_000)] | None = None
+
+
+class SessionBody(msgspec.Struct, forbid_unknown_fields=True):
+    """The token a session begins with."""
+
+    token: Annotated[str, Meta(max_length=16_384)]
+
+
 class LegacyExecuteBody(msgspec.Struct):
     """What clients of the original send to run a playbook; fields beyond these are left unread."""
 
@@ -280,6 +295,18 @@ class CredentialItem(msgspec.Struct):
     set_at: Moment
 
 
+class CredentialAnswer(CredentialItem):
+    """A credential with the names of its fields; no answer has a value."""
+
+    fields: list[str]
+
+
+class Sealed(msgspec.Struct):
+    """How many credentials were sealed again."""
+
+    sealed: int
+
+
 class CredentialList(msgspec.Struct):
     """Every credential by name."""
 
@@ -306,6 +333,39 @@ class WorkerList(msgspec.Struct):
     """The workers that were heard of lately."""
 
     items: list[WorkerItem]
+
+
+class TokenItem(msgspec.Struct):
+    """A token as lists show it, never itself."""
+
+    id: str
+    name: str
+    scopes: list[str]
+    prefixes: list[str]
+    created_at: Moment
+    expires_at: Moment | None
+    by: str
+
+
+class TokenList(msgspec.Struct):
+    """Every token."""
+
+    items: list[TokenItem]
+
+
+class NewTokenAnswer(TokenItem):
+    """A token, shown this once."""
+
+    token: str
+
+
+class SessionAnswer(msgspec.Struct):
+    """Who one is, and what changes of a session carry in the header X-CSRF-Token."""
+
+    name: str
+    scopes: list[str]
+    prefixes: list[str]
+    csrf: str | None
 
 
 class ToolList(msgspec.Struct):

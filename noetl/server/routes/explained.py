@@ -9,8 +9,9 @@ from noetl.server.access import require_execution
 from noetl.server.described import describe
 from noetl.server.described import router as make_router
 from noetl.server.reply import front_of, read, reply
+from noetl.server.routes.catalog import entry
 from noetl.server.routes.executions import ID_PARAMETER, ExecutionId, id_of
-from noetl.server.shapes import LogPage, RenderBody, Rendered
+from noetl.server.shapes import CatalogText, LogPage, RenderBody, Rendered
 
 router = make_router("explanations")
 Answer = dict[str, Any]
@@ -49,6 +50,14 @@ async def graph(request: Request, execution_id: ExecutionId) -> Response:
     """The playbook that ran as steps and arcs, those that it was extended by included."""
     await require_execution(request, execution_id)
     return reply(await front_of(request).graph(execution_id))
+
+
+@router.get("/executions/{execution_id}/playbook", **describe("read", {200: CatalogText}, problems=(404,)))
+async def playbook(request: Request, execution_id: ExecutionId) -> Response:
+    """The playbook that an execution runs or ran, also when it is off the catalog."""
+    await require_execution(request, execution_id)
+    found = await front_of(request).playbook_of(execution_id)
+    return reply({**entry(found), "text": found.text})
 
 
 @router.post(

@@ -1,0 +1,42 @@
+"""Making bearer tokens. What they allow is checked where requests arrive."""
+
+import secrets
+
+from noetl.errors import RequestError
+from noetl.ports.bearer import SCOPES, SECRET_BYTES, digest, spelled
+from noetl.ports.front import NewToken, TokenAsk
+from noetl.ports.store import Token
+
+NAME_LENGTH = 100
+FOREVER_MS = 10 * 365 * 24 * 3_600_000
+
+
+def issued(ask: TokenAsk, now: int) -> NewToken:
+    """A fresh token, to be shown once; raises RequestError when it makes no sense."""
+    if not ask.name.strip() or len(ask.name) > NAME_LENGTH:
+        raise RequestError(f"a token has a name of 1 to {NAME_LENGTH} characters", hint="say who uses it")
+    unknown = [scope for scope in ask.scopes if scope not in SCOPES]
+    if unknown or not ask.scopes:
+        seen = f"'{unknown[0]}' is no scope" if unknown else "a token has at least one scope"
+        raise RequestError(seen, hint=f"the scopes are: {', '.join(SCOPES)}")
+    if ask.expires_ms is not None and not 0 < ask.expires_ms <= FOREVER_MS:
+        raise RequestError("a token lives for some time, ten years at most", hint="leave it out for no end")
+    token_id, secret = secrets.token_hex(8), secrets.token_urlsafe(SECRET_BYTES)
+    token = Token(
+        token_id,
+        digest(secret),
+        ask.name,
+        scopes=sorted(set(ask.scopes)),
+        prefixes=sorted(set(_prefixes(ask))),
+        created_at=now,
+        expires_at=now + ask.expires_ms if ask.expires_ms is not None else None,
+        by=ask.by,
+    )
+    return NewToken(token, spelled(token_id, secret))
+
+
+def _prefixes(ask: TokenAsk) -> list[str]:
+    cleaned = [prefix.strip().strip("/") for prefix in ask.prefixes]
+    if not all(cleaned):
+        raise RequestError("a prefix is the beginning of a path, not empty", hint="team/")
+    return cleaned

@@ -1,0 +1,78 @@
+"""Proving who one is: tokens of our own, and those of an OpenID provider. What one may is access.py's."""
+
+import hmac
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from noetl.errors import NotFound
+from noetl.ports.bearer import PREFIX, digest, parsed
+from noetl.ports.store import Token
+from noetl.server.access import Who
+from noetl.server.oidc import Oidc, Provider
+
+KNOWN_S = 5.0  # so long a token that was looked up is believed; a deleted one is good for no longer
+KNOWN_MOST = 1024
+LONGEST = 16 * 1024
+NO_TOKEN = "0" * 64
+
+Find = Callable[[str], Awaitable[Token]]
+
+
+@dataclass(frozen=True, slots=True)
+class Auth:
+    """Where proofs are checked: our own tokens by id, and an OpenID provider."""
+
+    find: Find  # raises NotFound
+    oidc: Oidc | None = None
+
+
+class Denied(Exception):
+    """A proof is missing or no good; the text may be shown to whoever sent it."""
+
+
+class Doorkeeper:
+    """Tells who sends a token."""
+
+    def __init__(
+        self, auth: Auth, now: Callable[[], float] = time.time, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._find, self._now, self._clock = auth.find, now, clock
+        self._provider = Provider(auth.oidc, now) if auth.oidc is not None else None
+        self._known: OrderedDict[str, tuple[float, Token]] = OrderedDict()
+
+    async def who(self, bearer: str) -> Who:
+        """The owner of a token; raises Denied."""
+        if len(bearer) > LONGEST:
+            raise Denied("the token is too long to be one")
+        if bearer.startswith(PREFIX) or self._provider is None:
+            return await self._own(bearer)
+        return await self._provider.who(bearer)
+
+    async def _own(self, bearer: str) -> Who:
+        found = parsed(bearer)
+        if found is None:
+            raise Denied("the token is not one of this server's")
+        token_id, secret = found
+        token = await self._token(token_id)
+        right = hmac.compare_digest(digest(secret), token.hash if token is not None else NO_TOKEN)
+        if token is None or not right:
+            raise Denied("the token is not one of this server's")
+        if token.expires_at is not None and token.expires_at <= self._now() * 1000:
+            raise Denied(f"the token '{token.name}' has expired")
+        return Who(token.name, frozenset(token.scopes), tuple(token.prefixes), key=f"token:{token.id}")
+
+    async def _token(self, token_id: str) -> Token | None:
+        known = self._known.get(token_id)
+        if known is not None and known[0] > self._clock():
+            return known[1]
+        self._known.pop(token_id, None)
+        try:
+            token = await self._find(token_id)
+        except NotFound:
+            return None
+        self._known[token_id] = (self._clock() + KNOWN_S, token)
+        if len(self._known) > KNOWN_MOST:
+            self._known.popitem(last=False)
+        return token

@@ -1,0 +1,110 @@
+"""Bearer tokens, and the session of the web page. A token is shown once, when it is made."""
+
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import Path, Request
+from starlette.responses import Response
+
+from noetl.core.event import iso
+from noetl.ports.front import TokenAsk
+from noetl.ports.store import Token
+from noetl.server import session
+from noetl.server.access import Who, require_everywhere, who_asks
+from noetl.server.auth import Denied, Doorkeeper
+from noetl.server.described import describe
+from noetl.server.described import router as make_router
+from noetl.server.problem import Problem
+from noetl.server.reply import front_of, read, reply
+from noetl.server.shapes import NewTokenAnswer, SessionAnswer, SessionBody, TokenBody, TokenList
+
+router = make_router("access")
+
+
+@router.post("/tokens", **describe("admin", {201: NewTokenAnswer}, body=TokenBody))
+async def create(request: Request) -> Response:
+    """Make a token. The answer is the only place where it can ever be read."""
+    require_everywhere(request)
+    body = await read(request, TokenBody)
+    ask = TokenAsk(**msgspec.structs.asdict(body), by=who_asks(request).name)
+    made = await front_of(request).new_token(ask)
+    return reply({**_shown(made.token), "token": made.bearer}, 201)
+
+
+@router.get("/tokens", **describe("admin", {200: TokenList}))
+async def list_tokens(request: Request) -> Response:
+    """Every token by name: scopes, prefixes, when it expires. Never the token itself."""
+    require_everywhere(request)
+    return reply({"items": [_shown(token) for token in await front_of(request).tokens()]})
+
+
+@router.delete("/tokens/{token_id}", **describe("admin", {204: None}, problems=(404,)))
+async def delete(
+    request: Request,
+    token_id: Annotated[str, Path(pattern="^[0-9a-f]{16}$", description="The id of a token")],
+) -> Response:
+    """Let a token be good for nothing, within seconds."""
+    require_everywhere(request)
+    await front_of(request).delete_token(token_id)
+    return Response(status_code=204)
+
+
+def _shown(token: Token) -> dict[str, Any]:
+    return {
+        "id": token.id,
+        "name": token.name,
+        "scopes": token.scopes,
+        "prefixes": token.prefixes,
+        "created_at": iso(token.created_at),
+        "expires_at": iso(token.expires_at) if token.expires_at is not None else None,
+        "by": token.by,
+    }
+
+
+# ---- sessions -------------------------------------------------------------------------------------------
+
+
+@router.post(
+    "/session",
+    **describe(
+        "public", {200: SessionAnswer}, body=SessionBody, problems=(400, 401, 403, 413, 415, 429, 503)
+    ),
+)
+async def log_in(request: Request) -> Response:
+    """Begin a session of the web page with a token; the cookie is out of reach of scripts."""
+    body = await read(request, SessionBody)
+    doorkeeper: Doorkeeper | None = request.app.state.doorkeeper
+    if doorkeeper is None:
+        return reply(_session(who_asks(request), None))
+    try:
+        who = await doorkeeper.who(body.token)
+    except Denied as denied:
+        raise Problem(401, str(denied), headers={"WWW-Authenticate": "Bearer"}) from None
+    answer = reply(_session(who, session.csrf_of(body.token)))
+    session.begin(answer, body.token, secure=request.url.scheme == "https")
+    return answer
+
+
+@router.get("/session", **describe("read", {200: SessionAnswer}))
+async def show_session(request: Request) -> Response:
+    """Who one is here, and what changes of this session must carry."""
+    bearer = request.cookies.get(session.COOKIE)
+    known = bearer is not None and request.app.state.doorkeeper is not None
+    return reply(_session(who_asks(request), session.csrf_of(bearer) if known and bearer else None))
+
+
+@router.delete("/session", **describe("read", {204: None}))
+async def log_out(request: Request) -> Response:
+    """End a session."""
+    answer = Response(status_code=204)
+    session.end(answer, secure=request.url.scheme == "https")
+    return answer
+
+
+def _session(who: Who, csrf: str | None) -> dict[str, Any]:
+    return {
+        "name": who.name,
+        "scopes": sorted(scope for scope in ("read", "run", "write", "admin") if who.may(scope)),
+        "prefixes": list(who.prefixes),
+        "csrf": csrf,
+    }

@@ -1,0 +1,34 @@
+"""The web page's way to prove who one is: a cookie no script can read, and a token that changes carry."""
+
+import hashlib
+import hmac
+
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+COOKIE = "noetl_session"
+CSRF_HEADER = "x-csrf-token"
+LIFE_S = 12 * 3600
+
+
+def csrf_of(bearer: str) -> str:
+    """What changes under a session must carry; only who has seen the answer to the login knows it."""
+    return hmac.new(bearer.encode(), b"noetl csrf", hashlib.sha256).hexdigest()
+
+
+def carries_csrf(connection: HTTPConnection, bearer: str) -> bool:
+    """Whether a request has the token of its session."""
+    given = connection.headers.get(CSRF_HEADER, "")
+    return hmac.compare_digest(given.encode(), csrf_of(bearer).encode())
+
+
+def begin(answer: Response, bearer: str, *, secure: bool) -> None:
+    """Let the browser keep a session."""
+    answer.set_cookie(
+        COOKIE, bearer, max_age=LIFE_S, path="/", secure=secure, httponly=True, samesite="strict"
+    )
+
+
+def end(answer: Response, *, secure: bool) -> None:
+    """Let the browser forget its session."""
+    answer.delete_cookie(COOKIE, path="/", secure=secure, httponly=True, samesite="strict")
