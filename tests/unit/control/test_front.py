@@ -132,7 +132,7 @@ async def test_a_key_starts_one_execution_and_refuses_another_request(
 async def test_what_cannot_run_is_refused_before_it_begins(one: Embedded) -> None:
     with pytest.raises(PlaybookError):
         await one.front.start(Ask(text="kind: Playbook"))
-    with pytest.raises(NotFound, match="no step 'gone'"):
+    with pytest.raises(RequestError, match="no step 'gone'"):
         await one.front.start(Ask(text=ADD, until="gone"))
     with pytest.raises(RequestError, match="name one of"):
         await one.front.start(Ask())

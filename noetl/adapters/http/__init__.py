@@ -1,0 +1,1 @@
+"""A server far away, spoken to over its REST API."""

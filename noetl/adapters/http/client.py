@@ -1,0 +1,134 @@
+"""One connection to a server: requests and answers as JSON, every failure as one of our errors."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from noetl.adapters.http.problem import error_of
+from noetl.errors import BackendError, RequestError
+
+PREFIX = "/api/v1"
+CONNECT_S = 10.0
+ANSWER_S = 120.0  # a wish may wait for the process that runs the execution
+TOO_MANY = 429
+TRIES = 5
+HINT = "noetl server start, or look what is wrong with: noetl doctor"
+
+Query = Mapping[str, str | int | bool | None]
+
+
+class Client:
+    """Speaks to one server under one token. Opened when it is first used; close it."""
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        self.url = address(url)
+        self._token = token
+        self._session: aiohttp.ClientSession | None = None
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            headers = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
+            timeout = aiohttp.ClientTimeout(total=None, connect=CONNECT_S, sock_read=ANSWER_S)
+            self._session = aiohttp.ClientSession(headers=headers, timeout=timeout, auto_decompress=True)
+        return self._session
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def ask(
+        self, method: str, path: str, *, query: Query | None = None, body: Any = None, prefix: str = PREFIX
+    ) -> Any:
+        """What the server answers, as a value; raises the error that it answers with."""
+        return (await self.answer(method, path, query=query, body=body, prefix=prefix))[1]
+
+    async def answer(
+        self, method: str, path: str, *, query: Query | None = None, body: Any = None, prefix: str = PREFIX
+    ) -> tuple[int, Any]:
+        """The status and the value that the server answers with; raises the error that it answers with."""
+        for tried in range(1, TRIES + 1):
+            async with self.open(method, path, query=query, body=body, prefix=prefix) as answer:
+                content = await self._content(answer)
+                if answer.status == TOO_MANY and tried < TRIES:
+                    wait = answer.headers.get("Retry-After", "1")
+                elif answer.status >= 300:
+                    raise error_of(self.url, answer.status, content)
+                else:
+                    return answer.status, self._value(content)
+            await asyncio.sleep(min(30, int(wait)) if wait.isdecimal() else 1)
+        raise AssertionError("the last try answers or raises")
+
+    @asynccontextmanager
+    async def open(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        prefix: str = PREFIX,
+    ) -> AsyncGenerator[aiohttp.ClientResponse]:
+        """An answer whose content is still to be read; raises BackendError when there is none."""
+        url = URL(f"{self.url}{prefix}{path}", encoded=True).with_query(_query(query))
+        data = None if body is None else msgspec.json.encode(body)
+        sent = {**({"Content-Type": "application/json"} if data is not None else {}), **(headers or {})}
+        try:
+            async with self._opened().request(
+                method, url, data=data, headers=sent, allow_redirects=False
+            ) as answer:
+                yield answer
+        except (aiohttp.ClientConnectionError, TimeoutError) as error:
+            raise self.unreachable(error) from error
+        except aiohttp.ClientError as error:
+            told = f"the server at {self.url} was not understood: {type(error).__name__}: {error}"
+            raise BackendError(told, hint=HINT) from error
+
+    def unreachable(self, error: BaseException) -> BackendError:
+        """The error of a server that does not answer."""
+        why = getattr(error, "os_error", None) or error
+        words = getattr(why, "strerror", None) or str(why) or type(why).__name__
+        return BackendError(f"the server at {self.url} cannot be reached: {words}", hint=HINT)
+
+    async def _content(self, answer: aiohttp.ClientResponse) -> bytes:
+        if 300 <= answer.status < 400:
+            place = answer.headers.get("Location", "nowhere")
+            told = f"the server at {self.url} sends elsewhere, to {place}; nothing is sent there unasked"
+            raise RequestError(told, hint="name the server by its own address")
+        return await answer.read()
+
+    def _value(self, content: bytes) -> Any:
+        if not content:
+            return None
+        try:
+            return msgspec.json.decode(content)
+        except msgspec.DecodeError:
+            told = f"what answers at {self.url} is no NoETL server: it did not send JSON"
+            raise BackendError(told, hint=HINT) from None
+
+
+def _query(query: Query | None) -> dict[str, str]:
+    found = {name: value for name, value in (query or {}).items() if value is not None}
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in found.items()
+    }
+
+
+def address(url: str) -> str:
+    """The address of a server, without what is added to it; raises RequestError."""
+    try:
+        found = URL(url.strip())
+    except ValueError:
+        found = URL()
+    if found.scheme not in ("http", "https") or not found.host:
+        raise RequestError(f"'{url}' is no address of a server", hint="as in http://127.0.0.1:8080")
+    if found.user is not None:
+        raise RequestError("a server's address has no user in it", hint="give a token instead")
+    path = found.path.rstrip("/").removesuffix(PREFIX)
+    return str(found.with_path(path).with_query(None).with_fragment(None)).rstrip("/")

@@ -1,0 +1,316 @@
+"""The product of a server far away. Every method is one route; the shapes are those of the port."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from noetl.adapters.http import stream
+from noetl.adapters.http.client import Client
+from noetl.adapters.http.moment import ms, ms_or_none
+from noetl.core.event import Event, iso
+from noetl.core.lines import lines_of
+from noetl.core.message import Control
+from noetl.ports.front import Ask, Find, NewToken, Slice, Started, TokenAsk, Worker
+from noetl.ports.store import Listed, PlaybookText, Row, Summary, Token
+
+PAGE = 500
+EVENTS_PAGE = 5000
+ROWS_PAGE = 1000
+ITEMS_PAGE = 100_000
+FOUND = 200  # what was asked for is there already; 201 when it was made
+
+
+def _silent(text: str) -> None:
+    """Nobody wants to know."""
+
+
+class HttpFront:
+    """Front over REST. `told` hears of trouble that is being mended."""
+
+    def __init__(self, url: str, token: str | None = None, told: Callable[[str], None] = _silent) -> None:
+        self.client = Client(url, token)
+        self._told = told
+
+    @property
+    def url(self) -> str:
+        """The server's address."""
+        return self.client.url
+
+    async def close(self) -> None:
+        """Let go of the connection."""
+        await self.client.close()
+
+    # Playbooks
+
+    async def register(self, text: str, file: str | None = None) -> PlaybookText:
+        """Check and keep a playbook; where its file is here means nothing to a server."""
+        found = await self.client.ask("POST", "/catalog", body={"playbook": text})
+        return _playbook({**found, "text": text})
+
+    async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
+        """The newest version of every path, or every version of one; without their texts."""
+        found: list[PlaybookText] = []
+        cursor = None
+        while True:
+            query = {"path": path, "cursor": cursor, "limit": PAGE}
+            page = await self.client.ask("GET", "/catalog", query=query)
+            found += [_playbook(item) for item in page["items"]]
+            cursor = page["cursor"]
+            if cursor is None:
+                return found
+
+    async def playbook(self, path: str, version: int | None = None) -> PlaybookText:
+        """One version, else the newest."""
+        return _playbook(await self.client.ask("GET", f"/catalog/{_part(path)}", query={"version": version}))
+
+    async def delete_playbook(self, path: str, version: int | None = None) -> int:
+        """Take a playbook, or one version, off the catalog."""
+        answer = await self.client.ask("DELETE", f"/catalog/{_part(path)}", query={"version": version})
+        return int(answer["deleted"])
+
+    async def playbook_of(self, execution_id: str) -> PlaybookText:
+        """The playbook that an execution runs or ran."""
+        return _playbook(await self.client.ask("GET", f"{_execution(execution_id)}/playbook"))
+
+    # Executions
+
+    async def start(self, ask: Ask) -> Started:
+        """Begin an execution, or find the one that the same key began."""
+        body = {
+            "playbook": ask.text,
+            "path": ask.path,
+            "version": ask.version,
+            "workload": ask.workload,
+            "idempotency_key": ask.idempotency_key,
+            "until": ask.until,
+        }
+        given = {name: value for name, value in body.items() if value is not None}
+        status, answer = await self.client.answer("POST", "/executions", body=given)
+        return _started(answer, existed=status == FOUND)
+
+    async def control(self, execution_id: str, wish: Control) -> None:
+        """Pause, resume, cancel or signal."""
+        body = {"name": wish.name, "payload": wish.payload} if wish.what == "signal" else {"why": wish.why}
+        await self.client.ask("POST", f"{_execution(execution_id)}/{wish.what}", body=body)
+
+    async def retry(self, execution_id: str, step: str | None = None) -> Started:
+        """A new execution that goes on from what failed."""
+        return _started(
+            await self.client.ask("POST", f"{_execution(execution_id)}/retry", body={"step": step})
+        )
+
+    async def rerun(self, execution_id: str, start: str, text: str | None = None) -> Started:
+        """A new execution that begins again at a step."""
+        body = {"from": start, "playbook": text}
+        return _started(await self.client.ask("POST", f"{_execution(execution_id)}/rerun", body=body))
+
+    async def executions(self, find: Find) -> Listed:
+        """Those that are wanted, the newest first."""
+        query: dict[str, str | int | bool | None] = {
+            **msgspec.structs.asdict(find),
+            "since": None if find.since is None else iso(find.since),
+            "until": None if find.until is None else iso(find.until),
+        }
+        page = await self.client.ask("GET", "/executions", query=query)
+        return Listed([_summary(item) for item in page["items"]], page["cursor"])
+
+    async def execution(self, execution_id: str) -> dict[str, Any]:
+        """How it stands."""
+        found: dict[str, Any] = await self.client.ask("GET", _execution(execution_id))
+        return found
+
+    def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[tuple[int, list[Event]]]:
+        """Its events as they are committed, each once and in order, until it is over."""
+        return stream.follow(self.client, _id(execution_id), first, self._told)
+
+    # Readings
+
+    async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
+        """The log as it rests."""
+        query = {"from": first, "limit": min(limit, ROWS_PAGE)}
+        page = await self.client.ask("GET", f"{_execution(execution_id)}/log", query=query)
+        return msgspec.convert(page["items"], list[Row])
+
+    async def events(
+        self,
+        execution_id: str,
+        *,
+        first: int = 1,
+        limit: int = 500,
+        name: str | None = None,
+        step: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """Envelopes of events that match, from a sequence number on."""
+        found: list[dict[str, Any]] = []
+        start: int | None = first
+        while start is not None and len(found) < limit:
+            some = min(limit - len(found), EVENTS_PAGE)
+            query: dict[str, Any] = {"from": start, "limit": some, "name": name, "step": step}
+            page = await self.client.ask("GET", f"{_execution(execution_id)}/events", query=query)
+            found += page["items"]
+            start = page["next"]
+        return found
+
+    async def logs(
+        self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
+    ) -> list[dict[str, Any]]:
+        """What tasks wrote to their output, from an event on; the lines of one event stay together."""
+        lines: list[dict[str, Any]] = []
+        start: int | None = first
+        while start is not None and len(lines) < limit:
+            query: dict[str, Any] = {"from": start, "limit": PAGE, "name": "task.done", "step": step}
+            page = await self.client.ask("GET", f"{_execution(execution_id)}/events", query=query)
+            for envelope in page["items"]:
+                if len(lines) < limit:
+                    lines += lines_of(envelope)
+            start = page["next"]
+        return lines
+
+    async def graph(self, execution_id: str) -> dict[str, Any]:
+        """The playbook that ran as steps and arcs."""
+        found: dict[str, Any] = await self.client.ask("GET", f"{_execution(execution_id)}/graph")
+        return found
+
+    async def state(self, execution_id: str, at: int | None = None) -> dict[str, Any]:
+        """The state after an event, or now."""
+        path = f"{_execution(execution_id)}/state"
+        found: dict[str, Any] = await self.client.ask("GET", path, query={"at": at})
+        return found
+
+    async def why(self, execution_id: str, step: str | None = None) -> dict[str, Any]:
+        """The decisions explained in words."""
+        path = f"{_execution(execution_id)}/why"
+        found: dict[str, Any] = await self.client.ask("GET", path, query={"step": step})
+        return found
+
+    async def diff(self, one: str, other: str) -> dict[str, Any]:
+        """How two executions differ."""
+        found: dict[str, Any] = await self.client.ask("GET", f"{_execution(one)}/diff/{_id(other)}")
+        return found
+
+    async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Any:
+        """A template's value as it would have been after an event."""
+        body = {"template": template, "at": at}
+        return (await self.client.ask("POST", f"{_execution(execution_id)}/render", body=body))["value"]
+
+    async def result(
+        self, key: str, *, offset: int = 0, limit: int | None = None, select: str | None = None
+    ) -> Slice:
+        """A stored payload or a part of it."""
+        query = {"offset": offset, "limit": limit and min(limit, ITEMS_PAGE), "select": select}
+        found = await self.client.ask("GET", f"/results/{_part(key)}", query=query)
+        return msgspec.convert(found, Slice)
+
+    # Credentials
+
+    async def put_credential(self, name: str, material: dict[str, Any]) -> None:
+        """Keep a credential, sealed."""
+        await self.client.ask("PUT", f"/credentials/{_id(name)}", body=material)
+
+    async def credentials(self) -> Sequence[tuple[str, int]]:
+        """Names, and when each was last set."""
+        found = await self.client.ask("GET", "/credentials")
+        return [(item["name"], ms(item["set_at"])) for item in found["items"]]
+
+    async def credential(self, name: str) -> dict[str, Any]:
+        """A credential's name, its fields' names and when it was set."""
+        found: dict[str, Any] = await self.client.ask("GET", f"/credentials/{_id(name)}")
+        return found
+
+    async def delete_credential(self, name: str) -> None:
+        """Forget a credential."""
+        await self.client.ask("DELETE", f"/credentials/{_id(name)}")
+
+    async def seal_again(self) -> int:
+        """Seal every credential with the newest key of the server."""
+        return int((await self.client.ask("POST", "/credentials/rotate"))["sealed"])
+
+    # Tokens
+
+    async def new_token(self, ask: TokenAsk) -> NewToken:
+        """Make a token; the server says who asked."""
+        body = {"name": ask.name, "scopes": ask.scopes, "prefixes": ask.prefixes, "expires_ms": ask.expires_ms}
+        answer = await self.client.ask("POST", "/tokens", body=body)
+        return NewToken(_token(answer), answer["token"])
+
+    async def tokens(self) -> Sequence[Token]:
+        """Every token, the newest first, without digests."""
+        return [_token(item) for item in (await self.client.ask("GET", "/tokens"))["items"]]
+
+    async def delete_token(self, token_id: str) -> None:
+        """Let a token be good for nothing from now on."""
+        await self.client.ask("DELETE", f"/tokens/{_id(token_id)}")
+
+    # The process
+
+    async def workers(self) -> Sequence[Worker]:
+        """The workers that were heard of lately."""
+        found = await self.client.ask("GET", "/workers")
+        return [msgspec.convert({**item, **_moments(item)}, Worker) for item in found["items"]]
+
+    async def overdue_ms(self) -> int:
+        """How long the oldest due work has been waiting."""
+        return int((await self.client.ask("GET", "/health/ready", prefix="")).get("overdue_ms", 0))
+
+
+def _part(text: str) -> str:
+    """A text as a part of a path; its slashes stay."""
+    return quote(text, safe="/")
+
+
+def _id(text: str) -> str:
+    return quote(text, safe="")
+
+
+def _execution(execution_id: str) -> str:
+    return f"/executions/{_id(execution_id)}"
+
+
+def _moments(item: dict[str, Any]) -> dict[str, int]:
+    return {name: ms(item[name]) for name in ("heard_at", "started_at")}
+
+
+def _started(answer: dict[str, Any], *, existed: bool = False) -> Started:
+    return Started(answer["execution_id"], answer["status"], answer.get("path", ""), existed)
+
+
+def _playbook(item: dict[str, Any]) -> PlaybookText:
+    return PlaybookText(
+        path=item["path"],
+        version=item["version"],
+        hash=item["hash"],
+        text=item.get("text", ""),
+        file=item.get("file"),
+        registered_at=ms(item["registered_at"]),
+    )
+
+
+def _summary(item: dict[str, Any]) -> Summary:
+    playbook = item["playbook"]
+    return Summary(
+        execution_id=item["execution_id"],
+        status=item["status"],
+        path=playbook["path"],
+        version=playbook["version"],
+        hash=playbook["hash"],
+        requested_at=ms_or_none(item["requested_at"]) or 0,
+        started_at=ms_or_none(item["started_at"]),
+        ended_at=ms_or_none(item["ended_at"]),
+        parent=item["parent"],
+        retry_of=item["retry_of"],
+    )
+
+
+def _token(item: dict[str, Any]) -> Token:
+    return Token(
+        item["id"],
+        "",
+        item["name"],
+        scopes=item["scopes"],
+        prefixes=item["prefixes"],
+        created_at=ms(item["created_at"]),
+        expires_at=ms_or_none(item["expires_at"]),
+        by=item["by"],
+    )

@@ -1,0 +1,64 @@
+"""Problems (RFC 9457) become our errors again: the same code, sentence and hint as where they were raised."""
+
+from typing import Any
+
+import msgspec
+
+from noetl.dsl.diagnostic import Diagnostic
+from noetl.dsl.tree import Mark
+from noetl.errors import BackendError, Conflict, NoetlError, NotFound, PlaybookError, RequestError
+
+SHOWN = 200
+
+
+class Denied(RequestError):
+    """The server does not know who asks, or does not allow it."""
+
+    code = "denied"
+
+
+class Refused(RequestError):
+    """The server took no notice of what it was asked: too much, too often, or not in its words."""
+
+    code = "refused"
+
+
+class ServerFailed(NoetlError):
+    """The server has a bug; what was asked for may have happened."""
+
+    code = "server"
+
+
+def error_of(url: str, status: int, body: bytes) -> NoetlError:
+    """The error that an answer stands for."""
+    told = _read(body)
+    message = str(told.get("detail") or f"the server at {url} answered {status}: {_start(body)}")
+    hint = told.get("hint")
+    if status == 422 and "diagnostics" in told:
+        return PlaybookError(tuple(_finding(item) for item in told["diagnostics"]), message, hint=hint)
+    if status in (401, 403):
+        return Denied(message, hint=hint or f"noetl context add NAME {url} --token - keeps a token for it")
+    if status == 503:
+        return BackendError(f"the server at {url}: {message}", hint=hint or "noetl doctor")
+    if status >= 500:
+        return ServerFailed(f"the server at {url}: {message}", hint=hint or "its log says more")
+    if not told:
+        return Refused(message, hint="is that a NoETL server? noetl doctor tells")
+    return {404: NotFound, 409: Conflict, 400: RequestError}.get(status, Refused)(message, hint=hint)
+
+
+def _read(body: bytes) -> dict[str, Any]:
+    try:
+        told = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return {}
+    return told if isinstance(told, dict) and "code" in told else {}
+
+
+def _start(body: bytes) -> str:
+    return body[:SHOWN].decode("utf-8", "replace").strip() or "nothing"
+
+
+def _finding(item: dict[str, Any]) -> Diagnostic:
+    mark = Mark(item["line"], item["column"], item["path"])
+    return Diagnostic(item["code"], item["severity"], item["message"], mark, item.get("hint"))
