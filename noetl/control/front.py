@@ -14,14 +14,13 @@ from noetl.control import again
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
 from noetl.control.front_control import Steering
-from noetl.control.front_find import found
 from noetl.control.front_follow import Followers
 from noetl.control.front_result import Payloads, Reader
 from noetl.control.front_scope import evaluated
 from noetl.control.front_state import moments, newest_state, standing, stands
 from noetl.control.history import envelopes, events, state_at
 from noetl.control.rows import events_of, referenced
-from noetl.control.tokens import issued
+from noetl.control.tokens import TokenBook
 from noetl.core.compare import Course, compare
 from noetl.core.event import Event, iso
 from noetl.core.explain import explain
@@ -82,6 +81,7 @@ class LocalFront:
         self._store, self._new_id, self.fleet = engine.store, new_id, fleet
         self._steering = Steering(engine, adopts=adopts)
         self._followers = Followers(engine)
+        self._tokens = TokenBook(engine.store, engine.now)
         self._reader = Reader(engine.store, engine.results, payloads)
 
     # Playbooks
@@ -190,7 +190,7 @@ class LocalFront:
 
     async def executions(self, find: Find) -> Listed:
         """Those that are wanted, the newest first."""
-        return await found(self._store, find)
+        return await self._store.executions(**msgspec.structs.asdict(find))
 
     async def execution(self, execution_id: str) -> dict[str, Any]:
         """How it stands, from the projection."""
@@ -339,17 +339,15 @@ class LocalFront:
 
     async def new_token(self, ask: TokenAsk) -> NewToken:
         """Make a token; what is shown once is not kept."""
-        made = issued(ask, self._engine.now())
-        await self._store.put_token(made.token)
-        return made
+        return await self._tokens.new_token(ask)
 
     async def tokens(self) -> Sequence[Token]:
         """Every token, the newest first."""
-        return await self._store.tokens()
+        return await self._tokens.tokens()
 
     async def delete_token(self, token_id: str) -> None:
         """Let a token be good for nothing from now on."""
-        await self._store.delete_token(token_id)
+        await self._tokens.delete_token(token_id)
 
     # The process
 

@@ -231,7 +231,12 @@ class HttpFront:
 
     async def new_token(self, ask: TokenAsk) -> NewToken:
         """Make a token; the server says who asked."""
-        body = {"name": ask.name, "scopes": ask.scopes, "prefixes": ask.prefixes, "expires_ms": ask.expires_ms}
+        body = {
+            "name": ask.name,
+            "scopes": ask.scopes,
+            "prefixes": ask.prefixes,
+            "expires_ms": ask.expires_ms,
+        }
         answer = await self.client.ask("POST", "/tokens", body=body)
         return NewToken(_token(answer), answer["token"])
 
