@@ -1,0 +1,182 @@
+"""A cluster of real processes: servers and workers of the CLI over a store and a bus, to be disturbed."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from noetl.adapters.http.front import HttpFront
+from noetl.control.audit import audit
+from noetl.control.catalog import Catalog
+from noetl.control.history import events
+from noetl.core.event import Event
+from noetl.errors import BackendError
+from noetl.ports.front import Ask
+from noetl.ports.store import Store, Summary
+from noetl.settings import load
+from noetl.tools import kinds
+from noetl.wiring.distributed import opened_store
+
+ROOT = Path(__file__).resolve().parents[2]
+LEASE_S = 2.0
+READY_S = 90.0
+WITHIN_S = 2 * LEASE_S + 90.0  # far more than is needed on a quiet machine
+LOOK_S = 0.05
+
+
+@dataclass
+class Node:
+    """One process of the cluster."""
+
+    name: str
+    process: "subprocess.Popen[bytes]"
+    printed: Path
+    said: str = ""  # the address of a server, the id of a worker
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(READY_S)
+
+    def pause(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def died(self) -> bool:
+        return self.process.poll() is not None
+
+    async def gone(self) -> None:
+        """Wait until it has died of its own."""
+        until = time.monotonic() + WITHIN_S
+        while not self.died():
+            assert time.monotonic() < until, f"{self.name} lives on:\n{self.printed.read_text()}"
+            await asyncio.sleep(LOOK_S)
+
+
+@dataclass
+class Cluster:
+    """Servers and workers that share a store and a bus."""
+
+    folder: Path
+    store_url: str
+    bus_url: str
+    lease_s: float = LEASE_S
+    nodes: list[Node] = field(default_factory=list)
+
+    def server(self, fault: str = "", **settings: str) -> Node:
+        """Start a server; `fault` is where it kills itself, see faulty.py."""
+        return self._start("server", ["server", "start", "--port", "0"], fault, settings)
+
+    def worker(self, fault: str = "", **settings: str) -> Node:
+        """Start a worker."""
+        return self._start("worker", ["worker", "start"], fault, settings)
+
+    def _start(self, kind: str, arguments: list[str], fault: str, settings: dict[str, str]) -> Node:
+        name = f"{kind}-{len(self.nodes)}"
+        printed = self.folder / f"{name}.log"
+        program = ["-m", "tests.distributed.faulty", fault] if fault else ["-m", "noetl.cli"]
+        with printed.open("wb") as errors:
+            process = subprocess.Popen(
+                [sys.executable, *program, *arguments],
+                cwd=self.folder,
+                env=self._environment(settings),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
+        node = Node(name, process, printed)
+        self.nodes.append(node)
+        assert process.stdout is not None
+        node.said = process.stdout.readline().decode().strip()
+        assert node.said, f"{name} did not start:\n{printed.read_text()}"
+        return node
+
+    def _environment(self, settings: dict[str, str]) -> dict[str, str]:
+        own = {
+            "NOETL_HOME": str(self.folder / "home"),
+            "NOETL_STORE": self.store_url,
+            "NOETL_BUS": self.bus_url,
+            "NOETL_LEASE_S": str(self.lease_s),
+            "NOETL_ALLOW_NETWORKS": "loopback",
+            "NOETL_ROOTS": str(self.folder),
+            "PYTHONPATH": str(ROOT),
+        }
+        return {**os.environ, **own, **{f"NOETL_{name.upper()}": text for name, text in settings.items()}}
+
+    def close(self) -> None:
+        for node in self.nodes:
+            if not node.died():
+                node.resume()
+                node.kill()
+            assert node.process.stdout is not None
+            node.process.stdout.close()
+
+    # What is asked of it
+
+    @asynccontextmanager
+    async def front(self, server: Node) -> AsyncIterator[HttpFront]:
+        front = HttpFront(server.said)
+        try:
+            yield front
+        finally:
+            await front.close()
+
+    async def start(self, server: Node, text: str, workload: dict[str, Any] | None = None) -> str:
+        """Begin an execution; its id."""
+        async with self.front(server) as front:
+            return (await front.start(Ask(text=text, workload=workload or {}))).execution_id
+
+    @asynccontextmanager
+    async def store(self) -> AsyncIterator[Store]:
+        """The store itself, as the test sees it beside all servers."""
+        async with opened_store(load({"store": self.store_url})) as store:
+            yield store
+
+    async def finished(self, execution_id: str, within_s: float = WITHIN_S) -> Summary:
+        """Wait until an execution is over, whoever runs it; then check its log."""
+        until = time.monotonic() + within_s
+        while True:
+            try:
+                async with self.store() as store:
+                    while (summary := await store.summary(execution_id)).ended_at is None:
+                        assert time.monotonic() < until, await self._stuck(store, execution_id)
+                        await asyncio.sleep(LOOK_S)
+                    await self._audit(store, summary)
+                    return summary
+            except BackendError:
+                assert time.monotonic() < until, "the store does not come back"
+                await asyncio.sleep(LOOK_S)
+
+    async def _audit(self, store: Store, summary: Summary) -> None:
+        catalog = Catalog(store, kinds(), "")
+        program = await catalog.program(summary.hash)
+        engine = [e async for _, e in events(store, summary.execution_id)][1].data or {}
+        found = await audit(store, summary.execution_id, program, str(engine.get("engine", "")))
+        assert not found.problems, found.problems
+
+    async def _stuck(self, store: Store, execution_id: str) -> str:
+        log = [
+            f"{seq} {e.name} {e.run} {e.at} {str(e.data)[:150]}"
+            async for seq, e in events(store, execution_id)
+        ]
+        printed = [
+            f"--- {node.name} (died: {node.died()})\n{node.printed.read_text()[-2000:]}"
+            for node in self.nodes
+        ]
+        return "the execution does not end:\n" + "\n".join([*log[-40:], *printed])
+
+    async def log(self, execution_id: str) -> list[Event]:
+        async with self.store() as store:
+            return [event async for _, event in events(store, execution_id)]

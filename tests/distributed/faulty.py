@@ -1,0 +1,134 @@
+"""Runs the CLI in a process that kills itself at one point: `python -m tests.distributed.faulty POINT:N ARGS`.
+
+The product has no such points; they are put around its methods here. N counts the times a point is reached.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Fuse:
+    """Burns down a little each time."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def burn(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            die()
+
+
+def around(owner: type, name: str, fuse: Fuse, *, after: bool) -> None:
+    """Kill the process before or after a coroutine method of a class."""
+    original: Callable[..., Any] = getattr(owner, name)
+
+    async def wrapped(self: Any, *args: Any, **more: Any) -> Any:
+        if not after:
+            fuse.burn()
+        result = await original(self, *args, **more)
+        if after:
+            fuse.burn()
+        return result
+
+    setattr(owner, name, wrapped)
+
+
+def before_commit(fuse: Fuse) -> None:
+    around(_store(), "commit", fuse, after=False)
+
+
+def after_commit(fuse: Fuse) -> None:
+    """Committed, and nobody has been told."""
+    around(_store(), "commit", fuse, after=True)
+
+
+def _store() -> type:
+    if os.environ["NOETL_STORE"].startswith("postgres"):
+        from noetl.adapters.postgres.store import PostgresStore
+
+        return PostgresStore
+    from noetl.adapters.sqlite.store import SqliteStore
+
+    return SqliteStore
+
+
+def after_answer(fuse: Fuse) -> None:
+    """The worker was answered, and the others have not heard that there is work."""
+    from noetl.adapters.nats.bus import Bus
+
+    original = Bus._answer
+
+    async def wrapped(self: Any, message: Any, handler: Any) -> None:
+        await original(self, message, handler)
+        if message.subject.endswith(".report"):
+            await self.client.flush()
+            fuse.burn()
+
+    Bus._answer = wrapped  # type: ignore[method-assign]
+
+
+def before_hint(fuse: Fuse) -> None:
+    from noetl.adapters.nats.serve import Calling
+
+    original = Calling.hint
+
+    def wrapped(self: Any, pool: str) -> None:
+        fuse.burn()
+        original(self, pool)
+
+    Calling.hint = wrapped  # type: ignore[method-assign]
+
+
+def before_report(fuse: Fuse) -> None:
+    from noetl.adapters.nats.link import NatsLink
+
+    around(NatsLink, "report", fuse, after=False)
+
+
+def after_report(fuse: Fuse) -> None:
+    from noetl.adapters.nats.link import NatsLink
+
+    around(NatsLink, "report", fuse, after=True)
+
+
+def before_task(fuse: Fuse) -> None:
+    from noetl.worker.toolbox import Toolbox
+
+    around(Toolbox, "call", fuse, after=False)
+
+
+def after_task(fuse: Fuse) -> None:
+    """The effect has happened, and nobody knows."""
+    from noetl.worker.toolbox import Toolbox
+
+    around(Toolbox, "call", fuse, after=True)
+
+
+POINTS = {
+    point.__name__: point
+    for point in (
+        before_commit,
+        after_commit,
+        after_answer,
+        before_hint,
+        before_report,
+        after_report,
+        before_task,
+        after_task,
+    )
+}
+
+if __name__ == "__main__":
+    point, _, times = sys.argv.pop(1).partition(":")
+    POINTS[point](Fuse(int(times)))
+    from noetl.cli.main import main
+
+    main()

@@ -1,0 +1,72 @@
+"""Whatever process is killed, at whatever point, the execution finishes and nothing is done with two keys."""
+
+import msgspec
+import pytest
+
+from tests.distributed.cluster import Cluster
+from tests.distributed.playbooks import ITEMS, WORK, check_effects
+from tests.engine.web import Web
+
+SERVER_POINTS = [
+    "before_commit:1",
+    "before_commit:4",
+    "before_commit:12",
+    "after_commit:2",
+    "after_commit:5",
+    "after_commit:14",
+    "after_answer:1",
+    "after_answer:6",
+    "before_hint:1",
+]
+WORKER_POINTS = [
+    "before_report:1",
+    "before_report:5",
+    "after_report:1",
+    "after_report:7",
+    "before_task:3",
+    "before_task:20",
+    "after_task:4",
+    "after_task:60",
+]
+
+
+async def finish(cluster: Cluster, execution_id: str, web: Web) -> None:
+    summary = await cluster.finished(execution_id)
+    assert summary.status == "completed", summary.result
+    result = msgspec.json.decode(summary.result or b"")
+    assert result["ctx"] == {"shared": ITEMS, "alone": ITEMS}
+    check_effects(web)
+
+
+async def test_work_of_all_sorts_finishes_on_two_workers(cluster: Cluster, web: Web) -> None:
+    server = cluster.server()
+    cluster.worker(), cluster.worker()
+    execution_id = await cluster.start(server, WORK, {"url": web.url})
+    await finish(cluster, execution_id, web)
+    assert len(web.seen) == 6 + 2 * ITEMS + 1  # without faults, one call each
+
+
+@pytest.mark.parametrize("point", SERVER_POINTS)
+async def test_a_server_that_dies_loses_nothing(cluster: Cluster, web: Web, point: str) -> None:
+    cluster.worker()
+    good = cluster.server()
+    doomed = cluster.server(point)
+    execution_id = ""
+    try:
+        execution_id = await cluster.start(doomed, WORK, {"url": web.url})
+    except Exception as error:  # it died before it could answer
+        assert "before_commit:1" in point or "after_commit" in point or "hint" in point, error
+    await doomed.gone()
+    if not execution_id:
+        execution_id = await cluster.start(good, WORK, {"url": web.url})
+    await finish(cluster, execution_id, web)
+
+
+@pytest.mark.parametrize("point", WORKER_POINTS)
+async def test_a_worker_that_dies_loses_nothing(cluster: Cluster, web: Web, point: str) -> None:
+    server = cluster.server()
+    doomed = cluster.worker(point)
+    execution_id = await cluster.start(server, WORK, {"url": web.url})
+    await doomed.gone()
+    cluster.worker()
+    await finish(cluster, execution_id, web)
