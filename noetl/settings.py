@@ -1,7 +1,8 @@
 """The settings, and the only place that reads the environment and TOML files.
 
 Each value comes from the first of: command-line flag, environment (`NOETL_*`), `noetl.toml` of the project,
-`noetl.toml` in the user's noetl folder, default. Where it came from is kept, so that it can be shown.
+the user's chosen context, `noetl.toml` in the user's noetl folder, default. Where it came from is kept, so
+that it can be shown. Which token a server may be sent is decided here, see `_token`.
 Nothing here opens a store or a connection.
 """
 
@@ -15,6 +16,7 @@ from typing import Any
 from noetl.errors import RequestError
 
 FILE_NAME = "noetl.toml"
+CONTEXTS_NAME = "contexts.toml"
 PREFIX = "NOETL_"
 DEFAULT_ORIGIN = "default"
 
@@ -64,6 +66,14 @@ def _networks(value: Any) -> tuple[str, ...]:
     from noetl.ports.network import read_allowed
 
     return read_allowed(value if isinstance(value, list) else _text(value).split(","))
+
+
+def _switch(value: Any) -> bool:
+    words = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
+    found = words.get(str(value).strip().lower())
+    if found is None:
+        raise ValueError("on or off")
+    return found
 
 
 def _folders(value: Any) -> tuple[str, ...]:
@@ -124,6 +134,16 @@ SETTINGS: tuple[Setting, ...] = (
         "Folders in which playbooks on a worker may read and write; the worker's own folder when unset.",
         (),
     ),
+    Setting(
+        "auth",
+        _switch,
+        "Whether a server asks callers for a token; unset: unless only this machine can reach it.",
+    ),
+    Setting("oidc_issuer", _text, "The OpenID provider whose tokens a server also accepts: its issuer."),
+    Setting("oidc_audience", _text, "The audience that tokens of the OpenID provider must name.", "noetl"),
+    Setting("rate", _positive, "Requests a second that each caller of a server may make.", 200),
+    Setting("body_bytes", _positive, "The most bytes that a request to a server may have.", 2 * 1024 * 1024),
+    Setting("ready_s", _seconds, "A server is not ready when work has been due for longer.", 30.0),
 )
 BY_NAME: Mapping[str, Setting] = MappingProxyType({setting.name: setting for setting in SETTINGS})
 
@@ -147,7 +167,28 @@ class Settings:
     lease_s: float = 30.0
     allow_networks: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
+    auth: bool | None = None
+    oidc_issuer: str | None = None
+    oidc_audience: str = "noetl"
+    rate: int = 200
+    body_bytes: int = 2 * 1024 * 1024
+    ready_s: float = 30.0
+    withheld: str | None = None  # where a token stands that the server is not sent
     origins: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A server that the user gave a name, with the token for it."""
+
+    name: str
+    server: str
+    token: str | None = field(default=None, repr=False)
+    current: bool = False
+
+    def names(self, server: str | None) -> bool:
+        """Whether a server is this one."""
+        return server is not None and server.rstrip("/").lower() == self.server.rstrip("/").lower()
 
 
 def load(
@@ -161,12 +202,69 @@ def load(
     project = find_project(folder or Path.cwd())
     layers = [_from_flags(flags or {}), _from_environment(environ), _from_file(project / FILE_NAME)]
     home = _choose(BY_NAME["home"], layers) or (_default_home(), DEFAULT_ORIGIN)
-    layers.append(_from_file(home[0] / FILE_NAME))
+    known = contexts(home[0])
+    layers += [_from_context(known), _from_file(home[0] / FILE_NAME)]
     chosen = {setting.name: _choose(setting, layers) or _default(setting, project) for setting in SETTINGS}
     chosen["home"] = home
+    chosen["server"] = _server(chosen["server"], known)
+    ours = str(project / FILE_NAME)
+    chosen["token"], withheld = _token(chosen, known, ours)
     values = {name: value for name, (value, _) in chosen.items()}
     origins = {name: origin for name, (_, origin) in chosen.items()}
-    return Settings(project=project, origins=MappingProxyType(origins), **values)
+    return Settings(project=project, withheld=withheld, origins=MappingProxyType(origins), **values)
+
+
+Chosen = tuple[Any, str]  # a value, and where it stands
+
+
+def _server(chosen: Chosen, known: tuple[Context, ...]) -> Chosen:
+    """The server: an address, or the name of a context."""
+    named = next((one for one in known if one.name == chosen[0]), None)
+    return chosen if named is None else (named.server, f"{chosen[1]}, context {named.name}")
+
+
+def _token(
+    chosen: Mapping[str, Chosen], known: tuple[Context, ...], project_file: str
+) -> tuple[Chosen, str | None]:
+    """The token that the server may be sent, and where one stands that it may not.
+
+    Whoever writes a project's file must not get the user's token by naming a server of their own. Such a
+    server gets the token that the same file has, or that of a context of the user's which names it.
+    """
+    server, token = chosen["server"], chosen["token"]
+    context = next((one for one in known if one.names(server[0]) and one.token), None)
+    own = (context.token, f"context {context.name}") if context is not None else None
+    home_is_ours = chosen["home"][1] != project_file
+    typed = server[1].startswith(("flag ", "environment ")) and ", context " not in server[1]
+    if typed or (home_is_ours and not server[1].startswith(project_file)):
+        explicit = token[1].startswith(("flag ", "environment "))
+        return (token if explicit or own is None else own), None
+    if own is not None and home_is_ours:
+        return own, None
+    if token[0] is None or token[1] == project_file:
+        return token, None
+    return (None, DEFAULT_ORIGIN), token[1]
+
+
+def contexts(home: Path) -> tuple[Context, ...]:
+    """The servers that the user named, in order of their names."""
+    file = home / CONTEXTS_NAME
+    written = _toml(file)
+    found = written.get("contexts", {})
+    if not isinstance(found, dict) or not all(
+        isinstance(one, dict) and isinstance(one.get("server"), str) for one in found.values()
+    ):
+        raise RequestError(f"cannot read the contexts in '{file}'", hint="correct the file, or remove it")
+    chosen = written.get("current")
+    return tuple(
+        Context(name, one["server"], one.get("token"), name == chosen) for name, one in sorted(found.items())
+    )
+
+
+def _from_context(known: tuple[Context, ...]) -> "Layer":
+    """The context in use. Its token is no setting of its own: it belongs to that one server."""
+    current = next((one for one in known if one.current), None)
+    return {} if current is None else {"server": (current.server, f"context {current.name}")}
 
 
 def find_project(folder: Path) -> Path:
@@ -206,18 +304,22 @@ def _from_environment(environ: Mapping[str, str]) -> Layer:
     }
 
 
-def _from_file(file: Path) -> Layer:
+def _toml(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     import tomllib
 
     try:
         with file.open("rb") as opened:
-            written = tomllib.load(opened)
+            return tomllib.load(opened)
     except (OSError, ValueError) as error:
         raise RequestError(
             f"cannot read the settings in '{file}': {error}", hint="correct the file"
         ) from error
+
+
+def _from_file(file: Path) -> Layer:
+    written = _toml(file)
     for name in written:
         if name not in BY_NAME:
             raise _unknown(name, file)

@@ -31,6 +31,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "catalog": "registered playbooks: list, show, compare, delete",
         "register": "register playbooks, as `catalog register` does",
         "credential": "store secrets that playbooks use by name",
+        "token": "make, list and delete the tokens that a server lets in",
         "db": "the store: its schema, what is in it, and what may go",
     },
     "Run a cluster": {

@@ -6,16 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from noetl.ports.store import Store
 from noetl.settings import Settings
 
 if TYPE_CHECKING:
+    from noetl.server.oidc import Oidc
     from noetl.server.options import Options
 
 
-def options_for(settings: Settings) -> "Options":
-    """The options of a server with these settings."""
+def options_for(settings: Settings, store: Store) -> "Options":
+    """The options of a server with these settings, over a store that keeps its tokens."""
     from noetl import __version__, tools
     from noetl.cli.kind_page import facts
+    from noetl.server.auth import Auth
     from noetl.server.options import Options
 
     names = sorted({*tools.own(), *tools.installed()})
@@ -24,7 +27,27 @@ def options_for(settings: Settings) -> "Options":
         kinds={tool.kind.name: tool.kind for tool in found},
         tools=[facts(tool) for tool in found],
         version=__version__,
+        auth=Auth(store.token, _oidc(settings)) if is_guarded(settings) else None,
+        rate_per_s=settings.rate if is_guarded(settings) else 0,
+        rate_burst=2 * settings.rate,
+        body_bytes=settings.body_bytes,
+        ready_after_ms=int(settings.ready_s * 1000),
     )
+
+
+def is_guarded(settings: Settings) -> bool:
+    """Whether a server asks callers who they are: as told, else unless only this machine can reach it."""
+    from noetl.server.listen import is_loopback
+
+    return settings.auth if settings.auth is not None else not is_loopback(settings.host)
+
+
+def _oidc(settings: Settings) -> "Oidc | None":
+    from noetl.server.oidc import Oidc
+
+    if settings.oidc_issuer is None:
+        return None
+    return Oidc(issuer=settings.oidc_issuer, audience=settings.oidc_audience)
 
 
 @contextmanager

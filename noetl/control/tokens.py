@@ -1,14 +1,36 @@
 """Making bearer tokens. What they allow is checked where requests arrive."""
 
 import secrets
+from collections.abc import Callable, Sequence
 
 from noetl.errors import RequestError
 from noetl.ports.bearer import SCOPES, SECRET_BYTES, digest, spelled
 from noetl.ports.front import NewToken, TokenAsk
-from noetl.ports.store import Token
+from noetl.ports.store import Store, Token
 
 NAME_LENGTH = 100
 FOREVER_MS = 10 * 365 * 24 * 3_600_000
+
+
+class TokenBook:
+    """The tokens of a store."""
+
+    def __init__(self, store: Store, now: Callable[[], int]) -> None:
+        self._store, self._now = store, now
+
+    async def new_token(self, ask: TokenAsk) -> NewToken:
+        """Make a token; what is shown once is not kept."""
+        made = issued(ask, self._now())
+        await self._store.put_token(made.token)
+        return made
+
+    async def tokens(self) -> Sequence[Token]:
+        """Every token, the newest first."""
+        return await self._store.tokens()
+
+    async def delete_token(self, token_id: str) -> None:
+        """Let a token be good for nothing from now on."""
+        await self._store.delete_token(token_id)
 
 
 def issued(ask: TokenAsk, now: int) -> NewToken:

@@ -96,7 +96,7 @@ async def engine(folder: Path) -> AsyncIterator[Embedded]:
 async def served(folder: Path, change: Callable[[Options], Options] | None = None) -> AsyncIterator[Served]:
     """A server on a free port."""
     async with engine(folder) as made:
-        options = options_for(made.settings)
+        options = options_for(made.settings, made.store)
         app = create_app(made.front, change(options) if change else options)
         bound = bind("127.0.0.1", 0, guarded=True)
         url = url_of(bound)
