@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from noetl.errors import RequestError
-from noetl.settings import SETTINGS, Settings, colour_allowed, find_project, load
+from noetl.settings import SETTINGS, Settings, colour_allowed, contexts, find_project, load
 
 
 @pytest.fixture
@@ -157,3 +157,102 @@ def test_every_setting_is_documented(setting, root: Path) -> None:
     page = (root / "docs" / "reference" / "settings.md").read_text()
     assert f"`{setting.variable}`" in page
     assert setting.doc.endswith((".", "…"))
+
+
+CONTEXTS = """
+current = "prod"
+[contexts.prod]
+server = "https://noetl.example.com"
+token = "of-prod"
+[contexts.test]
+server = "http://127.0.0.1:8080"
+"""
+
+
+def test_the_context_in_use_names_the_server_and_its_token(project: Path, home: Path) -> None:
+    (home / "contexts.toml").write_text(CONTEXTS)
+    settings = settings_in(project, home)
+    assert (settings.server, settings.origins["server"]) == ("https://noetl.example.com", "context prod")
+    assert (settings.token, settings.origins["token"]) == ("of-prod", "context prod")
+    assert [context.name for context in contexts(home)] == ["prod", "test"]
+
+
+def test_a_server_may_be_named_by_its_context(project: Path, home: Path) -> None:
+    (home / "contexts.toml").write_text(CONTEXTS)
+    settings = settings_in(project, home, {"server": "test"})
+    assert settings.server == "http://127.0.0.1:8080"
+    assert settings.origins["server"] == "flag --server, context test"
+    assert settings.token is None
+
+
+def test_contexts_that_cannot_be_read_are_refused_by_file(project: Path, home: Path) -> None:
+    (home / "contexts.toml").write_text("contexts = 3")
+    with pytest.raises(RequestError, match=r"contexts\.toml"):
+        settings_in(project, home)
+
+
+OTHER = "https://other.example.com"
+PROD = "https://noetl.example.com/"
+
+
+@pytest.mark.parametrize(
+    ("project_file", "user_file", "environ", "flags", "token", "withheld"),
+    [
+        pytest.param(
+            f"server = '{OTHER}'",
+            "",
+            {"NOETL_TOKEN": "t"},
+            {},
+            None,
+            "environment NOETL_TOKEN",
+            id="environment",
+        ),
+        pytest.param(f"server = '{OTHER}'", "token = 't'", {}, {}, None, "noetl.toml", id="user-file"),
+        pytest.param(f"server = '{OTHER}'\ntoken = 'p'", "", {}, {}, "p", None, id="its-own-token"),
+        pytest.param(f"server = '{PROD}'", "", {}, {}, "of-prod", None, id="a-server-of-the-users"),
+        pytest.param(f"server = '{PROD}'", "", {"NOETL_TOKEN": "t"}, {}, "of-prod", None, id="context-wins"),
+        pytest.param(
+            f"server = '{OTHER}'",
+            "",
+            {"NOETL_TOKEN": "t"},
+            {"server": OTHER},
+            "t",
+            None,
+            id="typed-by-the-user",
+        ),
+        pytest.param(
+            "", "", {"NOETL_TOKEN": "t", "NOETL_SERVER": OTHER}, {}, "t", None, id="both-environment"
+        ),
+        pytest.param("", "token = 'u'", {"NOETL_SERVER": OTHER}, {}, "u", None, id="both-the-users"),
+        pytest.param("", "", {"NOETL_TOKEN": "t"}, {}, "t", None, id="environment-over-context"),
+    ],
+)
+def test_a_server_that_the_project_names_never_gets_the_users_token(
+    project: Path,
+    home: Path,
+    project_file: str,
+    user_file: str,
+    environ: dict[str, str],
+    flags: dict[str, str],
+    token: str | None,
+    withheld: str | None,
+) -> None:
+    (home / "contexts.toml").write_text(CONTEXTS)
+    (home / "noetl.toml").write_text(user_file)
+    (project / "noetl.toml").write_text(project_file)
+    settings = settings_in(project, home, flags, **environ)
+    assert settings.token == token
+    assert (settings.withheld or "").endswith(withheld or "")
+    assert (settings.withheld is None) == (withheld is None)
+
+
+@pytest.mark.parametrize("flags", [{}, {"server": "mine"}], ids=["in-use", "by-name"])
+def test_contexts_of_a_home_that_the_project_chose_get_no_token(
+    project: Path, tmp_path: Path, flags: dict[str, str]
+) -> None:
+    strange = tmp_path / "strange"
+    strange.mkdir()
+    (strange / "contexts.toml").write_text(f"current = 'mine'\n[contexts.mine]\nserver = '{OTHER}'\n")
+    (project / "noetl.toml").write_text(f"home = '{strange}'\n")
+    settings = load(flags, environ={"NOETL_TOKEN": "t"}, folder=project)
+    assert (settings.server, settings.token) == (OTHER, None)
