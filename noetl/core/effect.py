@@ -56,7 +56,9 @@ class CallBlock:
     at: str  # the address of the block's pipeline, another one for each call
     input: Mapping[str, Any]
     frame: Frame
+    keyed: str  # the same as far as idempotency keys are concerned
     bound: float | None = None  # seconds the whole call may take
+    ends: int | None = None  # when they are over, wherever it is taken up again
 
 
 Effect = RunTool | NeedSecrets | Sleep | Park | CallBlock
@@ -87,6 +89,12 @@ class Visit:
     started: bool = False
     logs: Any = None
     input: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parking(frame: Frame, visit: "Visit", data: dict[str, Any]) -> Park:
+    """Wait without a slot, but not for longer than the calls around it may take."""
+    bound = {} if frame.within is None else {"within": frame.within}
+    return Park(task_event(frame, visit, "task.parked", {**data, **bound}))
 
 
 def task_event(frame: Frame, visit: Visit, name: str, data: dict[str, Any] | None) -> Event:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from noetl.core import policy
-from noetl.core.effect import CallBlock, Effect, Park, Sleep, Visit, task_event
+from noetl.core.effect import CallBlock, Effect, Sleep, Visit, parking
 from noetl.core.frame import Frame
 from noetl.core.judge import Unjudged
 from noetl.core.output import failed, ok, problem
@@ -17,7 +17,8 @@ SHORT_WAIT_S = 5.0
 
 def idempotency_key(frame: Frame, visit: Visit) -> str:
     """Stable over takeover and unanswered attempts; new after an answered error and on each visit."""
-    parts = (frame.around.execution_id, frame.around.run, frame.at, visit.label, visit.visit, frame.answered)
+    around, at = frame.around, frame.at if frame.keyed is None else frame.keyed
+    parts = (around.execution_id, around.run, at, visit.label, visit.visit, frame.answered)
     return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()[:32]
 
 
@@ -66,7 +67,7 @@ def _wait(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, 
     if bound is not None:
         data["expires"] = now + int(bound * 1000)
     frame.waiting = "wait"
-    answer = yield Park(task_event(frame, visit, "task.parked", data))
+    answer = yield parking(frame, visit, data)
     frame.waiting = None
     return answered(answer, "wait")
 
@@ -106,19 +107,29 @@ def _playbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effe
     if bound is not None:
         data["expires"] = frame.around.now() + int(bound * 1000)
     frame.waiting = "child"
-    answer: dict[str, Any] = yield Park(task_event(frame, visit, "task.parked", data))
+    answer: dict[str, Any] = yield parking(frame, visit, data)
     frame.waiting = None
     return answer
+
+
+def _call(visit: Visit, number: int) -> str:
+    """What one call of a task is known by: the first one by its label alone."""
+    return visit.label if (visit.visit, number) == (1, 1) else f"{visit.label}.{visit.visit}.{number}"
 
 
 def _workbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
     task = visit.task
     block = str(task.call.render({}).get("block") or task.label)
-    call = "" if (visit.visit, frame.attempt) == (1, 1) else f".{visit.visit}.{frame.attempt}"
-    at = f"{frame.at}/{visit.label}{call}"
+    at = f"{frame.at}/{_call(visit, frame.attempt)}"
+    keyed = f"{frame.at if frame.keyed is None else frame.keyed}/{_call(visit, frame.answered + 1)}"
+    if bound is not None and frame.call_ends is None:  # else it is taken up again
+        frame.call_ends = frame.around.now() + int(bound * 1000)
+        frame.moved = True  # what waits inside is told of together with this
     frame.inside = at
-    output, writes = yield CallBlock(block, visit.label, at, visit.input, frame, bound)
-    frame.inside = None
+    output, writes = yield CallBlock(
+        block, visit.label, at, visit.input, frame, keyed=keyed, bound=bound, ends=frame.call_ends
+    )
+    frame.inside, frame.call_ends = None, None
     frame.write(writes)
     return output  # type: ignore[no-any-return]
 

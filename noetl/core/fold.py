@@ -143,7 +143,7 @@ def _scheduled(state: State, event: Event, data: dict[str, Any]) -> None:
         collection=data.get("collection"),
         scheduled_at=event.ts,
         timeout_ms=data.get("timeout_ms"),
-        timeout_at=data.get("deadline"),
+        deadline=data.get("deadline"),
         barred=data.get("barred", []),
         fragment=data.get("fragment"),
     )
@@ -195,8 +195,7 @@ def _step_started(state: State, event: Event, data: dict[str, Any]) -> None:
     if run.started_at is None:
         run.started_at = event.ts
         if run.timeout_ms is not None:
-            end = event.ts + run.timeout_ms
-            run.timeout_at = min(end, run.timeout_at) if run.timeout_at else end
+            run.timeout_at = event.ts + run.timeout_ms
 
 
 def _checkpointed(state: State, event: Event, data: dict[str, Any]) -> None:
@@ -223,7 +222,9 @@ def _parked(state: State, event: Event, data: dict[str, Any]) -> None:
         signal=data.get("signal"),
         child=data.get("child"),
         call=None if call is None else {**call, "wait": data.get("wait", True)},
+        key=data.get("key") if call is not None else None,
         expires=data.get("expires"),
+        within=data.get("within"),
     )
     state.runs[event.run or ""].parked[event.at or ""] = parked
     if parked.child is not None:
@@ -231,7 +232,10 @@ def _parked(state: State, event: Event, data: dict[str, Any]) -> None:
 
 
 def _resumed_task(state: State, event: Event, data: dict[str, Any]) -> None:
-    parked = state.runs[event.run or ""].parked[event.at or ""]
+    run = state.runs[event.run or ""]
+    parked = run.parked[event.at or ""]
+    if data.get("dropped"):
+        _drop(run, parked)
     parked.output = data["output"]
     if parked.child is not None:
         state.children.pop(parked.child, None)
@@ -309,6 +313,9 @@ def _settle_iteration(state: State, run: Run, event: Event, index: int) -> None:
 
 def _forget(state: State, run: Run, prefix: str, inside: str | None = None) -> None:
     """Drop what is known below an address, but for the block that its pipeline is inside of."""
+    for address, parked in run.parked.items():
+        if address.startswith(prefix) and not _within(address, inside):
+            _drop(run, parked)
     for kept in (run.frame, run.outcomes, run.parked):
         for address in [known for known in kept if known.startswith(prefix) and not _within(known, inside)]:
             del kept[address]
@@ -317,6 +324,12 @@ def _forget(state: State, run: Run, prefix: str, inside: str | None = None) -> N
             run_id, _, address = waits.partition(" ")
             if run_id == run.id and address not in run.parked:
                 del state.children[child]
+
+
+def _drop(run: Run, parked: Parked) -> None:
+    """Nothing waits for a child any more: whoever calls it again calls another one."""
+    if parked.key is not None and parked.output is None and (parked.call or _NOTHING).get("wait", True):
+        run.dropped[parked.key] = run.dropped.get(parked.key, 0) + 1
 
 
 def _within(address: str, block: str | None) -> bool:
@@ -390,11 +403,11 @@ def _paused(state: State, event: Event, data: dict[str, Any]) -> None:
 
 
 def _resumed(state: State, event: Event, data: dict[str, Any]) -> None:
-    slept = event.ts - (state.paused_at or event.ts)
+    paused_at = state.paused_at or event.ts
     state.status, state.paused_at, state.paused_by, state.until = "running", None, None, None
     for run in state.runs.values():
         if run.timeout_at is not None:
-            run.timeout_at += slept
+            run.timeout_at += event.ts - max(paused_at, run.started_at or paused_at)
 
 
 def _cancelled(state: State, event: Event, data: dict[str, Any]) -> None:

@@ -70,6 +70,9 @@ class Frame:
     attempt: int = 0  # 0: a new visit begins
     answered: int = 0  # answered errors in this visit: each makes a new idempotency key
     waiting: str | None = None  # parked for: retry, wait, child
+    keyed: str | None = None  # its address as idempotency keys have it: the same for an unanswered repeat
+    within: int | None = None  # when the timeouts of the calls that it is inside of end it
+    call_ends: int | None = None  # when the timeout of the call that it makes does
     inside: str | None = None  # the address of the block that is being called
     prev: Any = None
     output: dict[str, Any] | None = None
@@ -134,6 +137,7 @@ class Frame:
             "answered": self.answered,
             "waiting": self.waiting,
             "inside": self.inside,
+            "call_ends": self.call_ends,
             "prev": self.stored(self.prev),
             "output": self.stored(self.output),
             "iter": {key: self.stored(value) for key, value in self.iter.items() if key != "parent"},
@@ -200,6 +204,7 @@ class Frame:
         self.visits, self.passed = dict(kept.get("visits", {})), dict(kept.get("passed", {}))
         self.runs, self.attempt = kept.get("runs", 0), kept.get("attempt", 0)
         self.answered, self.waiting = kept.get("answered", 0), kept.get("waiting")
+        self.call_ends = kept.get("call_ends")
         self.prev, self.output = kept.get("prev"), kept.get("output")
         self.step = kept.get("step", self.step)
         self.results = dict(kept.get("results", {}))

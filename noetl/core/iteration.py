@@ -40,6 +40,8 @@ class Level:
     buffered: bool = False  # an enclosing loop is parallel
     inner: LoopProgram | None = None
     reduced: Mapping[tuple[str, ...], str] = field(default_factory=dict)  # by enclosing loops
+    keyed: str | None = None  # see Frame
+    within: int | None = None
 
     def frame(self, index: int, item: Any) -> Frame:
         """The frame of one iteration."""
@@ -60,6 +62,8 @@ class Level:
             buffered=self.buffered or self.loop.parallel or bool(self.loop.reduce),
             reduced={**self.reduced, **self.loop.reduce},
             args=self.args,
+            keyed=None if self.keyed is None else f"{self.keyed}[{index}]",
+            within=self.within,
         )
 
     def take_up(self, known: Mapping[int, "Outcome"]) -> None:

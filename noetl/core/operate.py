@@ -164,28 +164,37 @@ def tick(draft: Draft, message: Tick) -> Answer:
     for run in list(state.runs.values()):
         if run.id not in state.runs:
             continue  # the end of another run has ended it
-        if run.timeout_at is not None and run.timeout_at <= now:
+        if any(moment <= now for moment in _bounds(run)):
             _time_out(draft, run)
             continue
-        for address in park.due(run, now):
+        for address in park.due(state, run, now):
             _wake(draft, run, address)
     settle(draft)
     return Answer(seq=state.seq)
 
 
+def _bounds(run: Run) -> list[int]:
+    return [moment for moment in (run.timeout_at, run.deadline) if moment is not None]
+
+
 def _time_out(draft: Draft, run: Run) -> None:
     recall(draft, run.id, "timeout")
-    bound = f"{run.timeout_ms / 1000:g} s" if run.timeout_ms is not None else "its deadline"
+    late = run.deadline is not None and run.deadline <= draft.now
+    bound = "its deadline" if late else f"{(run.timeout_ms or 0) / 1000:g} s"
     finish(draft, run, _lost(run, problem("timeout", f"step run {run.id} exceeded {bound}")))
 
 
 def _wake(draft: Draft, run: Run, address: str) -> None:
     parked = run.parked[address]
-    if park.expired(parked, draft.now):
-        if parked.child is not None:
+    cause = park.ended_by(draft.state, run, address)
+    if cause != "until":
+        dropped = {}
+        if parked.child is not None and (parked.call or {}).get("wait", True):
+            dropped = {"dropped": True}
             draft.command(ControlChild(parked.child, "cancel", "the task that waits for it timed out"))
-        told = f"task {parked.label!r} took longer than its timeout"
-        park.answer(draft, run, address, failed(problem("timeout", told, retryable=True)))
+        whose = "its timeout" if cause == "expires" else "the timeout of the call that it is inside of"
+        error = problem("timeout", f"task {parked.label!r} took longer than {whose}", retryable=True)
+        park.answer(draft, run, address, failed(error), **dropped)
     elif parked.signal is None:
         park.answer(draft, run, address, ok())
     else:
@@ -199,7 +208,5 @@ def next_due(state: State) -> int | None:
         return None
     times: list[int] = []
     for run in state.runs.values():
-        if run.timeout_at is not None:
-            times.append(run.timeout_at)
-        times += park.moments(run)
+        times += _bounds(run) + park.moments(state, run)
     return min(times, default=None)

@@ -8,14 +8,15 @@ from noetl.core.draft import Draft, loaded
 from noetl.core.event import Event
 from noetl.core.message import ChildEnded, Deliver, Dispatch, StartChild, waits_as
 from noetl.core.output import failed, ok, problem
-from noetl.core.state import Lease, Parked, Run, State
+from noetl.core.state import Lease, Run, State
 
 MAX_DEPTH = 32
 
 
-def child_id(key: str) -> str:
-    """The id of the child execution that a call's idempotency key stands for."""
-    return hashlib.sha256(f"child {key}".encode()).hexdigest()[:32]
+def child_id(key: str, dropped: int = 0) -> str:
+    """The id of the child that a call's idempotency key stands for, after some that were given up."""
+    name = f"child {key} {dropped}" if dropped else f"child {key}"
+    return hashlib.sha256(name.encode()).hexdigest()[:32]
 
 
 def park(draft: Draft, run: Run, event: Event) -> None:
@@ -23,7 +24,7 @@ def park(draft: Draft, run: Run, event: Event) -> None:
     data, address = dict(event.data or {}), event.at or ""
     call = data.get("call")
     if call is not None:
-        data["child"] = child_id(data["key"])
+        data["child"] = child_id(data["key"], run.dropped.get(data["key"], 0))
     draft.accept(
         Event(event.name, event.ts, event.by, run.id, event.at, event.label, event.visit, event.attempt, data)
     )
@@ -69,7 +70,7 @@ def answer(draft: Draft, run: Run, address: str, output: dict[str, Any], **facts
     draft.emit("task.resumed", run.id, address or None, output=kept, label=parked.label, **facts)
     if draft.state.status != "running":
         return
-    lease = lease_of(draft, run, address)
+    lease = lease_of(draft.state, run, address)
     if lease is not None and lease.out:
         task = waits_as(parked.label, parked.visit, parked.attempt)
         draft.command(Deliver(lease.id, address, task, {**output, "data": draft.load(output["data"])}))
@@ -77,9 +78,9 @@ def answer(draft: Draft, run: Run, address: str, output: dict[str, Any], **facts
         redispatch(draft, run.id)
 
 
-def lease_of(draft: Draft, run: Run, address: str) -> Lease | None:
+def lease_of(state: State, run: Run, address: str) -> Lease | None:
     """The lease that an address of a run belongs to."""
-    own = [lease for lease in draft.state.leases.values() if lease.run == run.id]
+    own = [lease for lease in state.leases.values() if lease.run == run.id]
     if address.startswith("["):
         index = int(address[1 : address.index("]")])
         for lease in own:
@@ -156,26 +157,36 @@ def _covers(lease: Lease, address: str) -> bool:
     return lease.lo <= index < (lease.hi or 0)
 
 
-def due(run: Run, now: int) -> list[str]:
+def due(state: State, run: Run, now: int) -> list[str]:
     """Addresses whose waiting time is over."""
-    return [address for address, parked in run.parked.items() if _is_due(parked, now)]
+    return [
+        address
+        for address, parked in run.parked.items()
+        if parked.output is None and any(moment <= now for moment in _moments(state, run, address).values())
+    ]
 
 
-def _is_due(parked: Parked, now: int) -> bool:
-    return parked.output is None and any(moment <= now for moment in _moments(parked))
+def _moments(state: State, run: Run, address: str) -> dict[str, int]:
+    """What can end a wait, and when. A worker that has the lease sees to the calls around it itself."""
+    parked = run.parked[address]
+    found = {"until": parked.until, "expires": parked.expires}
+    if parked.within is not None:
+        lease = lease_of(state, run, address)
+        found["within"] = None if lease is not None and lease.out else parked.within
+    return {name: moment for name, moment in found.items() if moment is not None}
 
 
-def _moments(parked: Parked) -> list[int]:
-    return [moment for moment in (parked.until, parked.expires) if moment is not None]
+def ended_by(state: State, run: Run, address: str) -> str:
+    """What ends a wait first: its time, the task's own timeout, or that of a call that it is inside of."""
+    moments = _moments(state, run, address)
+    return min(moments, key=moments.__getitem__)
 
 
-def expired(parked: Parked, now: int) -> bool:
-    """Whether the task's own timeout came before what it waits for."""
-    if parked.expires is None or parked.expires > now:
-        return False
-    return parked.until is None or parked.expires < parked.until
-
-
-def moments(run: Run) -> list[int]:
+def moments(state: State, run: Run) -> list[int]:
     """When waiting pipelines of a run are due."""
-    return [moment for p in run.parked.values() if p.output is None for moment in _moments(p)]
+    return [
+        moment
+        for address, parked in run.parked.items()
+        if parked.output is None
+        for moment in _moments(state, run, address).values()
+    ]

@@ -15,10 +15,10 @@ from noetl.core.effect import (
     Effect,
     Ended,
     NeedSecrets,
-    Park,
     RunTool,
     Sleep,
     Visit,
+    parking,
     task_event,
 )
 from noetl.core.engine_kind import (
@@ -359,7 +359,7 @@ def _wait_to_retry(
         return
     frame.waiting = "retry"
     until = frame.around.now() + int(seconds * 1000)
-    yield Park(task_event(frame, visit, "task.parked", {"until": until, "for": "retry"}))
+    yield parking(frame, visit, {"until": until, "for": "retry"})
     frame.waiting = None
 
 

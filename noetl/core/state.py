@@ -57,7 +57,9 @@ class Parked(msgspec.Struct, omit_defaults=True):
     signal: str | None = None
     child: str | None = None
     call: dict[str, Any] | None = None  # the child's path, version and input, and whether it is waited for
+    key: str | None = None  # what the child is known by to those who call it again
     expires: int | None = None  # when the task's own timeout ends the waiting
+    within: int | None = None  # when the timeout of a call that it is inside of does
     output: dict[str, Any] | None = None  # the answer, once it is there
 
 
@@ -92,11 +94,13 @@ class Run(msgspec.Struct, omit_defaults=True):
     loop: LoopState | None = None
     scheduled_at: int = 0
     started_at: int | None = None
-    timeout_at: int | None = None
+    timeout_at: int | None = None  # a pause moves it
     timeout_ms: int | None = None
+    deadline: int | None = None  # nothing moves it
     frame: dict[str, dict[str, Any]] = {}  # checkpoints of pipelines by address
     outcomes: dict[str, dict[str, Any]] = {}  # finished inner iterations by address
     parked: dict[str, Parked] = {}
+    dropped: dict[str, int] = {}  # key of a call -> how many children of it were given up
     step_scope: dict[str, Any] = {}
     barred: list[str] = []
     fragment: str | None = None

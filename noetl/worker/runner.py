@@ -215,8 +215,11 @@ class Runner:
 
     async def _call_block(self, effect: CallBlock, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
         """Run a block within the calling task's timeout; what is wrong with its templates is the task's."""
+        left = None if effect.ends is None else (effect.ends - self.around.now()) / 1000
         try:
-            async with asyncio.timeout(effect.bound):
+            async with asyncio.timeout(left):
+                if left is not None and left <= 0:
+                    raise TimeoutError
                 return await self._run_block(effect, frame)
         except TimeoutError:
             self.reporter.unwatch_below(effect.at)
@@ -245,6 +248,8 @@ class Runner:
             buffered=True,
             reduced=frame.reduced,
             args=frame.args,
+            keyed=effect.keyed,
+            within=min((end for end in (frame.within, effect.ends) if end is not None), default=None),
         )
         if block.loop is None:
             self.reporter.watch(inner)
@@ -321,6 +326,8 @@ class Runner:
             buffered=frame.buffered,
             inner=loop.inner,
             reduced=frame.reduced,
+            keyed=frame.keyed,
+            within=frame.within,
         )
 
     async def _run_level(self, level: Level, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:

@@ -65,14 +65,27 @@ class Ran:
         ]
 
 
+class Clock:
+    """A clock that can be put forward; whoever waits for a time is told of it by a tick."""
+
+    def __init__(self) -> None:
+        self.ahead_ms = 0
+
+    def __call__(self) -> int:
+        return now_ms() + self.ahead_ms
+
+    def forward(self, seconds: float) -> None:
+        self.ahead_ms += int(seconds * 1000)
+
+
 @asynccontextmanager
-async def engine(folder: Path, before: Embedded | None = None):
+async def engine(folder: Path, before: Embedded | None = None, clock: Callable[[], int] = now_ms):
     """An engine in memory; over what an earlier one, whose process is gone, left behind when it is given."""
     settings = load({"store": str(folder / "unused.db"), "home": str(folder)}, environ={}, folder=folder)
     if before is None:
-        made = assemble(settings, MemoryStore(now_ms), MemoryResults(now_ms))
+        made = assemble(settings, MemoryStore(now_ms), MemoryResults(now_ms), clock)
     else:
-        made = assemble(settings, before.store, before.results)
+        made = assemble(settings, before.store, before.results, clock)
     try:
         yield made
     finally:

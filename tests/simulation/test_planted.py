@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from noetl.adapters.memory.store import MemoryStore
@@ -73,8 +74,9 @@ def repeats_are_decided_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MemoryStore, "answered", never)
     check = MemoryStore._check
 
-    def unchecked(self: Any, append: Any, rows: Any) -> None:
-        check(self, append, [_without_batch(row) for row in rows])
+    def unchecked(self: Any, append: Any, known: Any) -> None:
+        rows = [_without_batch(row) for row in append.rows]
+        check(self, msgspec.structs.replace(append, rows=rows), known)
 
     patch.setattr(MemoryStore, "_check", unchecked)
 

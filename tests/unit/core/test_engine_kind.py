@@ -1,8 +1,11 @@
 """The kinds the engine carries out itself: noop, wait, playbook, workbook."""
 
+from typing import Any
+
 import pytest
 
 from noetl.core.effect import CallBlock, Park, Sleep
+from noetl.core.pipeline import drive
 from tests.unit.core.build import T0, Pipe, compiled, error_of, ok_of
 
 BLOCK = {"workbook": "workbook: {blk: {input: {n: 1}, tool: [{name: inner, kind: noop}]}}"}
@@ -162,6 +165,61 @@ def test_a_block_may_be_called_by_another_name_and_each_call_has_its_own_address
     it = pipe(f"{{name: c, kind: workbook, block: blk, spec: {{policy: {jump}}}}}", root=BLOCK)
     it.run((ok_of(0), []), (ok_of(1), []))
     assert [(call.block, call.at) for call in it.effects] == [("blk", "/c"), ("blk", "/c.2.1")]
+
+
+RETRY = "{rules: [{when: \"{{ output.status == 'error' }}\", then: {do: retry, attempts: 3, delay: 0}}]}"
+
+
+@pytest.mark.parametrize(
+    "kind, keyed",
+    [("timeout", ["[1]/c", "[1]/c", "[1]/c"]), ("boom", ["[1]/c", "[1]/c.1.2", "[1]/c.1.3"])],
+)
+def test_a_repeated_call_of_a_block_has_new_keys_only_when_it_was_answered(kind, keyed):
+    it = pipe(f"{{name: c, kind: workbook, block: blk, spec: {{policy: {RETRY}}}}}", root=BLOCK, at="[1]")
+    it.run((error_of(kind), []), (error_of(kind), []), (ok_of(1), []))
+    assert [call.at for call in it.effects] == ["[1]/c", "[1]/c.1.2", "[1]/c.1.3"]
+    assert [call.keyed for call in it.effects] == keyed
+
+
+def test_keys_inside_a_call_are_made_of_what_the_call_is_keyed_by():
+    one, other = (
+        pipe("{name: t, kind: playbook, path: a/b}", at=at, keyed=keyed)
+        for at, keyed in (("/c", None), ("/c.1.2", "/c"))
+    )
+    assert one.until().event.data["key"] == other.until().event.data["key"]
+    nested = pipe("{name: c, kind: workbook, block: blk}", root=BLOCK, at="/d.1.2", keyed="/d")
+    assert nested.until().keyed == "/d/c"
+
+
+def test_a_call_ends_at_the_same_moment_wherever_it_is_taken_up():
+    it = pipe("{name: c, kind: workbook, block: blk, spec: {timeout: 9}}", root=BLOCK)
+    assert it.until().ends == T0 + 9000
+    kept = it.frame.checkpoint()
+    other = Pipe(it.around.program)
+    other.clock += 5000
+    other.frame.resume(kept)
+    assert other.until().ends == T0 + 9000
+
+
+def test_every_attempt_of_a_call_has_its_own_time():
+    it = pipe(f"{{name: c, kind: workbook, block: blk, spec: {{timeout: 9, policy: {RETRY}}}}}", root=BLOCK)
+    machine: Any = drive(it.frame)
+    assert next(machine).ends == T0 + 9000
+    it.clock += 9000
+    assert machine.send((error_of("timeout"), [])).ends == T0 + 18_000
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        "{name: t, kind: wait, input: {signal: go}}",
+        "{name: t, kind: playbook, path: a/b}",
+        "{name: t, kind: noop, output: '{{ ctx.none.x }}', spec: {policy: {rules: [{else: {then: {do: retry, delay: 60}}}]}}}",
+    ],
+)
+def test_whatever_waits_inside_a_call_says_when_the_call_ends(task):
+    assert pipe(task, within=T0 + 7).until().event.data["within"] == T0 + 7
+    assert "within" not in pipe(task).until().event.data
 
 
 def test_a_wait_whose_input_cannot_be_rendered_any_more_fails_without_starting_again():

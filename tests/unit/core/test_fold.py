@@ -68,15 +68,13 @@ def test_tokens_are_counted_wherever_they_go():
     assert state.leases == {}
 
 
-def test_a_run_is_bounded_by_the_earlier_of_timeout_and_deadline():
-    for deadline, at in ((None, T0 + 500), (T0 + 100, T0 + 100), (T0 + 900, T0 + 500)):
-        given = {"timeout_ms": 500} | ({"deadline": deadline} if deadline else {})
-        state = after(
-            SCHEDULED[0],
-            event("step.scheduled", "s.1", step="s", tokens=["t1"], **given),
-            event("step.started", "s.1", worker="w"),
-        )
-        assert state.runs["s.1"].timeout_at == at
+def test_a_run_has_a_timeout_from_its_start_and_a_deadline_of_its_own():
+    state = after(
+        SCHEDULED[0],
+        event("step.scheduled", "s.1", step="s", tokens=["t1"], timeout_ms=500, deadline=T0 + 100),
+        event("step.started", "s.1", worker="w"),
+    )
+    assert (state.runs["s.1"].timeout_at, state.runs["s.1"].deadline) == (T0 + 500, T0 + 100)
 
 
 def test_a_step_starts_once_however_often_it_is_taken_over():
@@ -191,13 +189,22 @@ def test_a_payload_that_was_put_aside_is_the_output_as_its_reference():
     assert state.output == "R"
 
 
-def test_pause_moves_the_timeouts_of_all_runs_and_resume_forgets_until():
-    bounded = event("step.scheduled", "s.1", step="s", tokens=["t1"], deadline=T0 + 100)
-    open_ended = event("step.scheduled", "s.2", step="s", tokens=["t2"])
+def test_pause_moves_timeouts_but_no_deadline_and_resume_forgets_until():
+    bounded = event("step.scheduled", "s.1", step="s", tokens=["t1"], timeout_ms=500, deadline=T0 + 100)
+    open_ended = event("step.scheduled", "s.2", step="s", tokens=["t2"], timeout_ms=500)
     state = after(SCHEDULED[0], event("token.enqueued", token="t2", step="s"), bounded, open_ended)
+    fold(state, [event("step.started", "s.1", worker="w")])
     state.until = "x"
-    fold(state, [Event("execution.paused", 10), Event("execution.resumed", 60)])
-    assert (state.runs["s.1"].timeout_at, state.runs["s.2"].timeout_at, state.until) == (T0 + 150, None, None)
+    fold(state, [Event("execution.paused", T0 + 10), Event("execution.resumed", T0 + 60)])
+    run, other = state.runs["s.1"], state.runs["s.2"]
+    assert (run.timeout_at, run.deadline, other.timeout_at, state.until) == (T0 + 550, T0 + 100, None, None)
+
+
+def test_a_run_that_started_while_paused_is_moved_by_what_it_was_paused_for():
+    state = after(SCHEDULED[0], event("step.scheduled", "s.1", step="s", tokens=["t1"], timeout_ms=500))
+    started = Event("step.started", T0 + 40, "w", "s.1", data={"worker": "w"})
+    fold(state, [Event("execution.paused", T0 + 10), started, Event("execution.resumed", T0 + 60)])
+    assert state.runs["s.1"].timeout_at == T0 + 40 + 500 + 20
 
 
 def test_a_first_join_bars_every_other_token_run_and_open_fragment_once():

@@ -229,6 +229,55 @@ def test_a_deadline_holds_also_for_what_never_started(begin):
     assert world.data("step.failed")["output"]["loop"]["skipped"] == 1
 
 
+def test_of_timeout_and_deadline_the_one_that_is_over_is_named(begin):
+    world = begin(
+        "- {step: start, spec: {timeout: 9, policy: {lifecycle: {deadline_s: 3}}}, tool: {kind: noop}}"
+    )
+    world.begun("start.1")
+    assert next_due(world.state) == world.now + 3000
+    world.control("pause")
+    world.now += 3000
+    world.control("resume")
+    world.send(Tick())
+    assert world.state.error["message"] == "step run start.1 exceeded its deadline"
+
+
+def within(world, **more):
+    return parked(world, at="/call", within=world.now + 1000, **more)
+
+
+@pytest.mark.parametrize(
+    "times, told",
+    [
+        ({"signal": "go"}, "task 'wait' took longer than the timeout of the call that it is inside of"),
+        ({"until": 5000}, "task 'wait' took longer than the timeout of the call that it is inside of"),
+        ({"until": 500}, None),
+        ({"until": 1000}, None),
+        ({"expires": 500}, "task 'wait' took longer than its timeout"),
+    ],
+)
+def test_the_timeout_of_a_call_ends_what_waits_inside_it(begin, times, told):
+    world = begin(ONE)
+    moments = {key: world.now + value if isinstance(value, int) else value for key, value in times.items()}
+    world.report("start.1", within(world, **moments), returned=True)
+    world.now += 1000
+    world.send(Tick())
+    output = world.state.runs["start.1"].parked["/call"].output
+    assert (output.get("error", {}).get("message"), world.dispatched) == (told, ["start.1"])
+
+
+def test_a_worker_that_has_the_lease_sees_to_the_timeouts_of_calls_itself(begin):
+    world = begin(ONE)
+    world.report("start.1", within(world, signal="go"))
+    assert next_due(world.state) is None
+    world.now += 1000
+    assert world.send(Tick()).events == []
+    world.send(Expire({"start.1": 1}))
+    assert next_due(world.state) == world.now
+    world.send(Tick())
+    assert world.dispatched == ["start.1"]
+
+
 def test_two_steps_that_time_out_together_fail_the_execution_once(begin):
     late = "spec: {timeout: 1},"
     world = begin(BOTH % (late, late))
@@ -427,6 +476,33 @@ def test_the_timeout_of_a_step_or_task_cancels_the_child_it_waits_for(begin):
         world.now += 1000
         world.send(Tick())
         assert [command.what for command in world.commands if isinstance(command, ControlChild)] == ["cancel"]
+
+
+@pytest.mark.parametrize("wait, another", [(True, True), (False, False)])
+@pytest.mark.parametrize("how", ["timeout", "block"])
+def test_a_call_that_gave_its_child_up_calls_another_one_when_it_is_repeated(begin, how, wait, another):
+    world = begin(ONE)
+    world.begun("start.1")
+    more = {"expires": world.now + 1000} if how == "timeout" else {}
+    world.report("start.1", call(world, "/b", wait=wait, **more), frames={"": {"pc": "t", "inside": "/b"}})
+    first = world.state.runs["start.1"].parked["/b"].child
+    if how == "timeout":
+        world.now += 1000
+        given_up = world.send(Tick()).commands
+    else:
+        given_up = world.report("start.1", frames={"": {"pc": "t"}}).commands
+    world.report("start.1", call(world, "/b"))
+    assert (world.state.runs["start.1"].parked["/b"].child != first) is another
+    assert any(isinstance(command, ControlChild) for command in given_up) is another
+
+
+def test_a_call_that_is_taken_over_finds_its_child_again(begin):
+    world = begin(ONE)
+    world.report("start.1", call(world))
+    first = world.state.runs["start.1"].parked[""].child
+    world.send(Expire({"start.1": 1}))
+    world.report("start.1", call(world))
+    assert world.state.runs["start.1"].parked[""].child == first
 
 
 LOOP = """

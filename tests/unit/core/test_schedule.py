@@ -89,7 +89,7 @@ def test_the_timeout_runs_from_the_first_start_and_the_deadline_from_the_start_o
     world.now += 5_000
     world.done("start.1")
     run = world.state.runs["last.1"]
-    assert (run.timeout_ms, run.timeout_at) == (10_000, began + 60_000)
+    assert (run.timeout_ms, run.timeout_at, run.deadline) == (10_000, None, began + 60_000)
     world.now += 5_000
     world.begun("last.1")
     assert world.state.runs["last.1"].timeout_at == began + 20_000
@@ -100,7 +100,7 @@ def test_a_templated_deadline_is_recorded_as_a_moment(begin):
         "- {step: start, spec: {policy: {lifecycle: {deadline_s: '{{ workload.t }}'}}}, tool: {kind: noop}}",
         workload="workload: {t: 1.5}",
     )
-    assert world.state.runs["start.1"].timeout_at == world.now + 1500
+    assert world.state.runs["start.1"].deadline == world.now + 1500
 
 
 def test_the_bounds_of_a_loop_see_the_steps_input(begin):
