@@ -57,5 +57,6 @@ def _serve_pages(app: FastAPI, options: Options) -> None:
 
     for place in (*PAGES, *(f"{above}{{rest:path}}" for above in ABOVE_PAGES)):
         app.router.routes.append(Route(place, page, include_in_schema=False))
-    assets = StaticFiles(directory=options.static / "assets", check_dir=False)
-    app.router.routes.append(Mount(ASSETS.rstrip("/"), assets, name="assets"))
+    folder = options.static / "assets"
+    if folder.is_dir():
+        app.router.routes.append(Mount(ASSETS.rstrip("/"), StaticFiles(directory=folder), name="assets"))
