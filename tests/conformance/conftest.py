@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from noetl.ports.store import Store
-from tests.conformance.stores import STORES, Clock, opened
+from tests.conformance.stores import STORES, Clock, Ground, opened
+from tests.servers import PostgresServer
 
 
 @pytest.fixture
@@ -14,7 +15,17 @@ def clock() -> Clock:
     return Clock()
 
 
+@pytest.fixture(scope="session")
+def reused_database(postgres_server: PostgresServer) -> str:
+    return postgres_server.new_database()
+
+
+@pytest.fixture
+def ground(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Ground:
+    return Ground(tmp_path, clock, lambda: str(request.getfixturevalue("reused_database")))
+
+
 @pytest.fixture(params=sorted(STORES))
-async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> AsyncIterator[Store]:
-    async with opened(request.param, tmp_path, clock) as made:
+async def store(request: pytest.FixtureRequest, ground: Ground) -> AsyncIterator[Store]:
+    async with opened(request.param, ground) as made:
         yield made

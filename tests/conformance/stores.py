@@ -1,12 +1,13 @@
 """What the suites about stores share: the stores themselves, a clock to set, and logs to append."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from noetl.adapters.memory.store import MemoryStore
+from noetl.adapters.postgres.store import PostgresStore
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.ports.store import Append, Row, Store, Summary, chained
 
@@ -24,16 +25,47 @@ class Clock:
         return self.now
 
 
+@dataclass
+class Ground:
+    """Where a store of the suites may be made."""
+
+    folder: Path
+    clock: Clock
+    database: Callable[[], str]  # the DSN of a PostgreSQL database that tests use one after the other
+
+
+async def _memory(ground: Ground) -> Store:
+    return MemoryStore(ground.clock)
+
+
+async def _sqlite(ground: Ground) -> Store:
+    return SqliteStore(str(ground.folder / "noetl.db"), ground.clock)
+
+
+async def _postgres(ground: Ground) -> Store:
+    return await emptied(await PostgresStore.open(ground.database(), now=ground.clock))
+
+
+async def emptied(store: PostgresStore) -> PostgresStore:
+    """A store without what earlier tests left; a new database each would take ten times as long."""
+    for (table,) in await store.database.fetch(
+        "select tablename from pg_tables where schemaname = 'noetl' and tablename <> 'migrations'"
+    ):
+        await store.database.fetch(f"delete from {table}")
+    return store
+
+
 # One line per product.
-STORES: dict[str, Callable[[Path, Clock], Store]] = {
-    "memory": lambda folder, clock: MemoryStore(clock),
-    "sqlite": lambda folder, clock: SqliteStore(str(folder / "noetl.db"), clock),
+STORES: dict[str, Callable[[Ground], Awaitable[Store]]] = {
+    "memory": _memory,
+    "sqlite": _sqlite,
+    "postgres": _postgres,
 }
 
 
 @asynccontextmanager
-async def opened(name: str, folder: Path, clock: Clock) -> AsyncIterator[Store]:
-    store = STORES[name](folder, clock)
+async def opened(name: str, ground: Ground) -> AsyncIterator[Store]:
+    store = await STORES[name](ground)
     try:
         yield store
     finally:

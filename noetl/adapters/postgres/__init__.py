@@ -1,0 +1,1 @@
+"""PostgreSQL: the event log with group commit, its projections, and payloads in chunks."""

@@ -1,0 +1,129 @@
+"""Connections to one PostgreSQL database, what can go wrong with them, and how long that is borne with."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from noetl.errors import BackendError, MissingExtra, NoetlError, RequestError
+
+try:
+    import asyncpg
+except ImportError as error:
+    raise MissingExtra("asyncpg", "postgres") from error
+
+SCHEMA = "noetl"
+POOL = 8
+PATIENCE_S = 10.0  # how long an operation bears with a database that is away
+RETRY_S = 0.05
+# The connection is gone or nothing came back in time: what was sent may have been done or not.
+LOST = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+)
+_HINTS: tuple[tuple[type[BaseException], str], ...] = (
+    (asyncpg.DiskFullError, "free some space on the database server and try again"),
+    (asyncpg.InvalidAuthorizationSpecificationError, "check the user and the password in NOETL_STORE"),
+    (asyncpg.InvalidCatalogNameError, "make the database, or name another one in NOETL_STORE"),
+    (asyncpg.InsufficientPrivilegeError, "give the user of NOETL_STORE the rights of an owner there"),
+    (asyncpg.ReadOnlySQLTransactionError, "name the primary server in NOETL_STORE, not a replica"),
+    (asyncpg.UndefinedTableError, "noetl db migrate"),
+    (OSError, "check that the server runs and NOETL_STORE names it; the same may work later"),
+)
+
+
+def without_password(dsn: str) -> str:
+    """An address that may be shown."""
+    parts = urlsplit(dsn)
+    user, at, place = parts.netloc.rpartition("@")
+    return urlunsplit((parts.scheme, f"{user.partition(':')[0]}{at}{place}", parts.path, "", ""))
+
+
+def trouble(what: str, error: BaseException) -> NoetlError:
+    """An error of the database, with what to do about it."""
+    if isinstance(error, asyncpg.DataError):
+        return RequestError(f"{what}: {error}", hint="correct the value; text cannot contain a NUL character")
+    hint = next((text for kind, text in _HINTS if isinstance(error, kind)), None)
+    return BackendError(f"{what}: {str(error) or type(error).__name__}", hint=hint)
+
+
+class Database:
+    """A small pool for whatever is not an append, and the making of other connections."""
+
+    def __init__(self, dsn: str, patience_s: float = PATIENCE_S) -> None:
+        self._dsn, self.patience_s = dsn, patience_s
+        self.shown = without_password(dsn)
+        self._pool: Any = None
+
+    async def connect(self, **settings: str) -> Any:
+        """A connection of its own, with settings of its own."""
+        wanted = {"search_path": SCHEMA, "jit": "off", "application_name": "noetl", **settings}
+        return await asyncpg.connect(self._dsn, timeout=self.patience_s, server_settings=wanted)
+
+    async def open(self) -> None:
+        """Be ready for work; raises BackendError when the database cannot be reached."""
+        self._pool = asyncpg.create_pool(
+            self._dsn,
+            min_size=0,
+            max_size=POOL,
+            timeout=self.patience_s,
+            command_timeout=max(30.0, self.patience_s),
+            max_inactive_connection_lifetime=300.0,
+            reset=_leave,
+            server_settings={"search_path": SCHEMA, "jit": "off", "application_name": "noetl"},
+        )
+        await self._pool
+        await self.fetch("select 1")
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        try:
+            await asyncio.wait_for(self._pool.close(), self.patience_s)
+        except LOST:
+            self._pool.terminate()
+
+    async def fetch(self, statement: str, *values: Any, again: bool = True) -> list[Any]:
+        """The rows of a statement; with `again` it is repeated when the answer was lost on the way."""
+        until = asyncio.get_running_loop().time() + self.patience_s
+        while True:
+            sent = False
+            try:
+                async with self._pool.acquire(timeout=self.patience_s) as connection:
+                    sent = True
+                    rows: list[Any] = await connection.fetch(statement, *values)
+                    return rows
+            except LOST as error:
+                over = asyncio.get_running_loop().time() > until
+                if over or (sent and not again) or self._pool.is_closing():
+                    raise trouble(f"the database {self.shown} does not answer", error) from error
+            except asyncpg.PostgresError as error:
+                raise trouble(f"the database {self.shown} refused", error) from error
+            await asyncio.sleep(RETRY_S)
+
+    async def value(self, statement: str, *values: Any) -> Any:
+        """The first value of the first row, or None."""
+        rows = await self.fetch(statement, *values)
+        return rows[0][0] if rows else None
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Any]:
+        """A connection inside a transaction, which is undone when anything goes wrong."""
+        try:
+            async with self._pool.acquire(timeout=self.patience_s) as connection, connection.transaction():
+                yield connection
+        except LOST as error:
+            raise trouble(f"the database {self.shown} does not answer", error) from error
+        except asyncpg.PostgresError as error:
+            raise trouble(f"the database {self.shown} refused", error) from error
+
+
+async def _leave(connection: Any) -> None:
+    """Nothing is changed on a connection that would have to be put back, so that costs no round trip."""

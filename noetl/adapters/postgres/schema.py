@@ -1,0 +1,75 @@
+"""The schema of a database: how far it is, and bringing it up to date."""
+
+from typing import Any
+
+import asyncpg
+
+from noetl.adapters.postgres.database import LOST, SCHEMA, Database, trouble
+from noetl.adapters.postgres.statements import SCHEMAS
+from noetl.errors import BackendError
+
+_LOCK = 0x6E6F65746C  # whoever migrates holds it
+
+
+async def version(connection: Any) -> int:
+    """How far the schema is; 0 when there is none."""
+    if await connection.fetchval("select to_regclass($1)", f"{SCHEMA}.migrations") is None:
+        return 0
+    return int(await connection.fetchval(f"select coalesce(max(version), 0) from {SCHEMA}.migrations"))
+
+
+def newest_version() -> int:
+    """The schema this version of noetl works with."""
+    return len(SCHEMAS)
+
+
+async def version_of(database: Database) -> int:
+    """How far the schema of a database is; it is left as it is."""
+    return (await _with_connection(database, change=False))[0]
+
+
+async def migrate(database: Database) -> tuple[int, int]:
+    """Bring a schema up to date; how far it was and is. Another process doing the same is waited for."""
+    return await _with_connection(database, change=True)
+
+
+async def check(database: Database) -> None:
+    """Raises BackendError unless the schema is the one this version of noetl works with."""
+    at = await version_of(database)
+    if at < newest_version():
+        told = (
+            f"the database {database.shown} has schema {at}, this version of noetl needs {newest_version()}"
+        )
+        raise BackendError(told, hint="noetl db migrate" if at else "noetl db init")
+
+
+async def _with_connection(database: Database, *, change: bool) -> tuple[int, int]:
+    try:
+        connection = await database.connect()
+        try:
+            return await _migrate(connection, change)
+        finally:
+            await connection.close()
+    except (*LOST, asyncpg.PostgresError) as error:
+        raise trouble(f"the schema of {database.shown} could not be read or changed", error) from error
+
+
+async def _migrate(connection: Any, change: bool) -> tuple[int, int]:
+    at = await version(connection)
+    if at > newest_version():
+        told = f"the database has schema {at}, this version of noetl knows {newest_version()}"
+        raise BackendError(told, hint="upgrade noetl, or set NOETL_STORE to another database")
+    if not change or at == newest_version():
+        return at, at
+    async with connection.transaction():
+        await connection.execute(f"select pg_advisory_xact_lock({_LOCK})")
+        at = await version(connection)
+        if at == 0:
+            await connection.execute(f"create schema if not exists {SCHEMA}")
+            await connection.execute(
+                "create table migrations (version integer primary key, applied_at timestamptz default now())"
+            )
+        for number, text in enumerate(SCHEMAS[at:], at + 1):
+            await connection.execute(text)
+            await connection.execute("insert into migrations (version) values ($1)", number)
+    return at, newest_version()

@@ -1,0 +1,22 @@
+"""The statements of the .sql files by name. Text only: nothing is executed here."""
+
+import re
+from collections.abc import Mapping
+from importlib import resources
+from types import MappingProxyType
+
+_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+
+
+def _file(name: str) -> str:
+    return (resources.files("noetl.adapters.postgres") / name).read_text()
+
+
+def _named(text: str) -> Mapping[str, str]:
+    _, *parts = _NAME.split(text)
+    return MappingProxyType(dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True)))
+
+
+APPEND = _file("append.sql")
+SQL = _named(_file("statements.sql"))
+SCHEMAS = (_file("schema_001.sql"),)

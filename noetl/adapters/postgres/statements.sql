@@ -1,0 +1,237 @@
+-- Every statement of the PostgreSQL store but the append. A line `-- name: x` begins the statement called x.
+
+-- name: landed
+-- Which appends of a commit whose answer was lost are in the log: found by the hash of their first row.
+select a.n from unnest($1::int[], $2::text[], $3::bigint[], $4::bytea[]) as a (n, execution_id, first, hash)
+join executions e on e.execution_id = a.execution_id
+join log l on l.execution = e.id and l.first = a.first and l.hash = a.hash
+
+-- name: number
+select id from executions where execution_id = $1
+
+-- name: standing
+select seq, owner from executions where execution_id = $1
+
+-- name: recovery
+select s.seq, s.state, s.hash, e.id from executions e left join snapshots s on s.execution = e.id
+where e.execution_id = $1
+
+-- name: rows_behind
+select first, last, ts, cause, body, hash, batch, seal from log where execution = $1 and first > $2 order by first
+
+-- name: rows_from
+select first, last, ts, cause, body, hash, batch, seal from log
+where execution = $1 and first >= coalesce(
+  (select max(first) from log where execution = $1 and first <= $2), $2) and last >= $2
+order by first limit $3
+
+-- name: answered
+select exists (select from log l where l.execution = e.id and l.batch = $2) from executions e
+where e.execution_id = $1
+
+-- name: summary
+select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
+  parent, retry_of, idempotency_key, request, result
+from executions where execution_id = $1
+
+-- name: by_key
+select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
+  parent, retry_of, idempotency_key, request, result
+from executions where idempotency_key = $1
+
+-- name: executions
+select id, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
+  parent, retry_of, idempotency_key, request, result
+from executions
+
+-- name: claim
+-- The row's own columns are looked at again when another claim came first; what owners say would not be.
+with moment as materialized (select coalesce($4::bigint, now_ms()) as now),
+claimed as (
+  update executions e set owner = $2, owned_until = now + $3::bigint from moment
+  where e.execution_id = $1 and (e.owner is null or e.owner = $2 or (e.owned_until < now and not exists (
+    select from owners o where o.owner = e.owner and o.until >= now)))
+  returning now
+), alive as (
+  insert into owners (owner, until) select $2, now + $3::bigint from claimed
+  on conflict (owner) do update set until = greatest(owners.until, excluded.until)
+)
+select exists (select from executions where execution_id = $1), exists (select from claimed)
+
+-- name: owned
+select e.owner is not null and (e.owned_until >= now or exists (
+  select from owners o where o.owner = e.owner and o.until >= now))
+from executions e, (select coalesce($2::bigint, now_ms()) as now) moment
+where e.execution_id = $1
+
+-- name: release
+update executions set owner = null, owned_until = 0 where execution_id = $1 and owner = $2
+
+-- name: heartbeat
+-- Owners that were last heard of a day ago and have nothing open any more are forgotten by the way.
+with moment as materialized (select coalesce($3::bigint, now_ms()) as now),
+forgotten as (
+  delete from owners o using moment where o.until < now - 86400000 and o.owner <> $1 and not exists (
+    select from executions e where e.owner = o.owner and e.ended_at is null)
+)
+insert into owners (owner, until) select $1, now + $2::bigint from moment
+on conflict (owner) do update set until = excluded.until
+
+-- name: due
+-- By owner, so that one index serves: what is due with anyone, and all that belongs to who is not heard of.
+with moment as materialized (select coalesce($1::bigint, now_ms()) as now),
+everyone as materialized (
+  select o.owner, o.until < now as silent from owners o, moment
+), found as (
+  select e.id, e.execution_id, e.due_at from everyone o cross join lateral (
+    select id, execution_id, due_at from executions e
+    where e.owner = o.owner and e.ended_at is null and e.status <> 'paused'
+      and e.due_at <= (select now from moment)
+    order by e.due_at limit $2
+  ) e
+  union
+  select e.id, e.execution_id, e.due_at from everyone o cross join lateral (
+    select id, execution_id, due_at from executions e
+    where o.silent and e.owner = o.owner and e.ended_at is null and e.status <> 'paused'
+      and e.owned_until < (select now from moment)
+    order by e.due_at limit $2
+  ) e
+  union
+  (select e.id, e.execution_id, e.due_at from executions e
+  where e.owner is null and e.ended_at is null and e.status <> 'paused' order by e.due_at limit $2)
+)
+select execution_id from found order by due_at nulls first, id limit $2
+
+-- name: post
+insert into mailbox (execution, message) select id, $2 from executions where execution_id = $1 and ended_at is null
+
+-- name: mail
+select m.id, e.execution_id, m.message from mailbox m join executions e on e.id = m.execution
+where e.owner = $1 order by m.id
+
+-- name: discard_mail
+delete from mailbox where id = any ($1::bigint[])
+
+-- name: newest_version
+select path, version, hash, text, file, registered_at, deleted_at from playbooks where path = $1
+order by version desc limit 1
+
+-- name: lock_path
+select pg_advisory_xact_lock(hashtextextended('noetl playbook ' || $1, 0))
+
+-- name: move_playbook
+update playbooks set file = $3 where path = $1 and version = $2
+
+-- name: add_playbook
+insert into playbooks (path, version, hash, text, file, registered_at)
+values ($1, $2, $3, $4, $5, coalesce($6::bigint, now_ms()))
+returning path, version, hash, text, file, registered_at
+
+-- name: playbook_by_hash
+select path, version, hash, text, file, registered_at from playbooks
+where hash = $1 and ($2::text is null or path = $2) and ($3::bigint is null or version = $3)
+order by version desc limit 1
+
+-- name: playbook_by_path
+select path, version, hash, text, file, registered_at from playbooks
+where ($1::text is null or path = $1) and ($2::bigint is null or version = $2) and deleted_at is null
+order by version desc limit 1
+
+-- name: playbooks
+select distinct on (path) path, version, hash, text, file, registered_at from playbooks
+where deleted_at is null order by path, version desc
+
+-- name: versions
+select path, version, hash, text, file, registered_at from playbooks
+where path = $1 and deleted_at is null order by version desc
+
+-- name: delete_playbook
+update playbooks set deleted_at = coalesce($3::bigint, now_ms())
+where path = $1 and ($2::bigint is null or version = $2) and deleted_at is null returning 1
+
+-- name: put_credential
+insert into credentials (name, sealed, set_at) values ($1, $2, coalesce($3::bigint, now_ms()))
+on conflict (name) do update set sealed = excluded.sealed, set_at = excluded.set_at
+
+-- name: reseal_credential
+update credentials set sealed = $3 where name = $1 and sealed = $2 returning 1
+
+-- name: credential
+select sealed from credentials where name = $1
+
+-- name: credentials
+select name, set_at from credentials order by name
+
+-- name: delete_credential
+delete from credentials where name = $1 returning 1
+
+-- name: put_token
+insert into tokens (id, hash, name, scopes, prefixes, created_at, expires_at, made_by)
+values ($1, $2, $3, $4, $5, $6, $7, $8)
+on conflict (id) do update set hash = excluded.hash, name = excluded.name, scopes = excluded.scopes,
+  prefixes = excluded.prefixes, created_at = excluded.created_at, expires_at = excluded.expires_at,
+  made_by = excluded.made_by
+
+-- name: token
+select id, hash, name, scopes, prefixes, created_at, expires_at, made_by from tokens where id = $1
+
+-- name: tokens
+select id, hash, name, scopes, prefixes, created_at, expires_at, made_by from tokens
+order by created_at desc, id
+
+-- name: delete_token
+delete from tokens where id = $1 returning 1
+
+-- name: ended
+select execution_id, hash, ended_at, trimmed_at is not null from executions
+where ended_at <= $1 and execution_id > $2 order by execution_id limit $3
+
+-- name: family
+with recursive family (member, parent, retry_of) as (
+  select execution_id, parent, retry_of from executions where execution_id = $1
+  union
+  select e.execution_id, e.parent, e.retry_of from family f join executions e
+  on e.execution_id = f.parent or e.execution_id = f.retry_of or e.parent = f.member or e.retry_of = f.member
+)
+select execution_id, hash, ended_at, trimmed_at is not null from executions
+where execution_id in (select member from family)
+
+-- name: trim
+with over as materialized (
+  select id from executions where execution_id = $1 and ended_at is not null for update
+), shorter as (
+  update log l set body = r.body, seal = r.seal
+  from over, unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[]) as r (first, last, body, seal)
+  where l.execution = over.id and l.first = r.first and l.last = r.last
+), marked as (
+  update executions e set trimmed_at = coalesce($7::bigint, now_ms()) from over where $6 and e.id = over.id
+)
+select id from over
+
+-- name: delete
+with gone as (
+  delete from executions where execution_id = any ($1::text[]) and ended_at is not null returning id
+), logs as (
+  delete from log where execution in (select id from gone)
+), states as (
+  delete from snapshots where execution in (select id from gone)
+), letters as (
+  delete from mailbox where execution in (select id from gone)
+)
+select count(*) from gone
+
+-- name: by_status
+select status, count(*) from executions group by status
+
+-- name: counts
+select
+  (select coalesce(sum(seq), 0) from executions)::bigint,
+  (select count(*) from playbooks where deleted_at is null),
+  (select count(*) from credentials),
+  (select count(*) from mailbox),
+  (select coalesce(sum(pg_total_relation_size(c.oid)), 0) from pg_class c
+   where c.relnamespace = 'noetl'::regnamespace and c.relkind = 'r')::bigint
+
+-- name: oldest_due
+select execution_id, due_at from executions
+where ended_at is null and status <> 'paused' and due_at is not null order by due_at limit 1

@@ -1,0 +1,211 @@
+"""The one connection that appends: whatever is queued when the last commit returns goes into the next one.
+
+When a connection is lost in the middle of a commit, nobody knows whether it happened. Then the next
+connection first waits until the old one is really gone from the server, and looks which appends are in the
+log. Those that are not there are known not to come any more, and only they are sent again.
+"""
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import asyncpg
+
+from noetl.adapters.postgres.batch import begins, columns, key_of, weight
+from noetl.adapters.postgres.database import LOST, RETRY_S, Database, trouble
+from noetl.adapters.postgres.statements import APPEND, SQL
+from noetl.errors import BackendError, Conflict, NoetlError
+from noetl.ports.store import Append
+
+MOST_APPENDS, MOST_BYTES = 500, 8 * 1024 * 1024  # of one commit
+# One plan for all, over the indexes, also while the tables are so small that reading all of them looks cheap.
+SETTINGS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "enable_mergejoin": "off"}
+Outcome = bool | NoetlError  # applied, refused because the log was not as expected, or failed
+
+
+class _Waiting(NamedTuple):
+    append: Append
+    future: asyncio.Future[bool]
+
+
+class Writer:
+    """Appends in groups; made inside a running loop."""
+
+    def __init__(self, database: Database, now: Callable[[], int | None]) -> None:
+        self._database, self._now = database, now
+        self._session = secrets.randbits(62)
+        self._queue: deque[_Waiting] = deque()
+        self._wake = asyncio.Event()
+        self._closing = False
+        self._connection: Any = None
+        self._statement: Any = None
+        self.transactions = 0
+        self._task = asyncio.create_task(self._work())
+
+    async def append(self, append: Append) -> bool:
+        """Whether an append was applied; durable then. Raises BackendError when it cannot be known."""
+        if self._closing:
+            raise BackendError("the store is closed")
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._queue.append(_Waiting(append, future))
+        self._wake.set()
+        return await future
+
+    async def close(self) -> None:
+        """Finish what is queued, then let go of the connection."""
+        self._closing = True
+        self._wake.set()
+        await self._task
+        if self._connection is not None:
+            with suppress(*LOST):
+                await self._connection.close(timeout=self._database.patience_s)
+
+    async def _work(self) -> None:
+        while self._queue or not self._closing:
+            if not self._queue:
+                self._wake.clear()
+                await self._wake.wait()
+                continue
+            group = self._next_group()
+            try:
+                outcomes: list[Outcome] = await self._commit([one.append for one in group])
+            except NoetlError as error:  # the database is away: whoever waits behind would only wait longer
+                group += self._queue
+                self._queue.clear()
+                outcomes = [error] * len(group)
+            for one, outcome in zip(group, outcomes, strict=True):
+                _answer(one.future, outcome)
+
+    def _next_group(self) -> list[_Waiting]:
+        """As many as may go together: of one execution or one idempotency key only the first."""
+        group: list[_Waiting] = []
+        later: list[_Waiting] = []
+        seen: set[str | None] = set()
+        size = 0
+        while self._queue and len(group) < MOST_APPENDS and size < MOST_BYTES:
+            one = self._queue.popleft()
+            key = key_of(one.append)
+            if one.append.execution_id in seen or (key is not None and f"key {key}" in seen):
+                later.append(one)
+                seen.add(one.append.execution_id)
+                continue
+            seen |= {one.append.execution_id} | ({f"key {key}"} if key is not None else set())
+            group.append(one)
+            size += weight(one.append)
+        self._queue.extendleft(reversed(later))
+        return group
+
+    async def _commit(self, appends: list[Append]) -> list[Outcome]:
+        """One transaction; raises BackendError when its outcome cannot be found out in time."""
+        outcomes: dict[int, Outcome] = {}
+        until = asyncio.get_running_loop().time() + 2 * self._database.patience_s
+        unknown = False
+        while missing := [n for n in range(len(appends)) if n not in outcomes]:
+            await self._connected()
+            left = [appends[n] for n in missing]
+            try:
+                if unknown:
+                    outcomes |= {missing[n]: True for n in await self._landed(left)}
+                    unknown = False
+                else:
+                    outcomes |= dict(zip(missing, await self._transact(left), strict=True))
+            except LOST as error:
+                self._drop()
+                unknown = True
+                if asyncio.get_running_loop().time() > until:
+                    told = f"the database {self._database.shown} was lost in the middle of a commit"
+                    raise trouble(told, error) from error
+        return [outcomes[n] for n in range(len(appends))]
+
+    async def _transact(self, appends: list[Append]) -> list[Outcome]:
+        """Send appends; when the database refuses them as a whole, nothing of them was done."""
+        self.transactions += 1
+        values = columns(appends, self._now())
+        try:
+            rows = await self._statement.fetch(*values, timeout=self._database.patience_s)
+        except LOST:
+            raise
+        except asyncpg.PostgresError as error:
+            if len(appends) > 1:  # find out whose fault it is
+                return [(await self._transact([one]))[0] for one in appends]
+            return [_refused(appends[0], error)]
+        applied = {row[0] for row in rows}
+        return [n in applied for n in range(len(appends))]
+
+    async def _landed(self, appends: list[Append]) -> set[int]:
+        named = [(n, one.execution_id, one.rows[0]) for n, one in enumerate(appends) if one.rows]
+        rows = await self._connection.fetch(
+            SQL["landed"],
+            [n for n, _, _ in named],
+            [execution_id for _, execution_id, _ in named],
+            [row.first for _, _, row in named],
+            [row.hash for _, _, row in named],
+            timeout=self._database.patience_s,
+        )
+        return {row[0] for row in rows}
+
+    # The connection
+
+    async def _connected(self) -> None:
+        """Have a connection, after the end of the one before; raises BackendError when there is none."""
+        if self._connection is not None and not self._connection.is_closed():
+            return
+        until = asyncio.get_running_loop().time() + self._database.patience_s
+        while True:
+            try:
+                await self._connect()
+                return
+            except LOST as error:
+                self._drop()
+                if asyncio.get_running_loop().time() > until:
+                    told = f"the database {self._database.shown} cannot be reached"
+                    raise trouble(told, error) from error
+            except asyncpg.PostgresError as error:
+                self._drop()
+                raise trouble(f"the database {self._database.shown} refused", error) from error
+            await asyncio.sleep(RETRY_S)
+
+    async def _connect(self) -> None:
+        name = f"noetl writer {self._session:x}"
+        self._connection = connection = await self._database.connect(application_name=name, **SETTINGS)
+        patience = self._database.patience_s
+        await connection.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity "
+            f"where application_name = '{name}' and pid <> pg_backend_pid()",
+            timeout=patience,
+        )
+        # Held until the session ends: who has it knows that nothing of the session before can still come.
+        await connection.execute(f"select pg_advisory_lock({self._session})", timeout=patience)
+        await connection.execute(
+            "select set_config('synchronous_commit', 'on', false) "
+            "where current_setting('synchronous_commit') = 'off'",
+            timeout=patience,
+        )
+        self._statement = await connection.prepare(APPEND, timeout=patience)
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+        self._connection = self._statement = None
+
+
+def _refused(append: Append, error: asyncpg.PostgresError) -> NoetlError:
+    if isinstance(error, asyncpg.UniqueViolationError):
+        what = "the execution" if begins(append) else "the log of"
+        told: NoetlError = Conflict(f"{what} {append.execution_id} has that already: {error.detail or error}")
+    else:
+        told = trouble(f"the append to {append.execution_id} failed", error)
+    told.__cause__ = error
+    return told
+
+
+def _answer(future: asyncio.Future[bool], outcome: Outcome) -> None:
+    if future.done():
+        return
+    if isinstance(outcome, NoetlError):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)
