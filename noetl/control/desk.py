@@ -125,7 +125,7 @@ class ControlDesk:
             await self._expire(execution_id, leases, "silent")
         for execution_id, leases in lost.items():
             await self._expire(execution_id, leases, "lost")
-        self._leasing.hint_again()
+        self._leasing.speak()
 
     async def _expire(
         self, execution_id: str, leases: dict[str, int], why: Literal["silent", "lost"]

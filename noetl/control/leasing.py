@@ -234,8 +234,9 @@ class Leasing:
         for worker_id in gone:
             del self._workers[worker_id]
 
-    def hint_again(self) -> None:
-        """Hints may be lost: say again where orders wait."""
+    def speak(self) -> None:
+        """Whatever was said may be lost: say again that this server is there, and where orders wait."""
+        self._calls.alive()
         self._hint()
 
     # What people see

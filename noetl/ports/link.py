@@ -149,6 +149,10 @@ class Calls(Protocol):
         """Tell the idle workers of a pool that there is work here."""
         ...
 
+    def alive(self) -> None:
+        """Tell all workers that this server is there."""
+        ...
+
     def push(self, worker_id: str, push: Push) -> None:
         """Tell one worker something."""
         ...

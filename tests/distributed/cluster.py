@@ -133,10 +133,17 @@ class Cluster:
         finally:
             await front.close()
 
-    async def start(self, server: Node, text: str, workload: dict[str, Any] | None = None) -> str:
+    async def start(
+        self, server: Node, text: str, workload: dict[str, Any] | None = None, key: str | None = None
+    ) -> str:
         """Begin an execution; its id."""
+        ask = Ask(text=text, workload=workload or {}, idempotency_key=key)
         async with self.front(server) as front:
-            return (await front.start(Ask(text=text, workload=workload or {}))).execution_id
+            return (await front.start(ask)).execution_id
+
+    async def executions(self) -> list[Summary]:
+        async with self.store() as store:
+            return (await store.executions()).items
 
     @asynccontextmanager
     async def store(self) -> AsyncIterator[Store]:

@@ -1,6 +1,7 @@
 """A worker's way to the servers over the bus. Asks one server, or any, until it is answered."""
 
 import asyncio
+import random
 import time
 from collections.abc import Callable
 from typing import Any
@@ -8,12 +9,14 @@ from typing import Any
 import msgspec
 
 from noetl.adapters.nats import subjects
-from noetl.adapters.nats.bus import Bus
+from noetl.adapters.nats.bus import Bus, NoAnswer
 from noetl.core.message import Payload
 from noetl.errors import BackendError
 from noetl.ports.link import Answered, AskSecret, Beat, Orders, Push, Take, Told
 
-ANSWER_S = 10.0
+ANSWER_S = 2.0  # what is asked again is harmless, so that the first wait is short
+ANSWER_MOST_S = 20.0
+ALIVE_S = 3.0  # a server that was not heard for so long is not asked by name
 AGAIN_S = 0.1
 AGAIN_MOST_S = 1.0
 OWNERS_KEPT = 10_000
@@ -35,11 +38,13 @@ class NatsLink:
         self.on_hint: Callable[[str], None] = _nothing
         self.on_push: Callable[[Push], None] = _nothing
         self._owners: dict[str, str] = {}  # the server that answered last for an execution
+        self._alive: dict[str, float] = {}  # servers, and when each was last heard
         self._ahead_ms = 0  # how far the servers' clock is ahead of ours
 
     async def open(self) -> None:
         """Begin to hear."""
         await self._bus.listen(subjects.hint(self._pool), lambda body: self.on_hint(body.decode()))
+        await self._bus.listen(subjects.ALIVE, self._heard)
         worker = subjects.worker(self._worker_id)
         await self._bus.listen(worker, lambda body: self.on_push(_PUSH.decode(body)))
 
@@ -85,19 +90,33 @@ class NatsLink:
         return await self._ask("read", key.encode())
 
     async def _ask(self, what: str, body: bytes, server: str | None = None) -> bytes:
-        """Ask one server, then any, until someone answers; an error that is an answer is raised."""
-        wait = AGAIN_S
+        """Ask one server, then others, until someone answers; an error that is an answer is raised."""
+        wait, patience = AGAIN_S, ANSWER_S
+        server = server or self._some_server()
         while True:
-            asked = server
             try:
-                if asked is None and self._bus.long(body):  # all its parts must come to the same server
-                    asked = (await self._bus.request(subjects.asked("which"), b"", ANSWER_S)).decode()
-                return await self._bus.request(subjects.asked(what, asked), body, ANSWER_S)
-            except BackendError:
-                if server is None:
-                    await asyncio.sleep(wait)
-                    wait = min(wait * 1.5, AGAIN_MOST_S)
-                server = None
+                if server is None and self._bus.long(body):  # all its parts must come to the same server
+                    server = (await self._bus.request(subjects.asked("which"), b"", patience)).decode()
+                return await self._bus.request(subjects.asked(what, server), body, patience)
+            except NoAnswer:
+                self._alive.pop(server or "", None)
+                patience = min(patience * 1.5, ANSWER_MOST_S)
+            except BackendError:  # it is not the one to ask, or its store is away
+                await asyncio.sleep(wait)
+                wait = min(wait * 1.5, AGAIN_MOST_S)
+            server = self._some_server(but=server)
+            if server is None:
+                await asyncio.sleep(wait)
+
+    def _heard(self, server: bytes) -> None:
+        self._alive[server.decode()] = time.monotonic()
+
+    def _some_server(self, but: str | None = None) -> str | None:
+        """A server that was heard lately, if possible another than the one that did not answer."""
+        recent = time.monotonic() - ALIVE_S
+        alive = [name for name, heard in self._alive.items() if heard > recent]
+        others = [name for name in alive if name != but] or alive
+        return random.choice(others) if others else None
 
     def _noted(self, orders: Orders) -> Orders:
         self._ahead_ms = orders.now - time.time_ns() // 1_000_000

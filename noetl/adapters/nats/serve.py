@@ -24,6 +24,10 @@ class Calling:
         """Tell the idle workers of a pool that there is work here."""
         self._bus.publish(subjects.hint(pool), self._server)
 
+    def alive(self) -> None:
+        """Tell all workers that this server is there."""
+        self._bus.publish(subjects.ALIVE, self._server)
+
     def push(self, worker_id: str, push: Push) -> None:
         """Tell one worker something."""
         self._bus.publish(subjects.worker(worker_id), _encode(push))

@@ -4,6 +4,7 @@ PREFIX = "noetl"
 SERVERS = "servers"  # the queue group of all servers
 BEAT = f"{PREFIX}.beat"
 HINT = f"{PREFIX}.hint"
+ALIVE = f"{PREFIX}.alive"  # where servers say that they are there
 ASKED = ("which", "take", "report", "secret", "program", "write", "read")
 
 
