@@ -1,10 +1,10 @@
 """Runs SQL in DuckDB: over its own files, and over CSV, JSON and Parquet files where they lie.
 
 Statements, transactions and answers are as for `sqlite`; values are bound with a list for `?` or a mapping
-for `$name`. `database` is a DuckDB file inside the allowed folders; without it every call has an empty
-database of its own. `attach` opens other DuckDB files beside it, and makes CSV, JSON and Parquet files
-readable as tables. Files named in the SQL text need their full path, inside the allowed folders; nothing is
-ever downloaded.
+for `$name`, and `$idempotency_key` is the key of this call. `database` is a DuckDB file inside the allowed
+folders; without it every call has an empty database of its own. `attach` opens other DuckDB files beside it,
+and makes CSV, JSON and Parquet files readable as tables. Files named in the SQL text need their full path,
+inside the allowed folders; nothing is ever downloaded.
 
 A database file is open during a call only, because DuckDB lets one process at a time write it; a file that
 another process holds is error kind `duckdb` with `retryable: true`. Needs the extra `duckdb`.
@@ -22,6 +22,7 @@ from noetl.tools.parts.databases import MEMORY, Database, Databases
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import (
     MAX_ROWS,
+    PARAMS,
     QUERY,
     SHAPE,
     STORE,
@@ -32,6 +33,7 @@ from noetl.tools.parts.sql import (
     data_of,
     quoted,
     ref_parts,
+    with_key,
 )
 from noetl.tools.parts.statements import one_transaction
 
@@ -58,7 +60,7 @@ class Sql(Input):
     query: Annotated[str | None, doc(QUERY)] = None
     command: Annotated[str | None, doc(QUERY)] = None
     database: Annotated[str, doc("The database file; `:memory:` is an empty one for this call.")] = ":memory:"
-    params: Annotated[Params | None, doc("Values to bind: a list for `?`, a mapping for `$name`.")] = None
+    params: Annotated[Params | None, doc(PARAMS.format("?", "$name", "$idempotency_key"))] = None
     attach: Annotated[
         dict[str, str] | None, doc("Other databases, or CSV, JSON and Parquet files, by the name they get.")
     ] = None
@@ -125,7 +127,8 @@ def _execute(file: File, sql: Sql, attach: dict[str, str], knobs: Knobs, call: C
         file.connection = connect(file.path, call, knobs)
         for name, other in attach.items():
             _attach(file.connection, name, other)
-        _statements(file.connection, sql, knobs, results)
+        params = with_key(sql.params, sql.query or sql.command or "", "$", call)
+        _statements(file.connection, sql, params, knobs, results)
     except duckdb.Error as problem:
         raise failed(problem, len(results)) from None
     finally:
@@ -157,7 +160,9 @@ def _attach(connection: "DuckDBPyConnection", name: str, path: str) -> None:
         connection.execute(f"attach {_literal(path)} as {quoted(name)}")
 
 
-def _statements(connection: "DuckDBPyConnection", sql: Sql, knobs: Knobs, results: list[Result]) -> None:
+def _statements(
+    connection: "DuckDBPyConnection", sql: Sql, params: Params | None, knobs: Knobs, results: list[Result]
+) -> None:
     """Run every statement; in one transaction when there are several and none minds."""
     found = connection.extract_statements(sql.query or sql.command or "")
     together = knobs.transaction and one_transaction([statement.query for statement in found])
@@ -166,7 +171,7 @@ def _statements(connection: "DuckDBPyConnection", sql: Sql, knobs: Knobs, result
     used = 0
     for statement in found:
         names = statement.named_parameters
-        bound, used = _bound(sql.params, names, used)
+        bound, used = _bound(params, names, used)
         results.append(Result())
         _fill(results[-1], connection.execute(statement, bound), statement, knobs.max_rows)
     if together:

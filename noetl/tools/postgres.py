@@ -7,23 +7,36 @@ One or several statements run in one transaction, unless they say `BEGIN` themse
 one. Values are bound with `params`: a list for `$1`, a mapping for `:name`; never write them into the text.
 Dates, UUIDs, numerics, JSON, bytea (base64) and arrays convert both ways. The answer has the rows of the
 last statement that returned any; with several statements, `statements` has one `{rows, row_count, columns}`
-each, and `command_<n>` names them one by one. `copy` loads many rows at once over the COPY protocol.
+each, and `command_<n>` names them one by one. `copy` loads many rows at once over the COPY protocol; its
+rows may be a reference to a stored result.
+
+`:idempotency_key` in the text is the key of this call: it stays the same when the engine has to repeat a
+call whose answer it never saw, so that `insert ... on conflict do nothing` on it happens once. Rows over
+`spec.limits.max_hydrate_bytes` (16 MiB) go into the result store as JSON lines while they arrive: `rows` is
+then `null` and `output.ref` says where they are.
 
 `output.pg` is `{code, sqlstate, message}` on an error. `error.retryable` is true for the sqlstate classes
-08, 40, 53 and 57: lost connections, serialization failures and deadlocks, exhausted resources, and a server
-that is shutting down.
+08, 40, 53 and 57 and for 55P03: lost connections, serialization failures and deadlocks, exhausted
+resources, a server that is shutting down, a lock that was not to be had. A call that is cancelled or runs
+out of time ends its statement on the server too.
 
 Needs the extra `postgres`.
 """
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from noetl.dsl.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Seconds, Size, define, doc, read_knobs
+from noetl.tools.parts.postgres_copy import changed, load, rows_of
+from noetl.tools.parts.spill import gather
 from noetl.tools.parts.sql import (
     MAX_ROWS,
+    PARAMS,
     QUERY,
     SHAPE,
     STORE,
@@ -33,6 +46,8 @@ from noetl.tools.parts.sql import (
     columns_of,
     data_of,
     ref_parts,
+    stored,
+    with_key,
 )
 from noetl.tools.parts.statements import first_word, numbered, one_transaction, split
 
@@ -40,6 +55,7 @@ if TYPE_CHECKING:
     from asyncpg import Connection
     from asyncpg.prepared_stmt import PreparedStatement
 
+FETCHED = 1000
 EXAMPLE = """\
 apiVersion: noetl.io/v2
 kind: Playbook
@@ -69,7 +85,10 @@ class Copy(Input):
     """Rows for one table."""
 
     table: Annotated[str, doc("The table, with its schema where it has one.")]
-    rows: Annotated[list[Any], doc("The rows, as mappings or as lists in the order of `columns`.")]
+    rows: Annotated[
+        list[Any] | dict[str, Any],
+        doc("The rows, as mappings or as lists in the order of `columns`; or a reference to them."),
+    ]
     columns: Annotated[list[str] | None, doc("The columns; by default the keys of the first row.")] = None
 
 
@@ -78,7 +97,7 @@ class Sql(Input):
 
     query: Annotated[str | None, doc(QUERY)] = None
     command: Annotated[str | None, doc(QUERY)] = None
-    params: Annotated[Params | None, doc("Values to bind: a list for `$1`, a mapping for `:name`.")] = None
+    params: Annotated[Params | None, doc(PARAMS.format("$1", ":name", ":idempotency_key"))] = None
     copy: Annotated[Copy | None, doc("Load rows into a table.")] = None
     store: Annotated[Store | None, doc(STORE)] = None
 
@@ -99,109 +118,66 @@ async def run(sql: Sql, call: Call) -> Envelope:
     from noetl.tools.parts.postgres_link import borrowed
 
     knobs: Knobs = read_knobs(Knobs, call)
+    rows = None if sql.copy is None else await rows_of(sql.copy.rows, call)
     async with borrowed(call, knobs.pool_size) as connection:
         if knobs.statement_timeout:
             await connection.execute(f"set statement_timeout = {int(knobs.statement_timeout * 1000)}")
         if sql.copy is not None:
-            results = [await load(connection, sql.copy)]
+            results = [await load(connection, sql.copy.table, rows or [], sql.copy.columns)]
         else:
-            results = await _statements(connection, sql, knobs)
-    return ok(data_of(results, call), **ref_parts(sql.store, {"store": "postgres"}, call))
+            results = await _statements(connection, sql, knobs, call)
+    parts = ref_parts(sql.store, {"store": "postgres"}, call) or stored(results)
+    return ok(data_of(results, call), **parts)
 
 
-async def _statements(connection: "Connection", sql: Sql, knobs: Knobs) -> list[Result]:
+async def _statements(connection: "Connection", sql: Sql, knobs: Knobs, call: Call) -> list[Result]:
     """Run every statement; in one transaction when there are several and none minds."""
-    statements = split(sql.query or sql.command or "")
+    text = sql.query or sql.command or ""
+    statements = split(text)
+    one = partial(_statement, connection, with_key(sql.params, text, ":", call), knobs.max_rows, call)
     if knobs.transaction and one_transaction(statements):
         async with connection.transaction():
-            return [await _statement(connection, text, sql.params, knobs.max_rows) for text in statements]
-    results = [await _statement(connection, text, sql.params, knobs.max_rows) for text in statements]
+            return [await one(statement) for statement in statements]
+    results = [await one(statement) for statement in statements]
     if connection.is_in_transaction():
         raise Failed("postgres", "the statements began a transaction and did not end it; it was rolled back")
     return results
 
 
-async def _statement(connection: "Connection", text: str, params: Params | None, rows_max: int) -> Result:
-    from noetl.tools.parts.postgres_values import from_pg, to_pg
+async def _statement(
+    connection: "Connection", params: Params | None, rows_max: int, call: Call, text: str
+) -> Result:
+    from noetl.tools.parts.postgres_values import bound
 
     values: list[Value] = params if isinstance(params, list) else []
     if isinstance(params, dict):
         text, values = numbered(text, params)
     prepared = await connection.prepare(text)
-    types = prepared.get_parameters()
-    if len(values) < len(types):
-        raise Failed("input", f"the SQL takes {len(types)} values, but params has {len(values)}")
-    bound = [
-        to_pg(value, kind.name, number)
-        for number, (value, kind) in enumerate(zip(values, types, strict=False), 1)
-    ]
+    given = bound(values, prepared.get_parameters())
     attributes = prepared.get_attributes()
     if not attributes:
-        await prepared.fetch(*bound)
-        return Result(changed=_changed(prepared.get_statusmsg()))
+        await prepared.fetch(*given)
+        return Result(changed=changed(prepared.get_statusmsg()))
     result = Result(columns_of(attribute.name for attribute in attributes))
-    async for record in _records(connection, prepared, bound, first_word(text)):
-        result.add([from_pg(value) for value in record.values()])
-        if len(result.rows) > rows_max:
-            raise Failed("limit", f"the statements returned more than {rows_max} rows; raise spec.max_rows")
+    # Closed at once, not when it is collected: it holds a transaction.
+    async with aclosing(_chunks(connection, prepared, given, first_word(text))) as chunks:
+        await gather(result, chunks, rows_max, call)
     return result
 
 
-async def _records(
-    connection: "Connection", prepared: "PreparedStatement", bound: list[Any], word: str
-) -> Any:
+async def _chunks(
+    connection: "Connection", prepared: "PreparedStatement", given: list[Any], word: str
+) -> AsyncGenerator[list[list[Any]], None]:
     """Rows a piece at a time where a cursor can be had; other statements give theirs at once."""
+    from noetl.tools.parts.postgres_values import from_pg
+
     if word not in ("SELECT", "WITH", "VALUES", "TABLE"):
-        for record in await prepared.fetch(*bound):
-            yield record
+        yield [[from_pg(value) for value in record.values()] for record in await prepared.fetch(*given)]
         return
     async with connection.transaction():
-        async for record in prepared.cursor(*bound, prefetch=1000):
-            yield record
-
-
-def _changed(tag: str) -> int:
-    """How many rows a command tag such as `INSERT 0 5` speaks of."""
-    last = tag.rpartition(" ")[2]
-    return int(last) if last.isdigit() else 0
-
-
-async def load(connection: "Connection", copy: Copy) -> Result:
-    """Load rows over the COPY protocol."""
-    from noetl.tools.parts.postgres_values import to_pg
-    from noetl.tools.parts.sql import quoted
-
-    columns = copy.columns or _keys(copy.rows)
-    if not columns:
-        return Result(changed=0)
-    names = ", ".join(quoted(column) for column in columns)
-    probe = await connection.prepare(f"select {names} from {quoted(copy.table)}")
-    types = [attribute.type.name for attribute in probe.get_attributes()]
-    records = [
-        tuple(
-            to_pg(value, kind, number)
-            for number, (value, kind) in enumerate(zip(cells, types, strict=True), 1)
-        )
-        for cells in (_cells(row, columns) for row in copy.rows)
-    ]
-    schema, _, table = copy.table.rpartition(".")
-    tag = await connection.copy_records_to_table(
-        table, schema_name=schema or None, columns=columns, records=records
-    )
-    return Result(changed=_changed(tag))
-
-
-def _keys(rows: list[Any]) -> list[str]:
-    if rows and not isinstance(rows[0], dict):
-        raise Failed("input", "copy needs columns when its rows are lists")
-    return list(rows[0]) if rows else []
-
-
-def _cells(row: Any, columns: list[str]) -> list[Value]:
-    cells = [row.get(column) for column in columns] if isinstance(row, dict) else row
-    if not isinstance(cells, list) or len(cells) != len(columns):
-        raise Failed("input", f"a row of copy does not have the columns {', '.join(columns)}")
-    return cells
+        cursor = await prepared.cursor(*given)
+        while records := await cursor.fetch(FETCHED):
+            yield [[from_pg(value) for value in record.values()] for record in records]
 
 
 TOOL = define(

@@ -4,7 +4,8 @@ One or several statements run in one transaction, unless they say `BEGIN` themse
 one. Values are bound with `params`: a list for `?`, a mapping for `:name`. Lists and mappings bind as JSON
 text; blobs come back as base64. The answer has the rows of the last statement that returned any; with
 several statements, `statements` has one `{rows, row_count, columns}` each, and `command_<n>` names them one
-by one.
+by one. `:idempotency_key` is the key of this call, which stays the same when the engine has to repeat a call
+whose answer it never saw.
 
 `database` is a file inside the allowed folders, made on first use (in WAL mode). Without it every call has
 an empty database of its own, which is enough to calculate with SQL. A locked database is waited for, then
@@ -24,6 +25,7 @@ from noetl.tools.parts.databases import MEMORY, Database, Databases
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import (
     MAX_ROWS,
+    PARAMS,
     QUERY,
     SHAPE,
     STORE,
@@ -34,6 +36,7 @@ from noetl.tools.parts.sql import (
     data_of,
     quoted,
     ref_parts,
+    with_key,
 )
 from noetl.tools.parts.statements import first_word, one_transaction, only_reads, split
 
@@ -67,7 +70,7 @@ class Sql(Input):
     query: Annotated[str | None, doc(QUERY)] = None
     command: Annotated[str | None, doc(QUERY)] = None
     database: Annotated[str, doc("The database file; `:memory:` is an empty one for this call.")] = ":memory:"
-    params: Annotated[Params | None, doc("Values to bind: a list for `?`, a mapping for `:name`.")] = None
+    params: Annotated[Params | None, doc(PARAMS.format("?", ":name", ":idempotency_key"))] = None
     attach: Annotated[dict[str, str] | None, doc("Other database files by the name they get.")] = None
     store: Annotated[Store | None, doc(STORE)] = None
 
@@ -157,7 +160,9 @@ def _execute(file: File, sql: Sql, attach: dict[str, str], knobs: Knobs, call: C
         file.may_attach = lambda target: target is not None and (not target or _is_inside(call, target))
         for name, other in attach.items():
             connection.execute(f"attach {_literal(other)} as {quoted(name)}")
-        _statements(connection, sql.query or sql.command or "", bindings(sql.params), knobs, results)
+        text = sql.query or sql.command or ""
+        params = with_key(sql.params, text, ":", call)
+        _statements(connection, text, bindings(params), knobs, results)
     except apsw.Error as problem:
         raise failed(problem, len(results)) from None
     except (KeyError, OverflowError, TypeError) as problem:

@@ -83,4 +83,5 @@ async def _interruptible(running: "asyncio.Future[T]", database: Database) -> T:
         while not running.done():
             database.interrupt()
             await asyncio.wait([running], timeout=0.05)
+        running.exception()  # that it was interrupted is nobody's news
         raise

@@ -1,6 +1,7 @@
 """Connections to PostgreSQL, pooled per credential, and what its errors mean."""
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -17,14 +18,15 @@ if TYPE_CHECKING:
 CONNECT_S = 10.0
 IDLE_S = 60.0
 JSONB_VERSION = b"\x01"
-RETRYABLE = ("08", "40", "53", "57")  # connection, rollback, resources, operator intervention
+POOLS_MAX = 64
+RETRYABLE = ("08", "40", "53", "57", "55P03")  # connection, rollback, resources, operator, lock not available
 
 
 class Pools:
     """The connection pools of a worker. An idle connection closes by itself after a minute."""
 
     def __init__(self) -> None:
-        self._pools: dict[str, Pool] = {}
+        self._pools: OrderedDict[str, Pool] = OrderedDict()
 
     def get(self, call: Call, size: int) -> "Pool":
         """The pool of the call's credential."""
@@ -39,8 +41,17 @@ class Pools:
                 max_inactive_connection_lifetime=IDLE_S,
                 timeout=CONNECT_S,
                 init=_prepare,
+                reset=_tidy,
             )
+            self._forget_idle()
+        self._pools.move_to_end(key)
         return self._pools[key]
+
+    def _forget_idle(self) -> None:
+        """Close the pools that were not used for the longest time; one that is in use stays."""
+        idle = [key for key, pool in self._pools.items() if pool.get_size() == pool.get_idle_size()]
+        for key in idle[: max(len(self._pools) - POOLS_MAX, 0)]:
+            self._pools.pop(key).terminate()
 
     async def close(self) -> None:
         """Close every connection."""
@@ -58,6 +69,11 @@ async def borrowed(call: Call, size: int = 8) -> AsyncIterator["Connection"]:
         await pool  # connects nothing; it must be awaited once
         async with pool.acquire() as connection:
             yield connection
+    except asyncpg.DataError as problem:
+        if "query argument" not in str(problem):
+            raise _failed(problem) from None
+        # The driver could not encode it: the server has not seen it.
+        raise Failed("value", f"a value cannot be bound: {problem}") from None
     except asyncpg.PostgresError as problem:
         raise _failed(problem) from None
     except asyncpg.InternalClientError as problem:
@@ -89,6 +105,11 @@ async def _prepare(connection: "Connection") -> None:
         decoder=lambda raw: decode(raw[len(JSONB_VERSION) :]),
         format="binary",
     )
+
+
+async def _tidy(connection: "Connection") -> None:
+    """Leave a connection as the next call wants it, without temporary tables too."""
+    await connection.execute(f"{connection.get_reset_query()}\ndiscard temp;")
 
 
 def _options(secret: Secret | None) -> dict[str, Any]:

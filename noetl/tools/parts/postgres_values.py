@@ -4,7 +4,7 @@ import base64
 import binascii
 import datetime
 import decimal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -13,12 +13,20 @@ from noetl.dsl.tree import Value
 from noetl.ports.envelope import Failed
 
 
+def bound(values: Sequence[Value], types: Sequence[Any]) -> list[Any]:
+    """The values of a statement's parameters; Failed when there are too few of them."""
+    if len(values) < len(types):
+        raise Failed("input", f"the SQL takes {len(types)} values, but params has {len(values)}")
+    pairs = zip(values, types, strict=False)  # a list may hold values that only other statements take
+    return [to_pg(value, kind.name, number) for number, (value, kind) in enumerate(pairs, 1)]
+
+
 def to_pg(value: Value, kind: str, number: int) -> Any:
     """A value for a parameter of some type; Failed (kind `value`) names the parameter that does not fit."""
     if value is None:
         return None
     if kind.endswith("[]") and isinstance(value, list):
-        return [to_pg(item, kind[:-2], number) for item in value]
+        return [to_pg(item, kind if _is_row(item, kind) else kind[:-2], number) for item in value]
     convert = _TO.get(kind)
     if convert is None:
         return value
@@ -27,6 +35,11 @@ def to_pg(value: Value, kind: str, number: int) -> Any:
     except (ValueError, TypeError, ArithmeticError, binascii.Error, msgspec.ValidationError):
         shown = repr(value)[:80]
         raise Failed("value", f"parameter {number} is {shown}, which is no {kind}") from None
+
+
+def _is_row(item: Value, kind: str) -> bool:
+    """Whether an item of an array is an array itself: one type stands for any number of dimensions."""
+    return isinstance(item, list) and not kind.startswith("json")
 
 
 def _moment(value: Value) -> datetime.datetime:

@@ -6,17 +6,20 @@ from typing import Annotated, Any
 
 from noetl.dsl.tree import Value
 from noetl.ports.call import Call
-from noetl.ports.envelope import Reference, reference
+from noetl.ports.envelope import Failed, Reference, reference
 from noetl.ports.tool import Input, doc
 from noetl.ports.values import to_json
 
 QUERY = "One SQL statement, or several separated by semicolons. Bind values with `params`."
+PARAMS = "Values to bind: a list for `{}`, a mapping for `{}`. `{}` is bound by itself."
 STORE = "Where these statements put their rows; the answer then carries a reference to them."
 SHAPE = (
     "`{rows: [{...}], row_count, columns}` of the last statement that returned rows; "
     "`statements` beside it when there were several"
 )
 MAX_ROWS = 1_000_000
+HOLD_BYTES = 16 * 1024**2
+KEY = "idempotency_key"
 
 Params = list[Any] | dict[str, Any]
 
@@ -43,6 +46,7 @@ class Result:
     columns: list[str] | None = None
     rows: list[dict[str, Value]] = field(default_factory=list)
     changed: int = 0
+    ref: Reference | None = None  # where the rows are when they are too many to hold
 
     def add(self, row: Sequence[object]) -> None:
         """Take one row."""
@@ -52,6 +56,8 @@ class Result:
     @property
     def data(self) -> dict[str, Value]:
         """The statement as authors read it."""
+        if self.ref is not None:
+            return {"rows": None, "row_count": self.changed, "columns": self.columns or []}
         count = self.changed if self.columns is None else len(self.rows)
         return {"rows": self.rows, "row_count": count, "columns": self.columns or []}
 
@@ -66,6 +72,20 @@ def columns_of(names: Iterable[str]) -> list[str]:
     return unique
 
 
+def with_key(params: Params | None, text: str, mark: str, call: Call) -> Params | None:
+    """The values to bind, with the call's idempotency key where the SQL names it and nobody gives it."""
+    if f"{mark}{KEY}" not in text or (isinstance(params, dict) and KEY in params):
+        return params
+    if isinstance(params, list):
+        raise Failed("input", f"{mark}{KEY} needs params as a mapping; they are a list")
+    return {**(params or {}), KEY: call.idempotency_key}
+
+
+def hold_bytes(call: Call) -> int:
+    """How much of an answer is held in memory before it goes into the result store."""
+    return int(call.spec.get("limits", {}).get("max_hydrate_bytes", HOLD_BYTES))
+
+
 def data_of(results: list[Result], call: Call) -> dict[str, Value]:
     """The answer to one or several statements."""
     returning = [result for result in results if result.columns is not None]
@@ -76,6 +96,12 @@ def data_of(results: list[Result], call: Call) -> dict[str, Value]:
     if call.mentions("command_"):
         data |= {f"command_{number}": result.data for number, result in enumerate(results)}
     return data
+
+
+def stored(results: list[Result]) -> dict[str, Reference]:
+    """The envelope's `ref` when the rows of the last statement that returned any are in the result store."""
+    last = next((result for result in reversed(results) if result.columns is not None), Result())
+    return {} if last.ref is None else {"ref": last.ref}
 
 
 def ref_parts(store: Store | None, locator: Mapping[str, Value], call: Call) -> dict[str, Reference]:

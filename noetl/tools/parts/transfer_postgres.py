@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from noetl.ports.call import Call
 from noetl.ports.envelope import Reference
+from noetl.tools.parts.postgres_copy import load
 from noetl.tools.parts.postgres_link import borrowed
 from noetl.tools.parts.sql import quoted
 from noetl.tools.parts.transfer_sources import Row, needed
@@ -53,9 +54,7 @@ class PostgresWriter:
 
     async def write(self, rows: list[Row]) -> None:
         """Add rows."""
-        from noetl.tools.postgres import Copy, load
-
-        await load(self.connection, Copy(table=self.into, rows=list(rows), columns=self.columns))
+        await load(self.connection, self.into, rows, self.columns)
 
     async def commit(self) -> None:
         """Make it all visible."""

@@ -28,6 +28,7 @@ async def in_thread(job: Callable[..., T], *args: Any) -> T:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         await asyncio.wait([running])
+        running.exception()  # nobody is left to hear of it
         raise
 
 
@@ -111,7 +112,7 @@ def _duckdb(source: "Source", size: int, call: Call) -> Any:
 
 async def _postgres(source: "Source", size: int, call: Call) -> AsyncIterator[list[Row]]:
     from noetl.tools.parts.postgres_link import borrowed
-    from noetl.tools.parts.postgres_values import from_pg, to_pg
+    from noetl.tools.parts.postgres_values import bound, from_pg
     from noetl.tools.parts.statements import numbered
 
     text, values = _query(source), source.params or []
@@ -119,12 +120,9 @@ async def _postgres(source: "Source", size: int, call: Call) -> AsyncIterator[li
         text, values = numbered(text, values)
     async with borrowed(call) as connection, connection.transaction():
         prepared = await connection.prepare(text)
-        types = prepared.get_parameters()
-        bound = [
-            to_pg(value, kind.name, n) for n, (value, kind) in enumerate(zip(values, types, strict=False), 1)
-        ]
+        given = bound(values, prepared.get_parameters())
         columns = columns_of(attribute.name for attribute in prepared.get_attributes())
-        cursor = await prepared.cursor(*bound)
+        cursor = await prepared.cursor(*given)
         while records := await cursor.fetch(size):
             yield [_named(columns, map(from_pg, record.values())) for record in records]
 

@@ -1,0 +1,69 @@
+"""Rows into a PostgreSQL table over the COPY protocol, and what command tags say."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from noetl.dsl.tree import Value
+from noetl.ports.call import Call
+from noetl.ports.envelope import Failed
+from noetl.tools.parts.sql import Result, quoted
+
+if TYPE_CHECKING:
+    from asyncpg import Connection
+
+
+def changed(tag: str) -> int:
+    """How many rows a command tag such as `INSERT 0 5` speaks of."""
+    last = tag.rpartition(" ")[2]
+    return int(last) if last.isdigit() else 0
+
+
+async def rows_of(rows: list[Any] | dict[str, Any], call: Call) -> list[Any]:
+    """The rows themselves; a reference is resolved first."""
+    if isinstance(rows, list):
+        return rows
+    from noetl.tools.resolve import Resolve, run
+
+    data = (await run(Resolve(ref=rows), call))["data"]
+    found = data.get("rows") if isinstance(data, dict) else data
+    if not isinstance(found, list):
+        raise Failed("input", f"copy needs a list of rows; the reference leads to a {type(data).__name__}")
+    return found
+
+
+async def load(
+    connection: "Connection", table: str, rows: list[Any], columns: list[str] | None = None
+) -> Result:
+    """Load rows; each is converted when its turn comes."""
+    columns = columns or _keys(rows)
+    if not columns:
+        return Result(changed=0)
+    names = ", ".join(quoted(column) for column in columns)
+    probe = await connection.prepare(f"select {names} from {quoted(table)}")
+    types = [attribute.type.name for attribute in probe.get_attributes()]
+    schema, _, name = table.rpartition(".")
+    tag = await connection.copy_records_to_table(
+        name, schema_name=schema or None, columns=columns, records=_records(rows, columns, types)
+    )
+    return Result(changed=changed(tag))
+
+
+def _records(rows: list[Any], columns: list[str], types: list[str]) -> Iterator[tuple[Any, ...]]:
+    from noetl.tools.parts.postgres_values import to_pg
+
+    for row in rows:
+        pairs = zip(_cells(row, columns), types, strict=True)
+        yield tuple(to_pg(value, kind, number) for number, (value, kind) in enumerate(pairs, 1))
+
+
+def _keys(rows: list[Any]) -> list[str]:
+    if rows and not isinstance(rows[0], dict):
+        raise Failed("input", "copy needs columns when its rows are lists")
+    return list(rows[0]) if rows else []
+
+
+def _cells(row: Any, columns: list[str]) -> list[Value]:
+    cells = [row.get(column) for column in columns] if isinstance(row, dict) else row
+    if not isinstance(cells, list) or len(cells) != len(columns):
+        raise Failed("input", f"a row of copy does not have the columns {', '.join(columns)}")
+    return cells
