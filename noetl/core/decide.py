@@ -6,9 +6,9 @@ The draft folds as it goes, so the state that comes in is the state after the de
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from noetl.core import fold, operate, park, report, start
 from noetl.core import message as messages
-from noetl.core import operate, park, report, start
-from noetl.core.draft import Draft
+from noetl.core.draft import Draft, Evolve
 from noetl.core.judge import Judge, TemplateJudge
 from noetl.core.message import Answer, Decision, Message
 from noetl.core.program import Program
@@ -26,9 +26,11 @@ def decide(
     program: Program | None,
     judge: Judge = LIVE,
     hydrated: dict[str, Any] | None = None,
+    *,
+    evolve: Evolve = fold.evolve,
 ) -> Decision:
     """What follows from a message. `now` is milliseconds since the epoch; the state is changed in place."""
-    draft = Draft(state, program, judge, now, {} if hydrated is None else hydrated)
+    draft = Draft(state, program, judge, now, {} if hydrated is None else hydrated, evolve)
     answer = HANDLERS[type(message)](draft, message)
     answer.seq = state.seq
     return Decision(draft.events, draft.commands, draft.payloads, answer)

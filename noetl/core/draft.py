@@ -4,7 +4,7 @@ Each emitted event is folded at once, so later parts of one decision see the ear
 away, with its state, when its commit fails.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from noetl.core import fold, message
@@ -16,11 +16,15 @@ from noetl.core.program import Program, StepProgram
 from noetl.core.state import State
 from noetl.errors import InvariantViolation
 
+Evolve = Callable[[State, Event], State]
+
 
 class Draft:
     """What a decision works on."""
 
-    __slots__ = ("commands", "events", "hydrated", "judge", "now", "payloads", "program", "state", "steps")
+    __slots__ = (
+        "commands", "events", "evolve", "hydrated", "judge", "now", "payloads", "program", "state", "steps",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -29,8 +33,9 @@ class Draft:
         judge: Judge,
         now: int,
         hydrated: dict[str, Any],
+        evolve: Evolve = fold.evolve,
     ) -> None:
-        self.state, self.judge, self.now = state, judge, now
+        self.state, self.judge, self.now, self.evolve = state, judge, now, evolve
         self.hydrated = hydrated  # payloads at hand, by key; what this decision puts aside is added
         self.program: Program = program  # type: ignore[assignment] # absent only for a refused start
         self.steps: Mapping[str, StepProgram] = program.steps if program else {}
@@ -40,20 +45,16 @@ class Draft:
 
     def emit(self, name: str, run: str | None = None, at: str | None = None, **data: Any) -> None:
         """Record an event of the server and fold it."""
-        event = Event(name, self.now, "s", run, at, None, None, None, data or None)
-        self.events.append(event)
-        fold.evolve(self.state, event)
+        self.accept(Event(name, self.now, "s", run, at, None, None, None, data or None))
 
     def emit_as(self, by: str, name: str, run: str, **data: Any) -> None:
         """Record an event that a worker's report led to, under its name."""
-        event = Event(name, self.now, by, run, None, None, None, None, data)
-        self.events.append(event)
-        fold.evolve(self.state, event)
+        self.accept(Event(name, self.now, by, run, None, None, None, None, data))
 
     def accept(self, event: Event) -> None:
         """Record an event as a worker reported it and fold it."""
         self.events.append(event)
-        fold.evolve(self.state, event)
+        self.evolve(self.state, event)
 
     def command(self, command: message.Command) -> None:
         """Ask for something to be done after the commit."""

@@ -4,21 +4,21 @@ Nothing is rendered: the recorded guard values, inputs and patches answer the de
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 import msgspec
 
 from noetl.core.decide import decide
 from noetl.core.event import TERMINAL, Event
-from noetl.core.fold import fold
+from noetl.core.fold import evolve, fold
 from noetl.core.judge import Judged, Place, Unjudged, Written
 from noetl.core.message import Message, Report, Start
 from noetl.core.patch import Patch
 from noetl.core.program import Guard, Program, Write
 from noetl.core.scope import Scope
-from noetl.core.state import State, restore, snapshot_of
+from noetl.core.state import State
 from noetl.core.synthesize import with_fragments
 from noetl.dsl.template import CompiledValue
 from noetl.errors import InvariantViolation
@@ -255,6 +255,51 @@ def _reported(event: Event, writes: list[Any] | None) -> Event:
     return msgspec.structs.replace(event, name=name, data=data | ({"writes": writes} if writes else {}))
 
 
+class _Elsewhere(Exception):
+    """Deciding again led to another event than the recorded one."""
+
+
+class _Retraced:
+    """The events of one row, taken one by one as the same ones are decided again."""
+
+    # The state follows the recorded events, which say more than deciding again can. So one state serves both,
+    # and reading a log takes a time that grows with its length alone.
+
+    def __init__(self, row: Recorded) -> None:
+        self._row, self._taken = row, 0
+        self.difference: Difference | None = None
+
+    def evolve(self, state: State, decided: Event) -> State:
+        """Fold the next recorded event, which must be the decided one."""
+        recorded = self._next(state)
+        if recorded is None or _comparable(recorded) != _comparable(decided):
+            raise self._elsewhere(recorded, decided)
+        self._taken += 1
+        return evolve(state, recorded)
+
+    def end(self, state: State) -> None:
+        """Nothing more was decided; nor may anything more be recorded."""
+        recorded = self._next(state)
+        if recorded is not None:
+            raise self._elsewhere(recorded, None)
+
+    def rest(self, state: State) -> None:
+        """Fold what deciding again did not come to."""
+        fold(state, self._row.events[self._taken :])
+
+    def _next(self, state: State) -> Event | None:
+        """The next recorded event. What was rejected is not in the record, so it cannot be again."""
+        events = self._row.events
+        while self._taken < len(events) and events[self._taken].name == "event.rejected":
+            evolve(state, events[self._taken])
+            self._taken += 1
+        return events[self._taken] if self._taken < len(events) else None
+
+    def _elsewhere(self, recorded: Event | None, decided: Event | None) -> _Elsewhere:
+        self.difference = Difference(self._row.first + self._taken, _told(recorded), _told(decided))
+        return _Elsewhere()
+
+
 def replay(
     execution_id: str, rows: Sequence[Recorded], program: Callable[[str], Program | None]
 ) -> tuple[State, list[Difference]]:
@@ -262,40 +307,32 @@ def replay(
     state = State(execution_id)
     differences: list[Difference] = []
     for row in rows:
-        trial = restore(snapshot_of(state))
+        retraced = _Retraced(row)
         try:
-            fold(state, row.events)
-            decided = _decided(trial, row, program(state.hash))
+            with suppress(_Elsewhere):
+                _decide_again(state, row, retraced, program)
+            retraced.rest(state)
         except (LookupError, InvariantViolation) as error:
             differences.append(Difference(row.first, _told(row.events[0]), f"an error: {error}"))
             break  # behind a row that does not fit there is nothing to compare
-        found = _difference(row, decided)
-        if found is not None:
-            differences.append(found)
+        if retraced.difference is not None:
+            differences.append(retraced.difference)
     return state, differences
 
 
-def _decided(trial: State, row: Recorded, program: Program | None) -> Sequence[Event]:
-    if program is not None and trial.fragments:
-        program = with_fragments(program, trial.fragments)
-    judge = RecordedJudge(row.events, trial.started_at or row.now)
-    return decide(trial, message_of(row), row.now, program, judge, _Unloaded()).events
+def _decide_again(
+    state: State, row: Recorded, retraced: _Retraced, program: Callable[[str], Program | None]
+) -> None:
+    found = program(row.message.hash if isinstance(row.message, Start) else state.hash)
+    if found is not None and state.fragments:
+        found = with_fragments(found, state.fragments)
+    judge = RecordedJudge(row.events, state.started_at or row.now)
+    decide(state, message_of(row), row.now, found, judge, _Unloaded(), evolve=retraced.evolve)
+    retraced.end(state)
 
 
-def _difference(row: Recorded, decided: Sequence[Event]) -> Difference | None:
-    """The first event that differs. What was rejected is not in the record, so it cannot be again."""
-    recorded = [event for event in row.events if event.name != "event.rejected"]
-    for ours, theirs in zip_longest(recorded, decided):
-        if _comparable(ours) != _comparable(theirs):
-            seq = row.first + (row.events.index(ours) if ours else len(row.events))
-            return Difference(seq, _told(ours), _told(theirs))
-    return None
-
-
-def _comparable(event: Event | None) -> Any:
+def _comparable(event: Event) -> Any:
     """An event without what is not decided: outputs, also those that tokens carry, and the items of loops."""
-    if event is None:
-        return None
     data = dict(event.data or {})
     if event.name in TERMINAL or event.name == "workflow.finished":
         data.pop("output", None)

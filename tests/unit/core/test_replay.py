@@ -11,6 +11,7 @@ from noetl.core.message import Report, Start, Tick
 from noetl.core.program import Guard
 from noetl.core.replay import Recorded, RecordedJudge, message_of, replay
 from noetl.core.scope import Scope
+from noetl.core.state import State
 from noetl.dsl.template import compile_value
 from tests.unit.core.build import ENGINE, T0, World, compiled
 
@@ -104,6 +105,20 @@ def test_a_row_that_does_not_fit_ends_the_comparison():
     found = differences(with_events(world.rows, 1, drop("token.enqueued")), world.compiled)
     assert len(found) == 1
     assert found[0].decided.startswith("an error: ")
+
+
+def test_after_a_difference_the_state_is_that_of_the_record():
+    world = run()
+    rows = with_events(world.rows, 1, put("token.claimed", data={"token": "t2", "step": "last", "rule": 1}))
+    state, found = replay("e1", rows, lambda digest: world.compiled if digest else None)
+    assert (len(found), state) == (1, world.state)
+
+
+def test_no_copy_of_the_state_is_made_for_deciding_again(monkeypatch):
+    world = run()
+    only = iter([State("e1")])
+    monkeypatch.setattr("noetl.core.replay.State", lambda name: next(only))
+    assert differences(world.rows, world.compiled) == []
 
 
 def test_no_template_is_rendered_again():
