@@ -23,6 +23,11 @@ SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "session": {"type": "apiKey", "in": "cookie", "name": "noetl_session"},
 }
+EVENT = {  # of a stream; what is in `data` is JSON of its own
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
+    "required": ["data"],
+}
 ALWAYS = (400, 401, 403, 413, 415, 429, 503)  # what any guarded route may answer
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -68,7 +73,8 @@ def _answer(shape: Any) -> dict[str, Any]:
     if shape is None:
         return {"description": "Done"}
     if isinstance(shape, str):  # a media type
-        return {"description": "The text", "content": {shape: {"schema": {"type": "string"}}}}
+        schema = EVENT if shape == "text/event-stream" else {"type": "string"}
+        return {"description": "The text", "content": {shape: {"schema": schema}}}
     words = (shape.__doc__ or "The answer").strip() if isinstance(shape, type) else "The answer"
     return {"description": words, "content": {"application/json": {"schema": schema_of(shape)}}}
 

@@ -142,7 +142,10 @@ async def _visible(request: Request, find: Find) -> tuple[list[dict[str, Any]], 
     """A page of what the sender sees; pages in which they see nothing are passed over, within reason."""
     who, now = who_asks(request), time.time_ns() // 1_000_000
     for _ in range(PAGES_PASSED):
-        page = await front_of(request).executions(find)
+        try:
+            page = await front_of(request).executions(find)
+        except NotFound as error:  # the cursor: nothing else in a list can be missing
+            raise RequestError(error.message, hint=error.hint) from None
         items = [listed(found, now) for found in page.items if who.sees(found.path)]
         if items or page.cursor is None:
             return items, page.cursor

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,10 @@ from noetl.adapters.memory.store import MemoryStore
 from noetl.cli.serving import options_for
 from noetl.control.engine import now_ms
 from noetl.control.sweep import sweep
+from noetl.ports.front import TokenAsk
+from noetl.ports.store import Token
 from noetl.server.app import create_app
+from noetl.server.auth import Auth
 from noetl.server.listen import bind, serve, url_of
 from noetl.server.options import Options
 from noetl.settings import load
@@ -90,6 +93,23 @@ async def engine(folder: Path) -> AsyncIterator[Embedded]:
         clockwork.cancel()
         await asyncio.gather(clockwork, return_exceptions=True)
         await made.close()
+
+
+@asynccontextmanager
+async def guarded(folder: Path) -> AsyncIterator[Served]:
+    """A server that asks callers who they are; its own client is an admin, and strangers may knock at will."""
+    holder: list[Served] = []
+
+    async def find(token_id: str) -> Token:
+        return await holder[0].made.store.token(token_id)
+
+    async with served(folder, lambda options: replace(options, auth=Auth(find))) as server:
+        holder.append(server)
+        admin = await server.made.front.new_token(TokenAsk(name="admin", scopes=["admin"]))
+        server.client.headers["Authorization"] = f"Bearer {admin.bearer}"
+        gate: Any = server.app.middleware_stack
+        gate.strangers._burst = 1_000_000
+        yield server
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,10 @@ from starlette.routing import Mount, Route
 from noetl.ports.bearer import SCOPES, spelled
 from noetl.ports.front import TokenAsk
 from noetl.server.access import BRINGS
-from noetl.server.auth import Auth
 from noetl.server.described import SCOPE, Guarded
 from noetl.server.gate import ABOVE_PAGES, PAGES, is_public
-from noetl.server.options import Options
 from noetl.server.routes import ROUTERS
-from tests.unit.server.serving import HELLO, Served, served
+from tests.unit.server.serving import HELLO, Served, guarded, served
 
 ROUTES = [
     (method, route.path, (route.openapi_extra or {})[SCOPE])
@@ -71,24 +68,9 @@ class Case:
 
 @pytest.fixture
 async def case(tmp_path: Path) -> AsyncIterator[Case]:
-    holder: list[Served] = []
-
-    async def find(token_id: str) -> Any:
-        return await holder[0].made.store.token(token_id)
-
-    def guarded(options: Options) -> Options:
-        return replace(options, auth=Auth(find))
-
-    async with served(tmp_path, guarded) as server:
-        holder.append(server)
-        ask = TokenAsk(name="admin", scopes=["admin"])
-        admin = (await server.made.front.new_token(ask)).bearer
-        server.client.headers["Authorization"] = f"Bearer {admin}"
+    async with guarded(tmp_path) as server:
         shown = await server.run(HELLO)
         del server.client.headers["Authorization"]
-        gate: Any = server.app.middleware_stack
-        gate.strangers._burst = 1_000_000  # these tests knock more often than strangers may
-        gate.strangers._buckets.clear()
         yield Case(server, shown["execution_id"])
 
 
