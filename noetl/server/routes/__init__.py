@@ -13,6 +13,8 @@ from noetl.server.routes import (
     results,
     steering,
     streams,
+    tokens,
+    views,
 )
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -26,4 +28,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     credentials.router,
     lookups.router,
     aliases.router,
+    views.router,
+    tokens.router,
 )

@@ -1,0 +1,107 @@
+"""The iterations of loops, one mark and two numbers each, so that ten thousand of them fit one answer.
+
+One pass over the log, event by event. Only the outer loop of a run is kept; inner ones belong to an
+iteration.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.event import TERMINAL, Event, iso, step_of
+from noetl.core.fold import outer_index
+
+Data = dict[str, Any]
+ERRORS_MOST = 500
+PENDING, RUNNING, DONE, FAILED, KEPT = "prdfk"
+
+
+@dataclass(slots=True)
+class _Loop:
+    """One run's iterations. Times are milliseconds after the run was scheduled; -1 is unknown."""
+
+    scheduled: int
+    marks: list[str]
+    started: list[int]
+    took: list[int]
+    retries: dict[int, int] = field(default_factory=dict)
+    errors: dict[int, Data] = field(default_factory=dict)
+    first_seq: dict[int, int] = field(default_factory=dict)
+    ended: bool = False
+
+
+class Iterations:
+    """The reader of one log."""
+
+    def __init__(self) -> None:
+        self._loops: dict[str, _Loop] = {}
+        self._kept: dict[str, list[int]] = {}  # token -> iterations that an earlier execution did
+
+    def read(self, seq: int, event: Event) -> None:
+        """Take one more event in."""
+        data = event.data or {}
+        if event.name == "loop.restored":
+            self._kept.setdefault(data["token"], []).extend(map(int, data["iterations"]))
+        elif event.name == "step.scheduled" and data.get("total") is not None:
+            self._begin(event, data)
+        elif event.run in self._loops:
+            self._move(self._loops[event.run], seq, event, data)
+
+    def _begin(self, event: Event, data: Data) -> None:
+        total = int(data["total"])
+        loop = _Loop(event.ts, [PENDING] * total, [-1] * total, [-1] * total)
+        for token in data["tokens"]:
+            for index in self._kept.get(token, ()):
+                loop.marks[index] = KEPT
+        self._loops[event.run or ""] = loop
+
+    def _move(self, loop: _Loop, seq: int, event: Event, data: Data) -> None:
+        if event.name in TERMINAL:
+            loop.ended = True
+            return
+        index = outer_index(event.at)
+        if index is not None and event.name.startswith("loop.iteration."):
+            _mark(loop, index, seq, event, data)
+        elif event.name == "task.done" and data.get("do") == "retry":
+            place = int((event.at or "[0]")[1:].partition("]")[0])
+            loop.retries[place] = loop.retries.get(place, 0) + 1
+
+    def runs(self) -> list[str]:
+        """The runs that are loops."""
+        return list(self._loops)
+
+    def shown(self, run: str) -> Data | None:
+        """One run's iterations; None when it is no loop's run."""
+        loop = self._loops.get(run)
+        if loop is None:
+            return None
+        return {
+            "run": run,
+            "step": step_of(run),
+            "scheduled_at": iso(loop.scheduled),
+            "total": len(loop.marks),
+            "ended": loop.ended,
+            "counts": {name: loop.marks.count(mark) for name, mark in COUNTED.items()},
+            "marks": "".join(loop.marks),
+            "started": loop.started,
+            "took": loop.took,
+            "retries": loop.retries,
+            "errors": loop.errors,
+            "seqs": loop.first_seq,
+        }
+
+
+COUNTED = {"queued": PENDING, "running": RUNNING, "done": DONE, "failed": FAILED, "kept": KEPT}
+
+
+def _mark(loop: _Loop, index: int, seq: int, event: Event, data: Data) -> None:
+    offset = event.ts - loop.scheduled
+    if event.name == "loop.iteration.started":
+        loop.marks[index], loop.started[index] = RUNNING, offset
+        loop.first_seq[index] = seq
+        return
+    failed = event.name == "loop.iteration.failed"
+    loop.marks[index] = FAILED if failed else DONE
+    loop.took[index] = offset - max(loop.started[index], 0)
+    if failed and len(loop.errors) < ERRORS_MOST:
+        error = data.get("error") or {}
+        loop.errors[index] = {key: error.get(key) for key in ("kind", "message", "task", "attempt")}

@@ -1,0 +1,243 @@
+"""Where an execution stands, as its graph shows it: steps with their runs, arcs with what they saw, tokens.
+
+One pass over the log, event by event, so a live execution is read on from where the last look ended. Nothing
+here knows the playbook: the graph's shape comes from elsewhere and is joined by step name and arc number.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.event import TERMINAL, Event, iso, step_of
+from noetl.core.fold import evolve
+from noetl.core.state import RUNNING, LoopState, Run, State
+
+Data = dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Step:
+    """All runs of one step so far."""
+
+    runs: int = 0
+    done: int = 0
+    failed: int = 0
+    retries: int = 0
+    refused: int = 0
+    duration_ms: int = 0  # of the runs that have ended
+    started_at: int | None = None
+    ended_at: int | None = None
+    last: str = "idle"
+    error: Data | None = None
+    loop: Data | None = None
+
+
+@dataclass(slots=True)
+class _Arc:
+    """What an arc was asked so far."""
+
+    to: str
+    taken: int = 0
+    not_taken: int = 0
+    not_asked: int = 0
+    seq: int = 0
+    record: Data = field(default_factory=dict)
+
+
+class Progress:
+    """The reader of one log."""
+
+    def __init__(self, execution_id: str) -> None:
+        self.state = State(execution_id)
+        self._steps: dict[str, _Step] = {}
+        self._arcs: dict[tuple[str, int], _Arc] = {}
+        self._refusals: list[Data] = []
+        self._history: list[Data] = []
+        self._holds: dict[str, Data] = {}
+        self._since: dict[tuple[str, str], int] = {}
+        self._ts = 0
+
+    def read(self, seq: int, event: Event) -> None:
+        """Take one more event in."""
+        reader = READERS.get(event.name)
+        if reader is not None:
+            reader(self, seq, event, event.data or {})
+        evolve(self.state, event)
+        self._ts = event.ts
+
+    # Readers
+
+    def _step(self, name: str) -> _Step:
+        return self._steps.setdefault(name, _Step())
+
+    def _turned(self, seq: int, event: Event, data: Data) -> None:
+        status = data.get("status") or STATUS_AFTER[event.name]
+        told = {key: data[key] for key in ("by", "why") if data.get(key)}
+        self._history.append({"seq": seq, "at": iso(event.ts), "status": status, **told})
+
+    def _held(self, seq: int, event: Event, data: Data) -> None:
+        self._holds[data["token"]] = {"seq": seq, "at": iso(event.ts), "waits_for": data["waits_for"]}
+
+    def _refused(self, seq: int, event: Event, data: Data) -> None:
+        self._step(data["step"]).refused += 1
+        token = self.state.tokens[data["token"]]
+        facts = {key: data.get(key) for key in ("reason", "rule", "guards")}
+        self._refusals.append({"seq": seq, "from": token.source, "step": data["step"], **facts})
+
+    def _scheduled(self, seq: int, event: Event, data: Data) -> None:
+        step = self._step(data["step"])
+        step.runs += 1
+        step.started_at = step.started_at or event.ts
+        step.loop = None
+
+    def _parked(self, seq: int, event: Event, data: Data) -> None:
+        self._since[event.run or "", event.at or ""] = event.ts
+
+    def _task_done(self, seq: int, event: Event, data: Data) -> None:
+        if data.get("do") == "retry":
+            self._step(step_of(event.run or "")).retries += 1
+
+    def _ended(self, seq: int, event: Event, data: Data) -> None:
+        run = self.state.runs[event.run or ""]
+        step = self._step(run.step)
+        failed = event.name == "step.failed"
+        step.last, step.error = ("failed", data.get("error")) if failed else ("done", None)
+        step.failed, step.done = step.failed + failed, step.done + (not failed)
+        step.ended_at, step.duration_ms = event.ts, step.duration_ms + event.ts - run.scheduled_at
+        counts = (data.get("output") or {}).get("loop")
+        if counts is not None:
+            step.loop = {
+                **{key: counts[key] for key in ("total", "done", "failed")},
+                "running": 0,
+                "queued": 0,
+            }
+        elif run.loop is not None:
+            step.loop = _loop(run.loop)
+
+    def _routed(self, seq: int, event: Event, data: Data) -> None:
+        source = step_of(event.run or "")
+        for order, record in enumerate(data.get("arcs", ())):
+            arc = self._arcs.setdefault((source, order), _Arc(record["step"]))
+            arc.taken += bool(record["matched"])
+            asked = record.get("asked", True)
+            arc.not_taken += asked and not record["matched"]
+            arc.not_asked += not asked
+            arc.seq, arc.record = seq, record
+
+    # What is shown
+
+    def shown(self) -> Data:
+        """The graph's colours, counts and tokens."""
+        state = self.state
+        return {
+            "execution_id": state.execution_id,
+            "seq": state.seq,
+            "at": iso(self._ts),
+            "status": state.status,
+            "history": self._history,
+            "steps": {name: self._shown_step(name, step) for name, step in self._steps.items()},
+            "arcs": [_shown_arc(source, order, arc) for (source, order), arc in self._arcs.items()],
+            "refused": self._refusals,
+            "tokens": [self._shown_token(token) for token in state.tokens],
+            "waits": [wait for run in state.runs.values() for wait in self._waits(run)],
+            "error": state.error,
+        }
+
+    def _shown_step(self, name: str, step: _Step) -> Data:
+        live = [run for run in self.state.runs.values() if run.step == name]
+        loops = [run.loop for run in live if run.loop is not None]
+        return {
+            "status": _status(step, live),
+            "runs": step.runs,
+            "running": len(live),
+            "done": step.done,
+            "failed": step.failed,
+            "refused": step.refused,
+            "retries": step.retries,
+            "duration_ms": step.duration_ms,
+            "started_at": iso(step.started_at) if step.started_at is not None else None,
+            "ended_at": iso(step.ended_at) if step.ended_at is not None else None,
+            "loop": _loop(loops[-1]) if loops else step.loop,
+            "error": step.error,
+        }
+
+    def _shown_token(self, token_id: str) -> Data:
+        token = self.state.tokens[token_id]
+        held = self._holds.get(token_id) if token.held else None
+        return {"id": token_id, "step": token.step, "from": token.source, "held": token.held, "hold": held}
+
+    def _waits(self, run: Run) -> list[Data]:
+        return [
+            {
+                "run": run.id,
+                "step": run.step,
+                "address": address,
+                "task": parked.label,
+                "since": iso(self._since[run.id, address]),
+                "signal": parked.signal,
+                "child": parked.child,
+                "path": (parked.call or {}).get("path"),
+                "until": None if parked.until is None else iso(parked.until),
+                "expires": None if parked.expires is None else iso(parked.expires),
+            }
+            for address, parked in run.parked.items()
+            if parked.output is None
+        ]
+
+
+def _status(step: _Step, live: list[Run]) -> str:
+    if not live:
+        return "refused" if not step.runs and step.refused else step.last
+    if all(run.parked and all(p.output is None for p in run.parked.values()) for run in live):
+        return "waiting"
+    started = any(run.started_at is not None for run in live)
+    return "running" if started else "queued"
+
+
+def _loop(loop: LoopState) -> Data:
+    running = loop.marks.count(RUNNING)
+    queued = loop.total - loop.done - loop.failed - running
+    return {
+        "total": loop.total,
+        "done": loop.done,
+        "failed": loop.failed,
+        "running": running,
+        "queued": queued,
+    }
+
+
+def _shown_arc(source: str, order: int, arc: _Arc) -> Data:
+    return {
+        "from": source,
+        "to": arc.to,
+        "order": order,
+        "taken": arc.taken,
+        "not_taken": arc.not_taken,
+        "not_asked": arc.not_asked,
+        "seq": arc.seq,
+        "matched": bool(arc.record["matched"]),
+        "asked": arc.record.get("asked", True),
+        "seen": arc.record.get("seen", {}),
+        "set": arc.record.get("set", []),
+    }
+
+
+STATUS_AFTER = {
+    "playbook.execution.requested": "pending",
+    "workflow.started": "running",
+    "execution.paused": "paused",
+    "execution.resumed": "running",
+    "execution.cancelled": "cancelling",
+}
+
+READERS: dict[str, Callable[[Progress, int, Event, Data], None]] = {
+    **dict.fromkeys(STATUS_AFTER, Progress._turned),
+    "playbook.processed": Progress._turned,
+    "token.held": Progress._held,
+    "token.refused": Progress._refused,
+    "step.scheduled": Progress._scheduled,
+    "task.parked": Progress._parked,
+    "task.done": Progress._task_done,
+    **dict.fromkeys(TERMINAL, Progress._ended),
+    "next.evaluated": Progress._routed,
+}

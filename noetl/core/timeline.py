@@ -1,0 +1,214 @@
+"""An execution on a time axis: runs with their tasks, attempts and waits, and the path that set its length.
+
+One pass over the log, event by event. Loops are kept as counts over time, not task by task; iterations.py has
+each of them. What a run may hold here is bounded, and says how much was left out.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.event import TERMINAL, Event, iso
+
+Data = dict[str, Any]
+TASKS_MOST = 400  # of one run; a pagination may have thousands of visits
+
+
+@dataclass(slots=True)
+class _Bar:
+    """One attempt of a task, or a wait."""
+
+    label: str
+    visit: int
+    attempt: int
+    address: str
+    started: int
+    ended: int | None = None
+    status: str = "running"
+    do: str | None = None
+    what: str = "task"
+
+
+@dataclass(slots=True)
+class _Line:
+    """One step run."""
+
+    run: str
+    step: str
+    scheduled: int
+    sources: list[str]
+    started: int | None = None
+    ended: int | None = None
+    status: str = "queued"
+    worker: str | None = None
+    total: int | None = None  # iterations, when the run is a loop's
+    done: int = 0
+    failed: int = 0
+    bars: list[_Bar] = field(default_factory=list)
+    open: dict[tuple[str, str], _Bar] = field(default_factory=dict)
+    left_out: int = 0
+
+    def add(self, bar: _Bar) -> None:
+        """Keep a bar, within bounds."""
+        if len(self.bars) < TASKS_MOST:
+            self.bars.append(bar)
+        else:
+            self.left_out += 1
+
+
+class Timeline:
+    """The reader of one log."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, _Line] = {}
+        self._tokens: dict[str, str | None] = {}  # token -> the run it came from
+        self._first: int | None = None
+        self._last = 0
+        self._ended = False
+
+    def read(self, seq: int, event: Event) -> None:
+        """Take one more event in."""
+        self._first = event.ts if self._first is None else self._first
+        self._last = max(self._last, event.ts)
+        reader = READERS.get(event.name)
+        if reader is not None:
+            reader(self, event, event.data or {})
+
+    def _enqueued(self, event: Event, data: Data) -> None:
+        self._tokens[data["token"]] = data.get("from_run")
+
+    def _scheduled(self, event: Event, data: Data) -> None:
+        sources = [self._tokens.get(token) for token in data["tokens"]]
+        known = [source for source in dict.fromkeys(sources) if source in self._lines]
+        run = event.run or ""
+        line = self._lines[run] = _Line(run, data["step"], event.ts, [source for source in known if source])
+        line.total = data.get("total")
+
+    def _started(self, event: Event, data: Data) -> None:
+        line = self._lines[event.run or ""]
+        line.started, line.worker, line.status = line.started or event.ts, data.get("worker"), "running"
+
+    def _loop_started(self, event: Event, data: Data) -> None:
+        if event.at is None:
+            self._lines[event.run or ""].total = data.get("total")
+
+    def _iteration(self, event: Event, data: Data) -> None:
+        if (event.at or "").count("[") == 1:
+            line = self._lines[event.run or ""]
+            failed = event.name == "loop.iteration.failed"
+            line.failed, line.done = line.failed + failed, line.done + (not failed)
+
+    def _task_started(self, event: Event, data: Data) -> None:
+        line = self._lines[event.run or ""]
+        if line.total is not None:
+            return
+        bar = _Bar(event.label or "", event.visit or 1, event.attempt or 1, event.at or "", event.ts)
+        line.open[bar.address, bar.label] = bar
+        line.add(bar)
+
+    def _task_parked(self, event: Event, data: Data) -> None:
+        line = self._lines[event.run or ""]
+        key = (event.at or "", event.label or "")
+        if key in line.open and data.get("for") != "retry":
+            line.open[key].what = "child" if data.get("child") else "wait"
+
+    def _task_done(self, event: Event, data: Data) -> None:
+        line = self._lines[event.run or ""]
+        bar = line.open.pop((event.at or "", event.label or ""), None)
+        if bar is None:
+            return
+        ok = (data.get("output") or {}).get("status", "ok") == "ok"
+        bar.ended, bar.do = event.ts, data.get("do")
+        bar.status = "skipped" if data.get("do") == "skip" else "done" if ok else "failed"
+        if bar.do == "retry":
+            until = event.ts + int((data.get("delay") or 0) * 1000)
+            pause = _Bar(bar.label, bar.visit, bar.attempt, bar.address, event.ts, until, "waiting")
+            pause.what = "delay"
+            line.add(pause)
+
+    def _line_ended(self, event: Event, data: Data) -> None:
+        line = self._lines[event.run or ""]
+        line.ended, line.status = event.ts, "failed" if event.name == "step.failed" else "done"
+        line.started = line.started or event.ts
+        for bar in line.open.values():
+            bar.ended, bar.status = event.ts, line.status
+        line.open.clear()
+
+    def _processed(self, event: Event, data: Data) -> None:
+        self._ended = True
+
+    def critical(self) -> list[str]:
+        """The runs that set the execution's length, from the first to the one that ended last."""
+        ended = [line for line in self._lines.values() if line.ended is not None]
+        chain: list[str] = []
+        line = max(ended, key=_end, default=None)
+        while line is not None and line.run not in chain:
+            chain.append(line.run)
+            line = max((self._lines[run] for run in line.sources), key=_end, default=None)
+        return chain[::-1]
+
+    def step_durations(self) -> list[tuple[str, int]]:
+        """Each ended run's step and how long it took."""
+        return [(line.step, line.ended - line.scheduled) for line in self._lines.values() if line.ended]
+
+    def shown(self) -> Data:
+        """All runs in the order they were scheduled."""
+        first = self._first or 0
+        return {
+            "from": iso(first),
+            "to": iso(self._last),
+            "ended": self._ended,
+            "critical": self.critical(),
+            "runs": [_shown_line(line, first) for line in self._lines.values()],
+        }
+
+
+def _end(line: _Line) -> int:
+    return line.ended or line.scheduled
+
+
+def _shown_line(line: _Line, first: int) -> Data:
+    shown: Data = {
+        "run": line.run,
+        "step": line.step,
+        "from": line.sources,
+        "status": line.status,
+        "worker": line.worker,
+        "scheduled": line.scheduled - first,
+        "started": None if line.started is None else line.started - first,
+        "ended": None if line.ended is None else line.ended - first,
+        "tasks": [_shown_bar(bar, first) for bar in line.bars],
+        "left_out": line.left_out,
+    }
+    if line.total is not None:
+        shown["loop"] = {"total": line.total, "done": line.done, "failed": line.failed}
+    return shown
+
+
+def _shown_bar(bar: _Bar, first: int) -> Data:
+    return {
+        "task": bar.label,
+        "visit": bar.visit,
+        "attempt": bar.attempt,
+        "address": bar.address,
+        "started": bar.started - first,
+        "ended": None if bar.ended is None else bar.ended - first,
+        "status": bar.status,
+        "do": bar.do,
+        "what": bar.what,
+    }
+
+
+READERS: dict[str, Callable[[Timeline, Event, Data], None]] = {
+    "token.enqueued": Timeline._enqueued,
+    "step.scheduled": Timeline._scheduled,
+    "step.started": Timeline._started,
+    "loop.started": Timeline._loop_started,
+    "loop.iteration.done": Timeline._iteration,
+    "loop.iteration.failed": Timeline._iteration,
+    "task.started": Timeline._task_started,
+    "task.parked": Timeline._task_parked,
+    "task.done": Timeline._task_done,
+    **dict.fromkeys(TERMINAL, Timeline._line_ended),
+    "playbook.processed": Timeline._processed,
+}

@@ -1,0 +1,307 @@
+"""What the web UI's pages show beyond the other routes: a log projected, searched, or followed from afar."""
+
+import time
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from fnmatch import fnmatchcase
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import Path, Query, Request
+from starlette.responses import Response
+
+from noetl.core.event import Event, envelope
+from noetl.core.overview import Entry, slowest, throughput
+from noetl.dsl.model import Playbook, Task
+from noetl.dsl.sketch import graph as graph_of
+from noetl.dsl.sketch import sketch
+from noetl.errors import NotFound
+from noetl.ports.front import Find, listed
+from noetl.ports.store import Summary
+from noetl.server.access import require_everywhere, require_execution, who_asks
+from noetl.server.described import describe
+from noetl.server.described import router as make_router
+from noetl.server.problem import finding
+from noetl.server.readings import Reading, Readings, events_from
+from noetl.server.reply import front_of, options_of, read, reply
+from noetl.server.routes.catalog import checked
+from noetl.server.routes.executions import ExecutionId
+from noetl.server.routes.streams import EventStream
+from noetl.server.shapes import ValidateBody
+
+router = make_router("views")
+Answer = dict[str, Any]
+At = Annotated[int | None, Query(ge=1, le=2**53, description="After this event, else the newest")]
+Text = Annotated[str | None, Query(max_length=255)]
+
+DAY_MS = 24 * 60 * 60 * 1000
+COUNTED = 1000  # executions that the overview looks at
+TIMED = 20  # executions whose steps it times
+TIMED_EVENTS = 5000  # of each at most
+STATUS_AFTER = {
+    "workflow.started": "running",
+    "execution.paused": "paused",
+    "execution.resumed": "running",
+}
+
+
+def readings_of(request: Request) -> Readings:
+    """The readings of this app."""
+    state = request.app.state
+    if not hasattr(state, "readings"):
+        state.readings = Readings(state.front)
+    found: Readings = state.readings
+    return found
+
+
+async def _reading(request: Request, execution_id: str, at: int | None = None) -> Reading:
+    await require_execution(request, execution_id)
+    return await readings_of(request).at(execution_id, at)
+
+
+# ---- one execution --------------------------------------------------------------------------------------
+
+
+@router.get(
+    "/executions/{execution_id}/pulse", **describe("read", {200: "text/event-stream"}, problems=(404,))
+)
+async def pulse(request: Request, execution_id: ExecutionId) -> Response:
+    """How far the log has come and how the execution stands, as Server-Sent Events, until it is over."""
+    await require_execution(request, execution_id)
+    front = front_of(request)
+    known = await front.execution(execution_id)
+    end: int = known["counts"]["events"]
+    follow = front.follow(execution_id, end + 1)
+    stream = Pulse(execution_id, follow, request.app.state.closing)
+    stream.heartbeat_s = options_of(request).heartbeat_s
+    stream.greeting, stream.status = _beat(end, known["status"]), known["status"]
+    return stream
+
+
+class Pulse(EventStream):
+    """A stream of how far the log has come instead of what is in it."""
+
+    greeting = b""
+    status = ""
+
+    async def _chunks(self) -> AsyncGenerator[bytes]:
+        yield self.greeting
+        async with aclosing(super()._chunks()) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    def _encoded(self, first: int, events: list[Event]) -> bytes:
+        for event in events:
+            self.status = STATUS_AFTER.get(event.name, self.status)
+            if event.name == "playbook.processed":
+                self.status = (event.data or {}).get("status", self.status)
+        return _beat(first + len(events) - 1, self.status)
+
+
+def _beat(seq: int, status: str) -> bytes:
+    return b"event: pulse\ndata: %s\n\n" % msgspec.json.encode({"seq": seq, "status": status})
+
+
+@router.get("/executions/{execution_id}/progress", **describe("read", {200: Answer}, problems=(404,)))
+async def progress(request: Request, execution_id: ExecutionId, at: At = None) -> Response:
+    """The graph's colours: steps with their runs, arcs with what they saw, tokens, what waits."""
+    reading = await _reading(request, execution_id, at)
+    shown = reading.progress.shown()
+    if any(wait["signal"] for wait in shown["waits"]):
+        tasks = await _tasks(request, execution_id)
+        for wait in shown["waits"]:
+            wait |= _asks(tasks.get((wait["step"], wait["task"])))
+    return reply(shown)
+
+
+def _asks(task: Task | None) -> Answer:
+    """What the playbook says about an answer: whether a person approves, and the shape of the payload."""
+    validate = task.spec.get("validate") if task is not None else None
+    schema = validate.get("output") if isinstance(validate, Mapping) else None
+    return {"approval": task is not None and "approval" in task.input, "schema": schema}
+
+
+async def _tasks(request: Request, execution_id: str) -> Mapping[tuple[str, str], Task]:
+    """The tasks of the playbook that runs, by step and label."""
+    try:
+        text = (await front_of(request).playbook_of(execution_id)).text
+    except NotFound:
+        return {}
+    playbook: Playbook | None = (await checked(text, options_of(request).kinds)).playbook
+    steps = playbook.steps if playbook is not None else ()
+    return {(step.name, task.label): task for step in steps for task in step.tasks}
+
+
+@router.get("/executions/{execution_id}/data", **describe("read", {200: Answer}, problems=(404,)))
+async def data(request: Request, execution_id: ExecutionId, at: At = None) -> Response:
+    """ctx and workload with the event that wrote each key, and the outputs of runs."""
+    reading = await _reading(request, execution_id, at)
+    state = await front_of(request).state(execution_id, at)
+    found = reading.provenance
+    return reply(
+        {
+            "seq": reading.seq,
+            "ctx": state["ctx"],
+            "workload": state["workload"],
+            "writers": found.writers,
+            "outputs": list(found.outputs),
+        }
+    )
+
+
+@router.get("/executions/{execution_id}/timeline", **describe("read", {200: Answer}, problems=(404,)))
+async def timeline(request: Request, execution_id: ExecutionId) -> Response:
+    """Runs, tasks, attempts and waits on a time axis, and the critical path."""
+    return reply((await _reading(request, execution_id)).timeline.shown())
+
+
+@router.get("/executions/{execution_id}/loops", **describe("read", {200: Answer}, problems=(404,)))
+async def loops(request: Request, execution_id: ExecutionId) -> Response:
+    """The runs that are loops."""
+    return reply({"items": (await _reading(request, execution_id)).iterations.runs()})
+
+
+@router.get("/executions/{execution_id}/loops/{run}", **describe("read", {200: Answer}, problems=(404,)))
+async def loop(
+    request: Request, execution_id: ExecutionId, run: Annotated[str, Path(max_length=512)]
+) -> Response:
+    """Every iteration of a loop: its state, its start and its duration."""
+    shown = (await _reading(request, execution_id)).iterations.shown(run)
+    if shown is None:
+        raise NotFound(f"'{run}' is not a run of a loop in execution {execution_id}")
+    return reply(shown)
+
+
+@router.get("/executions/{execution_id}/lines", **describe("read", {200: Answer}, problems=(404,)))
+async def lines(
+    request: Request,
+    execution_id: ExecutionId,
+    *,
+    text: Annotated[str, Query(max_length=255)] = "",
+    step: Text = None,
+    limit: Annotated[int, Query(ge=1, le=20_000)] = 5000,
+) -> Response:
+    """What tasks logged, the newest lines of those that have a text in them."""
+    kept = (await _reading(request, execution_id)).provenance
+    found = kept.found(text, step)
+    return reply({"total": len(found), "dropped": kept.dropped, "items": found[-limit:]})
+
+
+@router.get("/executions/{execution_id}/found", **describe("read", {200: Answer}, problems=(404,)))
+async def found(
+    request: Request,
+    execution_id: ExecutionId,
+    *,
+    name: Text = None,
+    step: Text = None,
+    task: Text = None,
+    iteration: Text = None,
+    text: Text = None,
+    offset: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """A page of the events that match, wherever it lies, and how many match in all."""
+    total = (await _reading(request, execution_id)).seq
+    wanted = _Wanted(name, step, task, iteration, text)
+    items: list[Answer] = []
+    matching = 0 if wanted.picky else offset
+    async for seq, event in events_from(front_of(request), execution_id, 1 if wanted.picky else offset + 1):
+        shown = envelope(execution_id, seq, event)
+        if wanted.has(shown):
+            matching += 1
+            if offset < matching <= offset + limit:
+                items.append(shown)
+        if not wanted.picky and len(items) == limit:
+            break
+    return reply({"total": matching if wanted.picky else total, "items": items})
+
+
+class _Wanted:
+    """Which events a reader looks for."""
+
+    def __init__(self, *wishes: str | None) -> None:
+        self.name, self.step, self.task, self.iteration, text = (wish or None for wish in wishes)
+        self.text = text.casefold() if text else None
+        self.picky = any(wishes)
+
+    def has(self, shown: Answer) -> bool:
+        """Whether an event is one of them."""
+        if self.name and not fnmatchcase(shown["name"], self.name if "*" in self.name else f"*{self.name}*"):
+            return False
+        if self.step and shown.get("step") != self.step:
+            return False
+        if self.task and shown.get("task_label") != self.task:
+            return False
+        if self.iteration and f"[{self.iteration.strip('[]')}]" not in shown.get("iteration_id", ""):
+            return False
+        return not self.text or self.text in msgspec.json.encode(shown).decode().casefold()
+
+
+# ---- all of them ----------------------------------------------------------------------------------------
+
+
+@router.get("/overview", **describe("read", {200: Answer}))
+async def overview(request: Request) -> Response:
+    """The last day: executions by status and hour, failures, what is under way, the slowest steps."""
+    require_everywhere(request)
+    front, now = front_of(request), int(time.time() * 1000)
+    recent = await _recent(request, now - DAY_MS)
+    entries = [Entry(one.status, one.requested_at, one.ended_at) for one in recent]
+    active = [one for one in recent if one.ended_at is None]
+    failed = [one for one in recent if one.status == "failed"]
+    return reply(
+        {
+            **throughput(entries, now, DAY_MS),
+            "failures": [listed(one, now) for one in failed[:6]],
+            "active": [listed(one, now) for one in reversed(active[-6:])],
+            "slowest": slowest(await _durations(request, recent)),
+            "overdue_ms": await front.overdue_ms(),
+        }
+    )
+
+
+async def _recent(request: Request, since: int) -> list[Summary]:
+    """Executions of late, and those that are still under way, the newest first."""
+    front, who, cursor = front_of(request), who_asks(request), None
+    recent: list[Summary] = []
+    while len(recent) < COUNTED:
+        page = await front.executions(Find(since=since, cursor=cursor, limit=200))
+        recent += [one for one in page.items if who.sees(one.path)]
+        cursor = page.cursor
+        if cursor is None:
+            break
+    return recent
+
+
+async def _durations(request: Request, recent: list[Summary]) -> dict[tuple[str, str], list[tuple[int, str]]]:
+    durations: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    ended = [one for one in recent if one.ended_at is not None and one.status != "cancelled"]
+    for one in ended[:TIMED]:
+        counts = msgspec.json.decode(one.result or b"{}").get("counts", {})
+        if counts.get("events", 0) > TIMED_EVENTS:
+            continue
+        reading = await readings_of(request).newest(one.execution_id)
+        for step, took in reading.timeline.step_durations():
+            durations.setdefault((one.path, step), []).append((took, one.execution_id))
+    return durations
+
+
+@router.post("/graph", **describe("read", {200: Answer}, body=ValidateBody))
+async def graph(request: Request) -> Response:
+    """A text's graph as far as it can be read, its findings, and the workload it declares."""
+    body = await read(request, ValidateBody)
+    loaded = await checked(body.playbook, options_of(request).kinds, strict=body.strict)
+    playbook = loaded.playbook
+    shown = graph_of(sketch(playbook)) if playbook is not None and playbook.steps else None
+    findings = [finding(one) for one in loaded.diagnostics]
+    workload = dict(playbook.workload) if playbook is not None else {}
+    return reply({"graph": shown, "diagnostics": findings, "workload": workload})
+
+
+@router.get("/about", **describe("read", {200: Answer}))
+async def about(request: Request) -> Response:
+    """What this server is: its version, its limits, and what the asker may do."""
+    options, who = options_of(request), who_asks(request)
+    limits = {"ready_after_ms": options.ready_after_ms, "body_bytes": options.body_bytes}
+    you = {"name": who.name, "scopes": sorted(who.scopes), "prefixes": list(who.prefixes)}
+    return reply({"version": options.version, "kinds": sorted(options.kinds), "limits": limits, "you": you})

@@ -1,0 +1,36 @@
+// Which page an address shows. Heavy pages load when they are opened.
+import { lazy, Suspense } from 'react'
+import { Route, Switch } from 'wouter'
+import { Empty, Loading } from './design/states'
+import { ComparePage } from './pages/compare'
+import { CredentialsPage } from './pages/credentials'
+import { ExecutionsPage } from './pages/executions/page'
+import { HomePage } from './pages/home'
+import { CatalogPage } from './pages/playbooks/catalog'
+import { SettingsPage } from './pages/settings'
+import { WorkersPage } from './pages/workers'
+import { Layout } from './shell/layout'
+
+const ExecutionPage = lazy(() => import('./pages/execution/page').then((module) => ({ default: module.ExecutionPage })))
+const PlaybookPage = lazy(() => import('./pages/playbooks/playbook').then((module) => ({ default: module.PlaybookPage })))
+
+export function App() {
+  return (
+    <Layout>
+      <Suspense fallback={<Loading />}>
+        <Switch>
+          <Route path="/" component={HomePage} />
+          <Route path="/executions" component={ExecutionsPage} />
+          <Route path="/executions/:id/:tab?">{({ id, tab }) => <ExecutionPage key={id} id={id} tab={tab} />}</Route>
+          <Route path="/playbooks" component={CatalogPage} />
+          <Route path="/playbooks/*?">{(params) => <PlaybookPage path={params['*'] ?? ''} />}</Route>
+          <Route path="/compare" component={ComparePage} />
+          <Route path="/workers" component={WorkersPage} />
+          <Route path="/credentials" component={CredentialsPage} />
+          <Route path="/settings" component={SettingsPage} />
+          <Route><Empty title="There is no such page">Press <kbd>?</kbd> for where one can go.</Empty></Route>
+        </Switch>
+      </Suspense>
+    </Layout>
+  )
+}

@@ -1,0 +1,63 @@
+// Times relative with the exact one on hover; durations short and aligned.
+import { useSyncExternalStore } from 'react'
+
+let now = Date.now()
+const listeners = new Set<() => void>()
+let timer: number | undefined
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  timer ??= window.setInterval(() => { now = Date.now(); listeners.forEach((tell) => tell()) }, 1000)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size === 0) { window.clearInterval(timer); timer = undefined }
+  }
+}
+
+export const useNow = (): number => useSyncExternalStore(subscribe, () => now)
+
+const STEPS: [number, string][] = [[60, 's'], [60, 'min'], [24, 'h'], [Infinity, 'd']]
+
+export function ago(moment: string | null, at: number): string {
+  if (!moment) return '–'
+  let amount = Math.round((at - Date.parse(moment)) / 1000)
+  const future = amount < -1
+  amount = Math.abs(amount)
+  if (amount < 2) return 'just now'
+  for (const [size, unit] of STEPS) {
+    if (amount < size) return future ? `in ${amount} ${unit}` : `${amount} ${unit} ago`
+    amount = Math.round(amount / size)
+  }
+  return ''
+}
+
+export function duration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return '–'
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 60) return `${minutes} min ${String(Math.floor((ms % 60_000) / 1000)).padStart(2, '0')} s`
+  if (minutes < 2880) return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`
+  return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`
+}
+
+export const exact = (moment: string): string => {
+  const date = new Date(moment)
+  return `${date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })} (${moment})`
+}
+
+export function Ago({ at }: { at: string | null }) {
+  const current = useNow()
+  if (!at) return <span className="text-ink-3">–</span>
+  return <time dateTime={at} title={exact(at)} className="whitespace-nowrap">{ago(at, current)}</time>
+}
+
+export const clock = (moment: string): string => moment.slice(11, 23)
+
+/** A duration that grows while the thing goes on. */
+export function Took({ from, to, ms }: { from: string | null; to: string | null; ms?: number | null }) {
+  const current = useNow()
+  if (to && ms !== undefined && ms !== null) return <span>{duration(ms)}</span>
+  if (!from) return <span className="text-ink-3">–</span>
+  return <span>{duration((to ? Date.parse(to) : current) - Date.parse(from))}</span>
+}

@@ -1,0 +1,89 @@
+// An arc: drawn by what became of it, its guard beside it, what the guard saw in a card.
+import { BaseEdge, EdgeLabelRenderer, type Edge, type EdgeProps } from '@xyflow/react'
+import { useState } from 'react'
+import type { ArcProgress, GraphArc, Refusal } from '../api/types'
+import { StatusIcon } from '../design/status'
+import { curve, type Route } from './layout'
+import { arcWords, guard, short, type ArcState } from './words'
+
+export interface ArcData extends Record<string, unknown> {
+  arc: GraphArc
+  progress: ArcProgress | undefined
+  state: ArcState
+  refusals: Refusal[]
+  route: Route
+  live: boolean
+}
+export type ArcEdge = Edge<ArcData, 'arc'>
+
+const LOOK: Record<ArcState, { stroke: string; width: number; dash?: string; icon: string }> = {
+  unknown: { stroke: 'var(--line-strong)', width: 1.25, icon: 'idle' },
+  taken: { stroke: 'var(--done)', width: 2, icon: 'done' },
+  not_taken: { stroke: 'var(--line-strong)', width: 1.25, dash: '5 4', icon: 'cancelled' },
+  not_asked: { stroke: 'var(--line-strong)', width: 1.25, dash: '1.5 4', icon: 'idle' },
+  refused: { stroke: 'var(--failed)', width: 1.75, dash: '7 3', icon: 'refused' },
+}
+
+export function ArcView({ id, data, markerEnd }: EdgeProps<ArcEdge>) {
+  const [open, setOpen] = useState(false)
+  if (!data) return null
+  const look = LOOK[data.state]
+  const middle = data.route.label ?? data.route.points[Math.floor(data.route.points.length / 2)] ?? { x: 0, y: 0 }
+  const text = guard(data.arc.when)
+  const path = curve(data.route.points)
+  return (
+    <g data-arc={`${data.arc.from}->${data.arc.to}`} data-arc-state={data.state} onMouseEnter={() => setOpen(true)} onMouseLeave={() => setOpen(false)}>
+      <BaseEdge id={id} path={path} {...(markerEnd ? { markerEnd } : {})} interactionWidth={18} style={{ stroke: look.stroke, strokeWidth: look.width, ...(look.dash ? { strokeDasharray: look.dash } : {}) }} />
+      <EdgeLabelRenderer>
+        <div
+          className="nodrag nopan pointer-events-auto absolute"
+          style={{ transform: `translate(-50%, -50%) translate(${middle.x}px,${middle.y}px)`, zIndex: open ? 20 : 1 }}
+          onMouseEnter={() => setOpen(true)}
+          onMouseLeave={() => setOpen(false)}
+        >
+          {(text || data.live) && (
+            <button
+              type="button"
+              aria-label={`arc from ${data.arc.from} to ${data.arc.to}`}
+              onFocus={() => setOpen(true)}
+              onBlur={() => setOpen(false)}
+              className="flex max-w-40 items-center gap-1 rounded bg-panel px-1 text-2xs text-ink-2"
+            >
+              {data.live && data.state !== 'unknown' && <StatusIcon status={look.icon} size={11} />}
+              {text && <span className="truncate font-mono">{text}</span>}
+              {data.progress && data.progress.taken > 1 && <span>×{data.progress.taken}</span>}
+            </button>
+          )}
+          {open && data.live && <ArcCard data={data} />}
+        </div>
+      </EdgeLabelRenderer>
+    </g>
+  )
+}
+
+function ArcCard({ data }: { data: ArcData }) {
+  const seen = Object.entries(data.progress?.seen ?? {})
+  return (
+    <div role="tooltip" className="panel absolute left-1/2 top-full z-30 mt-1 w-72 -translate-x-1/2 p-2.5 text-xs shadow-lg">
+      <p className="font-medium">{data.arc.from} → {data.arc.to}</p>
+      <p className="text-ink-2">{arcWords(data.state, data.progress, data.arc.when)}</p>
+      {data.arc.when !== null && <p className="mt-1.5 break-words rounded bg-sunken px-1.5 py-1 font-mono">{guard(data.arc.when)}</p>}
+      {seen.length > 0 && (
+        <dl className="mt-1.5 grid grid-cols-[auto_1fr] gap-x-2 font-mono">
+          {seen.map(([path, value]) => (
+            <div key={path} className="contents"><dt className="text-ink-3">{path}</dt><dd className="break-words">{short(value, 120)}</dd></div>
+          ))}
+        </dl>
+      )}
+      {data.refusals.map((refusal) => (
+        <p key={refusal.seq} className="mt-1.5 text-failed">
+          event {refusal.seq}: refused {refusal.reason === 'join' ? 'by the join: it runs for the first token only' : `by admission ${refusal.rule === 'else' ? '(else)' : `rule ${refusal.rule}`}`}
+          {refusal.guards?.map((one, index) => <span key={index} className="block font-mono text-ink-2">{Object.entries(one.seen).map(([path, value]) => `${path} = ${short(value)}`).join(', ')}</span>)}
+        </p>
+      ))}
+      {data.progress && <p className="mt-1.5 text-ink-3">event {data.progress.seq}</p>}
+    </div>
+  )
+}
+
+export const edgeTypes = { arc: ArcView }

@@ -1,0 +1,111 @@
+// Two executions beside each other: the path they took, how long steps needed, ctx and outputs.
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
+import { diff, executions } from '../api/queries'
+import type { Change, Diff, Json } from '../api/types'
+import { Button } from '../design/controls'
+import { shortId } from '../design/copy'
+import { Empty, Reading } from '../design/states'
+import { StatusBadge } from '../design/status'
+import { duration } from '../design/time'
+import { PageHead } from '../shell/layout'
+import { useTitle } from '../shell/title'
+
+export function ComparePage() {
+  useTitle('Compare')
+  const query = new URLSearchParams(useSearch())
+  const [a, b] = [query.get('a') ?? '', query.get('b') ?? '']
+  const found = useQuery(diff(a, b))
+  return (
+    <>
+      <PageHead title="Compare" />
+      <Pick key={a + b} a={a} b={b} />
+      <div className="px-4 pb-4">
+        {!a || !b ? <div className="panel"><Empty title="Choose two executions">Give their ids above, or press Compare on an execution.</Empty></div> : <Reading of={found} what="Comparing">{(told) => <Told diff={told} />}</Reading>}
+      </div>
+    </>
+  )
+}
+
+function Pick({ a, b }: { a: string; b: string }) {
+  const [one, setOne] = useState(a)
+  const [other, setOther] = useState(b)
+  const [, go] = useLocation()
+  const recent = useQuery(executions({ limit: 50 }))
+  return (
+    <form className="flex flex-wrap items-center gap-2 px-4 pb-3" onSubmit={(event) => { event.preventDefault(); go(`/compare?a=${one.trim()}&b=${other.trim()}`) }}>
+      <input className="field w-80 max-w-full font-mono text-xs" aria-label="First execution" placeholder="a: execution id" list="recent" value={one} onChange={(event) => setOne(event.target.value)} data-search />
+      <input className="field w-80 max-w-full font-mono text-xs" aria-label="Second execution" placeholder="b: execution id" list="recent" value={other} onChange={(event) => setOther(event.target.value)} />
+      <datalist id="recent">{recent.data?.items.map((item) => <option key={item.execution_id} value={item.execution_id}>{`${item.status} ${item.playbook.path}`}</option>)}</datalist>
+      <Button type="submit" kind="primary" disabled={!one || !other}>Compare</Button>
+      <Button onClick={() => go(`/compare?a=${other}&b=${one}`)} disabled={!one || !other}>Swap</Button>
+    </form>
+  )
+}
+
+function Told({ diff: told }: { diff: Diff }) {
+  const longest = Math.max(1, ...Object.values(told.timing_ms).flat().map((ms) => ms ?? 0))
+  return (
+    <div className="flex flex-col gap-4">
+      <div className="panel flex flex-wrap items-center gap-x-6 gap-y-1 px-3 py-2">
+        <span>a <Link href={`/executions/${told.a}`} className="font-mono text-accent hover:underline">{shortId(told.a)}</Link>{told.status && <> <StatusBadge status={told.status[0]} /></>}</span>
+        <span>b <Link href={`/executions/${told.b}`} className="font-mono text-accent hover:underline">{shortId(told.b)}</Link>{told.status && <> <StatusBadge status={told.status[1]} /></>}</span>
+        <span className="font-medium">{told.same ? 'They took one path to one result.' : told.playbook ? 'They differ, and so do their playbooks.' : 'They differ.'}</span>
+      </div>
+      <Section title="Path" empty={told.path.length === 0}>
+        <ul className="font-mono text-xs">{told.path.map((line, index) => <li key={index} className={`px-3 py-px ${line.startsWith('+') ? 'bg-done-soft' : 'bg-failed-soft'}`}>{line.startsWith('+') ? 'b ' : 'a '}{line}</li>)}</ul>
+      </Section>
+      <Section title="Time of each step" empty={Object.keys(told.timing_ms).length === 0}>
+        <table className="w-full border-collapse">
+          <thead><tr className="border-b border-line"><th className="th">Step</th><th className="th text-right">a</th><th className="th text-right">b</th><th className="th w-1/2" /></tr></thead>
+          <tbody>
+            {Object.entries(told.timing_ms).map(([step, [first, second]]) => (
+              <tr key={step} className="border-b border-line last:border-0">
+                <td className="td">{step}</td><td className="td text-right">{duration(first)}</td><td className="td text-right">{duration(second)}</td>
+                <td className="td"><Beam ms={first} most={longest} tone="bg-ink-3" /><Beam ms={second} most={longest} tone="bg-accent" /></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Section>
+      <Changes title="workload" changes={told.workload} />
+      <Changes title="ctx" changes={told.ctx} />
+      <Changes title="Outputs" changes={told.outputs} />
+      {told.error && <Changes title="Error" changes={[{ path: 'error', a: told.error[0], b: told.error[1] }]} />}
+    </div>
+  )
+}
+
+function Beam({ ms, most, tone }: { ms: number | null; most: number; tone: string }) {
+  return <div className={`my-0.5 h-1 rounded-full ${tone}`} style={{ width: `${((ms ?? 0) / most) * 100}%` }} />
+}
+
+function Section({ title, empty, children }: { title: string; empty: boolean; children: React.ReactNode }) {
+  return (
+    <section className="panel min-w-0 overflow-x-auto" aria-label={title}>
+      <h2 className="border-b border-line px-3 py-1.5 font-medium">{title}{empty && <span className="ml-2 text-xs font-normal text-ink-3">the same</span>}</h2>
+      {!empty && children}
+    </section>
+  )
+}
+
+function Changes({ title, changes }: { title: string; changes: Change[] }) {
+  return (
+    <Section title={title} empty={changes.length === 0}>
+      <table className="w-full border-collapse font-mono text-xs">
+        <tbody>
+          {changes.map((change) => (
+            <tr key={change.path} className="border-b border-line last:border-0">
+              <td className="td whitespace-nowrap text-ink-2">{change.path || '(all)'}</td><Side value={change.a} tone="bg-failed-soft" /><Side value={change.b} tone="bg-done-soft" />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Section>
+  )
+}
+
+function Side({ value, tone }: { value: Json | undefined; tone: string }) {
+  return <td className={`td w-2/5 break-words align-top [overflow-wrap:anywhere] ${value === undefined ? 'text-ink-3' : tone}`}>{value === undefined ? 'absent' : JSON.stringify(value)}</td>
+}

@@ -1,0 +1,93 @@
+// The rows and the axis of the timeline.
+import type { RunLine, TaskBar } from '../../api/types'
+import { Icon } from '../../design/icons'
+import { solidOf, StatusIcon } from '../../design/status'
+import { duration } from '../../design/time'
+
+export interface Span { from: number; to: number }
+export type Line = { kind: 'run'; run: RunLine } | { kind: 'task'; run: RunLine; task: TaskBar; bars: TaskBar[] }
+
+const NAMES = 'w-56 shrink-0'
+
+function ticks(span: Span): number[] {
+  const rough = (span.to - span.from) / 6
+  const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-6)))
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough
+  const found: number[] = []
+  for (let at = Math.ceil(span.from / step) * step; at <= span.to; at += step) found.push(at)
+  return found
+}
+
+const share = (at: number, span: Span): number => ((at - span.from) / (span.to - span.from)) * 100
+
+export function Axis({ span }: { span: Span }) {
+  return (
+    <div className="sticky top-0 z-10 flex h-6 border-b border-line bg-panel">
+      <div className={NAMES} />
+      <div className="relative flex-1 overflow-hidden" data-axis>
+        {ticks(span).map((at) => <span key={at} className="absolute top-1 border-l border-line pl-1 text-2xs text-ink-3" style={{ left: `${share(at, span)}%` }}>{duration(at)}</span>)}
+      </div>
+    </div>
+  )
+}
+
+interface RowProps { line: Line; span: Span; end: number; critical: boolean; opened: boolean; toggle: () => void; choose: () => void }
+
+export function BarRow({ line, span, end, critical, opened, toggle, choose }: RowProps) {
+  const { run } = line
+  const more = run.tasks.length > 0 || run.loop !== undefined
+  return (
+    <div className={`flex h-full items-center border-b border-line ${line.kind === 'task' ? '' : 'hover:bg-sunken'}`} data-run={line.kind === 'run' ? run.run : undefined} data-critical={critical || undefined}>
+      <div className={`${NAMES} flex items-center gap-1 overflow-hidden pr-2 ${line.kind === 'task' ? 'pl-9' : 'pl-3'}`}>
+        {line.kind === 'run' ? (
+          <>
+            <button type="button" aria-label={run.loop ? `Iterations of ${run.run}` : `Tasks of ${run.run}`} aria-expanded={opened} disabled={!more} onClick={toggle} className="text-ink-3 disabled:opacity-0"><Icon name={run.loop ? 'loop' : 'chevron'} size={11} className={opened ? 'rotate-90' : ''} /></button>
+            <StatusIcon status={run.status} size={12} />
+            <button type="button" className="truncate hover:underline" onClick={choose}>{run.run}</button>
+            {critical && <span className="ml-auto size-1.5 shrink-0 rounded-full bg-accent" title="on the critical path" />}
+          </>
+        ) : (
+          <span className="truncate text-xs text-ink-2">{line.task.task}{line.task.visit > 1 && ` visit ${line.task.visit}`}{line.task.attempt > 1 && ` attempt ${line.task.attempt}`}</span>
+        )}
+      </div>
+      <div className="relative h-full flex-1 overflow-hidden">
+        {line.kind === 'run' ? <RunBars run={run} span={span} end={end} critical={critical} opened={opened} /> : line.bars.map((bar, index) => <TaskBlock key={index} task={bar} span={span} end={end} tall />)}
+      </div>
+    </div>
+  )
+}
+
+function Block({ from, to, span, className, title }: { from: number; to: number; span: Span; className: string; title: string }) {
+  const left = share(from, span)
+  const width = Math.max(share(to, span) - left, 0)
+  if (left > 100 || left + width < 0) return null
+  return <div className={`absolute min-w-0.5 rounded-[2px] ${className}`} style={{ left: `${left}%`, width: `${width}%` }} title={title} />
+}
+
+function RunBars({ run, span, end, critical, opened }: { run: RunLine; span: Span; end: number; critical: boolean; opened: boolean }) {
+  const to = run.ended ?? end
+  const started = run.started ?? to
+  const took = duration(to - run.scheduled)
+  const told = `${run.run}: ${took}${run.loop ? `, ${run.loop.done + run.loop.failed} of ${run.loop.total} iterations${run.loop.failed ? `, ${run.loop.failed} failed` : ''}` : ''}${run.worker ? `, on ${run.worker}` : ''}`
+  const label = share(to, span)
+  return (
+    <>
+      <Block from={run.scheduled} to={started} span={span} className="top-[11px] h-1 bg-line-strong" title={`queued for ${duration(started - run.scheduled)}`} />
+      <Block from={started} to={to} span={span} className={`${opened ? 'top-[10px] h-1.5' : 'top-1.5 h-3.5'} ${solidOf(run.status)} opacity-25`} title={told} />
+      {!opened && run.tasks.map((task, index) => <TaskBlock key={index} task={task} span={span} end={end} />)}
+      {run.loop && <Block from={started} to={started + (to - started) * (run.loop.total ? (run.loop.done + run.loop.failed) / run.loop.total : 1)} span={span} className={`top-1.5 h-3.5 ${solidOf(run.loop.failed ? 'failed' : run.status)}`} title={told} />}
+      {run.tasks.length === 0 && !run.loop && <Block from={started} to={to} span={span} className={`top-1.5 h-3.5 ${solidOf(run.status)}`} title={told} />}
+      {critical && <Block from={run.scheduled} to={to} span={span} className="top-[22px] h-0.5 bg-accent" title="on the critical path" />}
+      {label < 96 && label > 0 && <span className="absolute top-1 whitespace-nowrap pl-1.5 text-2xs text-ink-3" style={{ left: `${label}%` }}>{took}{run.loop && ` · ${run.loop.done + run.loop.failed}/${run.loop.total}`}</span>}
+    </>
+  )
+}
+
+const WHAT: Record<string, string> = { wait: 'bg-waiting', child: 'bg-waiting', delay: 'bg-held' }
+
+function TaskBlock({ task, span, end, tall = false }: { task: TaskBar; span: Span; end: number; tall?: boolean }) {
+  const to = task.ended ?? end
+  const tone = WHAT[task.what] ?? solidOf(task.status)
+  const title = `${task.task}${task.attempt > 1 ? ` attempt ${task.attempt}` : ''}: ${task.what === 'delay' ? 'delay before the next attempt' : task.what} ${duration(to - task.started)}${task.do && task.do !== 'continue' ? `, then ${task.do}` : ''}`
+  return <Block from={task.started} to={to} span={span} className={`${tall ? 'top-[9px] h-2' : 'top-1.5 h-3.5'} ${tone}`} title={title} />
+}

@@ -1,0 +1,94 @@
+// Who, what, when: the facts of an execution in one dense block.
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { children as childrenOf } from '../../api/queries'
+import type { Execution, Progress } from '../../api/types'
+import { CopyIcon, shortId } from '../../design/copy'
+import { StatusBadge, StatusIcon } from '../../design/status'
+import { Ago, clock, exact, Took } from '../../design/time'
+
+interface Props { summary: Execution; history: Progress['history']; link: ReactNode; children: ReactNode }
+
+export function Header({ summary, history, link, children }: Props) {
+  const { playbook } = summary
+  const parent = typeof summary.parent === 'string' ? summary.parent : summary.parent?.execution_id
+  return (
+    <header className="flex flex-col gap-1.5 px-4 pb-2 pt-3">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5">
+        <h1 className="flex min-w-0 items-center gap-2 text-base font-semibold tracking-tight">
+          <Link href={`/playbooks/${playbook.path}`} className="truncate hover:underline">{playbook.path}</Link>
+          {playbook.version !== null && <span className="text-sm font-normal text-ink-3">v{playbook.version}</span>}
+        </h1>
+        <StatusBadge status={summary.status} />
+        {link}
+        <div className="ml-auto flex flex-wrap items-center gap-2">{children}</div>
+      </div>
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-0.5 text-xs text-ink-2">
+        <span className="inline-flex items-center font-mono" title={summary.execution_id}>{shortId(summary.execution_id)}<CopyIcon text={summary.execution_id} label="Copy the id" /></span>
+        <Fact name="requested"><Ago at={summary.requested_at} /></Fact>
+        <Fact name="took"><Took from={summary.requested_at} to={summary.ended_at} ms={summary.duration_ms} /></Fact>
+        {summary.by && <Fact name="by">{summary.by}</Fact>}
+        <Fact name="steps">{summary.counts.steps}</Fact>
+        <Fact name="tasks">{summary.counts.tasks.toLocaleString('en')}</Fact>
+        {summary.counts.iterations > 0 && <Fact name="iterations">{summary.counts.iterations.toLocaleString('en')}</Fact>}
+        {parent && <Fact name="child of"><Other id={parent} /></Fact>}
+        {summary.retry_of && <Fact name="goes on from"><Other id={summary.retry_of} /></Fact>}
+        <Children id={summary.execution_id} />
+        <History history={history} />
+      </div>
+      {summary.error && (
+        <div role="alert" className="flex items-start gap-2 rounded-md bg-failed-soft px-2.5 py-1.5">
+          <span className="mt-0.5"><StatusIcon status="failed" /></span>
+          <p className="min-w-0 break-words [overflow-wrap:anywhere]">
+            <span className="font-medium">{summary.error.step ? `${summary.error.step}${summary.error.task ? ` / ${summary.error.task}` : ''}: ` : ''}{summary.error.kind}</span>{' '}
+            <span className="text-ink-2">{summary.error.message}</span>
+          </p>
+        </div>
+      )}
+    </header>
+  )
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return <span className="whitespace-nowrap"><span className="text-ink-3">{name}</span> {children}</span>
+}
+
+function Other({ id }: { id: string }) {
+  return <Link href={`/executions/${id}`} className="font-mono text-accent hover:underline">{shortId(id)}</Link>
+}
+
+function Children({ id }: { id: string }) {
+  const found = useQuery(childrenOf(id))
+  const items = found.data?.items ?? []
+  if (items.length === 0) return null
+  return (
+    <details className="relative">
+      <summary className="text-accent">{items.length} {items.length === 1 ? 'child' : 'children'}</summary>
+      <ul className="panel absolute left-0 z-30 mt-1 max-h-72 min-w-72 overflow-auto p-1.5 shadow-lg">
+        {items.map((item) => (
+          <li key={item.execution_id} className="flex items-center gap-2 px-1.5 py-1"><StatusBadge status={item.status} /><Other id={item.execution_id} /><span className="truncate">{item.playbook.path}</span></li>
+        ))}
+      </ul>
+    </details>
+  )
+}
+
+function History({ history }: { history: Progress['history'] }) {
+  if (history.length === 0) return null
+  return (
+    <details className="relative">
+      <summary className="text-ink-3">history</summary>
+      <ol className="panel absolute right-0 z-30 mt-1 min-w-72 p-2 shadow-lg sm:left-0 sm:right-auto" aria-label="Status history">
+        {history.map((turn) => (
+          <li key={turn.seq} className="flex items-center gap-2 py-0.5">
+            <time title={exact(turn.at)} className="font-mono text-ink-3">{clock(turn.at)}</time>
+            <StatusBadge status={turn.status} />
+            {turn.by && <span className="text-ink-3">by {turn.by}</span>}
+            {turn.why && <span className="break-words">{turn.why}</span>}
+          </li>
+        ))}
+      </ol>
+    </details>
+  )
+}

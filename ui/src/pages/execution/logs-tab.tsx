@@ -1,0 +1,63 @@
+// What tasks logged, newest last, searched on the server.
+import { useQuery } from '@tanstack/react-query'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useEffect, useRef, useState } from 'react'
+import { logs } from '../../api/queries'
+import type { LogLine } from '../../api/types'
+import { CopyButton } from '../../design/copy'
+import { Empty, Reading } from '../../design/states'
+import { clock, exact } from '../../design/time'
+import { Typed } from '../executions/filters'
+import { useParameter } from './moment'
+
+export function LogsTab({ id, live }: { id: string; live: boolean }) {
+  const [text, setText] = useParameter('text')
+  const [step, setStep] = useParameter('step')
+  const [follow, setFollow] = useState(true)
+  const found = useQuery(logs(id, text, step))
+  const lines = found.data?.items ?? []
+  return (
+    <div className="flex min-h-72 flex-1 flex-col">
+      <div className="flex flex-wrap items-center gap-2 px-4 py-2" role="search">
+        <Typed label="Search in logs" value={text} onChange={setText} placeholder="Search ( / )" search />
+        <Typed label="Step" value={step} onChange={setStep} placeholder="Step" className="w-32" />
+        {found.data && <span className="text-xs text-ink-3">{found.data.total.toLocaleString('en')} lines{found.data.dropped > 0 && `, ${found.data.dropped.toLocaleString('en')} older ones left out`}</span>}
+        <span className="ml-auto flex items-center gap-2">
+          {live && <label className="flex items-center gap-1.5"><input type="checkbox" className="accent-accent" checked={follow} onChange={(event) => setFollow(event.target.checked)} /> follow</label>}
+          <CopyButton text={() => lines.map((line) => `${line.at} ${line.run}${line.address}/${line.task} ${line.text}`).join('\n')}>Copy all</CopyButton>
+        </span>
+      </div>
+      <Reading of={found}>
+        {(page) => page.items.length === 0 ? <Empty title={text || step ? 'No line matches' : 'No task has logged anything'}>What a task prints is kept here.</Empty> : <Lines lines={page.items} follow={follow && live} mark={text} />}
+      </Reading>
+    </div>
+  )
+}
+
+function Lines({ lines, follow, mark }: { lines: LogLine[]; follow: boolean; mark: string }) {
+  const frame = useRef<HTMLDivElement>(null)
+  const virtual = useVirtualizer({ count: lines.length, getScrollElement: () => frame.current, estimateSize: () => 20, overscan: 30, measureElement: (element) => element.getBoundingClientRect().height })
+  useEffect(() => { if (follow) virtual.scrollToIndex(lines.length - 1) }, [follow, lines.length, virtual])
+  return (
+    <div ref={frame} tabIndex={0} aria-label="Log lines" className="min-h-0 flex-1 overflow-auto border-t border-line bg-panel font-mono text-xs">
+      <div className="relative" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map((row) => {
+          const line = lines[row.index]
+          return line ? (
+            <div key={row.key} ref={virtual.measureElement} data-index={row.index} className="absolute inset-x-0 flex gap-3 px-4 py-px hover:bg-sunken" style={{ transform: `translateY(${row.start}px)` }}>
+              <time title={exact(line.at)} className="shrink-0 text-ink-3">{clock(line.at)}</time>
+              <span className="w-40 shrink-0 truncate text-ink-3" title={`${line.run}${line.address}/${line.task}`}>{line.run}{line.address}/{line.task}</span>
+              <span className="min-w-0 whitespace-pre-wrap break-words [overflow-wrap:anywhere]"><Marked text={line.text} mark={mark} /></span>
+            </div>
+          ) : null
+        })}
+      </div>
+    </div>
+  )
+}
+
+function Marked({ text, mark }: { text: string; mark: string }) {
+  const place = mark ? text.toLowerCase().indexOf(mark.toLowerCase()) : -1
+  if (place < 0) return <>{text}</>
+  return <>{text.slice(0, place)}<mark className="bg-held-soft text-held">{text.slice(place, place + mark.length)}</mark>{text.slice(place + mark.length)}</>
+}

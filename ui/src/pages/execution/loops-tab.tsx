@@ -1,0 +1,100 @@
+// Loops as heat maps: every iteration one cell, by state or by duration; jump to any; run the failed ones again.
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { loop } from '../../api/queries'
+import type { Execution, LoopView } from '../../api/types'
+import { Button } from '../../design/controls'
+import { Empty, Reading } from '../../design/states'
+import { StatusBadge } from '../../design/status'
+import { duration } from '../../design/time'
+import { useAct } from './actions'
+import { HeatMap, MARKS } from './heat-map'
+import { useParameter } from './moment'
+import type { Open } from './page'
+
+export function LoopsTab({ id, runs, summary, open }: { id: string; runs: string[]; summary: Execution; open: Open }) {
+  const [given, choose] = useParameter('run')
+  const run = runs.includes(given) ? given : runs[0]
+  if (!run) return <Empty title="No loop has run">A step with <code>loop</code> shows its iterations here.</Empty>
+  return (
+    <div className="flex min-h-0 flex-1 flex-col overflow-auto">
+      <div className="flex flex-wrap items-center gap-2 px-4 py-2">
+        <select aria-label="Loop run" className="field" value={run} onChange={(event) => choose(event.target.value)}>{runs.map((one) => <option key={one}>{one}</option>)}</select>
+      </div>
+      <LoopPanel key={run} id={id} run={run} summary={summary} open={open} />
+    </div>
+  )
+}
+
+function LoopPanel({ id, run, summary, open }: { id: string; run: string; summary: Execution; open: Open }) {
+  const found = useQuery(loop(id, run))
+  const [by, setBy] = useState<'state' | 'duration'>('state')
+  const [chosen, setChosen] = useState<number | null>(null)
+  const act = useAct(id)
+  const [, go] = useLocation()
+  const rerun = () => act.mutate({ action: 'retry', said: 'the failed iterations run again in a new execution' }, { onSuccess: (made) => go(`/executions/${made.execution_id}/loops`) })
+  return (
+    <Reading of={found} what="Reading the iterations">
+      {(view) => (
+        <div className="flex min-h-0 flex-1 flex-col gap-2 px-4 pb-4">
+          <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+            <Counts view={view} />
+            <div role="radiogroup" aria-label="Coloured by" className="flex rounded-[5px] border border-line-strong">
+              {(['state', 'duration'] as const).map((kind) => <button key={kind} type="button" role="radio" aria-checked={by === kind} className={`px-2 py-0.5 text-xs first:rounded-l last:rounded-r ${by === kind ? 'bg-accent text-on-accent' : 'text-ink-2 hover:bg-sunken'}`} onClick={() => setBy(kind)}>{kind}</button>)}
+            </div>
+            <Jump view={view} onJump={setChosen} />
+            {view.counts.failed > 0 && summary.ended_at !== null && <Button icon="retry" disabled={act.isPending} onClick={rerun}>Rerun {view.counts.failed} failed</Button>}
+          </div>
+          <div className="flex min-h-72 flex-1 flex-col gap-3 lg:min-h-0 lg:flex-row">
+            <HeatMap view={view} by={by} chosen={chosen} choose={setChosen} />
+            {chosen !== null && <Iteration view={view} index={chosen} open={open} />}
+          </div>
+        </div>
+      )}
+    </Reading>
+  )
+}
+
+function Counts({ view }: { view: LoopView }) {
+  const known = view.took.filter((ms) => ms >= 0).sort((one, other) => one - other)
+  const median = known[Math.floor(known.length / 2)]
+  return (
+    <div className="flex flex-wrap items-center gap-x-3" data-counts={JSON.stringify(view.counts)}>
+      <span className="font-medium">{view.total.toLocaleString('en')} iterations</span>
+      {(['done', 'failed', 'running', 'queued', 'kept'] as const).filter((name) => view.counts[name] > 0).map((name) => <StatusBadge key={name} status={name} label={`${view.counts[name].toLocaleString('en')} ${name}`} />)}
+      {known.length > 0 && <span className="text-xs text-ink-3">median {duration(median)} · longest {duration(known.at(-1))}</span>}
+    </div>
+  )
+}
+
+function Jump({ view, onJump }: { view: LoopView; onJump: (index: number) => void }) {
+  const [text, setText] = useState('')
+  const nextFailed = () => { const index = view.marks.indexOf('f'); if (index >= 0) onJump(index) }
+  const go = () => { const index = Number(text); if (Number.isInteger(index) && index >= 0 && index < view.total) onJump(index) }
+  return (
+    <form className="flex items-center gap-1.5" onSubmit={(event) => { event.preventDefault(); go() }}>
+      <input data-search className="field w-24" inputMode="numeric" aria-label="Iteration number" placeholder="Jump to…" value={text} onChange={(event) => setText(event.target.value)} />
+      <Button type="submit">Go</Button>
+      {view.counts.failed > 0 && <Button kind="quiet" onClick={nextFailed}>First failed</Button>}
+    </form>
+  )
+}
+
+function Iteration({ view, index, open }: { view: LoopView; index: number; open: Open }) {
+  const error = view.errors[index]
+  const took = view.took[index] ?? -1
+  const started = view.started[index] ?? -1
+  return (
+    <aside aria-label={`Iteration ${index}`} className="panel w-full shrink-0 self-start p-3 lg:w-80">
+      <h3 className="mb-1.5 flex items-center gap-2 font-semibold">Iteration {index} <StatusBadge status={MARKS[view.marks[index] ?? 'p'] ?? 'queued'} /></h3>
+      <dl className="grid grid-cols-[5.5rem_1fr] gap-y-0.5">
+        <dt className="text-ink-3">started</dt><dd>{started >= 0 ? `${duration(started)} after the run` : '–'}</dd>
+        <dt className="text-ink-3">took</dt><dd>{took >= 0 ? duration(took) : '–'}</dd>
+        <dt className="text-ink-3">retries</dt><dd>{view.retries[index] ?? 0}</dd>
+      </dl>
+      {error && <p className="mt-2 break-words rounded-md bg-failed-soft px-2 py-1.5 [overflow-wrap:anywhere]"><span className="font-medium">{error.kind}</span> {error.message}</p>}
+      <div className="mt-2 flex gap-1.5"><Button onClick={() => open('events', { step: view.step, iteration: String(index) })}>Its events</Button></div>
+    </aside>
+  )
+}

@@ -1,0 +1,39 @@
+// Begin again at a step: what came before is kept, in a new execution.
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { get, catalogPath } from '../../api/client'
+import { graph } from '../../api/queries'
+import type { CatalogEntry, Execution } from '../../api/types'
+import { Button, Dialog, Field } from '../../design/controls'
+import { complain } from '../../design/toast'
+import { useAct } from './actions'
+
+export function RerunDialog({ summary, step, onClose }: { summary: Execution; step?: string; onClose: () => void }) {
+  const shape = useQuery(graph(summary.execution_id))
+  const act = useAct(summary.execution_id)
+  const [, go] = useLocation()
+  const [from, setFrom] = useState(step ?? summary.error?.step ?? '')
+  const [newest, setNewest] = useState(false)
+  const names = shape.data?.steps.map((one) => one.step) ?? []
+  const start = from || names[0] || ''
+  const run = async () => {
+    const playbook = newest ? (await get<CatalogEntry>(catalogPath(summary.playbook.path))).text : undefined
+    act.mutate(
+      { action: 'rerun', body: { from: start, ...(playbook ? { playbook } : {}) }, said: `a new execution begins at ${start}` },
+      { onSuccess: (made) => { onClose(); go(`/executions/${made.execution_id}`) } },
+    )
+  }
+  return (
+    <Dialog title="Rerun from a step" onClose={onClose}>
+      <div className="flex flex-col gap-3">
+        <p className="text-ink-2">A new execution keeps what ran before the step and begins again there.</p>
+        <Field label="Step">
+          <select className="field" value={start} onChange={(event) => setFrom(event.target.value)}>{names.map((name) => <option key={name}>{name}</option>)}</select>
+        </Field>
+        <label className="flex items-center gap-2"><input type="checkbox" className="accent-accent" checked={newest} onChange={(event) => setNewest(event.target.checked)} /> with the newest registered version of the playbook</label>
+        <div className="flex justify-end gap-2"><Button onClick={onClose}>Not now</Button><Button kind="primary" disabled={!start || act.isPending} onClick={() => void run().catch(complain)}>Rerun</Button></div>
+      </div>
+    </Dialog>
+  )
+}

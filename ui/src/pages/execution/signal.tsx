@@ -1,0 +1,63 @@
+// Telling a waiting task what it waits for: a form from the payload's schema, or the payload as JSON.
+import { useState } from 'react'
+import type { Json, Obj, Wait } from '../../api/types'
+import { Button, Dialog, Field } from '../../design/controls'
+import { fromSchema, SchemaForm, type Schema } from '../../design/form'
+import { useAct } from './actions'
+
+const APPROVAL: Schema = {
+  type: 'object',
+  properties: {
+    approved: { type: 'boolean', default: true, description: 'false rejects it' },
+    by: { type: 'string', description: 'who decides' },
+    reason: { type: 'string', description: 'why' },
+  },
+  required: ['approved'],
+}
+
+export const schemaOf = (wait: Wait): Schema | null => {
+  const given = wait.schema
+  if (given && typeof given === 'object' && !Array.isArray(given)) return given as Schema
+  return wait.approval ? APPROVAL : null
+}
+
+export function SignalDialog({ id, waits, onClose, first }: { id: string; waits: Wait[]; onClose: () => void; first?: string }) {
+  const waiting = waits.filter((wait) => wait.signal !== null)
+  const [name, setName] = useState(first ?? waiting[0]?.signal ?? '')
+  const wait = waiting.find((one) => one.signal === name)
+  return (
+    <Dialog title="Send a signal" onClose={onClose}>
+      <div className="flex flex-col gap-3">
+        <Field label="Signal" hint={waiting.length ? undefined : 'Nothing waits for a signal now; one that is sent is kept until a task asks for it.'}>
+          <input className="field" list="signals" value={name} onChange={(event) => setName(event.target.value)} />
+        </Field>
+        <datalist id="signals">{waiting.map((one) => <option key={one.signal} value={one.signal ?? ''} />)}</datalist>
+        <Payload key={name} id={id} name={name} schema={wait ? schemaOf(wait) : null} onClose={onClose} />
+      </div>
+    </Dialog>
+  )
+}
+
+function Payload({ id, name, schema, onClose }: { id: string; name: string; schema: Schema | null; onClose: () => void }) {
+  const act = useAct(id)
+  const [value, setValue] = useState<Json>(schema ? fromSchema(schema) : {})
+  const [text, setText] = useState('{}')
+  const [wrong, setWrong] = useState('')
+  const send = () => {
+    let payload = value
+    if (!schema) {
+      try { payload = JSON.parse(text) as Json } catch (error) { setWrong(`this is not JSON: ${(error as Error).message}`); return }
+    }
+    act.mutate({ action: 'signal', body: { name, payload } as Obj, said: `signal '${name}' sent` }, { onSuccess: onClose })
+  }
+  return (
+    <>
+      {schema ? <SchemaForm schema={schema} value={value} onChange={setValue} /> : (
+        <Field label="Payload (JSON)" hint={wrong && <span className="text-failed">{wrong}</span>}>
+          <textarea className="field h-28 py-1.5 font-mono text-xs" value={text} onChange={(event) => { setText(event.target.value); setWrong('') }} />
+        </Field>
+      )}
+      <div className="flex justify-end gap-2"><Button onClick={onClose}>Not now</Button><Button kind="primary" disabled={!name || act.isPending} onClick={send}>Send</Button></div>
+    </>
+  )
+}

@@ -1,0 +1,47 @@
+// What an execution waits for that a person can answer, said where it cannot be missed.
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { Obj, Wait } from '../../api/types'
+import { Button } from '../../design/controls'
+import { StatusIcon } from '../../design/status'
+import { Ago } from '../../design/time'
+import { useAct } from './actions'
+import { SignalDialog } from './signal'
+
+const SHOWN = 3
+
+export function Waiting({ id, waits }: { id: string; waits: Wait[] }) {
+  const asking = waits.filter((wait) => wait.signal !== null || wait.child !== null)
+  if (asking.length === 0) return null
+  return (
+    <ul className="mx-4 mb-2 flex flex-col gap-1.5" aria-label="Waiting">
+      {asking.slice(0, SHOWN).map((wait) => <One key={`${wait.run}${wait.address}`} id={id} wait={wait} waits={waits} />)}
+      {asking.length > SHOWN && <li className="text-xs text-ink-3">and {asking.length - SHOWN} more</li>}
+    </ul>
+  )
+}
+
+function One({ id, wait, waits }: { id: string; wait: Wait; waits: Wait[] }) {
+  const act = useAct(id)
+  const [open, setOpen] = useState(false)
+  const answer = (approved: boolean) =>
+    act.mutate({ action: 'signal', body: { name: wait.signal, payload: { approved } } as Obj, said: approved ? 'approved' : 'rejected' })
+  return (
+    <li className="flex flex-wrap items-center gap-2 rounded-md bg-waiting-soft px-2.5 py-1.5">
+      <StatusIcon status="waiting" />
+      <span className="min-w-0 break-words">
+        <span className="font-medium">{wait.step}</span>{' '}
+        {wait.child ? <>waits for <Link href={`/executions/${wait.child}`} className="text-accent hover:underline">{wait.path ?? 'a child'}</Link></> : wait.approval ? <>asks: <span className="font-medium">{wait.signal}</span></> : <>waits for the signal <code>{wait.signal}</code></>}
+        <span className="text-ink-3"> · <Ago at={wait.since} />{wait.expires && <> · gives up <Ago at={wait.expires} /></>}</span>
+      </span>
+      {wait.signal !== null && (
+        <span className="ml-auto flex gap-2">
+          {wait.approval && <Button kind="primary" disabled={act.isPending} onClick={() => answer(true)}>Approve</Button>}
+          {wait.approval && <Button kind="danger" disabled={act.isPending} onClick={() => answer(false)}>Reject</Button>}
+          <Button onClick={() => setOpen(true)}>{wait.approval ? 'With details' : 'Answer'}</Button>
+        </span>
+      )}
+      {open && <SignalDialog id={id} waits={waits} first={wait.signal ?? ''} onClose={() => setOpen(false)} />}
+    </li>
+  )
+}

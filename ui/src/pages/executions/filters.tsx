@@ -1,0 +1,41 @@
+// What the list is narrowed to.
+import { useEffect, useState } from 'react'
+import { Button } from '../../design/controls'
+import { WITHIN, type Filters } from './find'
+
+const STATUSES = ['pending', 'running', 'paused', 'completed', 'failed', 'cancelled']
+
+export function FilterBar({ filters, change }: { filters: Filters; change: (part: Partial<Filters>) => void }) {
+  const some = Boolean(filters.status || filters.path || filters.text || filters.within || filters.children)
+  return (
+    <div className="flex flex-wrap items-center gap-2 px-4 pb-2" role="search">
+      <Typed label="Search ids and paths" value={filters.text} onChange={(text) => change({ text })} placeholder="Id or path ( / )" search />
+      <select aria-label="Status" className="field" value={filters.status} onChange={(event) => change({ status: event.target.value })}>
+        <option value="">any status</option>
+        {STATUSES.map((status) => <option key={status}>{status}</option>)}
+      </select>
+      <Typed label="Playbook path" value={filters.path} onChange={(path) => change({ path })} placeholder="Playbook" />
+      <select aria-label="Time" className="field" value={filters.within} onChange={(event) => change({ within: event.target.value })}>
+        <option value="">any time</option>
+        {Object.entries(WITHIN).map(([key, [label]]) => <option key={key} value={key}>{label}</option>)}
+      </select>
+      <label className="flex items-center gap-1.5 text-ink-2">
+        <input type="checkbox" className="accent-accent" checked={filters.children === 'no'} onChange={(event) => change({ children: event.target.checked ? 'no' : '' })} />
+        without children
+      </label>
+      {some && <Button kind="quiet" onClick={() => change({ status: '', path: '', text: '', within: '', children: '' })}>Clear</Button>}
+    </div>
+  )
+}
+
+/** A text field that tells after a short rest, not at every key. */
+export function Typed({ label, value, onChange, placeholder, search = false, className = 'w-44' }: { label: string; value: string; onChange: (value: string) => void; placeholder: string; search?: boolean; className?: string }) {
+  const [text, setText] = useState(value)
+  useEffect(() => setText(value), [value])
+  useEffect(() => {
+    if (text === value) return
+    const timer = window.setTimeout(() => onChange(text), 250)
+    return () => window.clearTimeout(timer)
+  }, [text, value, onChange])
+  return <input type="search" aria-label={label} placeholder={placeholder} className={`field ${className}`} value={text} onChange={(event) => setText(event.target.value)} {...(search ? { 'data-search': '' } : {})} />
+}

@@ -1,0 +1,87 @@
+// Every execution, live: what it is, how it stands, how long it took; several can be steered at once.
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { post } from '../../api/client'
+import { executions } from '../../api/queries'
+import type { ExecutionItem } from '../../api/types'
+import { Button } from '../../design/controls'
+import { Empty, Reading } from '../../design/states'
+import { say } from '../../design/toast'
+import { PageHead } from '../../shell/layout'
+import { useTitle } from '../../shell/title'
+import { FilterBar } from './filters'
+import { asked, useFilters } from './find'
+import { ExecutionTable } from './table'
+
+const LIVE = new Set(['pending', 'running', 'paused'])
+
+export function ExecutionsPage() {
+  useTitle('Executions')
+  const [filters, change] = useFilters()
+  const [picked, setPicked] = useState<Set<string>>(new Set())
+  const found = useQuery(executions(asked(filters)))
+  const filtered = Boolean(filters.status || filters.path || filters.text || filters.within)
+
+  const pick = (ids: string[], on: boolean) => {
+    const next = new Set(picked)
+    for (const id of ids) on ? next.add(id) : next.delete(id)
+    setPicked(next)
+  }
+
+  return (
+    <>
+      <PageHead title="Executions"><LiveNote failed={found.isError} /></PageHead>
+      <FilterBar filters={filters} change={change} />
+      <BulkBar items={found.data?.items ?? []} picked={picked} clear={() => setPicked(new Set())} />
+      <div className="panel mx-4 mb-4 overflow-x-auto">
+        <Reading of={found}>
+          {(page) =>
+            page.items.length === 0 ? (
+              <Empty title={filtered ? 'No execution matches' : 'Nothing has run yet'}>
+                {filtered ? 'Change the filters above.' : <>Open a playbook and press Run, or use <code>noetl run</code>.</>}
+              </Empty>
+            ) : (
+              <ExecutionTable items={page.items} picked={picked} pick={pick} onPath={(path) => change({ path })} />
+            )
+          }
+        </Reading>
+      </div>
+      <div className="flex justify-between px-4 pb-4">
+        <Button disabled={!filters.cursor} onClick={() => change({ cursor: '' })}>Newest</Button>
+        <Button disabled={!found.data?.cursor} onClick={() => change({ cursor: found.data?.cursor ?? '' })}>Older</Button>
+      </div>
+    </>
+  )
+}
+
+function LiveNote({ failed }: { failed: boolean }) {
+  return (
+    <span role="status" className={`flex items-center gap-1.5 text-xs ${failed ? 'text-held' : 'text-ink-3'}`}>
+      <span className={`size-1.5 rounded-full ${failed ? 'bg-held' : 'bg-done'}`} />
+      {failed ? 'the server does not answer; trying again' : 'live'}
+    </span>
+  )
+}
+
+function BulkBar({ items, picked, clear }: { items: ExecutionItem[]; picked: Set<string>; clear: () => void }) {
+  const client = useQueryClient()
+  const chosen = items.filter((item) => picked.has(item.execution_id))
+  const live = chosen.filter((item) => LIVE.has(item.status))
+  const failed = chosen.filter((item) => item.status === 'failed' || item.status === 'cancelled')
+  if (chosen.length === 0) return null
+  const each = async (list: ExecutionItem[], action: string, past: string) => {
+    const done = await Promise.allSettled(list.map((item) => post(`/executions/${item.execution_id}/${action}`)))
+    const good = done.filter((one) => one.status === 'fulfilled').length
+    say(`${good} of ${list.length} ${past}`, good === list.length ? 'done' : 'failed')
+    clear()
+    await client.invalidateQueries({ queryKey: ['executions'] })
+  }
+  return (
+    <div role="toolbar" aria-label="Chosen executions" className="mx-4 mb-2 flex flex-wrap items-center gap-2 rounded-md border border-accent bg-accent-soft px-3 py-1.5">
+      <span className="font-medium">{chosen.length} chosen</span>
+      <Button kind="danger" icon="stop" disabled={live.length === 0} onClick={() => void each(live, 'cancel', 'cancelled')}>Cancel {live.length}</Button>
+      <Button icon="retry" disabled={failed.length === 0} onClick={() => void each(failed, 'retry', 'retried as new executions')}>Retry {failed.length}</Button>
+      <Button kind="quiet" onClick={clear}>Choose none</Button>
+    </div>
+  )
+}

@@ -1,0 +1,111 @@
+// The last day at a glance, and ways into the lists.
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { overview } from '../api/queries'
+import type { ExecutionItem, Overview } from '../api/types'
+import { shortId } from '../design/copy'
+import { Empty, Reading } from '../design/states'
+import { StatusBadge, StatusIcon } from '../design/status'
+import { Ago, clock, duration, Took } from '../design/time'
+import { PageHead } from '../shell/layout'
+import { useTitle } from '../shell/title'
+
+const SHOWN = ['running', 'pending', 'paused', 'completed', 'failed', 'cancelled'] as const
+
+export function HomePage() {
+  useTitle('Home')
+  const found = useQuery(overview())
+  return (
+    <>
+      <PageHead title="Home"><span className="text-xs text-ink-3">the last 24 hours</span></PageHead>
+      <Reading of={found}>
+        {(told) => (
+          <div className="flex flex-col gap-4 px-4 pb-4">
+            <ul className="grid grid-cols-2 gap-2 sm:grid-cols-3 lg:grid-cols-6">
+              {SHOWN.map((status) => (
+                <li key={status}>
+                  <Link href={`/executions?status=${status}&within=24h`} className="panel flex flex-col px-3 py-2 hover:border-line-strong">
+                    <StatusBadge status={status} />
+                    <span className="text-xl font-semibold leading-8 tracking-tight" data-count={status}>{told.counts[status].toLocaleString('en')}</span>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+            <Throughput told={told} />
+            <div className="grid items-start gap-4 lg:grid-cols-2">
+              <List title="Failures" items={told.failures} more="/executions?status=failed" none="Nothing has failed." />
+              <List title="Under way, the oldest first" items={told.active} more="/executions?status=running" none={told.overdue_ms > 1000 ? '' : 'Nothing is under way.'} note={told.overdue_ms > 1000 ? `work is due since ${duration(told.overdue_ms)}` : ''} />
+            </div>
+            <Slowest told={told} />
+          </div>
+        )}
+      </Reading>
+    </>
+  )
+}
+
+function Throughput({ told }: { told: Overview }) {
+  const most = Math.max(1, ...told.buckets.map((bucket) => bucket.completed + bucket.failed + bucket.cancelled + bucket.active))
+  const total = told.buckets.reduce((sum, bucket) => sum + bucket.completed + bucket.failed + bucket.cancelled, 0)
+  return (
+    <section className="panel p-3" aria-label="Throughput">
+      <h2 className="mb-2 flex items-baseline justify-between font-medium">Throughput <span className="text-xs font-normal text-ink-3">{total.toLocaleString('en')} ended · most in {duration(told.bucket_ms)}: {most}</span></h2>
+      <div className="flex h-20 items-end gap-px">
+        {told.buckets.map((bucket) => (
+          <div key={bucket.at} className="flex h-full min-w-0 flex-1 flex-col justify-end rounded-t-sm bg-sunken" title={`${clock(bucket.at).slice(0, 5)} UTC: ${bucket.completed} completed, ${bucket.failed} failed, ${bucket.cancelled} cancelled, ${bucket.active} under way`}>
+            <Piece count={bucket.active} most={most} tone="bg-running" /><Piece count={bucket.cancelled} most={most} tone="bg-idle" /><Piece count={bucket.failed} most={most} tone="bg-failed" /><Piece count={bucket.completed} most={most} tone="bg-done" />
+          </div>
+        ))}
+      </div>
+      <div className="mt-1 flex justify-between text-2xs text-ink-3"><span>24 h ago</span><span>12 h ago</span><span>now</span></div>
+    </section>
+  )
+}
+
+function Piece({ count, most, tone }: { count: number; most: number; tone: string }) {
+  return count ? <div className={tone} style={{ height: `${Math.max(3, (count / most) * 100)}%` }} /> : null
+}
+
+function List({ title, items, more, none, note = '' }: { title: string; items: ExecutionItem[]; more: string; none: string; note?: string }) {
+  return (
+    <section className="panel" aria-label={title}>
+      <h2 className="flex items-baseline justify-between border-b border-line px-3 py-1.5 font-medium">{title}{note && <span className="text-xs text-held">{note}</span>}<Link href={more} className="text-xs font-normal text-accent hover:underline">all</Link></h2>
+      {items.length === 0 ? <p className="px-3 py-4 text-ink-3">{none}</p> : (
+        <ul>
+          {items.map((item) => (
+            <li key={item.execution_id} className="flex items-center gap-2.5 border-b border-line px-3 py-1.5 last:border-0">
+              <StatusIcon status={item.status} />
+              <Link href={`/executions/${item.execution_id}`} className="min-w-0 flex-1 truncate font-medium hover:underline">{item.playbook.path}</Link>
+              <span className="hidden font-mono text-xs text-ink-3 sm:inline">{shortId(item.execution_id)}</span>
+              <span className="w-20 text-right"><Took from={item.requested_at} to={item.ended_at} ms={item.duration_ms} /></span>
+              <span className="w-20 text-right text-ink-3"><Ago at={item.ended_at ?? item.requested_at} /></span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function Slowest({ told }: { told: Overview }) {
+  const longest = Math.max(1, ...told.slowest.map((row) => row.mean_ms))
+  return (
+    <section className="panel overflow-x-auto" aria-label="Slowest steps">
+      <h2 className="border-b border-line px-3 py-1.5 font-medium">Slowest steps <span className="text-xs font-normal text-ink-3">of recent executions</span></h2>
+      {told.slowest.length === 0 ? <Empty title="No step has been timed yet" /> : (
+        <table className="w-full border-collapse">
+          <thead><tr className="border-b border-line"><th className="th">Step</th><th className="th">Playbook</th><th className="th text-right">Runs</th><th className="th text-right">Mean</th><th className="th text-right">Longest</th><th className="th w-1/4" /></tr></thead>
+          <tbody>
+            {told.slowest.map((row) => (
+              <tr key={row.path + row.step} className="border-b border-line last:border-0">
+                <td className="td font-medium"><Link href={`/executions/${row.execution_id}/graph?step=${encodeURIComponent(row.step)}`} className="hover:underline">{row.step}</Link></td>
+                <td className="td text-ink-2">{row.path}</td><td className="td text-right">{row.runs}</td><td className="td text-right whitespace-nowrap">{duration(row.mean_ms)}</td><td className="td text-right whitespace-nowrap">{duration(row.max_ms)}</td>
+                <td className="td"><div className="h-1 rounded-full bg-ink-3" style={{ width: `${(row.mean_ms / longest) * 100}%` }} /></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  )
+}

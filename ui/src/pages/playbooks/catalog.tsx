@@ -1,0 +1,57 @@
+// Registered playbooks: the newest version of each.
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { catalog } from '../../api/queries'
+import { Button } from '../../design/controls'
+import { Empty, Reading } from '../../design/states'
+import { Ago } from '../../design/time'
+import { PageHead } from '../../shell/layout'
+import { useTitle } from '../../shell/title'
+import { RunDialog } from './run-dialog'
+
+export function CatalogPage() {
+  useTitle('Playbooks')
+  const found = useQuery(catalog())
+  const [text, setText] = useState('')
+  const [running, setRunning] = useState<string | null>(null)
+  const [, go] = useLocation()
+  return (
+    <>
+      <PageHead title="Playbooks">
+        <input type="search" data-search aria-label="Search playbooks" placeholder="Search ( / )" className="field" value={text} onChange={(event) => setText(event.target.value)} />
+        <Button kind="primary" onClick={() => go('/playbooks/?new=1')}>New playbook</Button>
+      </PageHead>
+      <div className="panel mx-4 mb-4 overflow-x-auto">
+        <Reading of={found}>
+          {(page) => {
+            const items = page.items.filter((item) => item.path.toLowerCase().includes(text.toLowerCase()))
+            if (items.length === 0) return <Empty title={text ? 'No playbook matches' : 'No playbook is registered'}>{!text && <>Write one here, or register files with <code>noetl register</code>.</>}</Empty>
+            return (
+              <table className="w-full border-collapse">
+                <thead className="border-b border-line"><tr><th className="th">Path</th><th className="th">Version</th><th className="th">Registered</th><th className="th">File</th><th className="th" /></tr></thead>
+                <tbody>
+                  {items.map((item) => (
+                    <tr key={item.path} className="border-b border-line last:border-0 hover:bg-sunken">
+                      <td className="td"><Link href={`/playbooks/${item.path}`} className="font-medium text-accent hover:underline">{item.path}</Link></td>
+                      <td className="td text-ink-2">v{item.version}</td>
+                      <td className="td"><Ago at={item.registered_at} /></td>
+                      <td className="td max-w-80 truncate text-xs text-ink-3" title={item.file ?? ''}>{item.file ?? '–'}</td>
+                      <td className="td">
+                        <span className="flex justify-end gap-1">
+                          <Link href={`/executions?path=${encodeURIComponent(item.path)}`} className="inline-flex h-7 items-center rounded px-2 text-ink-2 hover:bg-panel hover:text-ink">Executions</Link>
+                          <Button icon="play" aria-label={`Run ${item.path}`} onClick={() => setRunning(item.path)}>Run</Button>
+                        </span>
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            )
+          }}
+        </Reading>
+      </div>
+      {running && <RunDialog path={running} onClose={() => setRunning(null)} />}
+    </>
+  )
+}

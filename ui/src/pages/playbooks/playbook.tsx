@@ -1,0 +1,118 @@
+// One playbook: its text with live findings, its graph beside it, its versions and their differences.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { useLocation, useSearch } from 'wouter'
+import { post } from '../../api/client'
+import { playbook, schema, sketch } from '../../api/queries'
+import type { CatalogEntry, Diagnostic } from '../../api/types'
+import { Button } from '../../design/controls'
+import { Empty, Failure, Loading } from '../../design/states'
+import { complain, say } from '../../design/toast'
+import type { Node } from '../../editor/schema'
+import { Flow } from '../../graph/flow'
+import { useTitle } from '../../shell/title'
+import type { Begun } from '../execution/actions'
+import { Findings } from './findings'
+import { RunDialog } from './run-dialog'
+import { STARTER } from './starter'
+import { Versions } from './versions'
+
+const Editor = lazy(() => import('../../editor/editor'))
+
+export function PlaybookPage({ path }: { path: string }) {
+  const search = new URLSearchParams(useSearch())
+  const fresh = path === ''
+  const version = Number(search.get('version')) || undefined
+  const found = useQuery({ ...playbook(path, version), enabled: !fresh })
+  useTitle(fresh ? 'New playbook' : path)
+  if (fresh) return <Workbench path="" saved={STARTER} version={null} fix={null} />
+  if (found.error) return <Failure error={found.error} retry={() => void found.refetch()} />
+  if (!found.data) return <Loading what="Reading the playbook" />
+  const fix = search.get('fix') ? { id: search.get('fix') ?? '', step: search.get('step') ?? '' } : null
+  return <Workbench key={`${path}@${found.data.version}`} path={path} saved={found.data.text ?? ''} version={found.data.version} fix={fix} />
+}
+
+interface Props { path: string; saved: string; version: number | null; fix: { id: string; step: string } | null }
+
+function Workbench({ path, saved, version, fix }: Props) {
+  const [text, setText] = useState(saved)
+  const [resting, setResting] = useState(saved)
+  const [line, setLine] = useState<number | null>(null)
+  const [running, setRunning] = useState(false)
+  const [compared, setCompared] = useState<number | null>(null)
+  useEffect(() => { const timer = window.setTimeout(() => setResting(text), 250); return () => window.clearTimeout(timer) }, [text])
+  const language = useQuery(schema())
+  const seen = useQuery(sketch(resting))
+  const findings = seen.data?.diagnostics ?? []
+  const errors = findings.filter((one) => one.severity === 'error').length
+  const save = useSave(path, version)
+  const go = useLocation()[1]
+  const rerun = useMutation({
+    mutationFn: () => post<Begun>(`/executions/${fix?.id}/rerun`, { from: fix?.step, playbook: text }),
+    onSuccess: (made) => { say(`a new execution begins at ${fix?.step}`); go(`/executions/${made.execution_id}`) },
+    onError: complain,
+  })
+  const dirty = text !== saved
+  const jump = (to: number) => { setLine(null); window.setTimeout(() => setLine(to), 0) }
+  return (
+    <div className="flex min-h-0 flex-1 flex-col">
+      <div className="flex flex-wrap items-center gap-2 px-4 pb-2 pt-3">
+        <h1 className="mr-2 min-w-0 truncate text-base font-semibold tracking-tight">{path || 'New playbook'}{version !== null && <span className="ml-2 text-sm font-normal text-ink-3">v{version}</span>}{dirty && <span className="ml-2 text-xs font-normal text-held">changed</span>}</h1>
+        <span className="ml-auto flex flex-wrap items-center gap-2">
+          {path && <Versions path={path} version={version} compared={compared} compare={setCompared} />}
+          <Button disabled={!dirty && path !== '' || save.isPending} onClick={() => save.mutate(text)}>Register</Button>
+          {fix && <Button kind="primary" icon="retry" disabled={errors > 0 || rerun.isPending} onClick={() => rerun.mutate()}>Rerun from {fix.step}</Button>}
+          <Button kind={fix ? 'plain' : 'primary'} icon="play" disabled={errors > 0} onClick={() => setRunning(true)}>Run</Button>
+        </span>
+      </div>
+      {fix && <p className="mx-4 mb-2 rounded-md bg-held-soft px-2.5 py-1.5">You are fixing what failed at <button type="button" className="font-medium text-accent hover:underline" onClick={() => jump(seen.data?.graph?.steps.find((one) => one.step === fix.step)?.line ?? 1)}>{fix.step}</button>. Change the text, then rerun from there: what ran before is kept.</p>}
+      <div className="flex min-h-0 flex-1 flex-col border-t border-line lg:flex-row">
+        <div className="flex h-[60vh] min-w-0 flex-col lg:h-auto lg:min-h-0 lg:flex-[3]">
+          <div className="min-h-0 flex-1">
+            <Suspense fallback={<Loading what="Loading the editor" />}>
+              {compared !== null ? <Compared path={path} version={compared} text={text} /> : <Editor text={text} onChange={setText} diagnostics={findings} schema={(language.data as Node | undefined) ?? null} line={line} onSave={() => save.mutate(text)} />}
+            </Suspense>
+          </div>
+          <Findings findings={findings} jump={jump} failed={seen.error} />
+        </div>
+        <div className="h-96 min-w-0 border-t border-line lg:h-auto lg:flex-[2] lg:border-l lg:border-t-0">
+          {seen.data?.graph ? <Flow shape={seen.data.graph} progress={null} findings={perStep(findings, seen.data.graph.steps)} onChoose={(step) => { const at = seen.data?.graph?.steps.find((one) => one.step === step)?.line; if (at) jump(at) }} /> : seen.data ? <Empty title="No graph yet">It is drawn as soon as the text has steps that can be read.</Empty> : <Loading />}
+        </div>
+      </div>
+      {running && <RunDialog path={path || 'this text'} text={text} onClose={() => setRunning(false)} />}
+    </div>
+  )
+}
+
+/** How many errors lie in each step, by the lines between one step and the next. */
+function perStep(findings: Diagnostic[], steps: { step: string; line: number }[]): Record<string, number> {
+  const sorted = [...steps].sort((one, other) => one.line - other.line)
+  const counts: Record<string, number> = {}
+  for (const finding of findings) {
+    const own = sorted.findLast((step) => step.line <= finding.line)
+    if (own && finding.severity === 'error') counts[own.step] = (counts[own.step] ?? 0) + 1
+  }
+  return counts
+}
+
+function useSave(path: string, version: number | null) {
+  const client = useQueryClient()
+  const go = useLocation()[1]
+  return useMutation({
+    mutationFn: (text: string) => post<CatalogEntry>('/catalog', { playbook: text }),
+    onSuccess: async (made) => {
+      say(made.path === path && made.version === version ? `unchanged: v${made.version}` : `registered ${made.path} v${made.version}`)
+      await client.invalidateQueries({ queryKey: ['catalog'] })
+      if (made.path !== path || new URLSearchParams(window.location.search).get('version')) go(`/playbooks/${made.path}`)
+    },
+    onError: complain,
+  })
+}
+
+const Diff = lazy(() => import('../../editor/diff'))
+
+function Compared({ path, version, text }: { path: string; version: number; text: string }) {
+  const other = useQuery(playbook(path, version))
+  if (!other.data) return <Loading />
+  return <Diff before={other.data.text ?? ''} after={text} />
+}

@@ -1,0 +1,67 @@
+// Who is alive, what they run, since when, how fast.
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { workers } from '../api/queries'
+import type { WorkerItem } from '../api/types'
+import { Bar } from '../design/controls'
+import { shortId } from '../design/copy'
+import { Empty, Reading } from '../design/states'
+import { StatusBadge } from '../design/status'
+import { Ago, useNow } from '../design/time'
+import { PageHead } from '../shell/layout'
+import { useTitle } from '../shell/title'
+
+const SILENT_MS = 30_000
+
+export function WorkersPage() {
+  useTitle('Workers')
+  const found = useQuery(workers())
+  return (
+    <>
+      <PageHead title="Workers and pools" />
+      <Reading of={found}>
+        {({ items }) =>
+          items.length === 0 ? <div className="panel mx-4"><Empty title="No worker was heard of">Start one with <code>noetl worker start</code>.</Empty></div> : (
+            <div className="flex flex-col gap-4 px-4 pb-4">{[...new Set(items.map((item) => item.pool))].sort().map((pool) => <Pool key={pool} pool={pool} items={items.filter((item) => item.pool === pool)} />)}</div>
+          )
+        }
+      </Reading>
+    </>
+  )
+}
+
+function Pool({ pool, items }: { pool: string; items: WorkerItem[] }) {
+  const running = items.reduce((sum, item) => sum + item.running, 0)
+  const slots = items.reduce((sum, item) => sum + item.concurrency, 0)
+  return (
+    <section className="panel overflow-x-auto" aria-label={`Pool ${pool}`}>
+      <h2 className="flex items-center gap-3 border-b border-line px-3 py-1.5 font-medium">{pool} <span className="text-xs font-normal text-ink-3">{items.length} {items.length === 1 ? 'worker' : 'workers'} · {running} of {slots} slots in use</span></h2>
+      <table className="w-full border-collapse">
+        <thead><tr className="border-b border-line"><th className="th">Worker</th><th className="th">State</th><th className="th w-40">Slots</th><th className="th text-right">Finished</th><th className="th text-right">Per minute</th><th className="th">Up</th><th className="th">Heard of</th><th className="th">Has in hand</th></tr></thead>
+        <tbody>{items.map((item) => <Row key={item.worker_id} item={item} />)}</tbody>
+      </table>
+    </section>
+  )
+}
+
+function Row({ item }: { item: WorkerItem }) {
+  const now = useNow()
+  const silent = now - Date.parse(item.heard_at) > SILENT_MS
+  const minutes = Math.max(1 / 60, (now - Date.parse(item.started_at)) / 60_000)
+  return (
+    <tr className="border-b border-line last:border-0">
+      <td className="td font-mono text-xs">{item.worker_id}<span className="block font-sans text-ink-3">{[item.host, item.version].filter(Boolean).join(' · ')}</span></td>
+      <td className="td"><StatusBadge status={silent ? 'failed' : item.draining ? 'paused' : item.running ? 'running' : 'done'} label={silent ? 'silent' : item.draining ? 'draining' : item.running ? 'working' : 'idle'} /></td>
+      <td className="td"><span className="text-xs">{item.running}/{item.concurrency}</span><Bar value={item.running / Math.max(1, item.concurrency)} tone="bg-running" /></td>
+      <td className="td text-right">{item.finished.toLocaleString('en')}</td>
+      <td className="td text-right">{(item.finished / minutes).toFixed(1)}</td>
+      <td className="td"><Ago at={item.started_at} /></td>
+      <td className="td"><Ago at={item.heard_at} /></td>
+      <td className="td">
+        {item.leases.slice(0, 5).map((lease) => <span key={lease.execution_id + lease.step_run_id} className="mr-2 whitespace-nowrap text-xs"><Link href={`/executions/${lease.execution_id}`} className="font-mono text-accent hover:underline">{shortId(lease.execution_id)}</Link> {lease.step_run_id}</span>)}
+        {item.leases.length > 5 && <span className="text-xs text-ink-3">and {item.leases.length - 5} more</span>}
+        {item.leases.length === 0 && <span className="text-ink-3">–</span>}
+      </td>
+    </tr>
+  )
+}

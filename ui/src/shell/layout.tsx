@@ -1,0 +1,70 @@
+// The frame around every page: where one can go, and the theme.
+import { useEffect, useState, type ReactNode } from 'react'
+import { Link, useLocation } from 'wouter'
+import { IconButton } from '../design/controls'
+import { Icon } from '../design/icons'
+import { Toasts } from '../design/toast'
+import { Shortcuts } from './shortcuts'
+import { choose, useDark } from './theme'
+
+const PLACES = [
+  ['/', 'Home', 'home'],
+  ['/executions', 'Executions', 'runs'],
+  ['/playbooks', 'Playbooks', 'book'],
+  ['/compare', 'Compare', 'compare'],
+  ['/workers', 'Workers', 'workers'],
+  ['/credentials', 'Credentials', 'key'],
+  ['/settings', 'Settings', 'settings'],
+] as const
+
+export function Layout({ children }: { children: ReactNode }) {
+  const [location] = useLocation()
+  const [open, setOpen] = useState(false)
+  useEffect(() => setOpen(false), [location])
+  const here = (path: string) => (path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`))
+  return (
+    <div className="flex h-dvh flex-col md:flex-row">
+      <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-panel focus:p-2">To the content</a>
+      <header className="flex shrink-0 items-center justify-between border-b border-line bg-panel px-3 py-1.5 md:w-44 md:flex-col md:items-stretch md:justify-start md:gap-3 md:border-b-0 md:border-r md:px-2 md:py-3">
+        <Link href="/" className="flex items-center gap-2 px-1.5 font-semibold tracking-tight">
+          <svg viewBox="0 0 32 32" width="20" height="20" aria-hidden="true"><rect width="32" height="32" rx="8" fill="var(--accent)" /><path d="M9 23V9l14 14V9" fill="none" stroke="var(--on-accent)" strokeWidth="3" strokeLinecap="round" strokeLinejoin="round" /></svg>
+          NoETL
+        </Link>
+        <nav aria-label="Pages" className={`${open ? 'flex' : 'hidden'} absolute inset-x-0 top-10 z-40 flex-col border-b border-line bg-panel p-2 md:static md:flex md:border-0 md:p-0`}>
+          {PLACES.map(([path, name, icon]) => (
+            <Link
+              key={path}
+              href={path}
+              aria-current={here(path) ? 'page' : undefined}
+              className={`flex items-center gap-2.5 rounded-[5px] px-2 py-1.5 ${here(path) ? 'bg-accent-soft font-medium text-accent' : 'text-ink-2 hover:bg-sunken hover:text-ink'}`}
+            >
+              <Icon name={icon} /> {name}
+            </Link>
+          ))}
+        </nav>
+        <div className="flex items-center gap-1 md:mt-auto md:justify-between">
+          <ThemeButton />
+          <span className="hidden text-xs text-ink-3 md:inline">keys: <kbd>?</kbd></span>
+          <span className="md:hidden"><IconButton icon="menu" label="Pages" aria-expanded={open} onClick={() => setOpen(!open)} /></span>
+        </div>
+      </header>
+      <main id="main" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col overflow-auto outline-none">{children}</main>
+      <Toasts />
+      <Shortcuts />
+    </div>
+  )
+}
+
+function ThemeButton() {
+  const dark = useDark()
+  return <IconButton icon={dark ? 'sun' : 'moon'} label={dark ? 'Light theme' : 'Dark theme'} onClick={() => choose(dark ? 'light' : 'dark')} />
+}
+
+export function PageHead({ title, children }: { title: ReactNode; children?: ReactNode }) {
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 px-4 pb-2 pt-3">
+      <h1 className="min-w-0 text-base font-semibold tracking-tight">{title}</h1>
+      {children && <div className="flex flex-wrap items-center gap-2">{children}</div>}
+    </div>
+  )
+}

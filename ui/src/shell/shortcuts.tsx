@@ -1,0 +1,62 @@
+// Keys: `/` goes to the page's search, `g` and a letter to a page, `?` shows them all.
+import { useEffect, useState } from 'react'
+import { useLocation } from 'wouter'
+import { Dialog } from '../design/controls'
+
+const GOES: Record<string, [string, string]> = {
+  h: ['/', 'Home'],
+  e: ['/executions', 'Executions'],
+  p: ['/playbooks', 'Playbooks'],
+  c: ['/compare', 'Compare'],
+  w: ['/workers', 'Workers'],
+  k: ['/credentials', 'Credentials'],
+  s: ['/settings', 'Settings'],
+}
+
+const typing = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) || target.shadowRoot !== null)
+
+export function Shortcuts() {
+  const [help, setHelp] = useState(false)
+  const [, go] = useLocation()
+
+  useEffect(() => {
+    let afterG = 0
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return
+      if (event.key === '?') { event.preventDefault(); setHelp(true); return }
+      if (event.key === '/') {
+        const search = document.querySelector<HTMLElement>('[data-search]')
+        if (search) { event.preventDefault(); search.focus() }
+        return
+      }
+      const place = GOES[event.key]
+      if (place && Date.now() - afterG < 1500) { event.preventDefault(); go(place[0]) }
+      afterG = event.key === 'g' ? Date.now() : 0
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [go])
+
+  if (!help) return null
+  return (
+    <Dialog title="Keyboard" onClose={() => setHelp(false)}>
+      <dl className="grid grid-cols-[auto_1fr] items-center gap-x-6 gap-y-2">
+        <Row keys={['/']} text="search this page" />
+        {Object.entries(GOES).map(([key, [, name]]) => <Row key={key} keys={['g', key]} text={`go to ${name}`} />)}
+        <Row keys={['←', '→']} text="on the time-travel slider: one event back or on" />
+        <Row keys={['Esc']} text="close what is open" />
+        <Row keys={['?']} text="this list" />
+      </dl>
+    </Dialog>
+  )
+}
+
+function Row({ keys, text }: { keys: string[]; text: string }) {
+  return (
+    <>
+      <dt className="flex gap-1">{keys.map((key) => <kbd key={key} className="min-w-6 rounded border border-line-strong bg-sunken px-1.5 py-0.5 text-center">{key}</kbd>)}</dt>
+      <dd className="text-ink-2">{text}</dd>
+    </>
+  )
+}

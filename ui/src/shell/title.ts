@@ -1,0 +1,28 @@
+// The page's title, and a favicon that shows a state by colour and shape.
+import { useEffect } from 'react'
+import plain from '../favicon.svg'
+
+const MARKS: Record<string, [string, string]> = {
+  running: ['#0284c7', '<circle cx="16" cy="16" r="9" fill="none" stroke="#fff" stroke-width="4" stroke-dasharray="40 20"/>'],
+  pending: ['#78786f', '<circle cx="16" cy="16" r="8" fill="none" stroke="#fff" stroke-width="4" stroke-dasharray="6 6"/>'],
+  completed: ['#15803d', '<path d="m9 17 5 5 9-11" fill="none" stroke="#fff" stroke-width="4"/>'],
+  failed: ['#dc2626', '<path d="m10 10 12 12m0-12-12 12" stroke="#fff" stroke-width="4"/>'],
+  paused: ['#b45309', '<path d="M12 9v14M20 9v14" stroke="#fff" stroke-width="4"/>'],
+  cancelled: ['#78786f', '<path d="m9 23 14-14" stroke="#fff" stroke-width="4"/>'],
+}
+
+function setIcon(href: string): void {
+  const link = document.querySelector<HTMLLinkElement>('link[rel="icon"]')
+  if (link) link.href = href
+}
+
+export function useTitle(title: string, status?: string): void {
+  useEffect(() => {
+    document.title = `${title} · NoETL`
+    const mark = status ? MARKS[status] : undefined
+    if (!mark) return
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="${mark[0]}"/>${mark[1]}</svg>`
+    setIcon(`data:image/svg+xml,${encodeURIComponent(svg)}`)
+    return () => setIcon(plain)
+  }, [title, status])
+}
