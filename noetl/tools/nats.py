@@ -2,9 +2,13 @@
 
 `auth` names the secret with `servers` (or `value`, a `nats://` address) and, where needed, `user` and
 `password`, `token`, or `credentials` (a file). A value that is text is sent as it is, everything else as
-JSON; a reply that is JSON is parsed. `publish` waits for the stream's receipt when `stream: true`. `kv_put`
-answers with a reference in `output.ref`. A key that is not there is error kind `not_found`; a request
-nobody answers is `no_responders`, retryable.
+JSON; a reply that is JSON is parsed.
+
+`publish` waits for the stream's receipt when `stream: true`; a call that the engine has to repeat is then
+kept once, because its idempotency key is the message's id. `fetch` reads what a stream keeps, from the
+number `start` on, and answers `{messages, next}`; pass `next` as the next `start`. `kv_put` answers with a
+reference in `output.ref`. A key that is not there is error kind `not_found`; a request nobody answers is
+`no_responders`, retryable.
 
 Needs the extra `nats`.
 """
@@ -14,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from noetl.dsl.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok, reference
-from noetl.ports.tool import Input, Seconds, define, doc
+from noetl.ports.tool import Input, Seconds, Size, define, doc
 from noetl.ports.values import to_json
 
 if TYPE_CHECKING:
@@ -39,14 +43,16 @@ workflow:
         input: {action: kv_put, bucket: prices, key: tea, value: 3.5}
 """
 
-Action = Literal["publish", "request", "kv_get", "kv_put", "kv_create", "kv_delete", "kv_keys"]
+Action = Literal["publish", "request", "fetch", "kv_get", "kv_put", "kv_create", "kv_delete", "kv_keys"]
 
 
 class Message(Input):
     """What is done on which subject or key."""
 
     action: Annotated[Action, doc("What to do.")]
-    subject: Annotated[str | None, doc("The subject of `publish` and `request`.")] = None
+    subject: Annotated[
+        str | None, doc("The subject of `publish`, `request` and `fetch`; a fetch may use wildcards.")
+    ] = None
     bucket: Annotated[str | None, doc("The bucket of the `kv_` actions.")] = None
     key: Annotated[str | None, doc("The key of the `kv_` actions; for `kv_keys` a filter such as `a.>`.")] = (
         None
@@ -54,13 +60,19 @@ class Message(Input):
     value: Annotated[Any, doc("What is sent or kept.")] = None
     headers: Annotated[dict[str, str] | None, doc("Headers of the message.")] = None
     stream: Annotated[bool, doc("Whether `publish` waits until a stream has kept the message.")] = False
-    reply_timeout: Annotated[Seconds, doc("Seconds to wait for a reply or a receipt.")] = 5.0
+    start: Annotated[Size, doc("The number in the stream from which `fetch` reads.")] = 1
+    limit: Annotated[Size, doc("At most this many messages of a `fetch`.")] = 100
+    reply_timeout: Annotated[
+        Seconds, doc("Seconds to wait for a reply, a receipt, or the first message of a `fetch`.")
+    ] = 5.0
 
 
 async def run(message: Message, call: Call) -> Envelope:
     """Speak to the server."""
     if message.action in ("publish", "request"):
         return await _send(message, _need(message.subject, "subject", message), call)
+    if message.action == "fetch":
+        return ok(await _fetch(message, _need(message.subject, "subject", message), call))
     bucket = _need(message.bucket, "bucket", message)
     store = await _open(bucket, call)
     if message.action == "kv_keys":
@@ -93,6 +105,39 @@ async def _send(message: Message, subject: str, call: Call) -> Envelope:
         return ok({"stream": kept.stream, "seq": kept.seq, "duplicate": bool(kept.duplicate)})
 
 
+async def _fetch(message: Message, subject: str, call: Call) -> dict[str, Value]:
+    """Messages that a stream keeps, from a number on; reading changes nothing, so that it can be repeated."""
+    from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+
+    from noetl.tools.parts.nats_link import link, named
+
+    stream = (await link(call)).jetstream()
+    reader = ConsumerConfig(
+        deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
+        opt_start_seq=message.start,
+        ack_policy=AckPolicy.NONE,
+        inactive_threshold=60.0,
+    )
+    with named(subject):
+        subscription = await stream.pull_subscribe(subject, config=reader)
+        try:
+            found = await subscription.fetch(message.limit, timeout=message.reply_timeout)
+        except TimeoutError:
+            found = []
+        finally:
+            await subscription.unsubscribe()
+    messages: list[Value] = [
+        {
+            "seq": each.metadata.sequence.stream,
+            "subject": each.subject,
+            "value": _value(each.data),
+            "headers": dict(each.headers or {}),
+        }
+        for each in found
+    ]
+    return {"messages": messages, "next": messages[-1]["seq"] + 1 if messages else message.start}
+
+
 async def _open(bucket: str, call: Call) -> "KeyValue":
     from noetl.tools.parts.nats_link import link, named
 
@@ -111,15 +156,17 @@ async def read(bucket: str, key: str, revision: int | None, call: Call) -> Value
 
 
 async def _keys(store: "KeyValue", bucket: str, pattern: str | None) -> list[str]:
-    import nats.js.errors as js
-
     from noetl.tools.parts.nats_link import named
 
+    keys: list[str] = []
     with named(bucket):
-        try:
-            return sorted(await store.keys(filters=[pattern] if pattern else []))
-        except js.NoKeysError:
-            return []
+        watcher = await store.watch(pattern or ">", ignore_deletes=True, meta_only=True)
+        async for entry in watcher:
+            if entry is None:  # everything that is there has been told
+                break
+            keys.append(entry.key)
+        await watcher.stop()  # type: ignore[no-untyped-call]
+    return sorted(keys)
 
 
 async def _entry(store: "KeyValue", bucket: str, key: str, message: Message, call: Call) -> Envelope:
@@ -161,6 +208,7 @@ TOOL = define(
     __doc__,
     Message,
     run,
-    returns="the reply or value; for a publish to a stream `{stream, seq}`; for `kv_put` `{revision}`",
+    returns="the reply or value; for a publish to a stream `{stream, seq, duplicate}`; "
+    "for a fetch `{messages, next}`; for `kv_put` `{revision}`",
     example=EXAMPLE,
 )

@@ -3,7 +3,9 @@
 `store` is an address: `s3://bucket/prefix`, `gs://bucket`, `az://container`, `nats://bucket` or a folder
 inside the allowed folders. `auth` names the secret with the store's settings, such as `access_key_id`,
 `secret_access_key`, `region` and `endpoint`. Formats are as for `file`. A put answers with a reference in
-`output.ref`; an object that is not there is error kind `not_found`.
+`output.ref`; an object that is not there is error kind `not_found`. An object over
+`spec.limits.max_hydrate_bytes` (16 MiB) goes into the result store while it arrives, and `output.ref` says
+where; so does every one with `response: ref`.
 
 Remote stores need the extra `server`; NATS needs the extra `nats`.
 """
@@ -15,6 +17,7 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok, reference
 from noetl.ports.tool import Input, Size, define, doc, read_knobs
 from noetl.tools.parts.content import MEDIA, Format, decode, encode, format_of
+from noetl.tools.parts.sql import hold_bytes
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -35,11 +38,14 @@ workflow:
 class Objects(Input):
     """What is done to which object."""
 
-    action: Annotated[Literal["get", "put", "list", "delete"], doc("What to do.")]
+    action: Annotated[Literal["get", "put", "list", "head", "delete"], doc("What to do.")]
     store: Annotated[str, doc("The address of the bucket, or a folder.")]
     key: Annotated[str | None, doc("The object; for `list` the prefix.")] = None
     format: Annotated[Format | None, doc("How the content is written; by default from the key.")] = None
-    content: Annotated[Any, doc("What to put. With `bytes`, base64 text.")] = None
+    content: Annotated[Any, doc("What to put, or a reference to it. With `bytes`, base64 text.")] = None
+    response: Annotated[
+        Literal["auto", "ref"], doc("Whether a get gives the content, or stores it and gives a reference.")
+    ] = "auto"
     mode: Annotated[Literal["replace", "create"], doc("What a put does to an object that is there.")] = (
         "replace"
     )
@@ -49,7 +55,7 @@ class Objects(Input):
 class Knobs(Input):
     """What stands under the task's `spec`."""
 
-    max_bytes: Annotated[Size, doc("The largest object that is read.")] = 256 * 1024**2
+    max_bytes: Annotated[Size, doc("The largest object that is read.")] = 1024**3
 
 
 async def run(objects: Objects, call: Call) -> Envelope:
@@ -65,16 +71,30 @@ async def run(objects: Objects, call: Call) -> Envelope:
     if objects.action == "delete":
         await bucket(objects.store, call).delete(objects.key)
         return ok({"key": objects.key, "deleted": True})
-    raw = await get_raw(objects.store, objects.key, call)
-    return ok(decode(raw, format_of(objects.key, objects.format)))
+    if objects.action == "head":
+        return ok(await bucket(objects.store, call).head(objects.key))
+    return await _get(objects, objects.key, call)
+
+
+async def _get(objects: Objects, key: str, call: Call) -> Envelope:
+    """The content; what is too large to hold goes into the result store while it arrives."""
+    from noetl.tools.parts.object_stores import bounded, bucket
+
+    knobs: Knobs = read_knobs(Knobs, call)
+    form = format_of(key, objects.format)
+    opened = await bucket(objects.store, call).open(key)
+    bounded(opened, key, knobs.max_bytes)
+    if objects.response == "ref" or opened.size > hold_bytes(call):
+        return ok(None, ref=await call.payloads.put_stream(opened.chunks, MEDIA[form]))
+    return ok(decode(b"".join([chunk async for chunk in opened.chunks]), form))
 
 
 async def get_raw(store: str, key: str, call: Call) -> bytes:
     """The bytes of an object that is not too large."""
-    from noetl.tools.parts.object_stores import bucket
+    from noetl.tools.parts.object_stores import bucket, read
 
     knobs: Knobs = read_knobs(Knobs, call)
-    return await bucket(store, call).get(key, knobs.max_bytes)
+    return await read(bucket(store, call), key, knobs.max_bytes)
 
 
 async def _put(objects: Objects, key: str, call: Call) -> Envelope:
@@ -83,7 +103,7 @@ async def _put(objects: Objects, key: str, call: Call) -> Envelope:
     from noetl.tools.parts.object_stores import bucket
 
     form = format_of(key, objects.format)
-    raw = encode(objects.content, form)
+    raw = encode(await _content(objects.content, call), form)
     tag = await bucket(objects.store, call).put(key, raw, objects.mode)
     digest = hashlib.sha256(raw).hexdigest()
     meta: dict[str, Value] = {
@@ -97,12 +117,24 @@ async def _put(objects: Objects, key: str, call: Call) -> Envelope:
     return ok({"key": key, "bytes": len(raw), "etag": tag}, ref=ref)
 
 
+async def _content(content: Value, call: Call) -> Value:
+    """The content itself; a reference is resolved first."""
+    from noetl.core.output import is_reference
+    from noetl.tools.resolve import Resolve
+    from noetl.tools.resolve import run as resolve
+
+    if not is_reference(content):
+        return content
+    return (await resolve(Resolve(ref=content), call))["data"]
+
+
 TOOL = define(
     "object",
     __doc__,
     Objects,
     run,
     knobs=Knobs,
-    returns="the content; for a put `{key, bytes, etag}`; for a list `[{key, bytes, modified, etag}]`",
+    returns="the content; for a put `{key, bytes, etag}`; for a head `{key, bytes, modified, etag}`, "
+    "for a list a list of them",
     example=EXAMPLE,
 )

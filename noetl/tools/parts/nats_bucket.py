@@ -1,13 +1,14 @@
 """A bucket of the NATS object store, as the object kind uses buckets."""
 
-from typing import Any
+from collections.abc import AsyncIterator
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from noetl.dsl.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.nats_link import link, named
-from noetl.tools.parts.object_stores import Mode
+from noetl.tools.parts.object_stores import PIECE, Mode, Opened
 
 
 class NatsBucket:
@@ -30,17 +31,30 @@ class NatsBucket:
                 raise
             return await stream.create_object_store(self.name)
 
-    async def get(self, key: str, max_bytes: int) -> bytes:
-        """The bytes of an object."""
+    async def open(self, key: str) -> Opened:
+        """An object, to be read piece by piece: it arrives in a file, which keeps the memory free."""
         with named(key):
-            found = await (await self._open()).get(self.prefix + key)
-        raw = bytes(found.data or b"")
-        if len(raw) > max_bytes:
-            raise Failed("too_large", f"{key!r} has {len(raw)} bytes; raise spec.max_bytes above {max_bytes}")
-        return raw
+            store = await self._open()
+            size = int((await store.get_info(self.prefix + key)).size or 0)
+        return Opened(size, self._pieces(store, key))
 
-    async def put(self, key: str, raw: bytes, mode: Mode) -> str | None:
-        """Keep bytes under a key."""
+    async def _pieces(self, store: Any, key: str) -> AsyncIterator[bytes]:
+        import tempfile
+
+        with tempfile.TemporaryFile() as file:
+            with named(key):
+                await store.get(self.prefix + key, writeinto=file)
+            file.seek(0)
+            while piece := file.read(PIECE):
+                yield piece
+
+    async def head(self, key: str) -> dict[str, Value]:
+        """What is known of an object without reading it."""
+        with named(key):
+            return _entry(await (await self._open()).get_info(self.prefix + key), self.prefix)
+
+    async def put(self, key: str, raw: bytes | BinaryIO, mode: Mode) -> str | None:
+        """Keep bytes, or those of a file, under a key."""
         with named(key):
             store = await self._open(make=True)
             if mode == "create" and await self._is_there(store, key):

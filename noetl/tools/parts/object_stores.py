@@ -1,8 +1,10 @@
 """Object stores by address: S3, Google Cloud, Azure and folders. Bytes in, bytes out."""
 
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 from urllib.parse import urlsplit
 
 from noetl.dsl.tree import Value
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 KEPT_MAX = 32
+PIECE = 1024**2
 # What a secret may say about a store, by the address's scheme.
 _SETTINGS = {
     "s3": "access_key_id secret_access_key session_token region endpoint virtual_hosted_style_request",
@@ -25,15 +28,27 @@ _SETTINGS = {
 Mode = Literal["replace", "create"]
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An object that is about to be read: how large it is, and its bytes as they arrive."""
+
+    size: int
+    chunks: AsyncIterator[bytes]
+
+
 class Bucket(Protocol):
     """A place for objects."""
 
-    async def get(self, key: str, max_bytes: int) -> bytes:
-        """The bytes of an object."""
+    async def open(self, key: str) -> Opened:
+        """An object, to be read piece by piece."""
         ...
 
-    async def put(self, key: str, raw: bytes, mode: Mode) -> str | None:
-        """Keep bytes under a key; the entity tag where there is one."""
+    async def head(self, key: str) -> dict[str, Value]:
+        """What is known of an object without reading it."""
+        ...
+
+    async def put(self, key: str, raw: bytes | BinaryIO, mode: Mode) -> str | None:
+        """Keep bytes, or those of a file, under a key; the entity tag where there is one."""
         ...
 
     async def list(self, prefix: str | None, limit: int) -> list[dict[str, Value]]:
@@ -43,6 +58,19 @@ class Bucket(Protocol):
     async def delete(self, key: str) -> None:
         """Remove an object."""
         ...
+
+
+async def read(place: Bucket, key: str, max_bytes: int) -> bytes:
+    """The bytes of an object that is not too large."""
+    opened = await place.open(key)
+    bounded(opened, key, max_bytes)
+    return b"".join([chunk async for chunk in opened.chunks])
+
+
+def bounded(opened: Opened, key: str, max_bytes: int) -> None:
+    """Refuse an object that is too large to be read at all."""
+    if opened.size > max_bytes:
+        raise Failed("too_large", f"{key!r} has {opened.size} bytes; raise spec.max_bytes above {max_bytes}")
 
 
 def bucket(address: str, call: Call) -> Bucket:
@@ -125,49 +153,55 @@ class Store:
             self.check(key)
         return key
 
-    async def get(self, key: str, max_bytes: int) -> bytes:
-        """The bytes of an object."""
-        obstore = _obstore()
-        try:
-            found = await obstore.get_async(self.store, self._key(key))
-            if found.meta["size"] > max_bytes:
-                size = found.meta["size"]
-                raise Failed("too_large", f"{key!r} has {size} bytes; raise spec.max_bytes above {max_bytes}")
-            return bytes(await found.bytes_async())
-        except (obstore.exceptions.BaseError, OSError, ValueError) as problem:
-            raise _failed(problem, key) from None
+    async def open(self, key: str) -> Opened:
+        """An object, to be read piece by piece."""
+        with named(key):
+            found = await _obstore().get_async(self.store, self._key(key))
+            return Opened(int(found.meta["size"]), _pieces(found, key))
 
-    async def put(self, key: str, raw: bytes, mode: Mode) -> str | None:
-        """Keep bytes under a key."""
-        obstore = _obstore()
-        how = "create" if mode == "create" else "overwrite"
-        try:
-            kept = await obstore.put_async(self.store, self._key(key), raw, mode=how)
-        except (obstore.exceptions.BaseError, OSError, ValueError) as problem:
-            raise _failed(problem, key) from None
+    async def head(self, key: str) -> dict[str, Value]:
+        """What is known of an object without reading it."""
+        with named(key):
+            return _entry(await _obstore().head_async(self.store, self._key(key)))
+
+    async def put(self, key: str, raw: bytes | BinaryIO, mode: Mode) -> str | None:
+        """Keep bytes under a key; many of them go in parts, which appear together at the end."""
+        with named(key):
+            parts = {} if mode == "create" else {"use_multipart": None}  # a part cannot be create-only
+            how = "create" if mode == "create" else "overwrite"
+            kept = await _obstore().put_async(self.store, self._key(key), raw, mode=how, **parts)
         tag: str | None = kept["e_tag"]
         return tag
 
     async def list(self, prefix: str | None, limit: int) -> list[dict[str, Value]]:
         """The objects under a prefix, in the order of their keys."""
-        obstore = _obstore()
         entries: list[dict[str, Value]] = []
-        try:
-            async for batch in obstore.list(self.store, prefix, chunk_size=min(limit, 1000)):
+        with named(prefix or ""):
+            async for batch in _obstore().list(self.store, prefix, chunk_size=min(limit, 1000)):
                 entries.extend(_entry(meta) for meta in batch)
                 if self.check is None and len(entries) >= limit:  # a folder has no order of its own
                     break
-        except (obstore.exceptions.BaseError, OSError, ValueError) as problem:
-            raise _failed(problem, prefix or "") from None
         return sorted(entries, key=lambda entry: str(entry["key"]))[:limit]
 
     async def delete(self, key: str) -> None:
         """Remove an object."""
-        obstore = _obstore()
-        try:
-            await obstore.delete_async(self.store, self._key(key))
-        except (obstore.exceptions.BaseError, OSError, ValueError) as problem:
-            raise _failed(problem, key) from None
+        with named(key):
+            await _obstore().delete_async(self.store, self._key(key))
+
+
+async def _pieces(found: Any, key: str) -> AsyncIterator[bytes]:
+    with named(key):
+        async for piece in found.stream(min_chunk_size=PIECE):
+            yield bytes(piece)
+
+
+@contextmanager
+def named(key: str) -> Iterator[None]:
+    """Errors inside become failures that name the object."""
+    try:
+        yield
+    except (_obstore().exceptions.BaseError, OSError, ValueError) as problem:
+        raise _failed(problem, key) from None
 
 
 def _entry(meta: dict[str, Any]) -> dict[str, Value]:
