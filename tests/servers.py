@@ -21,8 +21,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, TYPE_CHECKING, Self, cast
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from obstore.store import S3Config
 
 READY_S = 60.0
 STOP_S = 30.0
@@ -333,7 +336,7 @@ class NatsServer(Server):
 
 
 class S3Server(Server):
-    """An S3 store that knows one pair of keys; a bucket is there once something is put into it."""
+    """An S3 store that knows one pair of keys."""
 
     ports = 8
     ending = signal.SIGKILL  # it takes no notice of SIGTERM
@@ -364,8 +367,15 @@ class S3Server(Server):
         }
 
     def new_bucket(self) -> str:
-        """A name that no other bucket has."""
-        return f"noetl-{random.SystemRandom().getrandbits(48):012x}"
+        """A new, empty bucket."""
+        from obstore.store import S3Store
+
+        name = f"noetl-{random.SystemRandom().getrandbits(48):012x}"
+        options = {key.lower(): value for key, value in self.environment.items()}
+        bucket = S3Store(name, config=cast("S3Config", options), client_options={"allow_http": True})
+        bucket.put("first", b"")  # what makes the bucket
+        bucket.delete("first")
+        return name
 
     def _prepare(self) -> None:
         keys = {"accessKey": self.ACCESS_KEY, "secretKey": self.SECRET_KEY}
@@ -381,7 +391,7 @@ class S3Server(Server):
         return [
             *(script("weed"), "server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", f"-dir={self.folder}/data"),
             *("-s3", f"-s3.config={self.folder}/s3.json", "-s3.port.iceberg=0", "-s3.port.lance=0"),
-            *("-master.volumeSizeLimitMB=64", "-volume.max=50", "-master.telemetry=false"),
+            *("-master.volumeSizeLimitMB=64", "-volume.max=1000", "-master.telemetry=false"),
             *(f"-{name}={port}" for name, port in zip(named, self._ports, strict=True)),
             *self.options,
         ]

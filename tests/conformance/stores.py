@@ -10,6 +10,7 @@ from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.ports.store import Append, Row, Store, Summary, chained
+from tests.servers import NatsServer
 
 NOW = 1_800_000_000_000
 LEASE_MS = 30_000
@@ -31,6 +32,8 @@ class Ground:
 
     folder: Path
     clock: Clock
+    bucket: Callable[[], tuple[str, dict[str, str]]]  # its name, and the environment that leads to it
+    nats: Callable[[], NatsServer]
     database: Callable[[], str]  # the DSN of a PostgreSQL database that tests use one after the other
 
 

@@ -2,33 +2,79 @@
 
 import asyncio
 import hashlib
+import random
 import re
+import uuid
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any
 
+import nats
 import pytest
+from nats.js.errors import NotFoundError
 
 from noetl.adapters.directory.results import DirectoryResults
 from noetl.adapters.memory.results import MemoryResults
+from noetl.adapters.nats.results import NatsResults
+from noetl.adapters.objects.results import ObjectResults
+from noetl.adapters.postgres.results import PostgresResults
+from noetl.adapters.postgres.store import PostgresStore
 from noetl.core.message import Payload
 from noetl.core.output import MANIFEST, manifest, refer
 from noetl.errors import InvariantViolation, NotFound
 from noetl.ports.results import Results
 from noetl.wiring.payloads import StoredPayloads
-from tests.conformance.stores import NOW, Clock, eid
+from tests.conformance.stores import NOW, Ground, eid, emptied
+
+
+@asynccontextmanager
+async def _memory(ground: Ground) -> AsyncIterator[Results]:
+    yield MemoryResults(ground.clock)
+
+
+@asynccontextmanager
+async def _directory(ground: Ground) -> AsyncIterator[Results]:
+    yield DirectoryResults(str(ground.folder / "results"))
+
+
+@asynccontextmanager
+async def _postgres(ground: Ground) -> AsyncIterator[Results]:
+    store = await emptied(await PostgresStore.open(ground.database(), now=ground.clock))
+    yield PostgresResults(store, ground.clock)
+    await store.close()
+
+
+@asynccontextmanager
+async def _objects(ground: Ground) -> AsyncIterator[Results]:
+    bucket, environment = ground.bucket()
+    yield ObjectResults(f"s3://{bucket}/some/where/{uuid.uuid4().hex}", environment)
+
+
+@asynccontextmanager
+async def _nats(ground: Ground) -> AsyncIterator[Results]:
+    client = await nats.connect(ground.nats().url)
+    bucket = f"results_{uuid.uuid4().hex}"
+    yield NatsResults(client, bucket)
+    with suppress(NotFoundError):
+        await client.jetstream().delete_object_store(bucket)
+    await client.close()
+
 
 # One line per product.
-RESULTS: dict[str, Callable[[Path, Clock], Results]] = {
-    "memory": lambda folder, clock: MemoryResults(clock),
-    "directory": lambda folder, clock: DirectoryResults(str(folder / "results")),
+RESULTS: dict[str, Callable[[Ground], AbstractAsyncContextManager[Results]]] = {
+    "memory": _memory,
+    "directory": _directory,
+    "postgres": _postgres,
+    "objects": _objects,
+    "nats": _nats,
 }
 DIGEST = "d" * 32
 
 
 @pytest.fixture(params=sorted(RESULTS))
-def results(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Results:
-    return RESULTS[request.param](tmp_path, clock)
+async def results(request: pytest.FixtureRequest, ground: Ground) -> AsyncIterator[Results]:
+    async with RESULTS[request.param](ground) as made:
+        yield made
 
 
 async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
@@ -59,6 +105,24 @@ async def test_a_stream_is_written_under_the_digest_of_its_bytes(results: Result
     assert (size, digest) == (6, hashlib.sha256(b"onetwo").hexdigest())
     assert found == key(1, digest[:32])
     assert await results.read(found) == b"onetwo"
+
+
+async def test_a_large_payload_comes_back_whatever_way_it_was_written(results: Results) -> None:
+    body = random.Random(7).randbytes(3_000_001)
+    await results.write(Payload(key(1), body))
+    parts = [body[start : start + 700_000] for start in range(0, len(body), 700_000)]
+    found, size, _ = await results.write_stream(eid(1), chunks(*parts))
+    assert size == len(body)
+    assert await results.read(key(1)) == await results.read(found) == body
+    again, _, _ = await results.write_stream(eid(1), chunks(body))
+    assert again == found
+    assert [(one.payloads, one.bytes) for one in await results.held()] == [(2, 2 * len(body))]
+
+
+async def test_a_stream_of_nothing_is_a_payload_too(results: Results) -> None:
+    found, size, _ = await results.write_stream(eid(1), chunks())
+    assert size == 0
+    assert await results.read(found) == b""
 
 
 async def test_a_stream_that_breaks_off_leaves_nothing(results: Results) -> None:
@@ -106,7 +170,7 @@ async def test_an_execution_id_cannot_lead_out_of_the_store(results: Results, ba
     assert list(await results.held()) == []
 
 
-async def test_it_is_told_what_is_held_for_whom(results: Results, clock: Clock, tmp_path: Path) -> None:
+async def test_it_is_told_what_is_held_for_whom(results: Results) -> None:
     await results.write(Payload(key(2), b"12345"))
     await results.write(Payload(key(1), b"1"))
     await results.write(Payload(key(1, "e" * 32), b"22"))

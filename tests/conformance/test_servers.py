@@ -3,6 +3,7 @@
 import asyncpg
 import nats
 import pytest
+from obstore.store import S3Store
 
 from tests.servers import NatsServer, PostgresServer, S3Server
 
@@ -50,8 +51,6 @@ async def test_a_database_goes_with_its_test(postgres_server: PostgresServer, da
 
 
 def test_the_s3_store_keeps_objects(s3_server: S3Server) -> None:
-    from obstore.store import S3Store
-
     given = s3_server.environment
     store = S3Store(
         s3_server.new_bucket(),

@@ -95,7 +95,7 @@ create table tokens (
   made_by text not null
 );
 
--- Payloads: the row says that all chunks of that many are there.
+-- Payloads in chunks. The row in payloads says that they are all there.
 create table payloads (
   key text collate "C" primary key,
   parts integer not null,
@@ -104,11 +104,10 @@ create table payloads (
 );
 create table payload_chunks (
   key text collate "C" not null,
-  parts integer not null,
   part integer not null,
   written_at bigint not null,
   body bytea not null,
-  primary key (key, parts, part)
+  primary key (key, part)
 );
 alter table payload_chunks alter column body set storage external;
 

@@ -235,3 +235,40 @@ select
 -- name: oldest_due
 select execution_id, due_at from executions
 where ended_at is null and status <> 'paused' and due_at is not null order by due_at limit 1
+
+-- name: write_payload
+with wanted as (
+  insert into payloads (key, parts, bytes, written_at) values ($1, 1, length($2::bytea), coalesce($3::bigint, now_ms()))
+  on conflict (key) do nothing returning key, written_at
+)
+insert into payload_chunks (key, part, written_at, body) select key, 0, written_at, $2::bytea from wanted
+
+-- name: mark_payload
+insert into payloads (key, parts, bytes, written_at) values ($1, $2, $3, coalesce($4::bigint, now_ms()))
+on conflict (key) do nothing returning key
+
+-- name: add_chunk
+insert into payload_chunks (key, part, written_at, body) values ($1, $2, coalesce($3::bigint, now_ms()), $4)
+
+-- name: rename_chunks
+update payload_chunks set key = $2 where key = $1
+
+-- name: drop_chunks
+delete from payload_chunks where key = $1
+
+-- name: read_payload
+select p.parts, c.body from payloads p join payload_chunks c on c.key = p.key
+where p.key = $1 and c.part >= $2 and c.part < $3 order by c.part
+
+-- name: held
+-- Chunks that belong to nothing are told of too, without counting: a crash left them.
+select execution_id, sum(payloads)::bigint, sum(bytes)::bigint, max(written_at) from (
+  select left(key, 32) as execution_id, 1 as payloads, bytes, written_at from payloads
+  union all
+  select left(c.key, 32), 0, 0, c.written_at from payload_chunks c
+  where not exists (select from payloads p where p.key = c.key)
+) found group by execution_id order by execution_id
+
+-- name: discard_payloads
+with marked as (delete from payloads where key >= $1 || '/' and key < $1 || '0')
+delete from payload_chunks where key >= $1 || '/' and key < $1 || '0'

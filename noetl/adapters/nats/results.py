@@ -1,0 +1,118 @@
+"""The result store in a NATS object store: one object per payload. It goes when NATS is wiped."""
+
+import asyncio
+import base64
+import hashlib
+import io
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from noetl.core.message import Payload
+from noetl.errors import BackendError, MissingExtra, NotFound
+from noetl.ports.results import Held, check_key, stream_key
+
+try:
+    from nats.errors import Error
+    from nats.js.errors import BucketNotFoundError, NotFoundError
+except ImportError as error:
+    raise MissingExtra("nats-py", "nats") from error
+
+BUCKET = "noetl_results"
+IN_MEMORY_BYTES = 8 * 1024**2
+PATIENCE_S = 60.0  # for one payload
+
+
+class NatsResults:
+    """Payloads as objects, over a connection that someone else looks after."""
+
+    def __init__(self, client: Any, bucket: str = BUCKET) -> None:
+        self._stream, self._bucket = client.jetstream(), bucket
+
+    async def _objects(self) -> Any:
+        """The bucket; it is made when it is not there, perhaps not any more."""
+        try:
+            return await self._stream.object_store(self._bucket)
+        except (BucketNotFoundError, NotFoundError):
+            return await self._stream.create_object_store(self._bucket)
+
+    async def write(self, payload: Payload) -> None:
+        """Write a payload durably."""
+        await self._put(check_key(payload.key), io.BytesIO(payload.body))
+
+    async def _put(self, key: str, body: Any) -> None:
+        with _told(f"the payload {key} could not be written to NATS"):
+            async with asyncio.timeout(PATIENCE_S):
+                objects = await self._objects()
+                try:
+                    await objects.get_info(key)
+                except NotFoundError:
+                    await objects.put(key, body)
+
+    async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> tuple[str, int, str]:
+        """Gather bytes as they arrive, since their key is known at their end, then write them."""
+        digest, size = hashlib.sha256(), 0
+        stream_key(execution_id, digest.hexdigest())
+        with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as gathered:
+            async for chunk in chunks:
+                gathered.write(chunk)
+                digest.update(chunk)
+                size += len(chunk)
+            gathered.seek(0)
+            key = stream_key(execution_id, digest.hexdigest())
+            await self._put(key, gathered)
+        return key, size, digest.hexdigest()
+
+    async def read(self, key: str) -> bytes:
+        """The bytes of a payload."""
+        body = io.BytesIO()
+        try:
+            with _told(f"the payload {check_key(key)} could not be read from NATS"):
+                async with asyncio.timeout(PATIENCE_S):
+                    await (await self._objects()).get(key, writeinto=body)
+        except NotFoundError:
+            raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
+        return body.getvalue()
+
+    async def held(self) -> Sequence[Held]:
+        """What is there, by execution."""
+        found: dict[str, Held] = {}
+        for info in await self._listed():
+            execution_id = info.name.partition("/")[0]
+            one = found.setdefault(execution_id, Held(execution_id, 0, 0, 0))
+            one.payloads, one.bytes = one.payloads + 1, one.bytes + info.size
+            one.written_at = max(one.written_at, int(datetime.fromisoformat(info.mtime).timestamp() * 1000))
+        return [found[execution_id] for execution_id in sorted(found)]
+
+    async def _listed(self) -> list[Any]:
+        with _told("the payloads in NATS could not be listed"):
+            async with asyncio.timeout(PATIENCE_S):
+                try:
+                    return list(await (await self._objects()).list(ignore_deletes=True))
+                except NotFoundError:
+                    return []
+
+    async def discard(self, execution_id: str) -> None:
+        """Remove every payload of an execution, and the marks that removing leaves."""
+        check_key(f"{execution_id}/{'0' * 32}")
+        own = [info.name for info in await self._listed() if info.name.startswith(f"{execution_id}/")]
+        with _told(f"the payloads of {execution_id} could not be removed from NATS"):
+            for name in own:
+                try:
+                    await (await self._objects()).delete(name)
+                except NotFoundError:
+                    continue  # another was quicker
+                mark = base64.urlsafe_b64encode(name.encode()).decode()
+                await self._stream.purge_stream(f"OBJ_{self._bucket}", subject=f"$O.{self._bucket}.M.{mark}")
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    try:
+        yield
+    except NotFoundError:
+        raise
+    except (Error, OSError, TimeoutError) as error:
+        raise BackendError(f"{what}: {str(error) or type(error).__name__}") from error
