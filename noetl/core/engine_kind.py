@@ -1,6 +1,7 @@
 """The kinds the engine carries out itself: noop, wait, playbook, workbook. None of them leaves for a tool."""
 
 import hashlib
+import re
 from collections.abc import Generator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +14,8 @@ from noetl.core.output import failed, ok, problem
 from noetl.dsl.template import TemplateError
 
 SHORT_WAIT_S = 5.0
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}")
+_INDEX = re.compile(r"\[\d+\]")
 
 
 def idempotency_key(frame: Frame, visit: Visit) -> str:
@@ -56,20 +59,38 @@ def _wait(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, 
         seconds = _wait_s(given, now)
     except Unjudged as error:
         return failed(problem("value", f"task {visit.label!r}: {error.message}"))
-    name = given.get("signal") or given.get("approval")
+    name = _signal_name(frame, visit)
+    if seconds is None and name is None:
+        empty = " and ".join(sorted(given)) or "nothing"
+        told = f"waits for a time, a signal or an approval; {empty} was given without a value"
+        return failed(problem("value", f"task {visit.label!r} {told}"))
     if seconds is not None and seconds <= SHORT_WAIT_S and name is None:
         yield Sleep(seconds if bound is None else min(seconds, bound))
         return ok() if bound is None or seconds <= bound else too_slow(visit.label, bound)
     if seconds is not None:
         data["until"] = now + int(seconds * 1000)
     if name is not None:
-        data["signal"] = str(name)
+        data["signal"] = name
+    if given.get("approval"):
+        data["approval"] = str(frame.around.redactor.clean(given["approval"]))
     if bound is not None:
         data["expires"] = now + int(bound * 1000)
     frame.waiting = "wait"
     answer = yield parking(frame, visit, data)
     frame.waiting = None
     return answered(answer, "wait")
+
+
+def _signal_name(frame: Frame, visit: Visit) -> str | None:
+    """What the awaited signal is called. An approval whose text is no name is called after its task."""
+    if given := visit.input.get("signal"):
+        return str(given)
+    text = visit.input.get("approval")
+    if not text or _NAME.fullmatch(str(text)):
+        return str(text) if text else None
+    step = frame.around.step
+    place = step if visit.label == f"{step}_task" else f"{step}.{visit.label}"
+    return place + "".join(_INDEX.findall(frame.at))
 
 
 def _wait_s(given: Mapping[str, Any], now: int) -> float | None:

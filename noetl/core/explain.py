@@ -297,7 +297,7 @@ def _doing(run: Any) -> str:
 
 
 def _facts(parked: Any) -> dict[str, Any]:
-    return {"signal": parked.signal, "child": parked.child, "call": parked.call}
+    return {key: getattr(parked, key) for key in ("signal", "approval", "child", "call")}
 
 
 READERS: dict[str, Callable[[_Story, int, Event, dict[str, Any]], None]] = {

@@ -220,6 +220,7 @@ def _parked(state: State, event: Event, data: dict[str, Any]) -> None:
         attempt=event.attempt or 1,
         until=data.get("until"),
         signal=data.get("signal"),
+        approval=data.get("approval"),
         child=data.get("child"),
         call=None if call is None else {**call, "wait": data.get("wait", True)},
         key=data.get("key") if call is not None else None,

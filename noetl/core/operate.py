@@ -68,12 +68,18 @@ def _cancel(draft: Draft, message: Control) -> Answer:
 
 def _signal(draft: Draft, message: Control) -> Answer:
     state = draft.state
+    if not message.name:
+        known = [
+            one.signal for run in state.runs.values() for one in run.parked.values() if one.output is None
+        ]
+        waits = ", ".join(sorted({name for name in known if name is not None})) or "no signal"
+        return Answer(False, f"a signal needs a name; the execution waits for {waits}", state.seq)
     draft.emit(
         "execution.signalled", signal=message.name, payload=draft.store(message.payload), by=message.by
     )
     for run in list(state.runs.values()):
         for address, parked in run.parked.items():
-            if parked.signal == message.name and parked.output is None:
+            if parked.output is None and parked.awaits(message.name):
                 park.answer(draft, run, address, ok(message.payload), consumed=len(state.signals) - 1)
                 return Answer(seq=state.seq)
     return Answer(seq=state.seq)

@@ -32,8 +32,9 @@ def park(draft: Draft, run: Run, event: Event) -> None:
         answer(draft, run, address, failed(data["error"]))
     if call is not None:
         _start_child(draft, run, address)
+    parked = run.parked[address]
     for index, signal in enumerate(draft.state.signals):
-        if data.get("signal") == signal["name"]:
+        if parked.awaits(signal["name"]):
             answer(draft, run, address, ok(signal["payload"]), consumed=index)
             return
 

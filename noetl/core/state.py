@@ -55,12 +55,17 @@ class Parked(msgspec.Struct, omit_defaults=True):
     attempt: int = 1
     until: int | None = None
     signal: str | None = None
+    approval: str | None = None  # the text that a person reads
     child: str | None = None
     call: dict[str, Any] | None = None  # the child's path, version and input, and whether it is waited for
     key: str | None = None  # what the child is known by to those who call it again
     expires: int | None = None  # when the task's own timeout ends the waiting
     within: int | None = None  # when the timeout of a call that it is inside of does
     output: dict[str, Any] | None = None  # the answer, once it is there
+
+    def awaits(self, signal: str) -> bool:
+        """Whether a signal of this name is the answer; an approval is known by its text as well."""
+        return signal in {self.signal, self.approval} - {None}
 
 
 class LoopState(msgspec.Struct, omit_defaults=True):

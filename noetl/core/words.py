@@ -77,6 +77,8 @@ def loop(counts: Mapping[str, Any] | None) -> str:
 
 def waiting(data: Mapping[str, Any]) -> str:
     """What a parked task waits for."""
+    if data.get("approval") and data["approval"] != data.get("signal"):
+        return f"the approval '{data['approval']}' (signal '{data['signal']}')"
     if data.get("signal"):
         return f"the signal '{data['signal']}'"
     if data.get("child"):

@@ -2,6 +2,7 @@
 
 import json
 
+from noetl.core.message import Control
 from tests.engine.harness import begin, control, engine, finish, playbook, run, until
 
 
@@ -41,6 +42,29 @@ async def test_a_declined_approval_is_an_error_that_rules_see(tmp_path):
         await control(made, execution_id, "signal", name="ship", payload={"approved": False, "reason": "no"})
         ran = await finish(made, execution_id)
     assert (ran.status, ran.error["kind"], ran.error["message"]) == ("failed", "rejected", "no")
+
+
+async def test_an_approval_has_a_short_name_and_keeps_its_text(tmp_path):
+    text = playbook("""
+    - step: ask
+      loop: {in: [a, b], iterator: x, spec: {mode: parallel}}
+      tool: {name: ship, kind: wait, input: {approval: "Ship {{ iter.x }} to everyone?"}}
+    """)
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, text)
+        state = made.engine.live_state(execution_id)
+        await until(made, lambda: sum(len(run.parked) for run in state.runs.values()) == 2)
+        refused = await made.engine.send(execution_id, Control("signal"))
+        assert (refused.accepted, refused.why) == (
+            False,
+            "a signal needs a name; the execution waits for ask.ship[0], ask.ship[1]",
+        )
+        await control(made, execution_id, "signal", name="ask.ship[1]", payload={"approved": True})
+        await control(made, execution_id, "signal", name="Ship a to everyone?", payload={"approved": True})
+        ran = await finish(made, execution_id)
+    assert ran.status == "completed"
+    asked = [(event["data"]["signal"], event["data"]["approval"]) for event in ran.named("task.parked")]
+    assert asked == [("ask.ship[0]", "Ship a to everyone?"), ("ask.ship[1]", "Ship b to everyone?")]
 
 
 async def test_parallel_iterations_wait_under_one_lease_and_each_gets_its_signal(tmp_path):

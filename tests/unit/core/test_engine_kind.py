@@ -56,7 +56,8 @@ def test_a_short_wait_is_slept_in_place(given, seconds):
         ("seconds: 60", {"for": "wait", "until": T0 + 60_000}),
         ("until: '2023-11-14T23:13:20Z'", {"for": "wait", "until": T0 + 3_600_000}),
         ("signal: go", {"for": "wait", "signal": "go"}),
-        ("approval: boss", {"for": "wait", "signal": "boss"}),
+        ("approval: boss", {"for": "wait", "signal": "boss", "approval": "boss"}),
+        ("approval: Ship it?", {"for": "wait", "signal": "start.w", "approval": "Ship it?"}),
     ],
 )
 def test_any_other_wait_parks_the_pipeline(given, data):
@@ -110,6 +111,29 @@ def test_an_approval_that_was_declined_is_an_error(taken_over, payload, kind):
     assert it.frame.ctx == ({} if kind else {"x": "boss"})
     if kind:
         assert ended.error["message"] == payload.get("reason", "the approval was declined")
+
+
+@pytest.mark.parametrize(
+    "task, at, name",
+    [
+        ("{kind: wait, input: {approval: Ship it?}}", "", "start"),
+        ("{kind: wait, input: {approval: Ship it?}}", "[2]", "start[2]"),
+        ("{name: ship, kind: wait, input: {approval: Ship it?}}", "[2]/call[0]", "start.ship[2][0]"),
+        ("{name: ship, kind: wait, input: {approval: '" + "a" * 65 + "'}}", "", "start.ship"),
+        ("{name: ship, kind: wait, input: {approval: release-1.2}}", "[1]", "release-1.2"),
+        ("{name: ship, kind: wait, input: {signal: Any text}}", "", "Any text"),
+    ],
+)
+def test_the_signal_of_an_approval_has_a_short_name(task, at, name):
+    it = Pipe(compiled(f"- {{step: start, tool: {task}}}"), at=at)
+    assert it.until().event.data["signal"] == name
+
+
+@pytest.mark.parametrize("given", ["signal: '{{ ctx.none }}'", "approval: '{{ ctx.none }}'"])
+def test_a_wait_for_nothing_is_an_error_and_not_for_ever(given):
+    ended = pipe(f"{{name: w, kind: wait, input: {{{given}}}}}", ctx={"none": ""}).run()
+    assert (ended.error["kind"], ended.error["task"]) == ("value", "w")
+    assert "was given without a value" in ended.error["message"]
 
 
 def test_an_answer_is_held_against_the_tasks_schema_also_after_a_takeover():

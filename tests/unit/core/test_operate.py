@@ -289,6 +289,31 @@ def test_two_steps_that_time_out_together_fail_the_execution_once(begin):
     assert world.data("step.failed", "b.1")["error"]["kind"] == "cancelled"
 
 
+@pytest.mark.parametrize("name", [None, ""])
+def test_a_signal_without_a_name_is_refused_and_told_what_is_waited_for(begin, name):
+    world = begin(BOTH % ("", ""))
+    told = "a signal needs a name; the execution waits for "
+    assert world.control("signal", name=name).answer.why == f"{told}no signal"
+    world.report("a.1", parked(world, "a.1", until=world.now + 9), returned=True)
+    world.report("b.1", parked(world, "b.1", signal="go"), returned=True)
+    answer = world.control("signal", name=name).answer
+    assert (answer.accepted, answer.why) == (False, f"{told}go")
+    assert all(run.parked[""].output is None for run in world.state.runs.values())
+
+
+@pytest.mark.parametrize("name", ["start.ship", "Ship it?"])
+@pytest.mark.parametrize("early", [False, True])
+def test_an_approval_is_known_by_its_name_and_by_its_text(begin, name, early):
+    world = begin(ONE)
+    if early:
+        world.control("signal", name=name, payload=5)
+    world.report("start.1", parked(world, signal="start.ship", approval="Ship it?"))
+    if not early:
+        world.control("signal", name=name, payload=5)
+    assert world.state.runs["start.1"].parked[""].output == {"status": "ok", "data": 5}
+    assert world.state.signals == []
+
+
 def test_nothing_is_due_once_the_execution_is_over(begin):
     world = begin("- {step: start}")
     assert next_due(world.state) is None

@@ -26,6 +26,10 @@ def task(name: str, ts: int, label: str = "t", attempt: int = 1, **data: Any) ->
     return Event(f"task.{name}", ts, "w", "a.1", None, label, 1, attempt, data)
 
 
+def parked(ts: int, label: str, why: str, **data: Any) -> Event:
+    return Event("task.parked", ts, "w", "a.1", None, label, 1, 1, {"for": why, **data})
+
+
 def ended(run: str, ts: int, name: str = "step.done") -> Event:
     return Event(name, ts, "w", run, data={})
 
@@ -68,12 +72,12 @@ def test_waits_and_children_are_told_from_work_and_a_parked_retry_is_not_one():
     found = read(
         *BEGIN,
         task("started", 10, "w"),
-        task("parked", 11, "w", **{"for": "wait"}),
+        parked(11, "w", "wait"),
         task("started", 12, "c"),
-        task("parked", 13, "c", **{"for": "child", "child": "x"}),
+        parked(13, "c", "child", child="x"),
         task("started", 14, "r"),
-        task("parked", 15, "r", **{"for": "retry"}),
-        task("parked", 16, "unseen", **{"for": "wait"}),
+        parked(15, "r", "retry"),
+        parked(16, "unseen", "wait"),
     )
     assert [bar["what"] for bar in found["runs"][0]["tasks"]] == ["wait", "child", "task"]
     assert found["runs"][0]["tasks"][0]["ended"] is None

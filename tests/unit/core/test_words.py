@@ -87,6 +87,8 @@ def test_a_loop(counts, text):
     "data, text",
     [
         ({"signal": "go"}, "the signal 'go'"),
+        ({"signal": "go", "approval": "go"}, "the signal 'go'"),
+        ({"signal": "a.b", "approval": "Go?"}, "the approval 'Go?' (signal 'a.b')"),
         ({"child": "e1", "call": {"path": "a/b"}}, "the playbook a/b (execution e1)"),
         ({"child": "e1"}, "the playbook a playbook (execution e1)"),
         ({"for": "retry"}, "its next attempt"),
