@@ -17,7 +17,7 @@ def command() -> None:
     """Register, list, show, compare and delete playbooks by path and version.
 
     A run registers its playbook too. A playbook that is named by its path is read from its file while that is
-    there, and registered again when it has changed.
+    there, and registered again when it has changed; a server knows no files of yours.
     """
 
 
@@ -50,25 +50,22 @@ def _data(entry: PlaybookText) -> dict[str, Any]:
 
 
 async def _entries(path: str | None) -> list[PlaybookText]:
-    from noetl.cli import local
+    from noetl.cli import local, reach
 
-    if not local.store_exists():
+    settings = local.settings()
+    if not reach.anything(settings):
         if path is not None:
-            raise _unknown(path, [])
+            raise _nothing(path)
         return []
-    async with local.consulted() as made:
-        found = list(await made.store.playbooks(path))
+    async with reach.reached(settings) as reached:
+        found = list(await reached.front.playbooks(path))
         if path is not None and not found:
-            raise _unknown(path, [entry.path for entry in await made.store.playbooks()])
+            await reached.front.playbook(path)  # says that there is none, and which one is near
         return found
 
 
-def _unknown(path: str, known: list[str]) -> NotFound:
-    from noetl.dsl.nearest import nearest
-
-    near = nearest(path, known)
-    hint = f"did you mean '{near}'?" if near else "noetl catalog list"
-    return NotFound(f"there is no playbook with the path '{path}'", hint=hint)
+def _nothing(path: str) -> NotFound:
+    return NotFound(f"there is no playbook with the path '{path}'", hint="noetl catalog list")
 
 
 @command.command("show")
@@ -79,7 +76,7 @@ def _unknown(path: str, known: list[str]) -> NotFound:
 @options.as_json
 def show(path: str, version: int | None, as_json: bool) -> None:
     """Print the text of a registered playbook."""
-    entry = _chosen(asyncio.run(_entries(path)), path, version)
+    (entry,) = asyncio.run(_texts(path, version))
     if as_json:
         from noetl.cli.closing import pretty
 
@@ -88,14 +85,15 @@ def show(path: str, version: int | None, as_json: bool) -> None:
         emit(entry.text.removesuffix("\n"))
 
 
-def _chosen(entries: list[PlaybookText], path: str, version: int | None) -> PlaybookText:
-    if version is None:
-        return entries[0]
-    for entry in entries:
-        if entry.version == version:
-            return entry
-    known = ", ".join(str(entry.version) for entry in entries)
-    raise NotFound(f"'{path}' has no version {version}", hint=f"its versions: {known}")
+async def _texts(path: str, *versions: int | None) -> list[PlaybookText]:
+    """Versions of a playbook with their texts; None is the newest."""
+    from noetl.cli import local, reach
+
+    settings = local.settings()
+    if not reach.anything(settings):
+        raise _nothing(path)
+    async with reach.reached(settings) as reached:
+        return [await reached.front.playbook(path, version) for version in versions]
 
 
 @command.command("diff")
@@ -104,11 +102,12 @@ def _chosen(entries: list[PlaybookText], path: str, version: int | None) -> Play
 @click.argument("second", type=click.IntRange(min=1), required=False, metavar="[B]")
 def diff(path: str, first: int | None, second: int | None) -> None:
     """Compare two versions of a playbook: A with B, A with the newest, or the newest with the one before."""
-    entries = asyncio.run(_entries(path))
-    if first is None and len(entries) < 2:
-        raise NotFound(f"'{path}' has only one version", hint=f"noetl catalog show {path}")
-    older = _chosen(entries, path, first) if first is not None else entries[1]
-    newer = _chosen(entries, path, second)
+    if first is None:
+        entries = asyncio.run(_entries(path))
+        if len(entries) < 2:
+            raise NotFound(f"'{path}' has only one version", hint=f"noetl catalog show {path}")
+        first = entries[1].version
+    older, newer = asyncio.run(_texts(path, first, second))
     lines = difflib.unified_diff(
         older.text.splitlines(),
         newer.text.splitlines(),
@@ -132,8 +131,10 @@ def delete(path: str, version: int | None) -> None:
 
 
 async def _delete(path: str, version: int | None) -> int:
-    from noetl.cli import local
+    from noetl.cli import local, reach
 
-    _chosen(await _entries(path), path, version)
-    async with local.consulted() as made:
-        return await made.store.delete_playbook(path, version)
+    settings = local.settings()
+    if not reach.anything(settings):
+        raise _nothing(path)
+    async with reach.reached(settings) as reached:
+        return await reached.front.delete_playbook(path, version)

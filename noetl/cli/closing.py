@@ -1,20 +1,21 @@
 """How a run ended, for a person: the tally, the task that failed and its input, what to do next."""
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from noetl.cli.render import Paint, Tone, counted
-from noetl.control.history import events
-from noetl.core.event import Event, step_of
 from noetl.core.program import Program
-from noetl.errors import NoetlError
-from noetl.wiring.embedded import Embedded
+from noetl.errors import NoetlError, PlaybookError
+from noetl.ports.front import Front
+from noetl.ports.store import PlaybookText
 
 TONES: dict[str, Tone] = {"completed": "good", "paused": "warning", "interrupted": "warning"}
 SHOWN_INPUT = 600
 SHOWN_FAILURES = 10
+PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,33 +27,46 @@ class Failure:
     logs: list[str] = field(default_factory=list)
 
 
-async def failure_of(made: Embedded, result: dict[str, Any]) -> Failure:
+async def failure_of(front: Front, result: dict[str, Any]) -> Failure:
     """Look the failed task up in the log."""
     error, started, logs = result["error"], None, []
     if error.get("step") and error.get("task"):
-        async for _, event in events(made.store, result["execution_id"]):
-            if _is_of(event, error):
-                if event.name == "task.started":
-                    started = event
-                elif event.name == "task.done":
-                    logs = (event.data or {}).get("logs", [])
-    given = (started.data or {}).get("input") if started is not None else None
+        async for shown in _told_of(front, result["execution_id"], error):
+            if shown["name"] == "task.started":
+                started = shown
+            elif shown["name"] == "task.done":
+                logs = shown["data"].get("logs", [])
+    given = started["data"].get("input") if started is not None else None
     if given is None and started is not None:
-        given = await _written_input(made, result["playbook"]["hash"], error)
+        given = await _written_input(front, result["execution_id"], error)
     return Failure(error, given, logs)
 
 
-def _is_of(event: Event, error: dict[str, Any]) -> bool:
-    if event.label != error["task"] or event.run is None or step_of(event.run) != error["step"]:
-        return False
-    place = error.get("iteration")
-    return place is None or event.at == (f"[{place}]" if isinstance(place, int) else place)
+async def _told_of(front: Front, execution_id: str, error: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    """The events of the task that failed."""
+    first = 1
+    while True:
+        page = await front.events(execution_id, first=first, limit=PAGE, name="task.*", step=error["step"])
+        for shown in page:
+            if shown.get("task_label") == error["task"] and _is_at(shown, error.get("iteration")):
+                yield shown
+        if len(page) < PAGE:
+            return
+        first = page[-1]["seq"] + 1
 
 
-async def _written_input(made: Embedded, digest: str, error: dict[str, Any]) -> Any:
+def _is_at(shown: dict[str, Any], place: Any) -> bool:
+    """Whether an event is of an iteration, which a number or an address names."""
+    if place is None:
+        return True
+    at = f"{shown['step_run_id']}[{place}]" if isinstance(place, int) else f"{shown['step_run_id']}{place}"
+    return str(shown["task_run_id"]).rpartition("/")[0] == at
+
+
+async def _written_input(front: Front, execution_id: str, error: dict[str, Any]) -> Any:
     """The input of a task that has no template: what the author wrote is what it was given."""
     try:
-        program: Program = await made.catalog.program(digest)
+        program = compiled(await front.playbook_of(execution_id))
     except NoetlError:
         return None
     step = program.steps.get(error["step"])
@@ -60,6 +74,18 @@ async def _written_input(made: Embedded, digest: str, error: dict[str, Any]) -> 
         if task.label == error["task"] and task.input.static:
             return {key: value for key, value in task.input.render({}).items() if key != "code"} or None
     return None
+
+
+def compiled(entry: PlaybookText) -> Program:
+    """A playbook that was accepted once, ready to be asked; raises PlaybookError when it is not any more."""
+    from noetl.core.program import compile_program
+    from noetl.dsl.load import load
+    from noetl.tools import kinds
+
+    loaded = load(entry.text, kinds=kinds())
+    if loaded.playbook is None or not loaded.ok:
+        raise PlaybookError(loaded.diagnostics)
+    return compile_program(loaded.playbook, kinds(), entry.hash)
 
 
 def tally(result: dict[str, Any], paint: Paint) -> list[str]:

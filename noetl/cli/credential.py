@@ -60,11 +60,10 @@ def _material(fields: tuple[str, ...], value: str | None, file: str | None) -> d
 
 
 async def _keep(name: str, material: dict[str, Any]) -> None:
-    from noetl.cli import local
-    from noetl.wiring.embedded import embedded
+    from noetl.cli import reach
 
-    async with embedded(local.settings()) as made:
-        await made.keychain.keep(name, material)
+    async with reach.reached(make=True) as reached:
+        await reached.front.put_credential(name, material)
 
 
 @command.command("list")
@@ -85,13 +84,14 @@ def list_credentials(as_json: bool) -> None:
 
 
 async def _names() -> list[tuple[str, str]]:
-    from noetl.cli import local
+    from noetl.cli import local, reach
     from noetl.core.event import iso
 
-    if not local.store_exists():
+    settings = local.settings()
+    if not reach.anything(settings):
         return []
-    async with local.consulted() as made:
-        return [(name, iso(moment)) for name, moment in await made.store.secrets()]
+    async with reach.reached(settings) as reached:
+        return [(name, iso(moment)) for name, moment in await reached.front.credentials()]
 
 
 @command.command("show")
@@ -109,13 +109,10 @@ def show(name: str, as_json: bool) -> None:
 
 
 async def _fields(name: str) -> dict[str, Any]:
-    from noetl.cli import local
-    from noetl.core.event import iso
+    from noetl.cli import reach
 
-    async with local.consulted() as made:
-        material = await made.keychain.credential(name)
-        moments = dict(await made.store.secrets())
-    return {"name": name, "fields": sorted(material), "set_at": iso(moments[name])}
+    async with reach.reached() as reached:
+        return await reached.front.credential(name)
 
 
 @command.command("delete")
@@ -127,10 +124,10 @@ def delete(name: str) -> None:
 
 
 async def _delete(name: str) -> None:
-    from noetl.cli import local
+    from noetl.cli import reach
 
-    async with local.consulted() as made:
-        await made.store.delete_secret(name)
+    async with reach.reached() as reached:
+        await reached.front.delete_credential(name)
 
 
 @command.command("rotate-key")
@@ -138,7 +135,8 @@ def rotate_key() -> None:
     """Make a new key and seal every credential of this project with it.
 
     The older key stays in the key file, since credentials of other projects may be sealed with it. A key that
-    is given as NOETL_KEY is changed by you: set NOETL_KEY=NEW,OLD, run this, then set NOETL_KEY=NEW.
+    is given as NOETL_KEY is changed by you: set NOETL_KEY=NEW,OLD, run this, then set NOETL_KEY=NEW. A server
+    is told to seal with the newest of the keys that it was started with.
     """
     count = asyncio.run(_rotate())
     note(f"sealed {count} credential{'' if count == 1 else 's'} with the new key")
@@ -146,10 +144,13 @@ def rotate_key() -> None:
 
 async def _rotate() -> int:
     from noetl.adapters.secrets.sealed import add_key
-    from noetl.cli import local
+    from noetl.cli import local, reach
     from noetl.errors import Conflict
 
     settings = local.settings()
+    if settings.server is not None:  # its key is its operator's; here it is only told to use the newest
+        async with reach.server(settings) as there:
+            return await there.front.seal_again()
     if settings.key is not None and "," not in settings.key:
         raise Conflict(
             f"the key comes from {settings.origins['key']}, which noetl cannot change",
@@ -157,5 +158,5 @@ async def _rotate() -> int:
         )
     if settings.key is None:
         await asyncio.to_thread(add_key, settings.home / "key")
-    async with local.consulted() as made:
-        return await made.keychain.seal_again()
+    async with reach.reached(settings) as here:
+        return await here.front.seal_again()

@@ -1,27 +1,24 @@
-"""Following an execution to its end: one that runs here, or one that another process runs.
+"""Following an execution to its end: one that runs here, or one that a server or another process runs.
 
-The first Ctrl-C (or SIGTERM) drains what runs here, the second stops it. What is shown is the watch's.
+The first Ctrl-C (or SIGTERM) drains what runs here, the second stops it; what runs elsewhere goes on.
 """
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from typing import Any, Protocol
 
 import click
 
-from noetl.cli import local
-from noetl.control.history import rows_of
-from noetl.control.rows import events_of
+from noetl.cli.reach import Reached
 from noetl.core.event import Event
 from noetl.core.message import Control
 from noetl.wiring.embedded import Embedded
 
 CHECK_S = 0.5
-POLL_S = 0.1
-POLL_MOST_S = 1.0
 INTERRUPTED = "interrupted"
+TIMEOUT = "timeout"
 DRAINING = "stopping: tasks that run are finished first; Ctrl-C again stops at once"
 NOBODY = "nobody runs this execution any more"
 
@@ -49,49 +46,56 @@ class Heard(Protocol):
         ...
 
 
-Watching = TypeVar("Watching", bound=Heard)
+class Feed:
+    """Lets a watch hear the events of an execution that runs here.
 
+    It listens before the execution begins and so before its id is known; `choose` says whose events count.
+    """
 
-class Feed(Generic[Watching]):
-    """Lets a watch hear the events of an execution that runs here."""
-
-    def __init__(self, made: Embedded, execution_id: str, watch: Watching) -> None:
-        self.execution_id, self.watch = execution_id, watch
+    def __init__(self, made: Embedded, watch: Heard) -> None:
+        self.made, self.watch = made, watch
         self.closed = asyncio.Event()  # nobody reads what the watch prints any more
+        self.execution_id: str | None = None
+        self._early: list[tuple[str, int, list[Event]]] = []
         if watch.listens:
             made.engine.listeners.append(self)
 
     def __call__(self, execution_id: str, first: int, events: list[Event]) -> None:
-        """Tell of events; a reader who has gone away must not disturb the engine."""
-        if execution_id != self.execution_id or not events or self.closed.is_set():
-            return
+        """Take what was committed."""
+        if self.execution_id is None:
+            self._early.append((execution_id, first, events))
+        elif execution_id == self.execution_id and events and not self.closed.is_set():
+            self._tell(first, events)
+
+    def choose(self, execution_id: str) -> None:
+        """Tell of one execution, also what was heard of it already."""
+        self.execution_id = execution_id
+        early, self._early = self._early, []
+        for heard in early:
+            self(*heard)
+
+    def _tell(self, first: int, events: list[Event]) -> None:
+        """A reader who has gone away must not disturb the engine."""
         try:
             self.watch.heard(first, events)
         except click.exceptions.Exit:
             self.closed.set()
 
-
-async def recall(made: Embedded, execution_id: str, watch: Heard, first: int = 1) -> int:
-    """Tell a watch what the log holds from an event on; the number of the next event."""
-    if not watch.listens:
-        return first
-    async for row in rows_of(made.store, execution_id, first):
-        watch.heard(row.first, events_of(row))
-        first = row.last + 1
-    return first
+    def drop(self) -> None:
+        """Listen no more."""
+        if self.watch.listens:
+            self.made.engine.listeners.remove(self)
 
 
-async def here(made: Embedded, feed: "Feed[Watching]", timeout_s: float | None = None) -> dict[str, Any]:
+async def here(feed: Feed, timeout_s: float | None = None) -> dict[str, Any]:
     """Wait until an execution that runs here is over, paused, interrupted or out of time; how it stands."""
     async with _ticking(feed.watch):
         with _signals() as pressed:
-            return await _follow(made, feed, timeout_s, pressed)
+            return await _follow(feed, timeout_s, pressed)
 
 
-async def _follow(
-    made: Embedded, feed: "Feed[Watching]", timeout_s: float | None, pressed: "Pressed"
-) -> dict[str, Any]:
-    execution_id, watch = feed.execution_id, feed.watch
+async def _follow(feed: Feed, timeout_s: float | None, pressed: "Pressed") -> dict[str, Any]:
+    made, execution_id, watch = feed.made, feed.execution_id or "", feed.watch
     waiting = asyncio.ensure_future(_all_quiet(made, execution_id, watch))
     first = asyncio.ensure_future(pressed.first.wait())
     closed = asyncio.ensure_future(feed.closed.wait())
@@ -101,14 +105,14 @@ async def _follow(
         )
         if waiting in done:
             waiting.result()
-            return await local.outcome(made, execution_id)
+            return await made.front.execution(execution_id)
         if done:
             if first in done:
                 watch.told(DRAINING)
             await _either(made.pool.drain(), pressed.second.wait())
             return await _left(made, execution_id)
         await made.engine.send(execution_id, Control("cancel", why=f"--timeout {timeout_s:g} reached"))
-        return {**await local.outcome(made, execution_id), "status": "timeout"}
+        return {**await made.front.execution(execution_id), "status": TIMEOUT}
     finally:
         await _drop(waiting, first, closed)
 
@@ -136,10 +140,100 @@ async def _quiet(made: Embedded, execution_id: str) -> None:
 
 async def _left(made: Embedded, execution_id: str) -> dict[str, Any]:
     """How an execution stands that was drained; it may have come to its end by that."""
-    result = await local.outcome(made, execution_id)
+    result = await made.front.execution(execution_id)
     if result["status"] in ("pending", "running"):
         result["status"] = INTERRUPTED
     return result
+
+
+# What runs elsewhere
+
+
+async def along(
+    reached: Reached, execution_id: str, watch: Heard, timeout_s: float | None = None
+) -> dict[str, Any]:
+    """Follow an execution that runs elsewhere until it is over or rests, or as long as one wants to wait."""
+    async with _ticking(watch):
+        with _signals() as pressed:
+            reading = asyncio.ensure_future(_read(reached, execution_id, watch))
+            first = asyncio.ensure_future(pressed.first.wait())
+            try:
+                done, _ = await asyncio.wait(
+                    {reading, first}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED
+                )
+                if reading in done:
+                    return reading.result()
+                watch.told(_goes_on(execution_id))
+                result = await reached.front.execution(execution_id)
+                return {**result, "status": INTERRUPTED if done else TIMEOUT}
+            finally:
+                await _drop(reading, first)
+
+
+def _goes_on(execution_id: str) -> str:
+    return (
+        f"it goes on by itself; see it with: noetl execution watch {execution_id}, "
+        f"end it with: noetl execution cancel {execution_id}"
+    )
+
+
+async def _read(reached: Reached, execution_id: str, watch: Heard) -> dict[str, Any]:
+    """Tell a watch every event, until the execution is over, rests, or has nobody who runs it."""
+    paused, last = False, 0
+    async with aclosing(_batches(reached, execution_id)) as batches:
+        async for batch in batches:
+            if batch is None:
+                if await reached.interrupted(execution_id):
+                    return await _abandoned(reached, execution_id, watch)
+                continue
+            start, events = batch
+            if watch.listens:
+                watch.heard(start, events)
+            last = start + len(events) - 1
+            for event in events:
+                if event.name in ("execution.paused", "execution.resumed"):
+                    paused = event.name == "execution.paused"
+            if paused and await _rests(reached, execution_id, last):
+                break
+    return await reached.front.execution(execution_id)
+
+
+async def _batches(reached: Reached, execution_id: str) -> AsyncGenerator[tuple[int, list[Event]] | None]:
+    """The events of an execution, and None whenever there was none for a while and nobody may be there."""
+    async with aclosing(reached.front.follow(execution_id)) as log:
+        waiting: asyncio.Task[tuple[int, list[Event]]] | None = None
+        try:
+            while True:
+                waiting = waiting or asyncio.ensure_future(anext(log))
+                done, _ = await asyncio.wait({waiting}, timeout=CHECK_S if reached.made else None)
+                if not done:
+                    yield None
+                    continue
+                try:
+                    batch = waiting.result()
+                except StopAsyncIteration:
+                    return
+                waiting = None
+                yield batch
+        finally:
+            if waiting is not None:
+                await _drop(waiting)
+
+
+async def _abandoned(reached: Reached, execution_id: str, watch: Heard) -> dict[str, Any]:
+    """How an execution stands whose process is gone."""
+    result = await reached.front.execution(execution_id)
+    if result["status"] in ("pending", "running"):
+        watch.told(NOBODY)
+        result["status"] = INTERRUPTED
+    return result
+
+
+async def _rests(reached: Reached, execution_id: str, last: int) -> bool:
+    """Whether an execution is paused and nothing of it is under way any more."""
+    state = await reached.front.state(execution_id)
+    under_way = any(run["status"] == "running" for run in state["runs"])
+    return state["status"] == "paused" and state["seq"] <= last and not under_way
 
 
 async def _either(*work: Coroutine[Any, Any, Any]) -> None:
@@ -154,36 +248,6 @@ async def _drop(*tasks: "asyncio.Future[Any]") -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def changed(made: Embedded, execution_id: str, status: str) -> bool:
-    """Wait until an execution that another process runs has another status; False when that process ends."""
-    while True:
-        alive = await made.store.owned(execution_id)
-        if (await made.store.summary(execution_id)).status != status:
-            return True
-        if not alive:
-            return False
-        await asyncio.sleep(POLL_S)
-
-
-async def elsewhere(
-    made: Embedded, execution_id: str, watch: Heard, first: int = 1, stop_at: tuple[str, ...] = ("paused",)
-) -> dict[str, Any]:
-    """Follow an execution that another process runs, reading its log gently, until it is over or paused."""
-    wait = POLL_S
-    async with _ticking(watch):
-        while True:
-            summary = await made.store.summary(execution_id)
-            alive = await made.store.owned(execution_id)
-            seen, first = first, await recall(made, execution_id, watch, first)
-            if summary.ended_at is not None or summary.status in stop_at:
-                return await local.outcome(made, execution_id)
-            if not alive:
-                watch.told(NOBODY)
-                return {**await local.outcome(made, execution_id), "status": INTERRUPTED}
-            wait = POLL_S if first > seen else min(wait * 1.5, POLL_MOST_S)
-            await asyncio.sleep(wait)
 
 
 @asynccontextmanager

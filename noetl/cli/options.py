@@ -21,9 +21,9 @@ def as_json(function: Command) -> Command:
 def timeout(function: Command) -> Command:
     """Cancel a run that takes too long."""
     above_zero = click.FloatRange(min=0, min_open=True)
-    return click.option("--timeout", type=above_zero, metavar="S", help="Cancel the run after S seconds.")(
-        function
-    )
+    return click.option(
+        "--timeout", type=above_zero, metavar="S", help="Cancel after S seconds; a server's run goes on."
+    )(function)
 
 
 def showing(function: Command) -> Command:

@@ -21,13 +21,12 @@ def command(files: tuple[str, ...], as_json: bool) -> int:
 
 
 async def _register(files: tuple[str, ...], as_json: bool) -> int:
-    from noetl.cli import local
+    from noetl.cli import reach
     from noetl.cli.checked import check
     from noetl.cli.closing import pretty
     from noetl.cli.running import file_of, text_of
     from noetl.cli.sources import find, read
     from noetl.cli.watches import print_findings
-    from noetl.wiring.embedded import embedded
 
     sources = [read(name) for name in find(files)]
     wrong = [source for source in sources if not check(source).valid]
@@ -36,9 +35,9 @@ async def _register(files: tuple[str, ...], as_json: bool) -> int:
     if wrong:
         return 1
     done: list[dict[str, Any]] = []
-    async with embedded(local.settings()) as made:
+    async with reach.reached(make=True) as reached:
         for source in sources:
-            entry, _ = await made.catalog.register(text_of(source), file_of(source))
+            entry = await reached.front.register(text_of(source), file_of(source))
             done.append({"path": entry.path, "version": entry.version, "hash": entry.hash})
     emit(pretty(done) if as_json else "\n".join(f"{item['path']} v{item['version']}" for item in done))
     return 0

@@ -1,4 +1,4 @@
-"""`noetl run`: run a playbook in this process and say how it went."""
+"""`noetl run`: run a playbook, in this process or on a server, and say how it went."""
 
 import asyncio
 from typing import Any
@@ -14,7 +14,7 @@ FOR_A_NEW_RUN = {
     "--detach": "detach",
     "--idempotency-key": "idempotency_key",
 }
-SERVER = "Run on a server; this version runs playbooks in its own process only."
+SERVER = "Run on this server: its address, or the name of a context."
 
 
 @click.command("run")
@@ -39,19 +39,20 @@ def command(playbook: str | None, **given: Any) -> int:
 
     FILE is a playbook file or `-`; PATH is the path of a registered playbook or of one in the project folder.
     Ctrl-C once finishes the running tasks and leaves an execution that can be resumed; twice stops at once.
+    On a server it goes on: Ctrl-C and --timeout only stop the watching.
 
-    Exit codes: 0 completed, 1 failed or not valid, 2 wrong usage, 4 cancelled, 5 paused, 124 out of time,
-    130 interrupted.
+    Exit codes: 0 completed, 1 failed or not valid, 2 wrong usage, 3 no server, 4 cancelled, 5 paused,
+    124 out of time, 130 interrupted.
     """
     _check(playbook, given)
-    from noetl.cli import local, running
+    from noetl.cli import local, reach, running
     from noetl.cli.payload import read_payload
 
     settings = local.settings(given["server"])
     payload = read_payload(given["input_file"], given["assignments"])
     watch = running.watcher(**options.shown(given))
     if playbook is None:
-        return asyncio.run(running.resume(settings, local.LAST, watch, given["timeout"]))
+        return asyncio.run(running.resume(settings, reach.LAST, watch, given["timeout"]))
     wish = running.Wish(payload, given["timeout"], given["until"], given["idempotency_key"], given["detach"])
     return asyncio.run(running.run(settings, playbook, wish, watch))
 

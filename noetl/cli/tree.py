@@ -38,9 +38,9 @@ class TreeWatch(TextWatch):
         self._live: Live | None = None
         self._title = ""
 
-    def began(self, execution_id: str, path: str) -> None:
+    def began(self, execution_id: str, path: str, page: str | None = None) -> None:
         """Say which execution it is, and begin to draw."""
-        super().began(execution_id, path)
+        super().began(execution_id, path, page)
         from rich.console import Console
         from rich.live import Live
 

@@ -29,7 +29,7 @@ class JsonWatch:
         found = [finding(item) for item in error.diagnostics]
         emit(pretty({"status": "rejected", "diagnostics": found}))
 
-    def began(self, execution_id: str, path: str) -> None:
+    def began(self, execution_id: str, path: str, page: str | None = None) -> None:
         """Say nothing."""
 
     def heard(self, first: int, events: list[Event]) -> None:
@@ -64,9 +64,9 @@ class EventWatch(JsonWatch):
 
     def rejected(self, source: Source, error: PlaybookError) -> None:
         """Findings are no events; they go where errors go."""
-        print_findings(source)
+        print_findings(source, error)
 
-    def began(self, execution_id: str, path: str) -> None:
+    def began(self, execution_id: str, path: str, page: str | None = None) -> None:
         """Remember whose events they are."""
         self._execution_id = execution_id
 
@@ -100,12 +100,14 @@ class TextWatch:
 
     def rejected(self, source: Source, error: PlaybookError) -> None:
         """The findings like a compiler's."""
-        print_findings(source)
+        print_findings(source, error)
 
-    def began(self, execution_id: str, path: str) -> None:
-        """Say which execution it is."""
+    def began(self, execution_id: str, path: str, page: str | None = None) -> None:
+        """Say which execution it is, and where a browser shows it."""
         if not self.quiet:
             note(f"execution {execution_id}  {path}")
+            if page is not None:
+                note(f"  {page}")
 
     def heard(self, first: int, events: list[Event]) -> None:
         """Tell of the steps that ended."""
@@ -152,9 +154,8 @@ class TextWatch:
         """The id as data, and how to look after it."""
         emit(result["execution_id"])
         if not self.quiet:
-            note(
-                f"  {self.paint('=', 'info')} it goes on by itself; see it with: noetl execution watch @last"
-            )
+            see = f"noetl execution watch {result['execution_id']}"
+            note(f"  {self.paint('=', 'info')} it goes on by itself; see it with: {see}")
 
 
 def line(step: StepProgress, now: int, paint: Paint) -> str:
@@ -183,13 +184,17 @@ def loop_words(loop: LoopProgress) -> str:
     return " · ".join(parts)
 
 
-def print_findings(source: Source) -> None:
-    """Every finding of a playbook, as a compiler prints them."""
-    from noetl.cli.checked import check
+def print_findings(source: Source, error: PlaybookError | None = None) -> None:
+    """Every finding of a playbook, as a compiler prints them: as it is checked here, or as it was refused."""
+    from noetl.cli.checked import Checked, check
     from noetl.cli.formats import text
+    from noetl.dsl.load import Loaded
 
     paint = Paint(colourful(sys.stderr))
-    checked = check(source)
+    if error is None:
+        checked = check(source)
+    else:
+        checked = Checked(source, Loaded(None, None, None, error.diagnostics, {}))
     note(text.render([checked], paint))
     note(text.summary([checked], paint))
 

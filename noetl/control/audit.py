@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from noetl.control.history import rows_of
+from noetl.control.history import Log, rows_of
 from noetl.control.rows import events_of, message_of
 from noetl.core.invariants import Checker
 from noetl.core.message import Start
 from noetl.core.program import Program
 from noetl.core.replay import Recorded, replay
-from noetl.ports.store import Store, linked
+from noetl.ports.store import linked
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Audit:
     other_engine: str | None = None
 
 
-async def audit(store: Store, execution_id: str, program: Program | None, engine: str) -> Audit:
+async def audit(store: Log, execution_id: str, program: Program | None, engine: str) -> Audit:
     """Read a log and check everything that can be checked of it."""
     problems: list[str] = []
     recorded: list[Recorded] = []

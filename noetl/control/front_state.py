@@ -46,7 +46,7 @@ def stands(state: State, last: int) -> dict[str, Any]:
         "workload": referenced(state.workload),
         "steps": {name: {"runs": step.runs, "status": step.status} for name, step in state.steps.items()},
         "tokens": [_token(token) for token in state.tokens.values()],
-        "runs": [_run(run) for run in state.runs.values()],
+        "runs": _runs(state),
         "failures": state.failures,
         "error": shown_error(state.error),
         "output": state.output,
@@ -58,17 +58,22 @@ def _token(token: Token) -> dict[str, Any]:
     return {**found, "reason": "the join of its step waits for other branches"} if token.held else found
 
 
-def _run(run: Run) -> dict[str, Any]:
+def _runs(state: State) -> list[dict[str, Any]]:
+    out = {lease.run for lease in state.leases.values() if lease.out}
+    return [_run(run, run.id in out) for run in state.runs.values()]
+
+
+def _run(run: Run, out: bool) -> dict[str, Any]:
+    """A run: `waiting` for something outside, `running` in a worker's hands, else `queued`."""
     waiting = [
         {"address": address, "task": parked.label, "for": _waits_for(parked)}
         for address, parked in run.parked.items()
         if parked.output is None
     ]
-    status = "waiting" if waiting else "running" if run.started_at is not None else "scheduled"
     found: dict[str, Any] = {
         "id": run.id,
         "step": run.step,
-        "status": status,
+        "status": "running" if out else "waiting" if waiting else "queued",
         "scheduled_at": iso(run.scheduled_at),
         "started_at": _iso(run.started_at),
         "waiting": waiting,

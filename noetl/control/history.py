@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Protocol
 
 from noetl.control.rows import events_of
 from noetl.core.event import Event, envelope
@@ -14,7 +14,15 @@ from noetl.ports.store import Row, Store
 PAGE = 500
 
 
-async def rows_of(store: Store, execution_id: str, first: int = 1) -> AsyncIterator[Row]:
+class Log(Protocol):
+    """Whatever has logs: a store, or the product itself."""
+
+    async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
+        """Rows of the log in order, from the one that holds an event."""
+        ...
+
+
+async def rows_of(store: Log, execution_id: str, first: int = 1) -> AsyncIterator[Row]:
     """Every row of a log from the one that holds an event, page by page."""
     while True:
         page = await store.rows(execution_id, first, PAGE)

@@ -158,7 +158,6 @@ def test_input_is_json_or_yaml_and_set_goes_over_it(noetl, write, text):
         (["hello.yaml", "--json", "--events"], "cannot be used together"),
         (["hello.yaml", "--resume"], "takes no playbook"),
         (["--resume", "--set", "a=1"], "cannot be used with --set"),
-        (["hello.yaml", "--server", "http://localhost:1"], "cannot talk to the server http://localhost:1"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_exit_code_2(noetl, write, arguments, told):

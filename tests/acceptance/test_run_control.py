@@ -146,13 +146,18 @@ def test_the_beginning_of_an_id_is_enough_when_it_is_the_only_one(noetl, write):
 
 def test_a_paused_run_whose_process_lives_is_resumed_there(noetl, write):
     text = playbook("""
-    - {step: long, tool: {kind: shell, input: {command: [sleep, '3']}}, next: {arcs: [{step: end}]}}
+    - step: long
+      tool: {kind: shell, input: {command: [sh, -c, 'until [ -e go ]; do sleep 0.05; done']}}
+      next: {arcs: [{step: end}]}
     - {step: end, tool: {kind: noop}}
     """)
     running = Process(noetl, "run", write("long.yaml", text), "--json")
     eventually(lambda: events(noetl, "step.started"), "the step")
     assert noetl("execution", "pause", "@last").returncode == 0
-    resumed = noetl("execution", "resume", "@last", "--json")
+    resuming = Process(noetl, "execution", "resume", "@last", "--json")
+    eventually(lambda: events(noetl, "execution.resumed"), "the resumption")
+    (noetl.folder / "go").touch()
+    resumed = resuming.wait()
     assert (resumed.returncode, json.loads(resumed.stdout)["status"]) == (0, "completed")
     assert (running.wait().returncode, len(events(noetl, "task.started"))) == (0, 2)
 

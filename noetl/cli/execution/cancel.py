@@ -17,11 +17,8 @@ def command(execution: str, why: str | None) -> None:
 
 
 async def _cancel(execution: str, why: str | None) -> None:
-    from noetl.cli import local
     from noetl.cli.execution.control import tell
     from noetl.core.message import Control
 
-    async with local.consulted() as made:
-        execution_id = await local.find(made, execution)
-        await tell(made, execution_id, Control("cancel", why=why), "execution.cancelled")
+    execution_id = await tell(execution, Control("cancel", why=why))
     note(f"cancelled {execution_id}")

@@ -21,18 +21,12 @@ def command(first: str, second: str, as_json: bool) -> None:
 
 
 async def _diff(first: str, second: str, as_json: bool) -> None:
-    from noetl.cli import local
+    from noetl.cli import reach
     from noetl.cli.closing import pretty
-    from noetl.control.history import events
-    from noetl.core.compare import Course, compare
 
-    courses = []
-    async with local.consulted() as made:
-        for name in (first, second):
-            execution_id = await local.find(made, name)
-            log = [event async for _, event in events(made.store, execution_id)]
-            courses.append(Course.of(execution_id, log))
-    found = compare(courses[0], courses[1])
+    async with reach.reached() as reached:
+        one = await reach.find(reached.front, first)
+        found = await reached.front.diff(one, await reach.find(reached.front, second))
     if as_json:
         emit(pretty(found))
         return

@@ -24,12 +24,12 @@ def command(execution: str, as_json: bool, **which: Any) -> None:
 
 
 async def _print(execution: str, as_json: bool, which: dict[str, Any]) -> None:
-    from noetl.cli import local
-    from noetl.control.history import envelopes
+    from noetl.cli import reach
+    from noetl.cli.execution.pages import envelopes
 
-    async with local.consulted() as made:
-        execution_id = await local.find(made, execution)
-        async for shown in envelopes(made.store, execution_id, **which):
+    async with reach.reached() as reached:
+        execution_id = await reach.find(reached.front, execution)
+        async for shown in envelopes(reached.front, execution_id, **which):
             emit(msgspec.json.encode(shown).decode() if as_json else _line(shown))
 
 

@@ -25,17 +25,17 @@ def command(execution: str, as_format: str, output: str | None) -> None:
 
 
 async def _export(execution: str, as_format: str, output: str | None) -> None:
-    from noetl.cli import local
-    from noetl.control.history import envelopes
+    from noetl.cli import reach
+    from noetl.cli.execution.pages import envelopes
 
-    async with local.consulted() as made:
-        execution_id = await local.find(made, execution)
-        summary = await made.store.summary(execution_id)
-        events = envelopes(made.store, execution_id)
+    async with reach.reached() as reached:
+        execution_id = await reach.find(reached.front, execution)
+        path = (await reached.front.execution(execution_id))["playbook"]["path"]
+        events = envelopes(reached.front, execution_id)
         if as_format == "xes":
             from noetl.cli.formats.xes import document
 
-            pieces = document(execution_id, summary.path, events)
+            pieces = document(execution_id, path, events)
         else:
             pieces = _lines(events)
         await _write(pieces, output)

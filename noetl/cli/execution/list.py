@@ -3,15 +3,17 @@
 import asyncio
 import time
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from noetl.cli import options
 from noetl.cli.render import emit, note
-from noetl.ports.store import Summary
-from noetl.wiring.embedded import Embedded
 
+if TYPE_CHECKING:
+    from noetl.cli.reach import Reached
+
+PAGE = 500
 STATUSES = ("pending", "running", "paused", "completed", "failed", "cancelled")
 
 
@@ -24,19 +26,19 @@ STATUSES = ("pending", "running", "paused", "completed", "failed", "cancelled")
 @click.option("--all", "children", is_flag=True, help="Also those that other executions started.")
 @options.as_json
 def command(as_json: bool, **given: Any) -> None:
-    """List the newest executions."""
+    """List the newest executions of this project, or of the server."""
     asyncio.run(_list(as_json, given))
 
 
 async def _list(as_json: bool, given: dict[str, Any]) -> None:
-    from noetl.cli import local
+    from noetl.cli import local, reach
     from noetl.cli.closing import pretty
 
+    settings = local.settings()
     found: list[dict[str, Any]] = []
-    if local.store_exists():
-        async with local.consulted() as made:
-            listed = await made.store.executions(**given)
-            found = [await _row(made, item) for item in listed.items]
+    if reach.anything(settings):
+        async with reach.reached(settings) as reached:
+            found = await _rows(reached, given)
     if as_json:
         emit(pretty(found))
     elif not found:
@@ -45,22 +47,23 @@ async def _list(as_json: bool, given: dict[str, Any]) -> None:
         emit(_line(row))
 
 
-async def _row(made: Embedded, item: Summary) -> dict[str, Any]:
-    from noetl.core.event import iso
+async def _rows(reached: "Reached", given: dict[str, Any]) -> list[dict[str, Any]]:
+    from noetl.ports.front import Find, listed
 
-    end = item.ended_at or time.time_ns() // 1_000_000
-    running = item.status in ("pending", "running")
-    return {
-        "execution_id": item.execution_id,
-        "status": item.status,
-        "playbook": {"path": item.path, "version": item.version, "hash": item.hash},
-        "requested_at": iso(item.requested_at),
-        "ended_at": iso(item.ended_at) if item.ended_at else None,
-        "duration_ms": end - item.requested_at,
-        "parent": item.parent,
-        "retry_of": item.retry_of,
-        "interrupted": running and not await made.store.owned(item.execution_id),
-    }
+    now = time.time_ns() // 1_000_000
+    rows: list[dict[str, Any]] = []
+    cursor = None
+    while len(rows) < given["limit"]:
+        some = min(PAGE, given["limit"] - len(rows))
+        page = await reached.front.executions(Find(**{**given, "cursor": cursor, "limit": some}))
+        for item in page.items:
+            running = item.status in ("pending", "running")
+            interrupted = running and await reached.interrupted(item.execution_id)
+            rows.append({**listed(item, now), "interrupted": interrupted})
+        cursor = page.cursor
+        if cursor is None:
+            break
+    return rows
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -17,11 +17,8 @@ def command(execution: str, why: str | None) -> None:
 
 
 async def _pause(execution: str, why: str | None) -> None:
-    from noetl.cli import local
     from noetl.cli.execution.control import tell
     from noetl.core.message import Control
 
-    async with local.consulted() as made:
-        execution_id = await local.find(made, execution)
-        await tell(made, execution_id, Control("pause", why=why), "execution.paused")
+    execution_id = await tell(execution, Control("pause", why=why))
     note(f"paused {execution_id}; go on with: noetl execution resume {execution_id}")

@@ -17,15 +17,17 @@ def command(execution: str, as_json: bool) -> int:
 
 
 async def _replay(execution: str, as_json: bool) -> int:
-    from noetl.cli import local
-    from noetl.cli.closing import pretty
+    from noetl import __version__
+    from noetl.cli import reach
+    from noetl.cli.closing import compiled, pretty
     from noetl.control.audit import audit
 
-    async with local.consulted() as made:
-        execution_id = await local.find(made, execution)
-        summary = await made.store.summary(execution_id)
-        program = await made.catalog.program(summary.hash) if summary.hash else None
-        found = await audit(made.store, execution_id, program, made.catalog.engine)
+    async with reach.reached() as reached:
+        front = reached.front
+        execution_id = await reach.find(front, execution)
+        has_playbook = (await front.execution(execution_id))["playbook"]["hash"]
+        program = compiled(await front.playbook_of(execution_id)) if has_playbook else None
+        found = await audit(front, execution_id, program, f"noetl {__version__}")
     if as_json:
         counts = {"events": found.events, "decisions": found.decisions, "other_engine": found.other_engine}
         emit(

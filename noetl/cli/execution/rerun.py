@@ -21,25 +21,9 @@ def command(execution: str, start: str, playbook: str | None, **given: Any) -> i
 
     A step that ran often begins again with its first run. What had failed or was cut off runs again too.
     """
-    return asyncio.run(_rerun(execution, start, playbook, given))
-
-
-async def _rerun(execution: str, start: str, playbook: str | None, given: dict[str, Any]) -> int:
     from noetl.cli import local, running
     from noetl.cli.sources import read_one
-    from noetl.control.again import rerun
-    from noetl.errors import PlaybookError
 
     watch = running.watcher(**options.shown(given))
-    source = read_one(playbook) if playbook is not None else None
-    async with local.opened(local.settings()) as made:
-        execution_id = await local.find(made, execution)
-        try:
-            text = running.text_of(source) if source is not None else None
-            request = await rerun(made.catalog, made.payloads, execution_id, start, text)
-        except PlaybookError as error:
-            if source is None:
-                raise
-            watch.rejected(source, error)
-            return running.REJECTED
-        return await running.again(made, request, watch, given["timeout"])
+    again = running.Again(execution, start, read_one(playbook) if playbook is not None else None)
+    return asyncio.run(running.rerun(local.settings(), again, watch, given["timeout"]))

@@ -15,7 +15,7 @@ from noetl.cli import options
 def command(execution: str, **given: Any) -> int:
     """Go on with an execution in this process, from where it stood; shows progress like `noetl run`.
 
-    One that is paused but still has its process is resumed there and watched from here.
+    One that is paused but still has its process, or a server, is resumed there and watched from here.
     """
     from noetl.cli import local, running
 

@@ -20,15 +20,7 @@ def command(execution: str, step: str | None, **given: Any) -> int:
 
     Of a loop only the iterations that did not end well run again.
     """
-    return asyncio.run(_retry(execution, step, given))
-
-
-async def _retry(execution: str, step: str | None, given: dict[str, Any]) -> int:
     from noetl.cli import local, running
-    from noetl.control.again import retry
 
     watch = running.watcher(**options.shown(given))
-    async with local.opened(local.settings()) as made:
-        execution_id = await local.find(made, execution)
-        request = await retry(made.catalog, made.payloads, execution_id, step)
-        return await running.again(made, request, watch, given["timeout"])
+    return asyncio.run(running.retry(local.settings(), execution, step, watch, given["timeout"]))

@@ -21,12 +21,11 @@ def command(execution: str, as_json: bool) -> None:
 
 
 async def _show(execution: str, as_json: bool) -> None:
-    from noetl.cli import local
+    from noetl.cli import reach
     from noetl.cli.closing import pretty
 
-    async with local.consulted() as made:
-        execution_id = await local.find(made, execution)
-        result = await local.outcome(made, execution_id)
+    async with reach.reached() as reached:
+        result = await reached.front.execution(await reach.find(reached.front, execution))
     emit(pretty(result) if as_json else "\n".join(_lines(result)))
 
 

@@ -18,13 +18,10 @@ def command(execution: str, name: str, payload: str | None) -> None:
 
 
 async def _signal(execution: str, name: str, payload: str | None) -> None:
-    from noetl.cli import local
     from noetl.cli.execution.control import tell
     from noetl.cli.payload import read_value
     from noetl.core.message import Control
 
     value = None if payload is None else read_value(payload, "--payload")
-    async with local.consulted() as made:
-        execution_id = await local.find(made, execution)
-        await tell(made, execution_id, Control("signal", name=name, payload=value), "execution.signalled")
+    execution_id = await tell(execution, Control("signal", name=name, payload=value))
     note(f"signalled {execution_id}: {name}")

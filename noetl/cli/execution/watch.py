@@ -1,4 +1,4 @@
-"""`noetl execution watch`: follow an execution that another process runs."""
+"""`noetl execution watch`: follow an execution that a server or another process runs."""
 
 import asyncio
 from typing import Any
@@ -16,12 +16,7 @@ def command(execution: str, **given: Any) -> int:
 
     Ctrl-C stops watching; the execution goes on.
     """
-    return asyncio.run(_watch(execution, given))
-
-
-async def _watch(execution: str, given: dict[str, Any]) -> int:
     from noetl.cli import local, running
 
     watch = running.watcher(**options.shown(given))
-    async with local.consulted() as made:
-        return await running.follow_other(made, await local.find(made, execution), watch)
+    return asyncio.run(running.watch_other(local.settings(), execution, watch))

@@ -5,12 +5,9 @@ import sys
 from typing import Any
 
 import click
-import msgspec
 
 from noetl.cli import options
 from noetl.cli.render import Paint, colourful, emit, note
-from noetl.core.explain import Explanation, Reason
-from noetl.wiring.embedded import Embedded
 
 
 @click.command("why")
@@ -26,60 +23,28 @@ def command(execution: str, step: str | None, as_json: bool) -> None:
 
 
 async def _why(execution: str, step: str | None, as_json: bool) -> None:
-    from noetl.cli import local
+    from noetl.cli import reach
     from noetl.cli.closing import pretty
-    from noetl.control.history import events
-    from noetl.core.explain import explain
 
-    async with local.consulted() as made:
-        execution_id = await local.find(made, execution)
-        log = [item async for item in events(made.store, execution_id)]
-        if step is not None:
-            await _check_step(made, execution_id, step)
-    found = explain(execution_id, log, step)
+    async with reach.reached() as reached:
+        found = await reached.front.why(await reach.find(reached.front, execution), step)
     if as_json:
-        emit(pretty(_data(execution_id, step, found)))
+        emit(pretty(found))
     else:
-        _tell(execution_id, found)
+        _tell(found)
 
 
-async def _check_step(made: Embedded, execution_id: str, step: str) -> None:
-    """Refuse a name that is no step of the playbook and none that was added to it."""
-    from noetl.control.history import state_at
-    from noetl.dsl.nearest import nearest
-    from noetl.errors import NotFound
-
-    state = await state_at(made.store, execution_id)
-    program = await made.catalog.program(state.hash) if state.hash else None
-    known = [*(program.steps if program else ()), *state.steps]
-    if step not in known:
-        near = nearest(step, known)
-        raise NotFound(
-            f"the playbook has no step '{step}'",
-            hint=f"did you mean '{near}'?" if near else f"its steps: {', '.join(known)}",
-        )
-
-
-def _data(execution_id: str, step: str | None, found: Explanation) -> dict[str, Any]:
-    return {
-        "execution_id": execution_id,
-        "status": found.status,
-        "step": step,
-        "summary": found.summary,
-        "reasons": [msgspec.to_builtins(reason) for reason in found.reasons],
-    }
-
-
-def _tell(execution_id: str, found: Explanation) -> None:
+def _tell(found: dict[str, Any]) -> None:
     paint = Paint(colourful(sys.stdout))
-    emit(f"execution {execution_id}: {paint(found.summary, 'strong')}")
-    width = max((len(reason.step or "") for reason in found.reasons), default=0)
-    for reason in found.reasons:
+    emit(f"execution {found['execution_id']}: {paint(found['summary'], 'strong')}")
+    width = max((len(reason["step"] or "") for reason in found["reasons"]), default=0)
+    for reason in found["reasons"]:
         emit(_line(reason, width, paint))
-    if not found.reasons:
+    if not found["reasons"]:
         note("the log says nothing about it")
 
 
-def _line(reason: Reason, width: int, paint: Paint) -> str:
-    place = f"{reason.step or '':<{width}}"
-    return f"{paint(f'{reason.seq:>6}', 'faint')}  {paint(place, 'info')}  {reason.text}"
+def _line(reason: dict[str, Any], width: int, paint: Paint) -> str:
+    seq = paint(f"{reason['seq']:>6}", "faint")
+    place = paint(f"{reason['step'] or '':<{width}}", "info")
+    return f"{seq}  {place}  {reason['text']}"

@@ -1,0 +1,33 @@
+"""Whole logs, read page by page."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from noetl.ports.front import Front
+
+PAGE = 1000
+
+
+async def envelopes(
+    front: Front, execution_id: str, *, first: int = 1, name: str | None = None, step: str | None = None
+) -> AsyncIterator[dict[str, Any]]:
+    """Every event of an execution that matches."""
+    while True:
+        page = await front.events(execution_id, first=first, limit=PAGE, name=name, step=step)
+        for shown in page:
+            yield shown
+        if len(page) < PAGE:
+            return
+        first = page[-1]["seq"] + 1
+
+
+async def lines(front: Front, execution_id: str, step: str | None) -> AsyncIterator[dict[str, Any]]:
+    """Every line that tasks wrote to their output."""
+    first = 1
+    while True:
+        page = await front.logs(execution_id, first=first, limit=PAGE, step=step)
+        for line in page:
+            yield line
+        if len(page) < PAGE:
+            return
+        first = page[-1]["seq"] + 1

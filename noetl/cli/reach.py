@@ -1,0 +1,99 @@
+"""What a command speaks to: the server that the settings name, else the store of this project."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from noetl.cli import local
+from noetl.errors import NotFound
+from noetl.ports.front import Find, Front
+from noetl.settings import Settings
+
+if TYPE_CHECKING:
+    from noetl.wiring.embedded import Embedded
+
+LAST = "@last"
+SOME = 5
+_BEGINNING = re.compile("[0-9a-f]{1,32}")
+
+
+@dataclass(slots=True)
+class Reached:
+    """The product, and what is behind it: a server's address, or the engine of this process."""
+
+    front: Front
+    settings: Settings
+    url: str | None = None
+    made: "Embedded | None" = None
+
+    def page(self, execution_id: str) -> str | None:
+        """Where a browser shows an execution."""
+        return None if self.url is None else f"{self.url}/executions/{execution_id}"
+
+    async def interrupted(self, execution_id: str) -> bool:
+        """Whether an execution lies still because its process is gone; a server takes care of its own."""
+        return self.made is not None and not await self.made.store.owned(execution_id)
+
+
+@asynccontextmanager
+async def reached(settings: Settings | None = None, *, make: bool = False) -> AsyncIterator[Reached]:
+    """The product for all that runs nothing here; `make`: also a store where there is none."""
+    found = settings or local.settings()
+    if found.server is not None:
+        async with server(found) as there:
+            yield there
+        return
+    if make:
+        from noetl.wiring.embedded import embedded
+
+        async with embedded(found) as made:
+            yield Reached(made.front, found, made=made)
+        return
+    async with local.consulted(found) as made:
+        yield Reached(made.front, found, made=made)
+
+
+@asynccontextmanager
+async def server(settings: Settings) -> AsyncIterator[Reached]:
+    """The server that the settings name."""
+    from noetl.adapters.http.front import HttpFront
+    from noetl.adapters.http.problem import Denied
+    from noetl.cli.render import note
+
+    front = HttpFront(settings.server or "", settings.token, told=note)
+    try:
+        yield Reached(front, settings, url=front.url)
+    except Denied as error:
+        if settings.withheld is not None:
+            error.hint = (
+                f"the token of {settings.withheld} is not sent to a server that {settings.origins['server']} "
+                f"names; give it to that server: noetl context add NAME {front.url} --token -"
+            )
+        raise
+    finally:
+        await front.close()
+
+
+def anything(settings: Settings) -> bool:
+    """Whether there is something to look at: a server, or a store of this project."""
+    return settings.server is not None or local.store_exists(settings)
+
+
+async def find(front: Front, name: str) -> str:
+    """The id of an execution: as given, by its beginning, or `@last`: the newest that is nobody's child."""
+    if name == LAST:
+        newest = await front.executions(Find(children=False, limit=1))
+        if not newest.items:
+            raise NotFound("there is no execution yet", hint="noetl run FILE")
+        return newest.items[0].execution_id
+    beginning = name.lower()
+    known = _BEGINNING.fullmatch(beginning) is not None
+    found = (await front.executions(Find(prefix=beginning, limit=SOME))).items if known else []
+    if not found:
+        raise NotFound(f"there is no execution '{name}'", hint="noetl execution list")
+    if len(found) == 1:
+        return found[0].execution_id
+    some = ", ".join(item.execution_id for item in found)
+    raise NotFound(f"'{name}' is the beginning of several executions: {some}", hint="give more of the id")
