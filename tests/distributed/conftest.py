@@ -25,7 +25,7 @@ def own_nats(tmp_path: Path) -> Iterator[NatsServer]:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, own_nats: NatsServer) -> Iterator[Cluster]:
-    made = Cluster(tmp_path, f"sqlite:///{tmp_path}/noetl.db", own_nats.url)
+def cluster(tmp_path: Path, own_nats: NatsServer, database: str) -> Iterator[Cluster]:
+    made = Cluster(tmp_path, database, own_nats.url)
     yield made
     made.close()
