@@ -23,6 +23,8 @@ _SUMMARY = (
 )
 _ROW = ("first", "last", "ts", "cause", "body", "hash", "batch")
 _NOTHING = (None,) * len(_SUMMARY)
+_CHANGING = ("status", "path", "version", "hash", "started_at", "due_at")
+_UNCHANGED = (None,) * len(_CHANGING)
 
 
 def begins(append: Append) -> bool:
@@ -50,6 +52,21 @@ def columns(appends: Sequence[Append], now: int | None) -> list[Any]:
         letters += [(n, letter) for letter in append.taken]
     heads = [_head(n, append) for n, append in enumerate(appends)]
     return [*_turned(heads, 21), *_turned(rows, 8), *_turned(snapshots, 4), *_turned(letters, 2), now]
+
+
+def is_plain(append: Append) -> bool:
+    """Whether an append does no more than add rows to a log that goes on, and perhaps change its summary."""
+    ends = append.summary is not None and append.summary.ended_at is not None
+    return append.expected > 0 and not (ends or append.taken or append.snapshot)
+
+
+def plain_columns(append: Append) -> list[Any]:
+    """The arguments of the statement for one plain append."""
+    summary, rows = append.summary, append.rows
+    shown = _UNCHANGED if summary is None else [getattr(summary, name) for name in _CHANGING]
+    seq = rows[-1].last if rows else append.expected
+    place = (append.execution_id, append.expected, seq, append.owner)
+    return [*place, summary is not None, *shown, *([getattr(row, name) for row in rows] for name in _ROW)]
 
 
 def _head(n: int, append: Append) -> tuple[Any, ...]:

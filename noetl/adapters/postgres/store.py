@@ -75,7 +75,7 @@ class PostgresStore:
     async def commit(self, append: Append) -> None:
         """Append durably."""
         check_append(append, append.expected)
-        if not await self._writer.append(append):
+        if not await self._writer.write(append):
             found = await self._fetch("standing", append.execution_id)
             raise refusal(append, found[0] if found else None)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
-from noetl.adapters.postgres.batch import begins, columns, key_of, weight
+from noetl.adapters.postgres.batch import begins, columns, is_plain, key_of, plain_columns, weight
 from noetl.adapters.postgres.database import LOST, RETRY_S, Database, trouble
 from noetl.adapters.postgres.statements import APPEND, SQL
 from noetl.errors import BackendError, Conflict, NoetlError
@@ -41,11 +41,12 @@ class Writer:
         self._wake = asyncio.Event()
         self._closing = False
         self._connection: Any = None
-        self._statement: Any = None
+        self._append: Any = None
+        self._advance: Any = None
         self.transactions = 0
         self._task = asyncio.create_task(self._work())
 
-    async def append(self, append: Append) -> bool:
+    async def write(self, append: Append) -> bool:
         """Whether an append was applied; durable then. Raises BackendError when it cannot be known."""
         if self._closing:
             raise BackendError("the store is closed")
@@ -123,9 +124,11 @@ class Writer:
     async def _transact(self, appends: list[Append]) -> list[Outcome]:
         """Send appends; when the database refuses them as a whole, nothing of them was done."""
         self.transactions += 1
-        values = columns(appends, self._now())
+        alone = len(appends) == 1 and is_plain(appends[0])
+        statement = self._advance if alone else self._append
+        values = plain_columns(appends[0]) if alone else columns(appends, self._now())
         try:
-            rows = await self._statement.fetch(*values, timeout=self._database.patience_s)
+            rows = await statement.fetch(*values, timeout=self._database.patience_s)
         except LOST:
             raise
         except asyncpg.PostgresError as error:
@@ -184,12 +187,13 @@ class Writer:
             "where current_setting('synchronous_commit') = 'off'",
             timeout=patience,
         )
-        self._statement = await connection.prepare(APPEND, timeout=patience)
+        self._append = await connection.prepare(APPEND, timeout=patience)
+        self._advance = await connection.prepare(SQL["advance"], timeout=patience)
 
     def _drop(self) -> None:
         if self._connection is not None:
             self._connection.terminate()
-        self._connection = self._statement = None
+        self._connection = self._append = self._advance = None
 
 
 def _refused(append: Append, error: asyncpg.PostgresError) -> NoetlError:
