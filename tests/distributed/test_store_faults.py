@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -148,10 +149,15 @@ async def _fill_up(cluster: Cluster, disk: Disk, web: Web) -> None:
     cluster.worker()
     execution_id = await begun(cluster, server, web)
     disk.fill()
-    until = time.monotonic() + WITHIN_S
-    big = "x" * 60_000  # soon there is no room for another row
+    big = {"url": web.url, "items": 0, "note": "x" * 60_000}
     with pytest.raises(BackendError):
-        while time.monotonic() < until:
-            await cluster.start(server, WORK, {"url": web.url, "items": 0, "note": big})
+        await _start_until_refused(cluster, server, big)
     disk.grow(1000)
     await finish(cluster, execution_id, web)
+
+
+async def _start_until_refused(cluster: Cluster, server: Node, workload: dict[str, Any]) -> None:
+    """Soon there is no room for another row."""
+    until = time.monotonic() + WITHIN_S
+    while time.monotonic() < until:
+        await cluster.start(server, WORK, workload)
