@@ -151,8 +151,11 @@ async def _left(made: Embedded, execution_id: str) -> dict[str, Any]:
 
 async def along(
     reached: Reached, execution_id: str, watch: Heard, timeout_s: float | None = None
-) -> dict[str, Any]:
-    """Follow an execution that runs elsewhere until it is over or rests, or as long as one wants to wait."""
+) -> tuple[dict[str, Any], bool]:
+    """Follow an execution that runs elsewhere until it is over or rests, or as long as one wants to wait.
+
+    How it stands then, and whether the user left it.
+    """
     async with _ticking(watch):
         with _signals() as pressed:
             reading = asyncio.ensure_future(_read(reached, execution_id, watch))
@@ -162,10 +165,10 @@ async def along(
                     {reading, first}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED
                 )
                 if reading in done:
-                    return reading.result()
+                    return reading.result(), False
                 watch.told(_goes_on(execution_id))
                 result = await reached.front.execution(execution_id)
-                return {**result, "status": INTERRUPTED if done else TIMEOUT}
+                return (result, True) if done else ({**result, "status": TIMEOUT}, False)
             finally:
                 await _drop(reading, first)
 

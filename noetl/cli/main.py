@@ -19,7 +19,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "run": "run a playbook and say how it went",
         "execution": "list, show, explain, stop, resume and retry executions",
         "render": "evaluate a template at any event of an execution",
-        "dev": "serve a folder of playbooks: API, web page and worker in one process",
+        "dev": "a server over the playbooks of a folder, in one process",
     },
     "Write playbooks": {
         "validate": "check playbooks: what is wrong, where, and how to fix it",
@@ -37,8 +37,10 @@ COMMANDS: dict[str, dict[str, str]] = {
     "Run a cluster": {
         "server": "the control plane: start, stop, status",
         "worker": "the processes that run tasks: start, stop, list",
+        "context": "servers by name, and the one that commands talk to",
     },
     "Look things up": {
+        "doctor": "check every connection and setting by name",
         "tools": "list the tool kinds, or explain one of them",
         "schema": "print the JSON Schema for editors, or that of one tool kind",
     },
@@ -54,6 +56,7 @@ EXIT_INTERRUPTED = 130
 EXIT_CODES = {
     "playbook": 1,
     "backend": EXIT_BACKEND,
+    "server": EXIT_BACKEND,
     "invariant": EXIT_INTERNAL,
 }  # by error code; every other named error is a bad request
 

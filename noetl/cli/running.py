@@ -189,7 +189,7 @@ async def end(reached: Reached, result: dict[str, Any], watch: Watch) -> int:
     """Say how a run stands; the exit code."""
     explains = watch.explains and result["error"]
     watch.ended(result, await closing.failure_of(reached.front, result) if explains else None)
-    return EXIT_OF[result["status"]]
+    return EXIT_OF.get(result["status"], 0)
 
 
 # Which playbook

@@ -1,7 +1,5 @@
 """Executions that run elsewhere, on a server above all: started, gone on with, followed from here."""
 
-from typing import Any
-
 from noetl.cli import following
 from noetl.cli.reach import Reached
 from noetl.cli.running import EXIT_OF, Watch, Wish, end
@@ -31,5 +29,6 @@ async def follow(
 ) -> int:
     """Show an execution from its first event on; the exit code."""
     watch.began(execution_id, path, reached.page(execution_id))
-    result: dict[str, Any] = await following.along(reached, execution_id, watch, timeout_s)
-    return await end(reached, result, watch)
+    result, left = await following.along(reached, execution_id, watch, timeout_s)
+    code = await end(reached, result, watch)
+    return EXIT_OF[following.INTERRUPTED] if left else code

@@ -1,6 +1,7 @@
 """One connection to a server: requests and answers as JSON, every failure as one of our errors."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -92,8 +93,8 @@ class Client:
 
     def unreachable(self, error: BaseException) -> BackendError:
         """The error of a server that does not answer."""
-        why = getattr(error, "os_error", None) or error
-        words = getattr(why, "strerror", None) or str(why) or type(why).__name__
+        number = getattr(getattr(error, "os_error", None), "errno", None)
+        words = os.strerror(number) if number and number > 0 else str(error) or type(error).__name__
         return BackendError(f"the server at {self.url} cannot be reached: {words}", hint=HINT)
 
     async def _content(self, answer: aiohttp.ClientResponse) -> bytes:

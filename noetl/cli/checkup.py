@@ -1,0 +1,266 @@
+"""What `noetl doctor` looks at, one check for each thing that a command may need."""
+
+import asyncio
+import os
+import stat
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from noetl.errors import NoetlError, NotFound
+from noetl.settings import BY_NAME, CONTEXTS_NAME, SETTINGS, Settings, contexts
+
+State = Literal["ok", "warning", "error", "unused"]
+PATIENCE_S = 15.0
+PRIVATE = stat.S_IRWXG | stat.S_IRWXO
+NO_PAYLOAD = f"{'0' * 32}/{'0' * 32}"
+# What an extra brings: the module that is there when it is installed, and what it is for.
+EXTRAS = {
+    "server": ("fastapi", "noetl server and noetl dev, object stores"),
+    "postgres": ("asyncpg", "the postgres tool, PostgreSQL as the store"),
+    "nats": ("nats", "the nats tool, NATS as the bus"),
+    "duckdb": ("duckdb", "the duckdb tool"),
+    "parquet": ("arro3.io", "parquet files"),
+    "speed": ("uvloop", "a faster event loop"),
+    "otel": ("opentelemetry.sdk", "traces"),
+    "auth": ("joserfc", "tokens of an OpenID provider"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How one thing stands."""
+
+    name: str
+    state: State
+    told: str
+    hint: str | None = None
+
+
+Check = Callable[[Settings], Awaitable[Finding]]
+
+
+def effective(settings: Settings) -> list[dict[str, Any]]:
+    """Every setting with its value and where that came from; no secret is shown."""
+    return [
+        {"name": one.name, "value": _shown(settings, one.name), "origin": settings.origins[one.name]}
+        for one in SETTINGS
+    ]
+
+
+def _shown(settings: Settings, name: str) -> Any:
+    value = getattr(settings, name)
+    if BY_NAME[name].secret:
+        return None if value is None else "set"
+    if isinstance(value, str) and "://" in value:
+        return _without_password(value)
+    if isinstance(value, tuple):
+        return list(value) or None
+    return str(value) if isinstance(value, Path) else value
+
+
+def _without_password(url: str) -> str:
+    parts = urlsplit(url)
+    if "@" not in parts.netloc:
+        return url
+    user, at, place = parts.netloc.rpartition("@")
+    return parts._replace(netloc=f"{user.partition(':')[0]}{at}{place}").geturl()
+
+
+async def examined(settings: Settings) -> list[Finding]:
+    """Every check, one after the other."""
+    return [await _patiently(name, check, settings) for name, check in CHECKS.items()]
+
+
+async def _patiently(name: str, check: Check, settings: Settings) -> Finding:
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await check(settings)
+    except TimeoutError:
+        return Finding(name, "error", f"no answer within {PATIENCE_S:g} s")
+    except NoetlError as error:
+        return Finding(name, "error", error.message, error.hint)
+
+
+# ---- on this machine ------------------------------------------------------------------------------------
+
+
+async def _home(settings: Settings) -> Finding:
+    if not settings.home.exists():
+        return Finding("home", "ok", f"{settings.home} is made when it is needed")
+    if not os.access(settings.home, os.W_OK | os.X_OK):
+        return Finding("home", "error", f"{settings.home} cannot be written", "set NOETL_HOME")
+    return Finding("home", "ok", str(settings.home))
+
+
+async def _key(settings: Settings) -> Finding:
+    from noetl.adapters.secrets.sealed import keys_of
+
+    file = settings.home / "key"
+    if settings.key is None and not file.exists():
+        return Finding("key", "ok", f"{file} is made when the first credential is stored")
+    count = len(keys_of(settings.key, file))
+    place = settings.origins["key"] if settings.key is not None else str(file)
+    if settings.key is None and file.stat().st_mode & PRIVATE:
+        return Finding("key", "warning", f"others may read {file}", f"chmod 600 {file}")
+    return Finding("key", "ok", f"{count} from {place}")
+
+
+async def _contexts(settings: Settings) -> Finding:
+    file = settings.home / CONTEXTS_NAME
+    known = contexts(settings.home)
+    if known and file.stat().st_mode & PRIVATE:
+        return Finding("contexts", "warning", f"others may read {file}", f"chmod 600 {file}")
+    chosen = next((f", {one.name} in use" for one in known if one.current), "")
+    return Finding("contexts", "ok", f"{len(known)}{chosen}")
+
+
+async def _python(settings: Settings) -> Finding:
+    begun = time.monotonic()
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", "import noetl.worker.python_child")
+    code = await process.wait()
+    if code:
+        return Finding("python", "error", f"{sys.executable} cannot run python tasks (exit {code})")
+    version = ".".join(map(str, sys.version_info[:3]))
+    took = (time.monotonic() - begun) * 1000
+    return Finding("python", "ok", f"{version} at {sys.executable}, starts in {took:.0f} ms")
+
+
+async def _extras(settings: Settings) -> Finding:
+    missing = [name for name, (module, _) in EXTRAS.items() if not _there(module)]
+    there = ", ".join(name for name in EXTRAS if name not in missing) or "none"
+    if not missing:
+        return Finding("extras", "ok", there)
+    lost = "; ".join(f"{name} ({EXTRAS[name][1]})" for name in missing)
+    return Finding("extras", "ok", f"{there}; not installed: {lost}", f'pip install "noetl[{missing[0]}]"')
+
+
+def _there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package around it
+        return False
+
+
+# ---- what is connected to -------------------------------------------------------------------------------
+
+
+async def _store(settings: Settings) -> Finding:
+    if settings.server is not None and not settings.store.startswith("postgres"):
+        return Finding("store", "unused", "commands talk to the server")
+    if settings.store.startswith(("postgres://", "postgresql://")):
+        return await _postgres(settings)
+    return await asyncio.to_thread(_sqlite, settings)
+
+
+async def _postgres(settings: Settings) -> Finding:
+    from noetl.adapters.postgres.database import Database
+    from noetl.adapters.postgres.schema import newest_version, version_of
+
+    database = Database(settings.store, patience_s=5.0)
+    at, newest = await version_of(database), newest_version()
+    if at == newest:
+        return Finding("store", "ok", f"{database.shown}, schema {at}")
+    told = f"{database.shown} has schema {at}, this version works with {newest}"
+    return Finding("store", "warning", told, "noetl db migrate; noetl server start does the same")
+
+
+def _sqlite(settings: Settings) -> Finding:
+    from noetl.adapters.sqlite.connection import newest_version, version_of
+    from noetl.wiring.embedded import MEMORY, store_path
+
+    if settings.store == MEMORY:
+        return Finding("store", "ok", "in memory: nothing is kept")
+    path = Path(store_path(settings))
+    if not path.exists():
+        place = next(folder for folder in path.parents if folder.exists())
+        if not os.access(place, os.W_OK | os.X_OK):
+            return Finding("store", "error", f"{path} cannot be made: {place} cannot be written")
+        return Finding("store", "ok", f"{path} is made by the first run")
+    at, newest = version_of(str(path)), newest_version()
+    if not os.access(path, os.W_OK):
+        return Finding("store", "error", f"{path} cannot be written")
+    if at > newest:
+        told = f"{path} has schema {at}, this version knows {newest}"
+        return Finding("store", "error", told, "use a newer noetl, or another store")
+    return Finding("store", "ok", f"{path}, schema {at}" + ("" if at == newest else f" of {newest}"))
+
+
+async def _bus(settings: Settings) -> Finding:
+    if settings.bus is None:
+        return Finding("bus", "ok", "in the process")
+    async with _connected(settings) as bus:
+        return Finding("bus", "ok", f"{_without_password(settings.bus)}, {bus.client.connected_url.netloc}")
+
+
+@asynccontextmanager
+async def _connected(settings: Settings) -> AsyncIterator[Any]:
+    from noetl.wiring.distributed import opened_bus
+
+    async with opened_bus(settings, "noetl doctor") as bus:
+        yield bus
+
+
+async def _results(settings: Settings) -> Finding:
+    named = settings.results
+    if named in (None, "postgres"):
+        return Finding("results", "ok", "with the store" if named is None else "in PostgreSQL, as the store")
+    from noetl.wiring.distributed import opened_elsewhere
+
+    async with _connected(settings) as bus, opened_elsewhere(str(named), bus) as results:
+        with suppress(NotFound):  # it answers, and has no such payload
+            await results.read(NO_PAYLOAD)
+    return Finding("results", "ok", _without_password(str(named)))
+
+
+async def _server(settings: Settings) -> Finding:
+    if settings.server is None:
+        return Finding("server", "unused", "playbooks run in this process")
+    from noetl.adapters.http.front import HttpFront
+
+    front = HttpFront(settings.server, settings.token)
+    try:
+        await front.client.ask("GET", "/health/live", prefix="")
+        late = await front.overdue_ms()
+        await front.client.ask("GET", "/tools")
+    finally:
+        await front.close()
+    if settings.token is not None and _is_open(front.url):
+        told = f"{front.url} is not encrypted: others on the way can read the token"
+        return Finding("server", "warning", told, "use https://")
+    return Finding("server", "ok", f"{front.url}, the oldest due work waits {late} ms")
+
+
+def _is_open(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "localhost", "::1")
+
+
+async def _token(settings: Settings) -> Finding:
+    if settings.withheld is not None:
+        told = f"that of {settings.withheld} is not sent: {settings.origins['server']} names the server"
+        hint = f"noetl context add NAME {settings.server} --token - gives that server a token"
+        return Finding("token", "warning", told, hint)
+    if settings.token is None:
+        return Finding("token", "unused" if settings.server is None else "ok", "none")
+    return Finding("token", "ok", f"from {settings.origins['token']}")
+
+
+CHECKS: dict[str, Check] = {
+    "home": _home,
+    "key": _key,
+    "contexts": _contexts,
+    "store": _store,
+    "bus": _bus,
+    "results": _results,
+    "server": _server,
+    "token": _token,
+    "python": _python,
+    "extras": _extras,
+}
