@@ -18,7 +18,7 @@ from noetl.core.decide import decide
 from noetl.core.draft import stored_refs
 from noetl.core.event import Event
 from noetl.core.fold import fold
-from noetl.core.hydrate import arriving_references, loop_references, report_references
+from noetl.core.hydrate import arriving_references, loop_references, outputs_of, report_references
 from noetl.core.message import (
     Answer,
     ChildEnded,
@@ -39,7 +39,7 @@ from noetl.core.message import (
 from noetl.core.operate import next_due
 from noetl.core.order import build_order
 from noetl.core.output import is_reference
-from noetl.core.park import child_call, undelivered
+from noetl.core.park import child_call, forsaken, undelivered
 from noetl.core.program import Program
 from noetl.core.state import Run, State, restore, snapshot_of
 from noetl.core.synthesize import with_fragments
@@ -51,6 +51,7 @@ from noetl.ports.store import Append, Row, Store
 SNAPSHOT_EVENTS = 5_000
 HYDRATED_KEPT = 16  # payloads kept at hand before those that the state does not name are dropped
 CLOSE_S = 5.0
+ORPHANED = "the parent is over"
 Listener = Callable[[str, int, list[Event]], None]
 
 
@@ -87,15 +88,6 @@ def _chained(told: str, cause: Exception) -> InvariantViolation:
     violation = InvariantViolation(told, hint="this is a bug in noetl; the log is kept as it is")
     violation.__cause__ = cause
     return violation
-
-
-def _outputs(run: Run, report: Report) -> list[dict[str, Any]]:
-    """The outputs that the end of a run may need in memory: of its iterations so far, and in the report."""
-    found = [(event.data or {}).get("output") or {} for event in report.events]
-    if run.loop is not None:
-        found += [{"ref": ref} for ref in run.loop.refs.values()]
-        found += [{"part": part} for part in run.loop.parts.values()]
-    return found
 
 
 def _key(ref: dict[str, Any]) -> str:
@@ -247,7 +239,7 @@ class Engine:
             run = live.state.runs.get(lease.run) if lease else None
             step = live.program.steps[run.step] if run else None
             if run is not None and step is not None and step.boundary.reads("output", "data"):
-                for output in _outputs(run, message):
+                for output in outputs_of(run, message):
                     await self._have_output(live, output)
 
     async def _have_output(self, live: Live, output: dict[str, Any]) -> None:
@@ -395,6 +387,8 @@ class Engine:
         if command.parent and not command.parent["waits"]:
             started = ChildEnded(command.execution_id, "completed", {"execution_id": command.execution_id})
             await self._tell(live.state.execution_id, started)
+        elif command.execution_id not in live.state.children:  # given up before it was there to be told
+            await self._tell(command.execution_id, Control("cancel", by="parent", why=ORPHANED))
 
     async def _attach(self, command: StartChild) -> None:
         """The child is there already, from before a crash: run it on, or pass on how it ended."""
@@ -466,7 +460,8 @@ class Engine:
         self._live[execution_id] = live
         self._after(live)
         live.orphaned = not self._adopted(state)
-        for command in undelivered(state, live.hydrated):
+        unheard: list[Command] = [*forsaken(state), *undelivered(state, live.hydrated)]
+        for command in unheard:
             self._carry_out(live, command)
         return live
 
@@ -513,8 +508,18 @@ class Engine:
     def tend(self) -> None:
         """Look after the children that executions wait for: no crash or lost commit leaves one unheard."""
         for live in list(self._live.values()):
+            self._spawn(self._heed_parent(live))
             if live.state.status == "running":
                 self._tend(live)
+
+    async def _heed_parent(self, live: Live) -> None:
+        """A child whose parent is over works for nobody: it ends, also when nobody told it to."""
+        parent = live.state.parent or {}
+        if not parent.get("waits") or parent["execution_id"] in self._live:
+            return
+        with suppress(NotFound, BackendError):  # looked at again in a while
+            if (await self.store.summary(parent["execution_id"])).ended_at is not None:
+                self._post(live, Control("cancel", by="parent", why=ORPHANED))
 
     def _tend(self, live: Live) -> None:
         for child, waits in live.state.children.items():

@@ -236,7 +236,7 @@ def _resumed_task(state: State, event: Event, data: dict[str, Any]) -> None:
     run = state.runs[event.run or ""]
     parked = run.parked[event.at or ""]
     if data.get("dropped"):
-        _drop(run, parked)
+        _drop(state, run, parked)
     parked.output = data["output"]
     if parked.child is not None:
         state.children.pop(parked.child, None)
@@ -316,7 +316,7 @@ def _forget(state: State, run: Run, prefix: str, inside: str | None = None) -> N
     """Drop what is known below an address, but for the block that its pipeline is inside of."""
     for address, parked in run.parked.items():
         if address.startswith(prefix) and not _within(address, inside):
-            _drop(run, parked)
+            _drop(state, run, parked)
     for kept in (run.frame, run.outcomes, run.parked):
         for address in [known for known in kept if known.startswith(prefix) and not _within(known, inside)]:
             del kept[address]
@@ -327,10 +327,11 @@ def _forget(state: State, run: Run, prefix: str, inside: str | None = None) -> N
                 del state.children[child]
 
 
-def _drop(run: Run, parked: Parked) -> None:
+def _drop(state: State, run: Run, parked: Parked) -> None:
     """Nothing waits for a child any more: whoever calls it again calls another one."""
-    if parked.key is not None and parked.output is None and (parked.call or _NOTHING).get("wait", True):
-        run.dropped[parked.key] = run.dropped.get(parked.key, 0) + 1
+    if parked.child is not None and parked.output is None and (parked.call or _NOTHING).get("wait", True):
+        run.dropped[parked.key or ""] = run.dropped.get(parked.key or "", 0) + 1
+        state.left.append(parked.child)
 
 
 def _within(address: str, block: str | None) -> bool:
@@ -340,7 +341,9 @@ def _within(address: str, block: str | None) -> bool:
 def _ended(state: State, event: Event, data: dict[str, Any]) -> None:
     run_id = event.run or ""
     step = step_of(run_id)
-    state.runs.pop(run_id)
+    run = state.runs.pop(run_id)
+    for parked in run.parked.values():
+        _drop(state, run, parked)
     for lease in [known.id for known in state.leases.values() if known.run == run_id]:
         del state.leases[lease]
     for child in [known for known, waits in state.children.items() if waits.split(" ")[0] == run_id]:

@@ -14,7 +14,7 @@ from noetl.core.message import Message, Report, Start
 from noetl.core.output import is_reference
 from noetl.core.patch import look_up
 from noetl.core.program import Program, StepProgram
-from noetl.core.state import State
+from noetl.core.state import Run, State
 
 
 def hydrated(draft: Draft, mentions: Mentions, output: dict[str, Any]) -> dict[str, Any]:
@@ -51,6 +51,15 @@ def _reads_what_came(step: StepProgram) -> bool:
     if step.wants_event:
         return True
     return (step.routes_only or step.synthesize is not None) and step.boundary.reads("output", "data")
+
+
+def outputs_of(run: Run, report: Report) -> list[dict[str, Any]]:
+    """The outputs that the end of a run may need in memory: of its iterations so far, and in the report."""
+    found = [(event.data or {}).get("output") or {} for event in report.events]
+    if run.loop is not None:
+        found += [{"ref": ref} for ref in run.loop.refs.values()]
+        found += [{"part": part} for part in run.loop.parts.values()]
+    return found
 
 
 def arriving_references(program: Program, state: State) -> Iterator[dict[str, Any]]:

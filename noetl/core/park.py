@@ -6,7 +6,14 @@ from typing import Any
 
 from noetl.core.draft import Draft, loaded
 from noetl.core.event import Event
-from noetl.core.message import ChildEnded, Deliver, Dispatch, StartChild, waits_as
+from noetl.core.message import (
+    ChildEnded,
+    ControlChild,
+    Deliver,
+    Dispatch,
+    StartChild,
+    waits_as,
+)
 from noetl.core.output import failed, ok, problem
 from noetl.core.state import Lease, Run, State
 
@@ -133,6 +140,11 @@ def child_ended(draft: Draft, message: ChildEnded) -> None:
     )
     error = problem("child", told, execution_id=message.execution_id, status=message.status, error=own)
     answer(draft, run, address, failed(error))
+
+
+def forsaken(state: State) -> list[ControlChild]:
+    """The end of children that were given up; after a crash nobody knows whether they were told."""
+    return [ControlChild(child, "cancel", "what waited for it is over") for child in state.left]
 
 
 def undelivered(state: State, hydrated: Mapping[str, Any]) -> list[Deliver]:

@@ -165,6 +165,7 @@ class State(msgspec.Struct, omit_defaults=True):
     results: dict[str, dict[str, Any]] = {}  # step -> envelope of its latest completed run
     steps: dict[str, StepCount] = {}
     children: dict[str, str] = {}  # child execution id -> `run address` that waits for it
+    left: list[str] = []  # children that were waited for and given up; they are to be cancelled
     signals: list[dict[str, Any]] = []
     kept: dict[str, Kept] = {}  # token -> the loop whose finished iterations its run need not repeat
     fragments: dict[str, Fragment] = {}

@@ -3,10 +3,10 @@
 import pytest
 
 from noetl.core.event import Event
-from noetl.core.hydrate import arriving_references, loop_references, report_references
+from noetl.core.hydrate import arriving_references, loop_references, outputs_of, report_references
 from noetl.core.message import Report, Start, Tick
 from noetl.core.output import externalise
-from noetl.core.state import State, Token
+from noetl.core.state import LoopState, Run, State, Token
 from tests.unit.core.build import ENGINE, ID, compiled, ok_of
 
 READS = "- {step: start, tool: {kind: noop}, set: {ctx.n: '{{ %s }}'}}"
@@ -143,3 +143,13 @@ def test_references_that_a_report_makes_may_be_what_the_next_loop_runs_over():
     ]
     found = loop_references(program, State(ID), Report("start.1", 1, "w", "b", events))
     assert [ref["locator"]["key"] for ref in found] == ["out", "write"]
+
+
+def test_the_outputs_of_a_run_are_those_of_its_iterations_and_of_the_report():
+    report = Report(
+        "r.1", 1, "w", "b", [Event("step.done", 1, data={"output": ok_of(1)}), Event("task.started", 1)]
+    )
+    assert outputs_of(Run("r.1", "r"), report) == [ok_of(1), {}]
+    loop = LoopState(total=2, refs={"0": {"type": "blob"}}, parts={"1": ["key", 0]})
+    found = outputs_of(Run("r.1", "r", loop=loop), Report("r.1", 1, "w", "b"))
+    assert found == [{"ref": {"type": "blob"}}, {"part": ["key", 0]}]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from noetl.core.message import ChildEnded, StartChild
-from noetl.core.park import child_id, only_waits, undelivered
+from noetl.core.message import ChildEnded, ControlChild, StartChild
+from noetl.core.park import child_id, forsaken, only_waits, undelivered
 from noetl.core.state import Lease, LoopState, Parked, Run
 
 ONE = "- {step: start, tool: {kind: noop}}"
@@ -120,6 +120,21 @@ def test_after_a_crash_answers_are_brought_again_to_those_who_wait_under_a_lease
     assert [(one.lease, one.address, one.output) for one in found] == [
         ("start.1:2", "[3]", {"status": "ok", "data": "x" * 2000})
     ]
+
+
+def test_after_a_crash_children_that_were_given_up_are_told_so_again(begin):
+    world = begin(
+        "- {step: start, spec: {policy: {failure: {mode: best_effort}}}, loop: {in: [1, 2, 3], iterator: x, spec: {mode: parallel}}, tool: {kind: noop}, next: {arcs: [{step: last}]}}\n"
+        "- {step: last, tool: {kind: noop}}"
+    )
+    for index, wait in enumerate((True, True, False)):
+        call = {"call": {"path": "a/b"}, "key": f"k{index}", "wait": wait}
+        world.report("start.1", world.event("task.parked", "start.1", f"[{index}]", "t", **call))
+    children = list(world.state.children)
+    world.report("start.1", world.item_failed("start.1", 0))
+    assert forsaken(world.state) == [ControlChild(children[0], "cancel", "what waited for it is over")]
+    world.report("start.1", world.event("loop.done", "start.1"), final=True)
+    assert [command.execution_id for command in forsaken(world.state)] == children[:2]
 
 
 def test_after_a_crash_nothing_is_brought_to_a_lease_that_is_with_nobody(begin):

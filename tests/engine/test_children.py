@@ -1,0 +1,92 @@
+"""Children of executions that are over, or that have given them up: none of them runs on for nobody."""
+
+import pytest
+
+from noetl.core.message import ControlChild, Tick
+from tests.engine.harness import Clock, begin, control, engine, finish, playbook, until
+from tests.engine.test_waiting import child_project
+
+CALL = "- {step: start, tool: {name: c, kind: playbook, path: tests/child, spec: {timeout: 60, policy: {rules: [{else: {then: {do: continue}}}]}}}, next: {arcs: [{step: more}]}}\n- {step: more, tool: {kind: wait, input: {signal: go}}}"
+
+
+class Deaf:
+    """An engine whose children are told nothing, as when it dies right after a commit."""
+
+    def __init__(self, made) -> None:
+        self.right = made.engine._carry_out
+        self.lost: list[ControlChild] = []
+
+    def __call__(self, live, command) -> None:
+        if isinstance(command, ControlChild):
+            self.lost.append(command)
+        else:
+            self.right(live, command)
+
+
+async def waiting(made, text: str) -> tuple[str, str]:
+    """A parent that waits for its child."""
+    execution_id = await begin(made, text)
+    state = made.engine.live_state(execution_id)
+    await until(made, lambda: bool(state.children))
+    child = next(iter(state.children))
+    await until(made, lambda: made.engine.live_state(child) is not None)
+    await until(made, lambda: any(run.parked for run in made.engine.live_state(child).runs.values()))
+    made.engine._carry_out = Deaf(made)
+    return execution_id, child
+
+
+@pytest.mark.parametrize("paused", [False, True])
+async def test_a_child_whose_parent_is_over_ends_although_nobody_told_it(tmp_path, paused):
+    child_project(tmp_path, "- {step: start, tool: {kind: wait, input: {signal: never}}}")
+    async with engine(tmp_path) as made:
+        execution_id, child = await waiting(made, playbook(CALL))
+        await control(made, execution_id, "cancel")
+        assert made.engine._carry_out.lost
+        if paused:
+            await control(made, child, "pause")
+    async with engine(tmp_path, made) as another:
+        if paused:
+            await another.engine.load(child)
+        else:
+            await another.engine.pick_up_due()
+        another.engine.tend()
+        if paused:
+            await until(another, lambda: another.engine.live_state(child) is None)
+        ran = await finish(another, child)
+    assert (ran.status, ran.error["message"]) == ("cancelled", "the parent is over")
+
+
+async def test_a_child_that_was_given_up_ends_when_its_parent_is_taken_over(tmp_path):
+    child_project(tmp_path, "- {step: start, tool: {kind: wait, input: {signal: never}}}")
+    clock = Clock()
+    async with engine(tmp_path, clock=clock) as made:
+        execution_id, child = await waiting(made, playbook(CALL))
+        clock.forward(60)
+        await made.engine.send(execution_id, Tick())
+        state = made.engine.live_state(execution_id)
+        await until(made, lambda: "more.1" in state.runs and bool(state.runs["more.1"].parked))
+        assert made.engine._carry_out.lost
+    async with engine(tmp_path, made, clock) as another:
+        await another.engine.load(child)
+        await another.engine.resume(execution_id)
+        assert (await finish(another, child)).status == "cancelled"
+        await control(another, execution_id, "signal", name="go")
+        assert (await finish(another, execution_id)).status == "completed"
+
+
+async def test_a_child_that_is_given_up_before_it_could_start_is_cancelled(tmp_path, monkeypatch):
+    child_project(tmp_path, "- {step: start, tool: {kind: wait, input: {signal: never}}}")
+    async with engine(tmp_path) as made:
+        resolve, told = made.engine.programs.child, []
+
+        async def slow(parent, call, caller):
+            await control(made, parent, "cancel")
+            told.append(call.execution_id)
+            return await resolve(parent, call, caller)
+
+        monkeypatch.setattr(made.engine.programs, "child", slow)
+        execution_id = await begin(made, playbook(CALL))
+        assert (await finish(made, execution_id)).status == "cancelled"
+        while made.engine._background:
+            await made.engine._background.copy().pop()
+        assert (await finish(made, told[0])).status == "cancelled"
