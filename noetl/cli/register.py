@@ -22,6 +22,7 @@ def command(files: tuple[str, ...], as_json: bool) -> int:
 
 async def _register(files: tuple[str, ...], as_json: bool) -> int:
     from noetl.cli import reach
+    from noetl.cli.bundle import bundled
     from noetl.cli.checked import check
     from noetl.cli.closing import pretty
     from noetl.cli.running import file_of, text_of
@@ -37,7 +38,10 @@ async def _register(files: tuple[str, ...], as_json: bool) -> int:
     done: list[dict[str, Any]] = []
     async with reach.reached(make=True) as reached:
         for source in sources:
-            entry = await reached.front.register(text_of(source), file_of(source))
+            text = text_of(source)
+            if reached.url is not None:
+                text = await bundled(reached.front, source, text)
+            entry = await reached.front.register(text, file_of(source))
             done.append({"path": entry.path, "version": entry.version, "hash": entry.hash})
     emit(pretty(done) if as_json else "\n".join(f"{item['path']} v{item['version']}" for item in done))
     return 0

@@ -78,7 +78,7 @@ async def run(settings: Settings, name: str, wish: Wish, watch: Watch) -> int:
     """Run a playbook; the exit code."""
     source = read_one(name) if is_file(name) else None
     try:
-        return await _run(settings, _asked(name, source, wish), wish, watch)
+        return await _run(settings, source, _asked(name, source, wish), wish, watch)
     except PlaybookError as error:
         watch.rejected(source or Source(name, b""), error)
         return REJECTED
@@ -86,12 +86,12 @@ async def run(settings: Settings, name: str, wish: Wish, watch: Watch) -> int:
         raise (_no_playbook(name, error) if source is None else error) from None
 
 
-async def _run(settings: Settings, ask: Ask, wish: Wish, watch: Watch) -> int:
+async def _run(settings: Settings, source: Source | None, ask: Ask, wish: Wish, watch: Watch) -> int:
     if settings.server is not None:
         from noetl.cli import there
 
         async with reach.server(settings) as reached:
-            return await there.run(reached, ask, wish, watch)
+            return await there.run(reached, source, ask, wish, watch)
     from noetl.cli import here
 
     async with local.opened(settings) as made:
@@ -161,9 +161,12 @@ async def _rerun(settings: Settings, again: Again, watch: Watch, timeout_s: floa
     text = text_of(again.source) if again.source is not None else None
     if settings.server is not None:
         from noetl.cli import there
+        from noetl.cli.bundle import bundled
 
         async with reach.server(settings) as reached:
             execution_id = await reach.find(reached.front, again.name)
+            if again.source is not None and text is not None:
+                text = await bundled(reached.front, again.source, text)
             started = await reached.front.rerun(execution_id, again.start, text)
             return await there.follow(reached, started.execution_id, started.path, watch, timeout_s)
     from noetl.cli import here

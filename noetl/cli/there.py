@@ -1,20 +1,37 @@
 """Executions that run elsewhere, on a server above all: started, gone on with, followed from here."""
 
 from noetl.cli import following
+from noetl.cli.bundle import bundled, in_project
 from noetl.cli.reach import Reached
-from noetl.cli.running import EXIT_OF, Watch, Wish, end
+from noetl.cli.running import EXIT_OF, Watch, Wish, end, text_of
+from noetl.cli.sources import Source
 from noetl.core.message import Control
-from noetl.ports.front import Ask
+from noetl.errors import NotFound
+from noetl.ports.front import Ask, Started
 
 
-async def run(reached: Reached, ask: Ask, wish: Wish, watch: Watch) -> int:
+async def run(reached: Reached, source: Source | None, ask: Ask, wish: Wish, watch: Watch) -> int:
     """Have a server run a playbook; the exit code."""
-    started = await reached.front.start(ask)
+    started = await _start(reached, source, ask)
     if not wish.detach:
         return await follow(reached, started.execution_id, started.path, watch, wish.timeout_s)
     result = await reached.front.execution(started.execution_id)
     watch.detached(result)
     return EXIT_OF.get(result["status"], 0)
+
+
+async def _start(reached: Reached, source: Source | None, ask: Ask) -> Started:
+    """Ask for an execution; a path that the server does not know may be that of a file of the project."""
+    if source is None:
+        try:
+            return await reached.front.start(ask)
+        except NotFound:
+            source = in_project(reached.settings.project, ask.path or "")
+            if source is None:
+                raise
+        ask.text, ask.path = text_of(source), None
+    ask.text = await bundled(reached.front, source, ask.text or "")
+    return await reached.front.start(ask)
 
 
 async def resume(reached: Reached, execution_id: str, watch: Watch, timeout_s: float | None) -> int:
