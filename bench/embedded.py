@@ -52,11 +52,11 @@ PAGES = """
         kind: http
         input: {{url: "{base}/pages", params: {{ep: "{{{{ iter.ep }}}}", page: "{{{{ iter.page }}}}"}}}}
       - name: keep
-        kind: sqlite
+        {keep}
         input:
-          database: "{db}"
-          query: insert into pages values (?, ?, ?)
+          query: {query}
           params: ["{{{{ iter.ep }}}}", "{{{{ iter.page }}}}", "{{{{ fetched.data.rows | tojson }}}}"]
+          {database}
       - name: more
         kind: noop
         spec:
@@ -169,7 +169,13 @@ async def _pages(made: Any, folder: str) -> float:
     try:
         assert server.stdout is not None
         base = (await server.stdout.readline()).decode().strip()
-        return await _best(made, HEAD.format(name="pages") + PAGES.format(base=base, db=database), rounds=2)
+        text = PAGES.format(
+            base=base,
+            keep="kind: sqlite",
+            query="insert into pages values (?, ?, ?)",
+            database=f'database: "{database}"',
+        )
+        return await _best(made, HEAD.format(name="pages") + text, rounds=2)
     finally:
         server.kill()
         await server.wait()

@@ -1,0 +1,327 @@
+"""A server and a worker in processes of their own over real PostgreSQL and NATS, fsync on, through REST.
+
+The floor is what any program would have to do for one durable step here: one bare commit of one row, and one
+question and answer over NATS.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from bench.embedded import HEAD, PAGES, chain
+from bench.figure import Figure
+
+ROOT = Path(__file__).parent.parent
+ROUNDS = 5
+OPEN_EXECUTIONS = 10_000
+WAIT = "  - {step: start, tool: {kind: wait, input: {seconds: 86400}}}\n"
+
+
+def run() -> list[Figure]:
+    """Every figure of a cluster of one server and one worker."""
+    return asyncio.run(_measure())
+
+
+def loop(items: int, where: str) -> str:
+    """One parallel loop, on one worker or shared by the pool."""
+    return HEAD.format(name=f"loop_{where}_{items}") + (
+        f'  - step: start\n    loop: {{in: "{{{{ range({items}) | list }}}}", iterator: i, '
+        f"spec: {{mode: parallel, max_in_flight: 50, policy: {{exec: {where}}}}}}}\n"
+        "    tool: {kind: noop}\n"
+    )
+
+
+class Cluster:
+    """A server, a worker, and what they stand on."""
+
+    def __init__(self, folder: str) -> None:
+        from tests.servers import NatsServer, PostgresServer
+
+        self.folder = folder
+        self.postgres, self.nats = PostgresServer.start(), NatsServer.start()
+        self.dsn = self.postgres.new_database()
+        began = time.perf_counter()
+        self.server, self.url = self._start("server", "start", "--port", "0")
+        self.ready_s = time.perf_counter() - began
+        self.worker, _ = self._start("worker", "start")
+
+    def _start(self, *arguments: str) -> tuple["subprocess.Popen[bytes]", str]:
+        environment = {
+            **os.environ,
+            "NOETL_HOME": self.folder,
+            "NOETL_STORE": self.dsn,
+            "NOETL_BUS": self.nats.url,
+            "NOETL_ALLOW_NETWORKS": "loopback",
+        }
+        process = subprocess.Popen(
+            [sys.executable, "-m", "noetl.cli", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=self.folder,
+            env=environment,
+        )
+        assert process.stdout is not None
+        return process, process.stdout.readline().decode().strip()
+
+    def close(self) -> None:
+        """End everything."""
+        for process in (self.worker, self.server):
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+        self.nats.close()
+        self.postgres.close()
+
+    def cpu_s(self) -> float:
+        """Seconds of processor time that server, worker and PostgreSQL have used so far."""
+        own = [self.server.pid, self.worker.pid, *_family(self.postgres.pid)]
+        return sum(_cpu_s(pid) for pid in own)
+
+
+def _family(pid: int) -> list[int]:
+    found = [pid]
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = place.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(place.parent.name))
+    return found
+
+
+def _cpu_s(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _rss_mb(pid: int) -> float:
+    """The most memory that a process has had."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+
+
+class Client:
+    """Starts executions over REST and waits for their end."""
+
+    def __init__(self, url: str) -> None:
+        from noetl.adapters.http.front import HttpFront
+
+        self.front = HttpFront(url)
+
+    async def begin(self, path: str) -> str:
+        """Start a registered playbook."""
+        from noetl.ports.front import Ask
+
+        return (await self.front.start(Ask(path=path))).execution_id
+
+    async def once(self, path: str) -> str:
+        """Run a registered playbook to its end."""
+        execution_id = await self.begin(path)
+        async for _, events in self.front.follow(execution_id):
+            last = events[-1]
+        assert (last.data or {})["status"] == "completed", last
+        return execution_id
+
+    async def path_of(self, text: str) -> str:
+        """Register a playbook."""
+        return (await self.front.register(text)).path
+
+
+async def _measure() -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = await asyncio.to_thread(Cluster, folder)
+        try:
+            commit_s, round_trip_s = await _floors(cluster)
+            client = Client(cluster.url)
+            figures = await _figures(cluster, client, commit_s + round_trip_s)
+            await client.front.close()
+        finally:
+            await asyncio.to_thread(cluster.close)
+    return [*figures, Figure("cluster: server ready after start", cluster.ready_s, "s", 1.5)]
+
+
+async def _figures(cluster: Cluster, client: Client, floor_s: float) -> list[Figure]:
+    step_s, step_cpu_s = await _chain(cluster, client)
+    shared_s = await _best(client, loop(1_000, "distributed")) / 1_000
+    local_s = await _best(client, loop(1_000, "local")) / 1_000
+    burst_s = await _burst(client) / 200
+    p50_s, p95_s = await _one(client)
+    page_s = await _pages(cluster, client) / 1_000
+    rows, size = await _large_loop(cluster, client)
+    await _open_many(client)
+    return [
+        Figure("cluster: chain of 100 noop steps", step_s * 1000, "ms/step", 1.0, floor=floor_s * 1000),
+        Figure("cluster: loop of 1,000 noop items, distributed", 1 / shared_s, "items/s", 5_000, "higher"),
+        Figure("cluster: loop of 1,000 noop items, local", 1 / local_s, "items/s", 8_000, "higher"),
+        Figure("cluster: 200 executions of 5 steps at once", 1 / burst_s, "executions/s", 600, "higher"),
+        Figure("cluster: one-step execution over REST, p50", p50_s * 1000, "ms", 4.0),
+        Figure("cluster: one-step execution over REST, p95", p95_s * 1000, "ms", 10.0),
+        Figure("cluster: 10 endpoints x 100 pages, in PostgreSQL", 1 / page_s, "pages/s", 700, "higher"),
+        Figure("cluster: CPU per step of server, worker, PostgreSQL", step_cpu_s * 1000, "ms", 0.5),
+        Figure("cluster: stored rows per loop item", rows, "rows", 0.1),
+        Figure("cluster: stored bytes per loop item", size, "bytes", 400),
+        Figure("cluster: server memory, 10,000 executions open", _rss_mb(cluster.server.pid), "MB", 300),
+        Figure("cluster: worker memory, loop of 100,000 items", _rss_mb(cluster.worker.pid), "MB", 300),
+    ]
+
+
+async def _floors(cluster: Cluster) -> tuple[float, float]:
+    """Seconds for one commit of one row of 1 kB, and for one question and answer over NATS."""
+    import asyncpg
+    import nats
+
+    connection = await asyncpg.connect(cluster.dsn)
+    await connection.execute("create table floor (a int, b bytea)")
+    insert = await connection.prepare("insert into floor values ($1, $2)")
+    commit_s = await _each(lambda: insert.fetch(1, b"x" * 1024))
+    await connection.execute("drop table floor")
+    await connection.close()
+    asking, answering = await nats.connect(cluster.nats.url), await nats.connect(cluster.nats.url)
+
+    async def answer(message: Any) -> None:
+        await message.respond(message.data)
+
+    await answering.subscribe("floor", cb=answer)
+    await answering.flush()
+    round_trip_s = await _each(lambda: asking.request("floor", b"x" * 1024, timeout=5))
+    await asking.close()
+    await answering.close()
+    return commit_s, round_trip_s
+
+
+async def _each(work: Callable[[], Awaitable[Any]]) -> float:
+    best = float("inf")
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        for _ in range(100):
+            await work()
+        best = min(best, (time.perf_counter() - began) / 100)
+    return best
+
+
+async def _chain(cluster: Cluster, client: Client) -> tuple[float, float]:
+    path = await client.path_of(chain(100))
+    best = await _best_of(lambda: client.once(path))
+    began = cluster.cpu_s()
+    for _ in range(ROUNDS):
+        await client.once(path)
+    return best / 100, (cluster.cpu_s() - began) / (ROUNDS * 100)
+
+
+async def _best(client: Client, text: str, rounds: int = ROUNDS) -> float:
+    path = await client.path_of(text)
+    return await _best_of(lambda: client.once(path), rounds)
+
+
+async def _best_of(work: Callable[[], Awaitable[Any]], rounds: int = ROUNDS) -> float:
+    best = float("inf")
+    for _ in range(rounds):
+        began = time.perf_counter()
+        await work()
+        best = min(best, time.perf_counter() - began)
+    return best
+
+
+async def _burst(client: Client) -> float:
+    """From the first request that the server noted to the last end."""
+    path = await client.path_of(chain(5, "five"))
+    best = float("inf")
+    for _ in range(ROUNDS):
+        ids = await asyncio.gather(*(client.begin(path) for _ in range(200)))
+        shown = [await _ended(client, execution_id) for execution_id in ids]
+        begin = min(one["requested_at"] for one in shown)
+        end = max(one["ended_at"] for one in shown)
+        best = min(best, _seconds(end) - _seconds(begin))
+    return best
+
+
+async def _ended(client: Client, execution_id: str) -> dict[str, Any]:
+    while True:
+        shown = await client.front.execution(execution_id)
+        if shown["ended_at"] is not None:
+            assert shown["status"] == "completed", shown
+            return shown
+        await asyncio.sleep(0.02)
+
+
+def _seconds(moment: str) -> float:
+    from datetime import datetime
+
+    return datetime.fromisoformat(moment).timestamp()
+
+
+async def _one(client: Client) -> tuple[float, float]:
+    path = await client.path_of(chain(1, "one"))
+    times = []
+    for _ in range(100):
+        began = time.perf_counter()
+        await client.once(path)
+        times.append(time.perf_counter() - began)
+    times.sort()
+    return times[50], times[95]
+
+
+async def _pages(cluster: Cluster, client: Client) -> float:
+    import asyncpg
+
+    connection = await asyncpg.connect(cluster.dsn)
+    await connection.execute("create table pages (ep int, page int, rows text)")
+    await connection.close()
+    await client.front.put_credential("pages", {"dsn": cluster.dsn})
+    async with _api() as base:
+        text = HEAD.format(name="pages") + PAGES.format(
+            base=base,
+            keep="kind: postgres\n        auth: pages",
+            query="insert into pages values ($1, $2, $3)",
+            database="",
+        )
+        return await _best(client, text, rounds=3)
+
+
+@asynccontextmanager
+async def _api() -> AsyncIterator[str]:
+    server = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "bench.pages", stdout=asyncio.subprocess.PIPE, cwd=ROOT
+    )
+    try:
+        assert server.stdout is not None
+        yield (await server.stdout.readline()).decode().strip()
+    finally:
+        server.kill()
+        await server.wait()
+
+
+async def _large_loop(cluster: Cluster, client: Client) -> tuple[float, float]:
+    """Stored rows and bytes per item of a loop of 100,000."""
+    import asyncpg
+
+    execution_id = await client.begin(await client.path_of(loop(100_000, "distributed")))
+    await _ended(client, execution_id)
+    connection = await asyncpg.connect(cluster.dsn)
+    found = await connection.fetchrow(
+        "select count(*), sum(length(body) + length(cause)) from noetl.log l"
+        " join noetl.executions e on e.id = l.execution where e.execution_id = $1",
+        execution_id,
+    )
+    await connection.close()
+    return found[0] / 100_000, float(found[1]) / 100_000
+
+
+async def _open_many(client: Client) -> None:
+    """Executions that wait for a day."""
+    path = await client.path_of(HEAD.format(name="waiting") + WAIT)
+    for _ in range(OPEN_EXECUTIONS // 100):
+        await asyncio.gather(*(client.begin(path) for _ in range(100)))
