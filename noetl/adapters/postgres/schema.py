@@ -1,10 +1,11 @@
 """The schema of a database: how far it is, and bringing it up to date."""
 
+import asyncio
 from typing import Any
 
 import asyncpg
 
-from noetl.adapters.postgres.database import LOST, SCHEMA, Database, trouble
+from noetl.adapters.postgres.database import LOST, RETRY_S, SCHEMA, Database, trouble
 from noetl.adapters.postgres.statements import SCHEMAS
 from noetl.errors import BackendError
 
@@ -44,14 +45,20 @@ async def check(database: Database) -> None:
 
 
 async def _with_connection(database: Database, *, change: bool) -> tuple[int, int]:
-    try:
-        connection = await database.connect()
+    """A database that is only just starting is waited for, as long as patience lasts."""
+    until = asyncio.get_running_loop().time() + database.patience_s
+    while True:
         try:
-            return await _migrate(connection, change)
-        finally:
-            await connection.close()
-    except (*LOST, asyncpg.PostgresError) as error:
-        raise trouble(f"the schema of {database.shown} could not be read or changed", error) from error
+            connection = await database.connect()
+            try:
+                return await _migrate(connection, change)
+            finally:
+                await connection.close()
+        except (*LOST, asyncpg.PostgresError) as error:
+            if not isinstance(error, LOST) or asyncio.get_running_loop().time() > until:
+                told = f"the schema of {database.shown} could not be read or changed"
+                raise trouble(told, error) from error
+        await asyncio.sleep(RETRY_S)
 
 
 async def _migrate(connection: Any, change: bool) -> tuple[int, int]:
@@ -61,8 +68,9 @@ async def _migrate(connection: Any, change: bool) -> tuple[int, int]:
         raise BackendError(told, hint="upgrade noetl, or set NOETL_STORE to another database")
     if not change or at == newest_version():
         return at, at
+    # Before the transaction, not in it: only its start makes what another did meanwhile known to the session.
+    await connection.execute(f"select pg_advisory_lock({_LOCK})")
     async with connection.transaction():
-        await connection.execute(f"select pg_advisory_xact_lock({_LOCK})")
         at = await version(connection)
         if at == 0:
             await connection.execute(f"create schema if not exists {SCHEMA}")

@@ -1,0 +1,378 @@
+"""PostgreSQL alone: connections that are lost, plans that must use an index, schemas, the database's own clock."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+
+import asyncpg
+import pytest
+
+from noetl.adapters.postgres import schema
+from noetl.adapters.postgres.batch import columns
+from noetl.adapters.postgres.database import Database, without_password
+from noetl.adapters.postgres.results import CHUNK, PostgresResults
+from noetl.adapters.postgres.statements import APPEND, SQL
+from noetl.adapters.postgres.store import PostgresStore
+from noetl.adapters.postgres.writer import SETTINGS
+from noetl.core.message import Payload
+from noetl.errors import BackendError, Conflict, NoetlError, RequestError
+from noetl.ports.store import Append
+from tests.conformance.stores import Ground, begin, eid, emptied, row, summary
+from tests.distributed.proxy import Mode, Proxy
+from tests.servers import PostgresServer
+
+AT_ONCE = 20
+
+
+@asynccontextmanager
+async def connected(dsn: str, patience_s: float = 20.0) -> AsyncIterator[PostgresStore]:
+    store = await PostgresStore.open(dsn, patience_s=patience_s)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@pytest.fixture
+async def direct(ground: Ground) -> AsyncIterator[PostgresStore]:
+    """A store whose connections are never disturbed."""
+    async with connected(ground.database()) as store:
+        yield await emptied(store)
+
+
+@pytest.fixture
+def proxy(ground: Ground) -> Iterator[Proxy]:
+    made = Proxy(ground.database())
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def own_server() -> Iterator[PostgresServer]:
+    with PostgresServer.start() as server:
+        yield server
+
+
+# Connections that are lost
+
+
+async def test_a_commit_whose_answer_is_lost_is_found_and_not_repeated(
+    direct: PostgresStore, proxy: Proxy
+) -> None:
+    async with connected(proxy.url) as store:
+        ids = [await begin(store, number) for number in range(AT_ONCE)]
+        proxy.set("stall_back")
+        commits = [store.commit(Append(one, 1, [row(2)], owner=None)) for one in ids]
+        waiting = asyncio.gather(*commits)
+        await asyncio.gather(_until_ended(direct, ids, 2))
+        proxy.set("refuse")
+        proxy.set("pass")
+        await waiting
+    assert [await direct.end(one) for one in ids] == [2] * AT_ONCE
+
+
+async def _until_ended(store: PostgresStore, ids: list[str], seq: int) -> None:
+    """The first of many is one commit, those that queue behind it are another that is never sent."""
+    while max([await store.end(one) for one in ids]) < seq:
+        pass
+
+
+async def test_a_commit_that_never_arrived_is_sent_again(direct: PostgresStore, proxy: Proxy) -> None:
+    async with connected(proxy.url) as store:
+        ids = [await begin(store, number) for number in range(AT_ONCE)]
+        proxy.set("stall")
+        waiting = asyncio.gather(*(store.commit(Append(one, 1, [row(2)])) for one in ids))
+        await direct.executions()
+        proxy.set("refuse")
+        proxy.set("pass")
+        await waiting
+    assert [await direct.end(one) for one in ids] == [2] * AT_ONCE
+
+
+@pytest.mark.parametrize("mode", ["stall", "stall_back"])
+async def test_a_commit_that_arrives_late_is_not_doubled(
+    direct: PostgresStore, proxy: Proxy, mode: Mode
+) -> None:
+    """The statement is held up until its sender has given it up, and then reaches the server after all."""
+    async with connected(proxy.url, patience_s=0.5) as store:
+        execution_id = await begin(store)
+        proxy.set(mode)
+        with pytest.raises(BackendError):
+            await store.commit(Append(execution_id, 1, [row(2, batch="first")]))
+        proxy.set("pass")
+        with suppress(Conflict):
+            await store.commit(Append(execution_id, 1, [row(2, batch="second")]))
+    found = await direct.rows(execution_id)
+    assert [one.first for one in found] == [1, 2]
+
+
+async def test_what_was_answered_survives_a_crash_of_the_server(own_server: PostgresServer) -> None:
+    """Each writer goes on from what the log says, as the engine does."""
+    reached: dict[str, int] = {}
+
+    async def write(store: PostgresStore, execution_id: str, until: int) -> None:
+        while reached[execution_id] < until:
+            seq = reached[execution_id]
+            try:
+                await store.commit(Append(execution_id, seq, [row(seq + 1, batch=f"b{seq + 1}")]))
+                reached[execution_id] = seq + 1
+            except BackendError:
+                reached[execution_id] = max(seq, await store.end(execution_id))
+
+    async with connected(own_server.new_database(), patience_s=30.0) as store:
+        for number in range(AT_ONCE):
+            reached[await begin(store, number)] = 1
+        writing = asyncio.gather(*(write(store, one, 60) for one in list(reached)))
+        while min(reached.values()) < 10:
+            await store.heartbeat("someone", 1000)
+        await asyncio.to_thread(own_server.kill)
+        known = dict(reached)
+        await asyncio.to_thread(own_server.restart)
+        for execution_id, seq in known.items():
+            assert await store.end(execution_id) >= seq
+        await writing
+        for execution_id in reached:
+            assert [one.first for one in await store.rows(execution_id)] == list(range(1, 61))
+
+
+async def test_while_the_database_is_away_everything_says_so_and_later_it_works(
+    own_server: PostgresServer,
+) -> None:
+    async with connected(own_server.new_database(), patience_s=0.3) as store:
+        execution_id = await begin(store, owner="a")
+        await asyncio.to_thread(own_server.kill)
+        for attempt in (
+            store.commit(Append(execution_id, 1, [row(2)])),
+            store.summary(execution_id),
+            store.claim(execution_id, "a", 1000),
+            store.post(execution_id, b"m"),
+            store.register("a/b", "h", "text", None),
+            PostgresResults(store).read(f"{eid(1)}/{'d' * 32}"),
+        ):
+            with pytest.raises(BackendError, match=r"127\.0\.0\.1"):
+                await attempt
+        await asyncio.to_thread(own_server.restart)
+        await _eventually(store.summary, execution_id)
+        await _eventually(store.commit, Append(execution_id, 1, [row(2)]))
+        assert await store.end(execution_id) == 2
+
+
+async def _eventually(ask: object, *values: object) -> None:
+    while True:
+        try:
+            await ask(*values)  # type: ignore[operator]
+            return
+        except BackendError:
+            continue
+
+
+async def test_closing_a_store_finishes_what_is_queued(direct: PostgresStore, ground: Ground) -> None:
+    store = await PostgresStore.open(ground.database())
+    commits = [asyncio.ensure_future(begin(store, number)) for number in range(AT_ONCE)]
+    await asyncio.wait(commits, return_when=asyncio.FIRST_COMPLETED)
+    await store.close()
+    await asyncio.gather(*commits)
+    assert len((await direct.executions()).items) == AT_ONCE
+    with pytest.raises(BackendError, match="closed"):
+        await begin(store, 99)
+
+
+# Several servers
+
+
+async def test_the_databases_clock_decides_who_owns_an_execution(
+    direct: PostgresStore, ground: Ground
+) -> None:
+    async with connected(ground.database()) as other:
+        execution_id = await begin(direct, owner="a")
+        assert not await other.claim(execution_id, "b", 60_000)
+        assert await direct.claim(execution_id, "a", -1)
+        await direct.heartbeat("a", -1)
+        assert not await other.owned(execution_id)
+        assert await other.due() == [execution_id]
+        assert await other.claim(execution_id, "b", 60_000)
+        with pytest.raises(Conflict, match="run by b"):
+            await direct.commit(Append(execution_id, 1, [row(2)], owner="a"))
+        await other.commit(Append(execution_id, 1, [row(2)], owner="b"))
+        assert await direct.due() == []
+
+
+async def test_of_two_servers_claiming_many_each_execution_has_one(
+    direct: PostgresStore, ground: Ground
+) -> None:
+    async with connected(ground.database()) as other:
+        ids = await asyncio.gather(*(begin(direct, number) for number in range(AT_ONCE)))
+        claims = [store.claim(one, str(store), 60_000) for one in ids for store in (direct, other)]
+        won = await asyncio.gather(*claims)
+        assert [won[n] + won[n + 1] for n in range(0, 2 * AT_ONCE, 2)] == [1] * AT_ONCE
+
+
+async def test_two_servers_appending_at_once_never_both_win(direct: PostgresStore, ground: Ground) -> None:
+    async with connected(ground.database()) as other:
+        ids = await asyncio.gather(*(begin(direct, number) for number in range(AT_ONCE)))
+        attempts = [store.commit(Append(one, 1, [row(2)])) for one in ids for store in (direct, other)]
+        outcomes = await asyncio.gather(*attempts, return_exceptions=True)
+        assert sum(outcome is None for outcome in outcomes) == AT_ONCE
+        assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == AT_ONCE
+
+
+async def test_one_key_on_two_servers_begins_one_execution(direct: PostgresStore, ground: Ground) -> None:
+    async with connected(ground.database()) as other:
+        keys = [f"k{number % 5}" for number in range(AT_ONCE)]
+        attempts = [
+            begin(store, 2 * number + place, idempotency_key=key)
+            for number, key in enumerate(keys)
+            for place, store in enumerate((direct, other))
+        ]
+        outcomes = await asyncio.gather(*attempts, return_exceptions=True)
+        assert sum(isinstance(outcome, str) for outcome in outcomes) == 5
+        assert all(isinstance(outcome, str | Conflict) for outcome in outcomes)
+
+
+# Group commit
+
+
+async def test_appends_that_wait_together_are_one_transaction(direct: PostgresStore) -> None:
+    ids = await asyncio.gather(*(begin(direct, number) for number in range(100)))
+    before = direct._writer.transactions
+    await asyncio.gather(*(direct.commit(Append(one, 1, [row(2)])) for one in ids))
+    assert direct._writer.transactions - before <= 3
+
+
+async def test_one_bad_append_fails_alone(direct: PostgresStore) -> None:
+    """What the database itself refuses undoes the whole transaction; the others are then done one by one."""
+    ids = await asyncio.gather(*(begin(direct, number) for number in range(4)))
+    await direct.commit(Append(ids[1], 1, [row(2, batch="b")]))
+    outcomes = await asyncio.gather(
+        direct.commit(Append(ids[0], 1, [row(2)])),
+        direct.commit(Append(ids[1], 2, [row(3, batch="b")])),
+        direct.commit(Append(ids[2], 1, [row(2)], summary(ids[2], status="a\0b"))),
+        direct.commit(Append(ids[3], 1, [row(2)], snapshot=b"s")),
+        return_exceptions=True,
+    )
+    kinds = [type(outcome) for outcome in outcomes]
+    assert kinds == [type(None), Conflict, RequestError, type(None)]
+    assert [await direct.end(one) for one in ids] == [2, 2, 1, 2]
+
+
+async def test_a_commit_is_as_large_as_it_needs_to_be(direct: PostgresStore) -> None:
+    big = row(2)
+    big.body = b"x" * 9_000_000
+    ids = await asyncio.gather(*(begin(direct, number) for number in range(3)))
+    await asyncio.gather(*(direct.commit(Append(one, 1, [big])) for one in ids))
+    assert [(await direct.rows(one, 2))[0].body == big.body for one in ids] == [True] * 3
+
+
+async def test_text_that_cannot_be_stored_is_refused_by_name(direct: PostgresStore) -> None:
+    for attempt in (
+        direct.by_key("a\0b"),
+        direct.executions(path="\0"),
+        direct.register("a\0", "h", "t", None),
+        direct.summary("\ud800"),
+    ):
+        with pytest.raises(RequestError):
+            await attempt
+
+
+# Plans
+
+
+async def test_plans_go_by_an_index_whatever_the_tables_hold(direct: PostgresStore) -> None:
+    """Checked on empty tables, where reading everything looks cheap and one plan is kept for good."""
+    connection = await direct.database.connect(**SETTINGS)
+    try:
+        await connection.execute(f"prepare append as {APPEND}")
+        values = ", ".join("null" for _ in columns([], None))
+        plan = await connection.fetch(f"explain execute append ({values})")
+        told = "\n".join(line[0] for line in plan)
+    finally:
+        await connection.close()
+    assert "Index Scan using executions_execution_id_key on executions e" in told
+    assert re.search(r"Index Cond: \(execution_id = ANY \(ARRAY\[i_?\d*\.execution_id\]\)\)", told)
+    assert re.search(r"Hash Cond: \(r\.n = p\.n\)", told)
+    assert "Seq Scan" not in told
+
+
+async def test_looking_for_due_work_does_not_read_every_execution(direct: PostgresStore) -> None:
+    await direct.database.fetch(
+        "insert into executions (seq, requested_at, due_at, owner, owned_until, status, execution_id, path, hash) "
+        "select 1, 1, 1000000000000000 + n, 'a', 0, 'running', lpad(to_hex(n), 32, '0'), 'p', 'h' "
+        "from generate_series(1, 20000) n"
+    )
+    await direct.heartbeat("a", 60_000)
+    await direct.database.fetch("analyze executions")
+    plan = await direct.database.fetch(f"explain {SQL['due']}", None, 100)
+    told = "\n".join(line[0] for line in plan)
+    assert "Index Scan using executions_open" in told
+    assert "Seq Scan on executions" not in told
+    assert await direct.due() == []
+
+
+# Schemas and addresses
+
+
+async def test_many_that_open_an_empty_database_at_once_make_one_schema(database: str) -> None:
+    stores = await asyncio.gather(*(PostgresStore.open(database) for _ in range(4)))
+    await begin(stores[0])
+    assert len((await stores[3].executions()).items) == 1
+    for store in stores:
+        await store.close()
+    assert await schema.migrate(Database(database)) == (schema.newest_version(), schema.newest_version())
+
+
+async def test_a_database_is_left_as_it_is_unless_told_otherwise(database: str) -> None:
+    with pytest.raises(BackendError, match="schema 0") as found:
+        await PostgresStore.open(database, up_to_date=False)
+    assert found.value.hint == "noetl db init"
+    assert await schema.version_of(Database(database)) == 0
+    await schema.migrate(Database(database))
+    await (await PostgresStore.open(database, up_to_date=False)).close()
+
+
+async def test_a_newer_schema_is_not_touched(database: str) -> None:
+    await schema.migrate(Database(database))
+    connection = await asyncpg.connect(database)
+    await connection.execute("insert into noetl.migrations (version) values (999)")
+    await connection.close()
+    with pytest.raises(BackendError, match="999"):
+        await PostgresStore.open(database)
+
+
+@pytest.mark.parametrize(
+    ("dsn", "shown"),
+    [
+        ("postgresql://me:s3cret@h:5/d?password=x", "postgresql://me@h:5/d"),
+        ("postgres://h/d", "postgres://h/d"),
+        ("postgresql://me:p%40ss@h/d", "postgresql://me@h/d"),
+    ],
+)
+def test_a_password_is_never_shown(dsn: str, shown: str) -> None:
+    assert without_password(dsn) == shown
+
+
+async def test_a_database_that_cannot_be_used_is_named_without_its_password() -> None:
+    with pytest.raises(NoetlError) as found:
+        await PostgresStore.open("postgresql://me:s3cret@127.0.0.1:1/d", patience_s=0.2)
+    assert "127.0.0.1:1" in found.value.message
+    assert "s3cret" not in found.value.message
+
+
+# Payloads
+
+
+async def test_a_payload_is_kept_in_chunks(direct: PostgresStore) -> None:
+    results = PostgresResults(direct)
+    key = f"{eid(1)}/{'d' * 32}"
+    await results.write(Payload(key, b"x" * (9 * CHUNK + 1)))
+    sizes = await direct.database.fetch("select length(body) from payload_chunks where key = $1", key)
+    assert [size for (size,) in sizes] == [CHUNK] * 9 + [1]
+    assert len(await results.read(key)) == 9 * CHUNK + 1
+
+
+async def test_chunks_that_a_crash_left_are_told_of_and_can_be_removed(direct: PostgresStore) -> None:
+    results = PostgresResults(direct)
+    await direct.database.fetch(SQL["add_chunk"], f"{eid(1)}/~left", 0, None, b"x")
+    assert [(one.execution_id, one.payloads) for one in await results.held()] == [(eid(1), 0)]
+    await results.discard(eid(1))
+    assert list(await results.held()) == []
