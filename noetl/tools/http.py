@@ -24,7 +24,8 @@ A body over `spec.limits.max_hydrate_bytes` (16 MiB) goes into the result store 
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
@@ -167,23 +168,30 @@ def shared_session(call: Call) -> Session:
 
 async def run(request: Request, call: Call) -> Envelope:
     """Send the request and answer with the body, or with why there is none."""
+    knobs: Knobs = read_knobs(Knobs, call)
+    async with sent(request, knobs, call) as response:
+        return await _answer(response, request, knobs, call)
+
+
+@asynccontextmanager
+async def sent(request: Request, knobs: Knobs, call: Call) -> AsyncIterator["ClientResponse"]:
+    """The answer to a request, its body still to be read; what goes wrong is the call's failure."""
     import aiohttp
 
-    from noetl.tools.parts.http_answer import explain
+    from noetl.tools.parts.http_answer import failure
 
-    knobs: Knobs = read_knobs(Knobs, call)
     if not re.match(r"https?://", request.url, re.IGNORECASE):
-        return error("input", f"not an http:// or https:// address: {request.url}")
+        raise Failed("input", f"not an http:// or https:// address: {request.url}")
     session = shared_session(call)
     try:
         options = await _options(request, knobs, call)
         options["ssl"] = session.trust(request.verify, call)
         async with session.client.request(request.method.upper(), request.url, **options) as response:
-            return await _answer(response, request, knobs, call)
+            yield response
     except (aiohttp.ClientError, TimeoutError, OSError) as problem:
-        return explain(problem, request.url)
+        raise failure(problem, request.url) from None
     except (ValueError, TypeError) as problem:  # what the client refuses to send: a newline in a header, …
-        return error("input", f"the request cannot be sent: {problem}")
+        raise Failed("input", f"the request cannot be sent: {problem}") from None
 
 
 async def _options(request: Request, knobs: Knobs, call: Call) -> dict[str, Any]:

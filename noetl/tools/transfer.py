@@ -1,12 +1,19 @@
 """Moves rows from one place to another in chunks, without holding them all in memory.
 
-A place is a table or query of `postgres`, `sqlite` or `duckdb`, or a file (`csv`, `jsonl`, `json`,
-`parquet`). `mapping` says which target column gets which source column; without it, columns keep their
-names. `append` adds rows, `replace` empties the target first, `upsert` replaces rows with the same `keys`.
-A database target gets all rows in one transaction and a file target is put in place at the end, so that a
-failed transfer leaves it as it was.
+A place is a table or query of `postgres`, `sqlite` or `duckdb`, a file, an object of an object store, or an
+address (`http`); files, objects and addresses hold `csv`, `jsonl`, `json` (a list of mappings) or `parquet`.
+`mapping` says which target column gets which source column; without it, columns keep their names. `append`
+adds rows, `replace` empties the target first, `upsert` replaces rows with the same `keys`.
+
+A database target gets all rows in one transaction, and a file or object is put in place at the end: a
+transfer that fails, or whose worker is lost, leaves the target as it was and can be run again. A call that
+was carried out and is repeated because its answer was lost adds its rows again with `append`: use `replace`
+or `upsert` where that matters. An address is sent one request per chunk (`POST`, a JSON list or JSON lines)
+with the header `Idempotency-Key`, the call's key and the chunk's number, by which it can know a repeated one;
+what it was sent before a failure stays there.
 """
 
+from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from noetl.dsl.tree import Value
@@ -33,7 +40,8 @@ workflow:
           mode: replace
 """
 
-Place = Literal["postgres", "sqlite", "duckdb", "file"]
+Place = Literal["postgres", "sqlite", "duckdb", "file", "object", "http"]
+Rows = Literal["json", "jsonl", "csv", "parquet"]
 
 
 class Source(Input):
@@ -43,12 +51,23 @@ class Source(Input):
     auth: Annotated[str | None, doc("The secret to connect with.")] = None
     database: Annotated[str | None, doc("The database file of `sqlite` and `duckdb`.")] = None
     query: Annotated[str | None, doc("The rows to take, as SQL.")] = None
-    params: Annotated[list[Any] | dict[str, Any] | None, doc("Values to bind in the query.")] = None
+    params: Annotated[
+        list[Any] | dict[str, Any] | None,
+        doc("Values to bind in the query, or the parameters of an address."),
+    ] = None
     table: Annotated[str | None, doc("The table to take, instead of a query.")] = None
     path: Annotated[str | None, doc("The file to read.")] = None
-    format: Annotated[Literal["json", "jsonl", "csv", "parquet"] | None, doc("How the file is written.")] = (
-        None
-    )
+    store: Annotated[str | None, doc("The address of the bucket of an `object`.")] = None
+    key: Annotated[str | None, doc("The key of an `object`.")] = None
+    url: Annotated[str | None, doc("The address of `http`; the query takes `params`.")] = None
+    headers: Annotated[dict[str, Any] | None, doc("Headers for `http`.")] = None
+    format: Annotated[Rows | None, doc("How the rows are written; by default from the name or type.")] = None
+
+    def query_params(self) -> dict[str, Any] | None:
+        """The parameters of an address."""
+        if isinstance(self.params, list):
+            raise Failed("input", "an http source takes params as a mapping")
+        return self.params
 
 
 class Target(Input):
@@ -59,9 +78,11 @@ class Target(Input):
     database: Annotated[str | None, doc("The database file of `sqlite` and `duckdb`.")] = None
     table: Annotated[str | None, doc("The table; `sqlite` and `duckdb` make it when it is not there.")] = None
     path: Annotated[str | None, doc("The file to write.")] = None
-    format: Annotated[Literal["json", "jsonl", "csv", "parquet"] | None, doc("How the file is written.")] = (
-        None
-    )
+    store: Annotated[str | None, doc("The address of the bucket of an `object`.")] = None
+    key: Annotated[str | None, doc("The key of an `object`.")] = None
+    url: Annotated[str | None, doc("The address of `http`.")] = None
+    headers: Annotated[dict[str, Any] | None, doc("Headers for `http`.")] = None
+    format: Annotated[Rows | None, doc("How the rows are written; by default from the name.")] = None
 
 
 class Transfer(Input):
@@ -87,14 +108,14 @@ async def run(wanted: Transfer, call: Call) -> Envelope:
     moved = 0
     async with opened(wanted.target, wanted.mode, wanted.keys or [], call) as target:
         columns: list[str] = []
-        async for rows in chunks(wanted.source, wanted.chunk_size, call):
-            if not columns:
-                columns = _columns(rows, wanted.mapping)
-                await target.begin(
-                    columns, rows if wanted.mapping is None else _renamed(rows, wanted.mapping)
-                )
-            await target.write(_checked(rows, columns, wanted.mapping))
-            moved += len(rows)
+        async with aclosing(chunks(wanted.source, wanted.chunk_size, call)) as source:
+            async for rows in source:
+                if not columns:
+                    columns = _columns(rows, wanted.mapping)
+                    first = rows if wanted.mapping is None else _renamed(rows, wanted.mapping)
+                    await target.begin(columns, first)
+                await target.write(_checked(rows, columns, wanted.mapping))
+                moved += len(rows)
         if not columns:
             await target.begin([], [])
         await target.commit()

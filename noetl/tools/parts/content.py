@@ -179,25 +179,44 @@ def _write_parquet(content: Value) -> bytes:
     rows = rows_of(content, "parquet")
     if not rows:
         raise Failed("format", "parquet needs at least one row, to know the columns")
-    for column in columns_of_rows(rows):
-        _shape([row.get(column) for row in rows], column)
+    check_columns(rows, {})
     arrow, lines, target = _arrow(), msgspec.json.Encoder().encode_lines(rows), io.BytesIO()
     schema = arrow.infer_json_schema(io.BytesIO(lines))
     arrow.write_parquet(arrow.read_json(io.BytesIO(lines), schema), target)
     return target.getvalue()
 
 
-def _shape(values: list[Value], place: str) -> None:
-    """Refuse a column whose values are of several types: Parquet columns have one."""
+def parquet_of_lines(lines: str, path: str) -> None:
+    """A Parquet file from a file of JSON lines, a batch at a time."""
+    if not os.path.getsize(lines):
+        raise Failed("format", "parquet needs at least one row, to know the columns")
+    arrow = _arrow()
+    with open(lines, "rb") as first, open(lines, "rb") as second, open(path, "wb") as target:
+        batches = arrow.read_json(second, arrow.infer_json_schema(first), batch_size=4096)
+        arrow.write_parquet(batches, target, max_row_group_size=65536)
+
+
+def check_columns(rows: list[Row], seen: dict[str, str]) -> None:
+    """Refuse rows in which a column mixes types, which Parquet does not; `seen` is what earlier ones had."""
+    for column in columns_of_rows(rows):
+        _shape([row.get(column) for row in rows], column, seen)
+
+
+def _shape(values: list[Value], place: str, seen: dict[str, str]) -> None:
     names = {_type_word(value) for value in values if value is not None}
+    if place in seen:
+        names.add(seen[place])
     if len(names) > 1:
         raise Failed("format", f"the column {place!r} mixes {' and '.join(sorted(names))}")
+    if not names:
+        return
+    seen[place] = next(iter(names))
     if names == {"list"}:
-        _shape([item for value in values for item in value or ()], f"{place}[]")
+        _shape([item for value in values for item in value or ()], f"{place}[]", seen)
     if names == {"mapping"}:
         maps = [value for value in values if value is not None]
         for key in columns_of_rows(maps):
-            _shape([value.get(key) for value in maps], f"{place}.{key}")
+            _shape([value.get(key) for value in maps], f"{place}.{key}", seen)
 
 
 def _type_word(value: Value) -> str:

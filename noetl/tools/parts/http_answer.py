@@ -53,7 +53,7 @@ async def read_body(response: "ClientResponse", mode: str, bounds: Bounds, paylo
     """The body by mode; one that is too large to hold goes into the result store while it arrives."""
     if response.content_length is not None and response.content_length > bounds.read:
         raise _too_large(bounds.read, f"{response.content_length} bytes were announced")
-    chunks = _bounded(response, bounds.read)
+    chunks = pieces(response, bounds.read)
     if mode == "ref":
         return Body(ref=await payloads.put_stream(chunks, response.content_type))
     held: list[bytes] = []
@@ -66,7 +66,7 @@ async def read_body(response: "ClientResponse", mode: str, bounds: Bounds, paylo
     return parse(b"".join(held), mode, response.headers.get("content-type", ""), response.charset)
 
 
-async def _bounded(response: "ClientResponse", limit: int) -> AsyncIterator[bytes]:
+async def pieces(response: "ClientResponse", limit: int) -> AsyncIterator[bytes]:
     """The body's pieces, decompressed; more than the limit is an error, not a full memory."""
     size = 0
     async for chunk in response.content.iter_chunked(CHUNK):
@@ -177,6 +177,12 @@ def explain(problem: "ClientError | TimeoutError | OSError", url: str) -> Envelo
             )
         case _:
             return say("connect", f"the connection broke ({problem})", code="disconnected", retryable=True)
+
+
+def failure(problem: "ClientError | TimeoutError | OSError", url: str) -> Failed:
+    """What the client raised, as the failure of a call."""
+    told = explain(problem, url)["error"]
+    return Failed(told["kind"], told["message"], code=told["code"], retryable=told["retryable"])
 
 
 def _is_encoding(problem: BaseException) -> bool:

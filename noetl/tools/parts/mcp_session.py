@@ -170,7 +170,7 @@ class HttpSession:
         from yarl import URL
 
         from noetl.tools.http import shared_session
-        from noetl.tools.parts.http_answer import explain
+        from noetl.tools.parts.http_answer import failure
         from noetl.tools.parts.http_request import auth_headers, for_origin
 
         options: dict[str, Any] = {"headers": self.headers, "data": msgspec.json.encode(message)}
@@ -183,10 +183,7 @@ class HttpSession:
                 return await self._received(response, message.get("id"))
         except (aiohttp.ClientError, TimeoutError, ValueError) as problem:
             shown = problem if not isinstance(problem, ValueError) else aiohttp.InvalidURL(self.url)
-            told = explain(shown, self.url)["error"]
-            raise Failed(
-                told["kind"], told["message"], code=told["code"], retryable=told["retryable"]
-            ) from None
+            raise failure(shown, self.url) from None
 
     async def _received(self, response: "ClientResponse", number: Value) -> Message | None:
         from noetl.tools.parts.http_answer import RETRYABLE

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 KEPT_MAX = 32
 PIECE = 1024**2
+PARTS_AT_ONCE = 4
 # What a secret may say about a store, by the address's scheme.
 _SETTINGS = {
     "s3": "access_key_id secret_access_key session_token region endpoint virtual_hosted_style_request",
@@ -167,9 +168,10 @@ class Store:
     async def put(self, key: str, raw: bytes | BinaryIO, mode: Mode) -> str | None:
         """Keep bytes under a key; many of them go in parts, which appear together at the end."""
         with named(key):
-            parts = {} if mode == "create" else {"use_multipart": None}  # a part cannot be create-only
             how = "create" if mode == "create" else "overwrite"
-            kept = await _obstore().put_async(self.store, self._key(key), raw, mode=how, **parts)
+            kept = await _obstore().put_async(
+                self.store, self._key(key), raw, mode=how, max_concurrency=PARTS_AT_ONCE
+            )
         tag: str | None = kept["e_tag"]
         return tag
 

@@ -3,12 +3,15 @@
 import os
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed, Reference, reference
 from noetl.tools.parts.paths import beside, inside
 from noetl.tools.parts.transfer_sources import Row, needed
 
 if TYPE_CHECKING:
+    from noetl.tools.parts.content import Format
     from noetl.tools.transfer import Target
 
 
@@ -16,21 +19,31 @@ class FileWriter:
     """A file, written beside its place and put there at the end."""
 
     def __init__(self, target: "Target", mode: str, keys: list[str], call: Call) -> None:
-        from noetl.tools.parts.content import format_of
-
         if mode == "upsert":
             raise Failed("input", "a file cannot be upserted; use append or replace")
-        self.path = inside(call, needed(target.path, "path", "file"))
-        self.form = format_of(self.path, target.format)
+        self._at(inside(call, needed(target.path, "path", "file")), target.format, mode)
+
+    @classmethod
+    def at(cls, path: str, form: "Format | None") -> "FileWriter":
+        """A new file at a path that is nobody else's."""
+        writer = cls.__new__(cls)
+        writer._at(path, form, "replace")
+        return writer
+
+    def _at(self, path: str, form: "Format | None", mode: str) -> None:
+        from noetl.tools.parts.content import format_of
+
+        self.path, self.form = path, format_of(path, form)
         if self.form not in ("csv", "jsonl", "json", "parquet"):
             raise Failed(
-                "input", f"{target.path!r} is {self.form}; a transfer writes csv, jsonl, json and parquet"
+                "input", f"the target is {self.form}; a transfer writes csv, jsonl, json and parquet"
             )
-        self.appends = mode == "append" and os.path.exists(self.path) and os.path.getsize(self.path) > 0
+        self.appends = mode == "append" and os.path.exists(path) and os.path.getsize(path) > 0
         if self.appends and self.form in ("json", "parquet"):
             raise Failed("input", f"{self.form} cannot be appended to; use jsonl or csv, or mode: replace")
         self.part = ""
-        self.held: list[Row] = []  # formats that are written whole
+        self.written = 0
+        self.seen: dict[str, str] = {}
 
     def begin(self, columns: list[str], rows: list[Row]) -> None:
         """Start with what is there, when appending, or with the names."""
@@ -55,8 +68,8 @@ class FileWriter:
             return next(csv.reader(file))
 
     def write(self, rows: list[Row]) -> None:
-        """Add rows."""
-        from noetl.tools.parts.content import csv_text, encode
+        """Add rows; those of a Parquet file wait as JSON lines until all columns are known."""
+        from noetl.tools.parts.content import check_columns, csv_text, encode
 
         if self.form == "csv":
             if unknown := sorted({key for row in rows for key in row} - set(self.columns)):
@@ -64,22 +77,35 @@ class FileWriter:
                     "format", f"the file has no column {unknown[0]!r}; it has {', '.join(self.columns)}"
                 )
             self._add(csv_text(rows, self.columns, header=False))
-        elif self.form == "jsonl":
-            self._add(encode(rows, "jsonl"))
+        elif self.form == "json":
+            lines = b",\n".join(map(msgspec.json.encode, rows))
+            self._add((b",\n" if self.written else b"[\n") + lines)
         else:
-            self.held += rows
+            if self.form == "parquet":
+                check_columns(rows, self.seen)
+            self._add(encode(rows, "jsonl"))
+        self.written += len(rows)
 
     def _add(self, raw: bytes) -> None:
         with open(self.part, "ab") as file:
             file.write(raw)
-            file.flush()
-            os.fsync(file.fileno())
 
     def commit(self) -> None:
         """Put the file in place."""
-        from noetl.tools.parts.content import encode
+        from noetl.tools.parts.content import parquet_of_lines
 
-        self._add(encode(self.held, self.form) if self.form in ("json", "parquet") else b"")
+        if self.form == "json":
+            self._add(b"\n]\n" if self.written else b"[]\n")
+        elif self.form == "parquet":
+            lines, self.part = self.part, beside(self.path)
+            try:
+                parquet_of_lines(lines, self.part)
+            finally:
+                os.unlink(lines)
+        else:
+            self._add(b"")
+        with open(self.part, "rb") as file:
+            os.fsync(file.fileno())
         os.replace(self.part, self.path)
 
     def close(self) -> None:

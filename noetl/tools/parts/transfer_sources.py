@@ -1,9 +1,10 @@
 """Where a transfer reads: rows in chunks, from files, tables and queries, without holding them all."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from contextlib import aclosing
 from dataclasses import replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import count, islice
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from noetl.dsl.tree import Value
 from noetl.ports.call import Call
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Value]
 T = TypeVar("T")
+READ_CHARS = 256 * 1024
+ITEM_CHARS = 64 * 1024**2  # the largest row
 
 
 async def in_thread(job: Callable[..., T], *args: Any) -> T:
@@ -44,14 +47,30 @@ def needed(value: str | None, name: str, kind: str) -> str:
     return value
 
 
-async def chunks(source: "Source", size: int, call: Call) -> AsyncIterator[list[Row]]:
+async def chunks(source: "Source", size: int, call: Call) -> AsyncGenerator[list[Row], None]:
     """The source's rows, a list at a time."""
     if source.kind == "postgres":
-        async for rows in _postgres(source, size, await with_auth(call, source.auth)):
-            yield rows
-        return
-    rows_of = {"sqlite": _sqlite, "duckdb": _duckdb, "file": _file}[source.kind]
-    rows_iterator = rows_of(source, size, call)
+        async with aclosing(_postgres(source, size, await with_auth(call, source.auth))) as found:
+            async for rows in found:
+                yield rows
+    elif source.kind in ("http", "object"):
+        from noetl.tools.parts.transfer_spool import spooled
+
+        async with (
+            spooled(source, call) as (path, form),
+            aclosing(_paced(read_rows(path, form, size), size)) as paced,
+        ):
+            async for rows in paced:
+                yield rows
+    else:
+        rows_of = {"sqlite": _sqlite, "duckdb": _duckdb, "file": _file}[source.kind]
+        async with aclosing(_paced(rows_of(source, size, call), size)) as paced:
+            async for rows in paced:
+                yield rows
+
+
+async def _paced(rows_iterator: Any, size: int) -> AsyncGenerator[list[Row], None]:
+    """Rows that block while they are read, a list at a time, in a thread."""
     try:
         while chunk := await in_thread(_next, rows_iterator, size):
             yield chunk
@@ -110,7 +129,7 @@ def _duckdb(source: "Source", size: int, call: Call) -> Any:
         connection.close()
 
 
-async def _postgres(source: "Source", size: int, call: Call) -> AsyncIterator[list[Row]]:
+async def _postgres(source: "Source", size: int, call: Call) -> AsyncGenerator[list[Row], None]:
     from noetl.tools.parts.postgres_link import borrowed
     from noetl.tools.parts.postgres_values import bound, from_pg
     from noetl.tools.parts.statements import numbered
@@ -131,16 +150,20 @@ def _file(source: "Source", size: int, call: Call) -> Any:
     from noetl.tools.parts.content import format_of
 
     path = inside(call, needed(source.path, "path", "file"))
-    form = format_of(path, source.format)
-    readers = {"csv": _csv, "jsonl": _lines, "json": _whole, "parquet": _parquet}
-    if form not in readers:
-        raise Failed("input", f"{source.path!r} is {form}; a transfer reads csv, jsonl, json and parquet")
     try:
-        yield from readers[form](path, size)
+        yield from read_rows(path, format_of(path, source.format), size)
     except FileNotFoundError:
         raise Failed("not_found", f"there is no file {source.path!r}") from None
     except OSError as problem:
         raise Failed("file", f"{source.path!r} cannot be read: {problem.strerror}") from None
+
+
+def read_rows(path: str, form: str, size: int) -> Any:
+    """The rows of a file in a format that has rows."""
+    readers = {"csv": _csv, "jsonl": _lines, "json": _items, "parquet": _parquet}
+    if form not in readers:
+        raise Failed("input", f"the source is {form}; a transfer reads csv, jsonl, json and parquet")
+    yield from readers[form](path, size)
 
 
 def _csv(path: str, size: int) -> Iterator[Row]:
@@ -173,11 +196,58 @@ def _lines(path: str, size: int) -> Iterator[Row]:
             yield row
 
 
-def _whole(path: str, size: int) -> Iterator[Row]:
+def _items(path: str, size: int) -> Iterator[Row]:
+    """The mappings of a JSON list, one after the other; a mapping around the list is read whole."""
+    import json
+
     from noetl.tools.parts.content import decode, rows_of
 
-    with open(path, "rb") as file:
-        yield from rows_of(decode(file.read(), "json"), "json")
+    with open(path, encoding="utf-8-sig") as file:
+        text = file.read(READ_CHARS).lstrip()
+        if not text.startswith("["):
+            yield from rows_of(decode((text + file.read()).encode(), "json"), "json")
+            return
+        decoder, text = json.JSONDecoder(parse_constant=_no_number), text[1:]
+        for number in count(1):
+            try:
+                text = _until(text.lstrip(), file)
+                if text.startswith("]"):
+                    return
+                row, end = _whole_item(decoder, text, file)
+            except ValueError as problem:
+                raise Failed("format", f"item {number} is not JSON: {problem}") from None
+            if not isinstance(row[0], dict):
+                raise Failed("format", f"item {number} is not a mapping")
+            yield to_json(row[0])
+            text = _until(row[1][end:].lstrip(), file)
+            if text.startswith(","):
+                text = text[1:]
+            elif not text.startswith("]"):
+                raise Failed("format", f"after item {number} there is neither a comma nor the list's end")
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number")
+
+
+def _until(text: str, file: TextIO) -> str:
+    """At least one character that is not a blank, as far as there is one."""
+    while not text and (more := file.read(READ_CHARS)):
+        text = more.lstrip()
+    return text
+
+
+def _whole_item(decoder: Any, text: str, file: TextIO) -> tuple[tuple[Value, str], int]:
+    """The value that a text begins with; more is read while it is incomplete."""
+    while True:
+        try:
+            value, end = decoder.raw_decode(text)
+        except ValueError:
+            if len(text) > ITEM_CHARS or not (more := file.read(max(READ_CHARS, len(text)))):
+                raise
+            text += more
+        else:
+            return (value, text), end
 
 
 def _parquet(path: str, size: int) -> Iterator[Row]:

@@ -1,10 +1,17 @@
 """The transfer kind between real files and databases."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from werkzeug import Request, Response
 
+from noetl.ports.network import Network
+
+ROOT = Path(__file__).resolve().parents[3]
 ROWS = [{"id": number, "name": f"n{number}"} for number in range(250)]
 PLACES: dict[str, dict[str, Any]] = {
     "csv": {"kind": "file", "path": "x.csv"},
@@ -160,3 +167,164 @@ async def test_a_column_that_appears_later_is_told(use):
     output = await use("transfer", values)
     assert output["error"]["kind"] == "format"
     assert "'b'" in output["error"]["message"]
+
+
+# ---- over the network -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path, media, body",
+    [
+        ("/rows", "application/json", json.dumps(ROWS)),
+        ("/rows", "application/json", json.dumps({"rows": ROWS})),
+        ("/rows", "application/json; charset=utf-8", "\n [ " + " ,\n".join(map(json.dumps, ROWS)) + " ] \n"),
+        ("/rows", "application/x-ndjson", "\n".join(map(json.dumps, ROWS))),
+        ("/rows.jsonl", "application/octet-stream", "\n".join(map(json.dumps, ROWS))),
+        ("/rows", "text/csv", "id,name\n" + "".join(f"{row['id']},{row['name']}\n" for row in ROWS)),
+    ],
+)
+async def test_an_address_is_a_source(use, httpserver, secrets, path, media, body):
+    def handle(request: Request) -> Response:
+        assert (request.headers["Authorization"], request.args["day"]) == ("Bearer t0ken", "1")
+        return Response(body, content_type=media)
+
+    httpserver.expect_request(path).respond_with_handler(handle)
+    secrets["me"] = {"kind": "bearer", "token": "t0ken"}
+    source = {"kind": "http", "url": httpserver.url_for(path), "auth": "me", "params": {"day": 1}}
+    output = await use("transfer", {"source": source, "target": PLACES["sqlite"], "chunk_size": 99})
+    assert output.get("data") == {"rows": 250}, output
+    assert [row["name"] for row in await content(use, PLACES["sqlite"])] == [row["name"] for row in ROWS]
+
+
+@pytest.mark.parametrize(
+    "text, word",
+    [
+        ('[{"a": 1}, {"a": 2]', "item 2"),
+        ('[{"a": 1} {"a": 2}]', "after item 1"),
+        ('[{"a": 1}, 5]', "item 2 is not a mapping"),
+        ('[{"a": NaN}]', "NaN"),
+        ('[{"a": 1},', "item 2"),
+        ('{"a": 1}', "list of mappings"),
+        ("5", "list of mappings"),
+    ],
+)
+async def test_a_list_that_is_no_json_says_where(use, tmp_path: Path, text, word):
+    (tmp_path / "x.json").write_text(text)
+    output = await use("transfer", {"source": PLACES["json"], "target": PLACES["jsonl"]})
+    assert output["error"]["kind"] == "format"
+    assert word in output["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", " [ ] ", '[{"a": 1}]', '[{"a": "' + "x" * 600_000 + '"}, {"a": "y"}]']
+)
+async def test_items_are_found_wherever_reading_pauses(use, tmp_path: Path, text):
+    (tmp_path / "x.json").write_text(text)
+    output = await use("transfer", {"source": PLACES["json"], "target": PLACES["jsonl"]})
+    assert output["data"] == {"rows": len(json.loads(text))}
+    assert (await content(use, PLACES["jsonl"])) == json.loads(text)
+
+
+@pytest.mark.parametrize("form, media", [(None, "application/json"), ("jsonl", "application/x-ndjson")])
+async def test_an_address_is_sent_chunks_that_it_can_tell_apart(use, httpserver, form, media):
+    seen = []
+
+    def handle(request: Request) -> Response:
+        text = request.get_data(as_text=True)
+        rows = json.loads(text) if form is None else [json.loads(line) for line in text.splitlines()]
+        seen.append((request.headers["Idempotency-Key"], len(rows), request.content_type))
+        return Response(status=202)
+
+    httpserver.expect_request("/in", method="POST").respond_with_handler(handle)
+    await fill(use, "jsonl", ROWS)
+    target = {"kind": "http", "url": httpserver.url_for("/in"), "format": form}
+    output = await use("transfer", {"source": PLACES["jsonl"], "target": target, "chunk_size": 100})
+    assert output["data"] == {"rows": 250}
+    assert seen == [("key-1-1", 100, media), ("key-1-2", 100, media), ("key-1-3", 50, media)]
+
+
+@pytest.mark.parametrize("place", ["source", "target"])
+async def test_an_answer_that_is_not_2xx_is_an_error_with_its_status(use, httpserver, place):
+    httpserver.expect_request("/").respond_with_data("", status=503)
+    await fill(use, "jsonl", ROWS[:3])
+    values = {"source": PLACES["jsonl"], "target": PLACES["sqlite"]}
+    output = await use("transfer", {**values, place: {"kind": "http", "url": httpserver.url_for("/")}})
+    problem = output["error"]
+    assert (problem["kind"], problem["code"], problem["retryable"]) == ("http", "503", True)
+
+
+async def test_addresses_of_a_transfer_are_checked_like_those_of_http(use):
+    await fill(use, "jsonl", ROWS[:3])
+    inside = {"kind": "http", "url": "http://127.0.0.1:9/"}
+    values = {"source": PLACES["jsonl"], "target": PLACES["sqlite"]}
+    for place in ("source", "target"):
+        output = await use("transfer", {**values, place: inside}, network=Network())
+        assert output["error"]["kind"] == "network"
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "json", "parquet"])
+async def test_objects_are_sources_and_targets(use, tmp_path: Path, form):
+    await fill(use, "jsonl", ROWS)
+    target = {"kind": "object", "store": "./bucket", "key": f"in/x.{form}"}
+    values = {"source": PLACES["jsonl"], "target": target, "mode": "replace", "chunk_size": 99}
+    output = await use("transfer", values)
+    assert (output["data"], output["ref"]["type"]) == ({"rows": 250}, "object_store")
+    assert len((await use("resolve", {"ref": output["ref"]}))["data"]) == 250
+    back = await use("transfer", {"source": target, "target": PLACES["sqlite"], "chunk_size": 99})
+    assert back["data"] == {"rows": 250}
+    assert [row["name"] for row in await content(use, PLACES["sqlite"])] == [row["name"] for row in ROWS]
+
+
+async def test_objects_of_a_real_s3_server_are_sources_and_targets(use, secrets, s3_server):
+    given = s3_server.environment
+    secrets["s3"] = {
+        "access_key_id": given["AWS_ACCESS_KEY_ID"], "secret_access_key": given["AWS_SECRET_ACCESS_KEY"],
+        "region": given["AWS_REGION"], "endpoint": given["AWS_ENDPOINT_URL"],
+    }  # fmt: skip
+    place = {"kind": "object", "store": f"s3://{s3_server.new_bucket()}", "key": "x.jsonl", "auth": "s3"}
+    await fill(use, "jsonl", ROWS)
+    output = await use("transfer", {"source": PLACES["jsonl"], "target": place, "mode": "replace"})
+    assert output["data"] == {"rows": 250}, output
+    assert (await use("transfer", {"source": place, "target": PLACES["sqlite"]}))["data"] == {"rows": 250}
+
+
+@pytest.mark.parametrize("name", ["csv", "sqlite", "duckdb", "parquet"])
+async def test_rows_go_to_postgresql_and_back(use, secrets, database, name):
+    secrets["pg"] = {"dsn": database}
+    await use("postgres", {"query": "create table t (id int primary key, name text)"}, auth_name="pg")
+    table = {"kind": "postgres", "auth": "pg", "table": "t"}
+    await fill(use, name, ROWS)
+    for mode in ("append", "replace", "upsert"):
+        values = {"source": PLACES[name], "target": table, "mode": mode, "keys": ["id"], "chunk_size": 99}
+        output = await use("transfer", values)
+        assert (output.get("data"), output["ref"]["auth_reference"]) == ({"rows": 250}, "keychain/pg")
+    repeated = await use("transfer", {"source": PLACES[name], "target": table})
+    assert (repeated["error"]["kind"], repeated["error"]["code"]) == ("postgres", "23505")
+    source = {
+        "kind": "postgres",
+        "auth": "pg",
+        "query": "select * from t where id >= :low order by id",
+        "params": {"low": 240},
+    }
+    assert (await use("transfer", {"source": source, "target": there(PLACES["jsonl"])}))["data"] == {
+        "rows": 10
+    }
+    assert await content(use, there(PLACES["jsonl"])) == ROWS[240:]
+
+
+@pytest.mark.timeout(900)
+def test_the_memory_of_a_transfer_does_not_grow_with_its_rows(tmp_path: Path, postgres_server):
+    """200,000 rows through every place, each at most a little over what 2,000 rows take."""
+    program = [
+        sys.executable,
+        "-m",
+        "tests.unit.tools.transfer_process",
+        str(tmp_path),
+        postgres_server.new_database(),
+    ]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=800, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    grown = json.loads(done.stdout)
+    assert {name: value for name, value in grown.items() if value > 96} == {}, (
+        grown
+    )  # MiB; the rows alone take more than twice that
