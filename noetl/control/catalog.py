@@ -23,6 +23,7 @@ from noetl.errors import NotFound, PlaybookError
 from noetl.ports.store import PlaybookText, Store
 
 PROGRAMS_KEPT = 256
+LONG_TEXT = 16 * 1024  # characters
 PLAYBOOK_FILES = ("*.yaml", "*.yml")
 
 
@@ -59,10 +60,19 @@ class Catalog:
         digest = digest_of(text)
         program = self._programs.get(digest)
         if program is None:
-            loaded = self.load(text)
-            assert loaded.playbook is not None
-            program = self._keep(compile_program(loaded.playbook, self.kinds, digest))
+            program = self._keep(await self._compiled(text, digest))
         return await self.store.register(program.path, digest, text, file), program
+
+    async def _compiled(self, text: str, digest: str) -> Program:
+        """The program of a text; a long one is read beside the loop, which others need meanwhile."""
+        if len(text) > LONG_TEXT:
+            return await asyncio.to_thread(self._compile, text, digest)
+        return self._compile(text, digest)
+
+    def _compile(self, text: str, digest: str) -> Program:
+        loaded = self.load(text)
+        assert loaded.playbook is not None
+        return compile_program(loaded.playbook, self.kinds, digest)
 
     def _keep(self, program: Program) -> Program:
         self._programs[program.hash] = program
@@ -76,9 +86,7 @@ class Catalog:
         if known is not None:
             return known
         entry = await self.store.playbook(digest=digest)
-        loaded = self.load(entry.text)
-        assert loaded.playbook is not None
-        return self._keep(compile_program(loaded.playbook, self.kinds, digest))
+        return self._keep(await self._compiled(entry.text, digest))
 
     async def entry(self, digest: str) -> PlaybookText:
         """A playbook by its content; those asked for lately are at hand."""

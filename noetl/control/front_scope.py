@@ -1,5 +1,6 @@
 """A template evaluated against an execution as it was after one of its events."""
 
+import asyncio
 from typing import Any, Protocol
 
 from noetl.control.history import events
@@ -27,11 +28,15 @@ async def evaluated(
     scope = await _scope(store, payloads, execution_id, seq)
     template = expression if is_template(expression) else f"{{{{ {expression} }}}}"
     try:
-        compiled = compile_value(template)
-        return compiled.render({key: scope[key] for key in compiled.names if key in scope})
+        return await asyncio.to_thread(_rendered, template, scope)  # others need the loop meanwhile
     except TemplateError as error:
         known = f"these names are known there: {', '.join(sorted(scope))}"
         raise RequestError(f"{template}: {error.message}", hint=known) from None
+
+
+def _rendered(template: str, scope: dict[str, Any]) -> Any:
+    compiled = compile_value(template)
+    return compiled.render({key: scope[key] for key in compiled.names if key in scope})
 
 
 async def _scope(store: Store, payloads: Payloads, execution_id: str, seq: int | None) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from noetl.server.shapes import (
     RegisterBody,
     ValidateBody,
 )
+from noetl.server.trial import withstand
 
 router = make_router("catalog")
 Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="A version, else the newest")]
@@ -47,16 +48,20 @@ async def registered(request: Request, text: str) -> Response:
 
 
 async def require_text(request: Request, text: str) -> None:
-    """Refuse a text whose path lies outside the sender's prefixes, or that has errors."""
-    if who_asks(request).prefixes:
-        loaded = await checked(text, options_of(request).kinds)
+    """Refuse a text that takes too long to check, or whose path lies outside the sender's prefixes."""
+    kinds = options_of(request).kinds
+    if not who_asks(request).prefixes:
+        await withstand(text, kinds)
+    else:
+        loaded = await checked(text, kinds)
         if loaded.playbook is None or not loaded.ok:
             raise PlaybookError(loaded.diagnostics)
         require_path(request, loaded.playbook.path, f"path {loaded.playbook.path!r} for you")
 
 
 async def checked(text: str, kinds: Kinds, *, strict: bool = False) -> Loaded:
-    """A text read and checked, away from the loop."""
+    """A text read and checked, away from the loop; one that would take too long is refused."""
+    await withstand(text, kinds)
     return await asyncio.to_thread(load, text, kinds=kinds, strict=strict)
 
 

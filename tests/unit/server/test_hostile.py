@@ -1,0 +1,131 @@
+"""Nothing that an author writes stops the server: it refuses, by name, and goes on answering."""
+
+import asyncio
+import json
+
+import pytest
+
+from noetl.server import trial
+from tests.unit.server.serving import HELLO, Served
+
+TEMPLATES = (
+    "{{ 'a' * 1000000000 }}",
+    "{{ 'x' | center(100000000) }}",
+    "{{ '%100000000d' % 1 }}",
+    "{% for i in range(100000) %}{% for j in range(100000) %}x{% endfor %}{% endfor %}",
+    "{{ 10 ** 1000000 }}",
+    "{{ range(10 ** 9) | list }}",
+    "{{ lipsum(n=1000000) }}",
+    "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+    "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
+    "{{ ('a' * 60 ~ '!') | regex_replace('(a+)+$', 'b') | length | abc }}",
+    "{{ ctx | attr('__class__') }}",
+    "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
+    "{{ " + "-" * 10_000 + "1 }}",
+    "{{ " + "[" * 3000,
+    "{{ x" + ".y" * 5000 + " }}",
+    "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+    "{% include '/etc/passwd' %}",
+    "{{ '\\ud800' }}",
+)
+
+HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: a, path: t/a}\n"
+TEXTS = {
+    "nothing": "",
+    "brackets": "[" * 30_000,
+    "braces": "{a: " * 8_000,
+    "dashes": "- " * 15_000,
+    "aliases": "a: &a [x, x]\n"
+    + "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in zip("abcdefghij", "bcdefghijk", strict=True)),
+    "merge keys": "a: &a {k: 1}\n" + "".join(f"b{i}: &b{i} {{<<: [*a, *a]}}\n" for i in range(500)),
+    "tags": "!!python/object/apply:os.system ['id']",
+    "anchors of itself": "&a [*a]",
+    "no text": "\x00\x01\x02",
+    "surrogate": "a: \ud800",
+    "long line": HEAD + "workflow: '" + "x" * 900_000 + "'\n",
+    "many keys": HEAD + "workflow: []\n" + "".join(f"k{i}: 1\n" for i in range(8_000)),
+    "digits": HEAD + f"workflow: [{'9' * 30_000}]\n",
+    "exponent": HEAD + "workload: {a: 1e999999}\nworkflow: []\n",
+}
+
+
+async def alive(server: Served) -> bool:
+    return (await server.client.get("/health/live")).status_code == 200
+
+
+async def test_a_hostile_template_is_refused_and_no_more(server: Served) -> None:
+    shown = await server.run(HELLO)
+    place = f"/api/v1/executions/{shown['execution_id']}/render"
+    for template in TEMPLATES:
+        answer = await server.client.post(place, json={"template": template})
+        assert answer.status_code == 400, (template[:40], answer.text[:300])
+        assert await alive(server)
+
+
+@pytest.mark.parametrize(
+    "route, statuses",
+    [
+        ("/api/v1/validate", {200, 400, 413}),
+        ("/api/v1/graph", {200, 400}),
+        ("/api/v1/catalog", {400, 422}),
+        ("/api/v1/executions", {400, 422}),
+    ],
+)
+async def test_a_hostile_text_is_refused_and_no_more(server: Served, route: str, statuses: set[int]) -> None:
+    headers = {"Content-Type": "application/json"}
+    for name, text in TEXTS.items():
+        if len(text) > trial.SMALL and route != "/api/v1/validate":
+            continue  # what lies behind is the same for all
+        content = json.dumps({"playbook": text}).encode()
+        answer = await server.client.post(route, content=content, headers=headers)
+        assert answer.status_code in statuses, (name, answer.text[:300])
+        assert await alive(server)
+
+
+async def test_a_text_that_takes_too_long_to_check_is_refused(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "DEADLINE_S", 0.001)
+    steps = "".join(
+        f"  - step: s{i}\n    tool: {{kind: noop}}\n    next: {{arcs: [{{step: x{i}}}]}}\n"
+        for i in range(4000)
+    )
+    for route in ("/api/v1/validate", "/api/v1/catalog", "/api/v1/executions"):
+        answer = await server.client.post(route, json={"playbook": f"{HEAD}workflow:\n{steps}"})
+        assert answer.status_code == 413, answer.text[:300]
+        assert await alive(server)
+
+
+async def test_a_large_text_that_is_well_is_registered(server: Served) -> None:
+    text = HELLO + "# " + "x" * 100 + "\n"
+    text += "".join(f"# line {i}\n" for i in range(4000))
+    assert len(text) > trial.SMALL
+    assert (await server.register(text))["version"] == 1
+
+
+async def test_only_some_large_texts_are_checked_at_once(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(request: bytes) -> bool:
+        began.set()
+        await go_on.wait()
+        return True
+
+    monkeypatch.setattr(trial, "_tried", slow)
+    text = HELLO + "#\n" * trial.SMALL
+    first = [
+        asyncio.create_task(server.client.post("/api/v1/validate", json={"playbook": text})) for _ in range(2)
+    ]
+    await began.wait()
+    statuses = []
+    while 503 not in statuses:
+        third = await server.client.post("/api/v1/validate", json={"playbook": HELLO})
+        assert third.status_code == 200
+        task = asyncio.create_task(server.client.post("/api/v1/validate", json={"playbook": text}))
+        done, _ = await asyncio.wait({task}, timeout=1)
+        statuses += [one.result().status_code for one in done]
+        first.append(task)
+    go_on.set()
+    assert {answer.status_code for answer in await asyncio.gather(*first)} == {200, 503}
