@@ -12,13 +12,13 @@ from typing import Any, Protocol
 
 import msgspec
 
+from noetl.control.at_hand import AtHand, Payloads
 from noetl.control.live import Live
 from noetl.control.rows import decode_message, encode_message, encode_row, events_of, summary_of
 from noetl.core.decide import decide
 from noetl.core.draft import stored_refs
 from noetl.core.event import Event
 from noetl.core.fold import fold
-from noetl.core.hydrate import arriving_references, loop_references, outputs_of, report_references
 from noetl.core.message import (
     Answer,
     ChildEnded,
@@ -38,7 +38,6 @@ from noetl.core.message import (
 )
 from noetl.core.operate import next_due
 from noetl.core.order import build_order
-from noetl.core.output import is_reference
 from noetl.core.park import child_call, forsaken, undelivered
 from noetl.core.program import Program
 from noetl.core.state import Run, State, restore, snapshot_of
@@ -64,18 +63,6 @@ class Programs(Protocol):
 
     async def child(self, execution_id: str, call: StartChild, caller: str) -> Start:
         """The request for a child execution, resolved; its `problem` says why it cannot run."""
-        ...
-
-
-class Payloads(Protocol):
-    """Reads payloads as values."""
-
-    async def get(self, ref: dict[str, Any]) -> Any:
-        """The payload of a reference; raises NotFound."""
-        ...
-
-    async def pack(self, key: str) -> list[Any]:
-        """The outputs of a pack of iterations; raises NotFound."""
         ...
 
 
@@ -112,6 +99,7 @@ class Engine:
     ) -> None:
         self.store, self.results, self.payloads, self.programs = store, results, payloads, programs
         self.owner, self.now = owner, now
+        self._at_hand = AtHand(payloads)
         self.workers: Workers | None = None
         self.listeners: list[Listener] = []
         self.lease_ms = 30_000
@@ -216,50 +204,11 @@ class Engine:
     async def _decide(self, live: Live, message: Message, now: int) -> Decision:
         if isinstance(message, Report) and message.batch_id in live.batches:
             return Decision(answer=Answer(seq=live.state.seq))
-        await self._hydrate(live, message)
+        await self._at_hand.before(live, message)
         decision = decide(live.state, message, now, live.program, hydrated=live.hydrated)
         if live.state.fragments and live.program is not None:
             live.program = with_fragments(live.program, live.state.fragments)
         return decision
-
-    async def _hydrate(self, live: Live, message: Message) -> None:
-        """Have the payloads at hand that the step's own templates read, and those that a retry keeps."""
-        if isinstance(message, Start):
-            for ref in stored_refs(message.kept):
-                await self._have(live, ref)
-        if live.program is not None:
-            for ref in loop_references(live.program, live.state, message):
-                await self._have_if_there(live, ref)
-            for ref in arriving_references(live.program, live.state):
-                await self._have_if_there(live, ref)
-        if isinstance(message, Report) and live.program is not None:
-            for ref in report_references(live.program, live.state, message):
-                await self._have_if_there(live, ref)
-            lease = live.state.leases.get(message.lease)
-            run = live.state.runs.get(lease.run) if lease else None
-            step = live.program.steps[run.step] if run else None
-            if run is not None and step is not None and step.boundary.reads("output", "data"):
-                for output in outputs_of(run, message):
-                    await self._have_output(live, output)
-
-    async def _have_output(self, live: Live, output: dict[str, Any]) -> None:
-        assert live.program is not None
-        if "part" in output and output["part"][0] not in live.hydrated:
-            live.hydrated[output["part"][0]] = await self.payloads.pack(output["part"][0])
-        ref: Any = output.get("ref")
-        most = live.program.limits["max_hydrate_bytes"]
-        if output.get("data") is None and is_reference(ref) and ref["meta"].get("bytes", 0) <= most:
-            await self._have(live, ref)
-
-    async def _have_if_there(self, live: Live, ref: dict[str, Any]) -> None:
-        """A payload that a loop may run over; that it is gone is told when the loop wants it."""
-        with suppress(NotFound):
-            await self._have(live, ref)
-
-    async def _have(self, live: Live, ref: dict[str, Any]) -> None:
-        key = ref["locator"].get("key")
-        if ref["locator"].get("store") == "results" and key not in live.hydrated:
-            live.hydrated[key] = await self.payloads.get(ref)
 
     def _row(self, live: Live, message: Message, decision: Decision, now: int) -> Row:
         row = encode_row(live.state.seq, live.head, message, decision.events, now)
@@ -454,7 +403,7 @@ class Engine:
         live = Live(state, program, log.head, request=summary.request)
         live.batches, live.tail = {row.batch for row in log.rows if row.batch}, log.snapshot is not None
         for ref in stored_refs(msgspec.to_builtins(state)):
-            await self._have(live, ref)
+            await self._at_hand.have(live, ref)
         if execution_id in self._live:  # it was being started while its log was read
             return self._live[execution_id]
         self._live[execution_id] = live
