@@ -19,6 +19,7 @@ from noetl.dsl.rules import (
     policies,
     references,
     scopes,
+    settings,
     steps,
     workbook,
 )
@@ -38,6 +39,7 @@ RULES: tuple[Rule, ...] = (
     *keychain.RULES,
     *references.RULES,
     *workbook.RULES,
+    *settings.RULES,
 )
 
 
