@@ -11,7 +11,7 @@ from typing import Any, Literal
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
 from noetl.control.leasing import Leasing
-from noetl.core.message import Deliver, Expire, Payload, Report, WorkOrder
+from noetl.core.message import Expire, Payload, Report, WorkOrder
 from noetl.core.park import undelivered
 from noetl.core.program import Pipeline, Program
 from noetl.errors import BackendError, Conflict, NotFound
@@ -107,7 +107,7 @@ class ControlDesk:
         if live is None or not live.state.leases.get(lease):
             return
         for told in undelivered(live.state, live.hydrated):
-            if isinstance(told, Deliver) and told.lease == lease:
+            if told.lease == lease:
                 epoch = live.state.leases[lease].epoch
                 yield Push("deliver", execution_id, lease, epoch, told.address, told.task, told.output)
 
