@@ -1,6 +1,6 @@
 // Which page an address shows. Heavy pages load when they are opened.
 import { lazy, Suspense } from 'react'
-import { Route, Switch } from 'wouter'
+import { Route, Switch, useSearch } from 'wouter'
 import { Empty, Loading } from './design/states'
 import { ComparePage } from './pages/compare'
 import { CredentialsPage } from './pages/credentials'
@@ -14,6 +14,10 @@ import { Layout } from './shell/layout'
 const ExecutionPage = lazy(() => import('./pages/execution/page').then((module) => ({ default: module.ExecutionPage })))
 const PlaybookPage = lazy(() => import('./pages/playbooks/playbook').then((module) => ({ default: module.PlaybookPage })))
 
+function Playbooks() {
+  return new URLSearchParams(useSearch()).has('new') ? <PlaybookPage path="" /> : <CatalogPage />
+}
+
 export function App() {
   return (
     <Layout>
@@ -22,7 +26,7 @@ export function App() {
           <Route path="/" component={HomePage} />
           <Route path="/executions" component={ExecutionsPage} />
           <Route path="/executions/:id/:tab?">{({ id, tab }) => <ExecutionPage key={id} id={id} tab={tab} />}</Route>
-          <Route path="/playbooks" component={CatalogPage} />
+          <Route path="/playbooks" component={Playbooks} />
           <Route path="/playbooks/*?">{(params) => <PlaybookPage path={params['*'] ?? ''} />}</Route>
           <Route path="/compare" component={ComparePage} />
           <Route path="/workers" component={WorkersPage} />

@@ -10,7 +10,7 @@ import msgspec
 from fastapi import Path, Query, Request
 from starlette.responses import Response
 
-from noetl.core.event import Event, envelope
+from noetl.core.event import Event, envelope, step_of
 from noetl.core.overview import Entry, slowest, throughput
 from noetl.dsl.model import Playbook, Task
 from noetl.dsl.sketch import graph as graph_of
@@ -206,11 +206,10 @@ async def found(
     items: list[Answer] = []
     matching = 0 if wanted.picky else offset
     async for seq, event in events_from(front_of(request), execution_id, 1 if wanted.picky else offset + 1):
-        shown = envelope(execution_id, seq, event)
-        if wanted.has(shown):
+        if wanted.has(event):
             matching += 1
             if offset < matching <= offset + limit:
-                items.append(shown)
+                items.append(envelope(execution_id, seq, event))
         if not wanted.picky and len(items) == limit:
             break
     return reply({"total": matching if wanted.picky else total, "items": items})
@@ -224,17 +223,17 @@ class _Wanted:
         self.text = text.casefold() if text else None
         self.picky = any(wishes)
 
-    def has(self, shown: Answer) -> bool:
+    def has(self, event: Event) -> bool:
         """Whether an event is one of them."""
-        if self.name and not fnmatchcase(shown["name"], self.name if "*" in self.name else f"*{self.name}*"):
+        if self.name and not fnmatchcase(event.name, self.name if "*" in self.name else f"*{self.name}*"):
             return False
-        if self.step and shown.get("step") != self.step:
+        if self.task and event.label != self.task:
             return False
-        if self.task and shown.get("task_label") != self.task:
+        if self.iteration and f"[{self.iteration.strip('[]')}]" not in (event.at or ""):
             return False
-        if self.iteration and f"[{self.iteration.strip('[]')}]" not in shown.get("iteration_id", ""):
+        if self.step and self.step != (step_of(event.run) if event.run else (event.data or {}).get("step")):
             return False
-        return not self.text or self.text in msgspec.json.encode(shown).decode().casefold()
+        return not self.text or self.text in msgspec.json.encode(event).decode().casefold()
 
 
 # ---- all of them ----------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ function Told({ diff: told }: { diff: Diff }) {
           <tbody>
             {Object.entries(told.timing_ms).map(([step, [first, second]]) => (
               <tr key={step} className="border-b border-line last:border-0">
-                <td className="td">{step}</td><td className="td text-right">{duration(first)}</td><td className="td text-right">{duration(second)}</td>
+                <td className="td">{step}</td><td className="td whitespace-nowrap text-right">{duration(first)}</td><td className="td whitespace-nowrap text-right">{duration(second)}</td>
                 <td className="td"><Beam ms={first} most={longest} tone="bg-ink-3" /><Beam ms={second} most={longest} tone="bg-accent" /></td>
               </tr>
             ))}

@@ -69,8 +69,8 @@ function EventRows({ id, find, total, picky, chosen, choose, follow, last }: Row
   useEffect(() => { if (chosen && !picky) virtual.scrollToIndex(chosen - 1, { align: 'auto' }) }, [chosen, picky, virtual])
 
   return (
-    <div ref={frame} role="table" aria-label="Events" aria-rowcount={total} tabIndex={0} className="min-h-0 min-w-0 flex-1 overflow-auto">
-      <div className="relative min-w-[560px]" style={{ height: virtual.getTotalSize() }}>
+    <div ref={frame} role="table" aria-label="Events" aria-rowcount={total} tabIndex={0} className="min-h-60 min-w-0 flex-1 overflow-auto md:min-h-0">
+      <div className="relative min-w-[520px]" style={{ height: virtual.getTotalSize() }}>
         {shown.map((row) => {
           const item = items.get(row.index)
           return (

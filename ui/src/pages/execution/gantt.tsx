@@ -7,7 +7,7 @@ import { duration } from '../../design/time'
 export interface Span { from: number; to: number }
 export type Line = { kind: 'run'; run: RunLine } | { kind: 'task'; run: RunLine; task: TaskBar; bars: TaskBar[] }
 
-const NAMES = 'w-56 shrink-0'
+const NAMES = 'w-36 shrink-0 md:w-56'
 
 function ticks(span: Span): number[] {
   const rough = (span.to - span.from) / 6
@@ -38,7 +38,7 @@ export function BarRow({ line, span, end, critical, opened, toggle, choose }: Ro
   const more = run.tasks.length > 0 || run.loop !== undefined
   return (
     <div className={`flex h-full items-center border-b border-line ${line.kind === 'task' ? '' : 'hover:bg-sunken'}`} data-run={line.kind === 'run' ? run.run : undefined} data-critical={critical || undefined}>
-      <div className={`${NAMES} flex items-center gap-1 overflow-hidden pr-2 ${line.kind === 'task' ? 'pl-9' : 'pl-3'}`}>
+      <div className={`${NAMES} flex items-center gap-1 overflow-hidden pr-2 ${line.kind === 'task' ? 'pl-6 md:pl-9' : 'pl-1 md:pl-3'}`}>
         {line.kind === 'run' ? (
           <>
             <button type="button" aria-label={run.loop ? `Iterations of ${run.run}` : `Tasks of ${run.run}`} aria-expanded={opened} disabled={!more} onClick={toggle} className="text-ink-3 disabled:opacity-0"><Icon name={run.loop ? 'loop' : 'chevron'} size={11} className={opened ? 'rotate-90' : ''} /></button>

@@ -5,7 +5,7 @@ import { useLocation } from 'wouter'
 import { usePulse } from '../../api/pulse'
 import { execution, loops, progress } from '../../api/queries'
 import { Tabs } from '../../design/controls'
-import { Failure, Loading } from '../../design/states'
+import { Failure, Loading, Reading } from '../../design/states'
 import { useTitle } from '../../shell/title'
 import { Actions } from './actions'
 import { DataTab } from './data-tab'
@@ -67,7 +67,7 @@ export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined
         <Suspense fallback={<Loading />}>
           {shown === 'graph' && <GraphTab id={id} at={moment} summary={summary.data} open={open} />}
           {shown === 'timeline' && <TimelineTab id={id} open={open} />}
-          {shown === 'loops' && <LoopsTab id={id} runs={runs.data?.items ?? []} summary={summary.data} open={open} />}
+          {shown === 'loops' && <Reading of={runs} what="Reading the iterations">{({ items }) => <LoopsTab id={id} runs={items} summary={summary.data} open={open} />}</Reading>}
           {shown === 'events' && <EventsTab id={id} last={last} live={pulse.link === 'live'} />}
           {shown === 'data' && <DataTab id={id} at={moment} open={open} />}
           {shown === 'logs' && <LogsTab id={id} live={pulse.link === 'live'} />}

@@ -80,7 +80,7 @@ function Chart({ data, open }: { data: Timeline; open: Open }) {
         <Legend />
       </div>
       <div ref={frame} className="min-h-0 flex-1 overflow-auto border-t border-line bg-panel" tabIndex={0} aria-label="Timeline">
-        <div className="min-w-[640px]">
+        <div className="min-w-[480px]">
           <Axis span={span} />
           <div className="relative" style={{ height: virtual.getTotalSize() }}>
             {virtual.getVirtualItems().map((row) => {

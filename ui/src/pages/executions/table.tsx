@@ -21,7 +21,7 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
     <table className="w-full border-collapse">
       <thead className="border-b border-line">
         <tr>
-          {pick && <th className="th w-8"><input type="checkbox" className="accent-accent" aria-label="Choose all" checked={all} onChange={() => pick(ids, !all)} /></th>}
+          {pick && <th className="th hidden w-8 sm:table-cell"><input type="checkbox" className="accent-accent" aria-label="Choose all" checked={all} onChange={() => pick(ids, !all)} /></th>}
           <th className="th">Status</th>
           <th className="th">Execution</th>
           <th className="th">Playbook</th>
@@ -34,12 +34,12 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
         {items.map((item) => (
           <tr key={item.execution_id} className="border-b border-line last:border-0 hover:bg-sunken">
             {pick && (
-              <td className="td">
+              <td className="td hidden sm:table-cell">
                 <input type="checkbox" className="accent-accent" aria-label={`Choose ${item.execution_id}`} checked={picked?.has(item.execution_id) ?? false} onChange={(event) => pick([item.execution_id], event.target.checked)} />
               </td>
             )}
             <td className="td"><StatusBadge status={item.status} /></td>
-            <td className="td font-mono text-xs">
+            <td className="td whitespace-nowrap font-mono text-xs">
               <Link href={`/executions/${item.execution_id}`} className="text-accent hover:underline" title={item.execution_id}>{shortId(item.execution_id)}</Link>
             </td>
             <td className="td">

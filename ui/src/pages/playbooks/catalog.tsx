@@ -20,7 +20,7 @@ export function CatalogPage() {
     <>
       <PageHead title="Playbooks">
         <input type="search" data-search aria-label="Search playbooks" placeholder="Search ( / )" className="field" value={text} onChange={(event) => setText(event.target.value)} />
-        <Button kind="primary" onClick={() => go('/playbooks/?new=1')}>New playbook</Button>
+        <Button kind="primary" onClick={() => go('/playbooks?new=1')}>New playbook</Button>
       </PageHead>
       <div className="panel mx-4 mb-4 overflow-x-auto">
         <Reading of={found}>

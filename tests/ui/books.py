@@ -1,0 +1,232 @@
+"""The playbooks that the UI's tests run."""
+
+HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\n"
+
+FLOW = (
+    HEAD
+    + """\
+metadata: {name: flow, path: ui/flow, description: Every way an arc can go}
+workload: {region: eu, count: 12, strict: true}
+workflow:
+  - step: start
+    desc: Split the work
+    next:
+      spec: {mode: inclusive}
+      arcs:
+        - {step: left}
+        - {step: right}
+        - {step: never, when: "{{ workload.region == 'us' }}"}
+        - {step: gated}
+  - step: left
+    tool:
+      kind: python
+      input:
+        count: "{{ workload.count }}"
+        code: |
+          print("counted", count, "rows")
+          result = [{"id": index, "name": f"row {index}", "score": index * 1.5} for index in range(count)]
+    set: {ctx.rows: "{{ output.data | length }}"}
+    next: {arcs: [{step: meet}]}
+  - step: right
+    loop: {in: "{{ range(5) | list }}", iterator: n, spec: {mode: parallel, max_in_flight: 2}}
+    tool: {kind: noop, output: "{{ iter.n }}"}
+    next: {arcs: [{step: meet}]}
+  - step: gated
+    spec: {policy: {admit: {rules: [{when: "{{ not workload.strict }}", then: {allow: true}}, {else: {then: {allow: false}}}]}}}
+    tool: {kind: noop}
+  - step: never
+    tool: {kind: noop}
+  - step: meet
+    tool: {kind: noop}
+    set: {ctx.total: "{{ ctx.rows }}", ctx.more: {deep: {list: [1, 2]}}}
+    next:
+      arcs:
+        - {step: large, when: "{{ ctx.rows > 100 }}"}
+        - {step: small, when: "{{ ctx.rows > 10 }}"}
+        - {step: tiny}
+  - {step: large, tool: {kind: noop}}
+  - {step: small, tool: {kind: noop}}
+  - {step: tiny, tool: {kind: noop}}
+"""
+)
+
+BROKEN = (
+    HEAD
+    + """\
+metadata: {name: broken, path: ui/broken}
+workload: {word: hello}
+workflow:
+  - step: first
+    tool: {kind: noop, output: "{{ workload.word }}"}
+    set: {ctx.word: "{{ output.data }}"}
+    next: {arcs: [{step: second}]}
+  - step: second
+    tool:
+      name: publish
+      kind: python
+      input:
+        code: |
+          raise ValueError("the table is locked")
+      spec:
+        policy:
+          rules:
+            - when: "{{ output.status == 'error' }}"
+              then: {do: retry, attempts: 2, delay: 0.05}
+            - else: {then: {do: continue}}
+    next: {arcs: [{step: third, when: "{{ event.name == 'step.done' }}"}]}
+  - {step: third, tool: {kind: noop}}
+"""
+)
+
+ASK = (
+    HEAD
+    + """\
+metadata: {name: ask, path: ui/ask}
+workflow:
+  - step: start
+    next: {spec: {mode: inclusive}, arcs: [{step: quick}, {step: ask}]}
+  - {step: quick, tool: {kind: noop}, next: {arcs: [{step: meet}]}}
+  - step: ask
+    tool: {kind: wait, input: {approval: "Publish the report?"}}
+    next: {arcs: [{step: meet}]}
+  - {step: meet, tool: {kind: noop}}
+"""
+)
+
+SIGNAL = (
+    HEAD
+    + """\
+metadata: {name: signal, path: ui/signal}
+workflow:
+  - step: start
+    tool:
+      name: order
+      kind: wait
+      input: {signal: order}
+      spec:
+        validate:
+          output:
+            type: object
+            properties:
+              size: {type: string, enum: [small, large]}
+              count: {type: integer, description: how many}
+            required: [size, count]
+    set: {ctx.order: "{{ output.data }}"}
+"""
+)
+
+LOOP = (
+    HEAD
+    + """\
+metadata: {name: loop, path: ui/loop}
+workload: {n: 10000}
+workflow:
+  - step: each
+    loop:
+      in: "{{ range(workload.n) | list }}"
+      iterator: i
+      spec: {mode: parallel, max_in_flight: 64, policy: {exec: distributed}}
+    spec: {policy: {failure: {mode: best_effort}}}
+    tool: {kind: noop, output: "{{ (100 // (iter.i % 997)) if iter.i % 997 else (1 // 0) }}"}
+"""
+)
+
+LARGE = (
+    HEAD
+    + """\
+metadata: {name: large, path: ui/large}
+workflow:
+  - step: start
+    tool:
+      kind: python
+      input:
+        code: |
+          result = [{"id": index, "text": "x" * 200} for index in range(2000)]
+"""
+)
+
+SLOW = (
+    HEAD
+    + """\
+metadata: {name: slow, path: ui/slow}
+workflow:
+  - {step: start, tool: {kind: wait, input: {seconds: 3600}}}
+"""
+)
+
+EDIT = (
+    HEAD
+    + """\
+metadata: {name: edit, path: ui/edit}
+workload: {name: Ada}
+workflow:
+  - step: start
+    tool:
+      kind: python
+      input:
+        name: "{{ workload.name }}"
+        code: |
+          result = f"hello {name}"
+"""
+)
+
+HUNDRED = (
+    HEAD
+    + "metadata: {name: hundred, path: ui/hundred}\nworkflow:\n"
+    + "".join(
+        f"  - {{step: s{place}, tool: {{kind: noop}}, next: {{arcs: [{{step: s{place + 1}}}]}}}}\n"
+        for place in range(99)
+    )
+    + "  - {step: s99, tool: {kind: noop}}\n"
+)
+
+# Strings that would do harm anywhere they were not shown as text.
+HOSTILE = """<img src=x onerror="window.harm=1"><script>window.harm=1</script>"""
+
+HOSTILE_BOOK = (
+    HEAD
+    + """\
+metadata: {name: hostile, path: ui/hostile, description: "<img src=x onerror='window.harm=1'>"}
+workload: {bad: "<b>nothing</b>"}
+workflow:
+  - step: start
+    desc: "<img src=x onerror='window.harm=1'>"
+    tool:
+      kind: python
+      input:
+        bad: "{{ workload.bad }}"
+        code: |
+          print(bad)
+          result = {bad: bad, "rows": [{bad: bad}, {bad: bad}]}
+    set: {ctx.bad: "{{ output.data }}"}
+    next: {arcs: [{step: other, when: "{{ workload.bad == '<script>window.harm=1</script>' }}"}, {step: ask}]}
+  - {step: other, tool: {kind: noop}}
+  - step: ask
+    tool: {kind: wait, input: {approval: "{{ workload.bad }}"}}
+    next: {arcs: [{step: each}]}
+  - step: each
+    loop: {in: ["{{ workload.bad }}", "two"], iterator: item}
+    spec: {policy: {failure: {mode: best_effort}}}
+    tool:
+      kind: python
+      input: {bad: "{{ iter.item }}", code: "raise ValueError(bad)"}
+    next: {arcs: [{step: fails}]}
+  - step: fails
+    tool:
+      kind: python
+      input: {bad: "{{ workload.bad }}", code: "raise ValueError(bad)"}
+"""
+)
+
+BOOKS = {
+    "flow": FLOW,
+    "broken": BROKEN,
+    "ask": ASK,
+    "signal": SIGNAL,
+    "loop": LOOP,
+    "large": LARGE,
+    "slow": SLOW,
+    "edit": EDIT,
+    "hundred": HUNDRED,
+    "hostile": HOSTILE_BOOK,
+}

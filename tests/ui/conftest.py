@@ -1,0 +1,186 @@
+"""A real server with real executions, and a real browser that looks at them.
+
+The browser's driver has an event loop of its own, so it lives in one thread, and every test that has a page
+runs in that thread; the thread of pytest stays free for tests with loops of theirs.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
+
+from tests.ui.books import BOOKS
+
+PATIENCE_MS = 45_000
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+class Server:
+    """A `noetl dev` process, and its API."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        books = folder / "books"
+        books.mkdir()
+        for name, text in BOOKS.items():
+            (books / f"{name}.yaml").write_text(text)
+        env = {**os.environ, "NOETL_HOME": str(folder / "home")}
+        command = [sys.executable, "-m", "noetl.cli", "dev", "books", "--port", "0"]
+        self.log = (folder / "server.log").open("w")
+        self.process = subprocess.Popen(
+            command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=self.log, text=True
+        )
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+        assert self.url.startswith("http"), (folder / "server.log").read_text()
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(
+            f"{self.url}/api/v1{path}", data, {"Content-Type": "application/json"}, method=method
+        )
+        with urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    def get(self, path: str) -> Any:
+        return self.call("GET", path)
+
+    def start(self, name: str, **workload: Any) -> str:
+        begun = self.call("POST", "/executions", {"path": f"ui/{name}", "version": 1, "workload": workload})
+        return str(begun["execution_id"])
+
+    def until(self, execution_id: str, event: str) -> dict[str, Any]:
+        """Follow an execution until an event of a name has happened; the event."""
+        with urlopen(f"{self.url}/api/v1/executions/{execution_id}/stream", timeout=60) as stream:
+            for line in stream:
+                if line.startswith(b"data: {") and f'"name":"{event}"'.encode() in line:
+                    found: dict[str, Any] = json.loads(line[6:])
+                    return found
+        raise AssertionError(f"{execution_id} ended without {event}")
+
+    def ran(self, name: str, **workload: Any) -> str:
+        """Run a playbook to its end."""
+        execution_id = self.start(name, **workload)
+        self.until(execution_id, "playbook.processed")
+        return execution_id
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.communicate(timeout=60)
+        self.log.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    made = Server(tmp_path_factory.mktemp("ui"))
+    yield made
+    made.stop()
+
+
+class Theatre:
+    """The thread of the browser."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1)
+        self._driver: Playwright | None = None
+        self.browser: Browser | None = None
+
+    def do(self, work: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        future: Future[Any] = self._thread.submit(work, *args, **named)
+        return future.result()
+
+    def open(self) -> None:
+        binary = shutil.which("chromium")
+        assert binary, "no chromium here: apt-get install -y --no-install-recommends chromium"
+        expect.set_options(timeout=PATIENCE_MS)
+        self._driver = sync_playwright().start()
+        self.browser = self._driver.chromium.launch(executable_path=binary, args=list(FLAGS))
+
+    def close(self) -> None:
+        if self.browser is not None:
+            self.browser.close()
+        if self._driver is not None:
+            self._driver.stop()
+
+
+@pytest.fixture(scope="session")
+def theatre() -> Iterator[Theatre]:
+    made = Theatre()
+    made.do(made.open)
+    yield made
+    made.do(made.close)
+
+
+class Complaints(list[str]):
+    """What the browser complained about: errors of scripts, refused content, failed requests."""
+
+    def listen(self, page: Page) -> None:
+        page.on("console", lambda said: self.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self.append(str(error)))
+
+
+@pytest.fixture
+def complaints() -> Complaints:
+    return Complaints()
+
+
+@pytest.fixture
+def open_page(theatre: Theatre, server: Server, complaints: Complaints) -> Iterator[Callable[..., Page]]:
+    """Opens pages in contexts of their own; no page may complain."""
+    contexts: list[BrowserContext] = []
+
+    def opened(width: int = 1280, theme: str = "light", base: str | None = None) -> Page:
+        assert theatre.browser is not None
+        context = theatre.browser.new_context(
+            viewport={"width": width, "height": 800},
+            color_scheme="dark" if theme == "dark" else "light",
+            base_url=base or server.url,
+            accept_downloads=True,
+        )
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        context.set_default_timeout(PATIENCE_MS)
+        contexts.append(context)
+        page = context.new_page()
+        complaints.listen(page)
+        return page
+
+    yield opened
+    for context in contexts:
+        theatre.do(context.close)
+    assert not complaints
+
+
+@pytest.fixture
+def page(theatre: Theatre, open_page: Callable[..., Page]) -> Page:
+    made: Page = theatre.do(open_page)
+    return made
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test that has the browser runs in the browser's thread."""
+    theatre = pyfuncitem.funcargs.get("theatre")
+    if not isinstance(theatre, Theatre) and "open_page" in pyfuncitem.fixturenames:
+        theatre = pyfuncitem._request.getfixturevalue("theatre")
+    if not isinstance(theatre, Theatre):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    theatre.do(pyfuncitem.obj, **{name: pyfuncitem.funcargs[name] for name in names})
+    return True

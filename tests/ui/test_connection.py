@@ -1,0 +1,53 @@
+"""A connection that is cut: the page says so, tries again by itself, and catches up."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.ui.conftest import Server
+from tests.ui.wire import Wire
+
+
+def test_a_lost_stream_says_so_reconnects_and_catches_up(
+    server: Server, open_page: Callable[..., Page], complaints: list[str]
+) -> None:
+    execution_id = server.start("ask")
+    server.until(execution_id, "task.parked")
+    wire = Wire(server.url)
+    page = open_page(base=wire.url)
+    page.goto(f"/executions/{execution_id}")
+    link = page.locator("[data-link]")
+    expect(link).to_have_attribute("data-link", "live")
+    wire.cut()
+    expect(link).to_have_attribute("data-link", "lost")
+    expect(link).to_contain_text("connection lost")
+    expect(page.locator("[data-step=ask]")).to_have_attribute("data-state", "waiting")
+    server.call(
+        "POST",
+        f"/executions/{execution_id}/signal",
+        {"name": "Publish the report?", "payload": {"approved": True}},
+    )
+    server.until(execution_id, "playbook.processed")
+    wire.mend()
+    expect(page.locator("[data-step=meet]")).to_have_attribute("data-state", "done")
+    expect(link).to_have_attribute("data-link", "ended")
+    wire.close()
+    complaints.clear()
+
+
+def test_a_list_whose_server_is_gone_says_so_and_keeps_what_it_knows(
+    server: Server, open_page: Callable[..., Page], complaints: list[str]
+) -> None:
+    execution_id = server.ran("edit")
+    wire = Wire(server.url)
+    page = open_page(base=wire.url)
+    page.goto("/executions")
+    row = page.locator(f"a[href='/executions/{execution_id}']")
+    expect(row).to_be_visible()
+    wire.cut()
+    expect(page.get_by_text("the server does not answer; trying again")).to_be_visible()
+    expect(row).to_be_visible()
+    wire.mend()
+    expect(page.get_by_role("status").filter(has_text="live")).to_be_visible()
+    wire.close()
+    complaints.clear()

@@ -1,0 +1,72 @@
+"""Ten thousand iterations in one picture."""
+
+import json
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.ui.conftest import Server
+
+CELL = 14  # a cell and its gap
+
+
+def test_ten_thousand_iterations_open_scroll_and_lead_to_each_of_them(server: Server, page: Page) -> None:
+    execution_id = server.ran("loop")
+    page.goto(f"/executions/{execution_id}/loops")
+    counts = page.locator("[data-counts]")
+    expect(counts).to_contain_text("10,000 iterations")
+    told = json.loads(str(counts.get_attribute("data-counts")))
+    assert told == {"queued": 0, "running": 0, "done": 9989, "failed": 11, "kept": 0}
+
+    heat = page.locator("[data-heat-map]")
+    columns = int(str(heat.get_attribute("data-columns")))
+    box = page.locator("[data-heat-map] canvas").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 3 * CELL + 5, box["y"] + 1 * CELL + 5)
+    expect(page.get_by_role("tooltip")).to_contain_text(str(columns + 3))
+
+    page.get_by_role("button", name="First failed").click()
+    expect(page.get_by_role("complementary", name="Iteration 0")).to_contain_text("failed")
+    page.get_by_label("Iteration number").fill("9970")
+    page.get_by_role("button", name="Go").click()
+    last = page.get_by_role("complementary", name="Iteration 9970")
+    expect(last).to_contain_text("template")
+    assert heat.evaluate("element => element.scrollTop") > 0
+    heat.press("ArrowRight")
+    expect(page.get_by_role("complementary", name="Iteration 9971")).to_contain_text("done")
+    heat.press("ArrowLeft")
+    page.get_by_role("button", name="Its events").click()
+    expect(page.get_by_role("table", name="Events")).to_contain_text("loop.iteration.failed")
+    expect(page).to_have_url(re.compile("iteration=9970"))
+
+
+def test_the_log_of_a_large_loop_scrolls_to_its_end(server: Server, page: Page) -> None:
+    execution_id = server.ran("loop")
+    total = server.get(f"/executions/{execution_id}")["counts"]["events"]
+    page.goto(f"/executions/{execution_id}/events")
+    rows = page.get_by_role("table", name="Events")
+    expect(rows).to_have_attribute("aria-rowcount", str(total))
+    rows.evaluate("element => { element.scrollTop = element.scrollHeight }")
+    expect(rows).to_contain_text("playbook.processed")
+    assert page.locator("[role=row]").count() < 100
+
+
+def test_only_the_failed_iterations_run_again(server: Server, page: Page) -> None:
+    execution_id = server.ran("loop", n=2000)
+    page.goto(f"/executions/{execution_id}/loops")
+    page.get_by_role("button", name="Rerun 3 failed").click()
+    expect(page).not_to_have_url(re.compile(execution_id))
+    counts = page.locator("[data-counts]")
+    expect(counts).to_contain_text("1,997 kept")
+    expect(counts).to_contain_text("3 failed")
+
+
+def test_a_loop_moves_on_the_graph_while_it_runs(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    execution_id = server.start("loop", n=20000)
+    page.goto(f"/executions/{execution_id}")
+    bar = page.locator("[data-step=each] [data-loop]")
+    expect(bar).to_be_visible()
+    expect(bar).to_have_attribute("data-loop", "19979/21/0/0")
+    expect(page.locator("header [data-status]").first).to_have_attribute("data-status", "completed")

@@ -1,0 +1,65 @@
+"""The built files: all there, referenced, small, and such that a strict content policy lets them run."""
+
+import gzip
+import re
+from pathlib import Path
+
+STATIC = Path(__file__).parents[2] / "noetl" / "server" / "static"
+FIRST_LOAD_BYTES = 300 * 1000
+
+
+def index() -> str:
+    return (STATIC / "index.html").read_text()
+
+
+def referenced(text: str) -> set[str]:
+    return set(re.findall(r"assets/([\w.-]+)", text))
+
+
+def reachable() -> set[str]:
+    """Every file that the page can come to load, from one file to the next."""
+    known: set[str] = set()
+    waiting = referenced(index())
+    while waiting:
+        name = waiting.pop()
+        known.add(name)
+        text = (STATIC / "assets" / name).read_text()
+        near = set(re.findall(r"[\"'`]\./([\w.-]+\.(?:js|css|svg))[\"'`]", text)) | referenced(text)
+        waiting |= near - known
+    return known
+
+
+def test_every_built_file_is_there_and_used() -> None:
+    assert reachable() == {file.name for file in (STATIC / "assets").iterdir()}
+
+
+def test_the_first_load_is_small_and_has_neither_editor_nor_graph() -> None:
+    first = referenced(index())
+    assert not [name for name in first if name.startswith(("editor", "flow", "diff"))]
+    files = [STATIC / "index.html", *(STATIC / "assets" / name for name in first)]
+    assert sum(len(gzip.compress(file.read_bytes())) for file in files) <= FIRST_LOAD_BYTES
+
+
+def test_an_execution_page_is_within_the_first_load_too() -> None:
+    lazy = [file for file in (STATIC / "assets").iterdir() if not file.name.startswith(("editor", "diff"))]
+    assert sum(len(gzip.compress(file.read_bytes())) for file in lazy) <= FIRST_LOAD_BYTES
+
+
+def test_the_page_has_no_inline_script_and_no_inline_style() -> None:
+    text = index()
+    assert re.findall(r"<script(?![^>]*\bsrc=)", text) == []
+    assert "<style" not in text
+    assert " style=" not in text
+    assert re.findall(r"\bon\w+=", text) == []
+
+
+def test_no_part_of_the_page_is_made_from_text() -> None:
+    sources = Path(__file__).parents[2] / "ui" / "src"
+    found = [
+        file.name
+        for file in sources.rglob("*.ts*")
+        if re.search(
+            r"dangerouslySetInnerHTML|\.innerHTML|insertAdjacentHTML|document\.write", file.read_text()
+        )
+    ]
+    assert found == []
