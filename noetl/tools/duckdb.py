@@ -2,15 +2,20 @@
 
 Statements, transactions and answers are as for `sqlite`; values are bound with a list for `?` or a mapping
 for `$name`, and `$idempotency_key` is the key of this call. `database` is a DuckDB file inside the allowed
-folders; without it every call has an empty database of its own. `attach` opens other DuckDB files beside it,
-and makes CSV, JSON and Parquet files readable as tables. Files named in the SQL text need their full path,
-inside the allowed folders; nothing is ever downloaded.
+folders; without it every call has an empty database of its own.
+
+`attach` opens other DuckDB files beside it and makes CSV, JSON and Parquet files readable as tables. With
+`{auth: NAME}` it opens the PostgreSQL database of a credential, which needs DuckDB's own extension as the
+package `duckdb-extension-postgres-scanner`. Files named in the SQL text need their full path, inside the
+allowed folders; nothing is ever downloaded.
 
 A database file is open during a call only, because DuckDB lets one process at a time write it; a file that
 another process holds is error kind `duckdb` with `retryable: true`. Needs the extra `duckdb`.
 """
 
 import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +24,7 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Size, define, doc, read_knobs
 from noetl.tools.parts.databases import MEMORY, Database, Databases
+from noetl.tools.parts.duckdb_attach import attach_file, attach_postgres, literal
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import (
     MAX_ROWS,
@@ -31,7 +37,6 @@ from noetl.tools.parts.sql import (
     Store,
     columns_of,
     data_of,
-    quoted,
     ref_parts,
     with_key,
 )
@@ -54,6 +59,13 @@ workflow:
 """
 
 
+class Login(Input):
+    """A PostgreSQL database to attach."""
+
+    auth: Annotated[str, doc("The credential to connect with.")]
+    read_only: Annotated[bool, doc("Whether it can only be read.")] = False
+
+
 class Sql(Input):
     """The statements and what they work on."""
 
@@ -62,7 +74,8 @@ class Sql(Input):
     database: Annotated[str, doc("The database file; `:memory:` is an empty one for this call.")] = ":memory:"
     params: Annotated[Params | None, doc(PARAMS.format("?", "$name", "$idempotency_key"))] = None
     attach: Annotated[
-        dict[str, str] | None, doc("Other databases, or CSV, JSON and Parquet files, by the name they get.")
+        dict[str, str | Login] | None,
+        doc("By the name they get: DuckDB, CSV, JSON and Parquet files, or `{auth: NAME}` for PostgreSQL."),
     ] = None
     store: Annotated[Store | None, doc(STORE)] = None
 
@@ -77,8 +90,15 @@ class Knobs(Input):
     max_rows: Annotated[Size, doc("More rows than this are error kind `limit`.")] = MAX_ROWS
 
 
-DATA_FILES = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
 FETCHED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """What makes something readable in a connection."""
+
+    do: Callable[["DuckDBPyConnection"], None]
+    remote: bool = False  # needs access that the call's own SQL does not have
 
 
 class File(Database):
@@ -102,12 +122,21 @@ async def run(sql: Sql, call: Call) -> Envelope:
     """Run the statements on the database file, in a thread."""
     knobs: Knobs = read_knobs(Knobs, call)
     driver()
-    attach = {name: inside(call, file) for name, file in (sql.attach or {}).items()}
+    attach = [await _attachment(name, other, call) for name, other in (sql.attach or {}).items()]
     path = sql.database if sql.database == MEMORY else inside(call, sql.database)
     files = call.resource("duckdb", partial(Databases, "duckdb"))
     file = File(path) if path == MEMORY else files.get(path, partial(File, path))
     results = await files.work(file, partial(_execute, file, sql, attach, knobs, call))
     return ok(data_of(results, call), **ref_parts(sql.store, {"store": "duckdb", "database": path}, call))
+
+
+async def _attachment(name: str, other: str | Login, call: Call) -> Attach:
+    """What attaches a file or a database; paths are checked and secrets fetched before anything is opened."""
+    if isinstance(other, str):
+        path = inside(call, other)
+        return Attach(lambda connection: attach_file(connection, name, path))
+    secret = await call.secret(other.auth)
+    return Attach(lambda connection: attach_postgres(connection, name, secret, other.read_only), remote=True)
 
 
 def driver() -> Any:
@@ -119,14 +148,15 @@ def driver() -> Any:
     return duckdb
 
 
-def _execute(file: File, sql: Sql, attach: dict[str, str], knobs: Knobs, call: Call) -> list[Result]:
+def _execute(file: File, sql: Sql, attach: list[Attach], knobs: Knobs, call: Call) -> list[Result]:
     """Everything that blocks: open, confine, attach, run, close."""
     duckdb = driver()
     results: list[Result] = []
     try:
-        file.connection = connect(file.path, call, knobs)
-        for name, other in attach.items():
-            _attach(file.connection, name, other)
+        file.connection = connect(file.path, call, knobs, [each for each in attach if each.remote])
+        for each in attach:
+            if not each.remote:
+                each.do(file.connection)
         params = with_key(sql.params, sql.query or sql.command or "", "$", call)
         _statements(file.connection, sql, params, knobs, results)
     except duckdb.Error as problem:
@@ -136,8 +166,8 @@ def _execute(file: File, sql: Sql, attach: dict[str, str], knobs: Knobs, call: C
     return results
 
 
-def connect(path: str, call: Call, knobs: Knobs) -> "DuckDBPyConnection":
-    """A connection that reaches nothing outside the allowed folders."""
+def connect(path: str, call: Call, knobs: Knobs, remote: Sequence[Attach] = ()) -> "DuckDBPyConnection":
+    """A connection that reaches what was attached, and nothing outside the allowed folders."""
     if path != MEMORY and not knobs.read_only:
         os.makedirs(os.path.dirname(path), exist_ok=True)
     config: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
@@ -146,18 +176,13 @@ def connect(path: str, call: Call, knobs: Knobs) -> "DuckDBPyConnection":
     if knobs.threads:
         config["threads"] = knobs.threads
     connection: DuckDBPyConnection = driver().connect(path, read_only=knobs.read_only, config=config)
-    folders = ", ".join(_literal(os.path.realpath(root)) for root in call.roots or (call.work_dir,))
+    for each in remote:  # nothing more can be attached afterwards
+        each.do(connection)
+    folders = ", ".join(literal(os.path.realpath(root)) for root in call.roots or (call.work_dir,))
     connection.execute(f"set allowed_directories = [{folders}]")
     connection.execute("set enable_external_access = false")
     connection.execute("set lock_configuration = true")
     return connection
-
-
-def _attach(connection: "DuckDBPyConnection", name: str, path: str) -> None:
-    if path.lower().endswith(DATA_FILES):
-        connection.execute(f"create temp view {quoted(name)} as from {_literal(path)}")
-    else:
-        connection.execute(f"attach {_literal(path)} as {quoted(name)}")
 
 
 def _statements(
@@ -205,10 +230,6 @@ def _fill(result: Result, cursor: "DuckDBPyConnection", statement: Any, rows_max
             result.add(row)
         if len(result.rows) > rows_max:
             raise Failed("limit", f"the statements returned more than {rows_max} rows; raise spec.max_rows")
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def failed(problem: Exception, number: int) -> Failed:

@@ -144,6 +144,8 @@ class HttpSession:
             "Accept": "application/json, text/event-stream",
             "Content-Type": "application/json",
         }
+        if call.trace is not None:
+            self.headers["traceparent"] = call.trace
 
     async def __aenter__(self) -> Self:
         hello = await self._ask(request(1, "initialize", HELLO))
@@ -186,7 +188,7 @@ class HttpSession:
             raise failure(shown, self.url) from None
 
     async def _received(self, response: "ClientResponse", number: Value) -> Message | None:
-        from noetl.tools.parts.http_answer import RETRYABLE
+        from noetl.tools.parts.http_answer import RETRYABLE, pieces
 
         if response.status >= 400:
             status = response.status
@@ -198,7 +200,7 @@ class HttpSession:
         if number is None:
             return None
         if response.content_type != "text/event-stream":
-            return read(await response.read())
+            return read(b"".join([piece async for piece in pieces(response, MESSAGE_MAX)]))
         async for data in _events(response):
             message = read(data)
             if message.get("id") == number and "method" not in message:
@@ -209,10 +211,20 @@ class HttpSession:
 async def _events(response: "ClientResponse") -> AsyncIterator[str]:
     """The data of server-sent events."""
     data: list[str] = []
-    async for raw in response.content:
-        line = raw.decode(errors="replace").rstrip("\r\n")
+    async for line in _lines(response):
         if line.startswith("data:"):
             data.append(line[5:].removeprefix(" "))
         elif not line and data:
             yield "\n".join(data)
             data = []
+
+
+async def _lines(response: "ClientResponse") -> AsyncIterator[str]:
+    """Lines of any length up to that of the largest message."""
+    rest = b""
+    async for piece in response.content.iter_any():
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in whole:
+            yield line.decode(errors="replace").rstrip("\r")
+        if len(rest) > MESSAGE_MAX:
+            raise Failed("too_large", f"the server's message is over {MESSAGE_MAX} bytes")

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 from subprocess import PIPE
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -133,3 +134,49 @@ async def test_store_answers_with_a_reference_that_resolves(use):
     store = {"table": "t", "range": {"column": "a", "start": 2}}
     ref = (await use("duckdb", {"database": "a.duckdb", "command": FILL, "store": store}))["ref"]
     assert (await use("resolve", {"ref": ref}))["data"] == [{"a": 2, "b": "y"}]
+
+
+@pytest.mark.parametrize("by", ["dsn", "fields"])
+async def test_a_postgresql_database_is_attached_with_its_credential(use, secrets, database, by):
+    """Nothing is downloaded: the extension is an installed package."""
+    parts = urlsplit(database)
+    fields = {
+        "host": parts.hostname, "port": parts.port, "username": parts.username, "db_name": parts.path[1:],
+        "password": "canary-5f2c81",
+    }  # fmt: skip
+    secrets["pg"] = {"dsn": database} if by == "dsn" else fields
+    await use("postgres", {"query": "create table sale (item text, n int)"}, auth_name="pg")
+    attach = {"shop": {"auth": "pg"}}
+    fill = "insert into shop.sale select 'tea', n from range(5) as t(n)"
+    assert (await use("duckdb", {"command": fill, "attach": attach}))["status"] == "ok"
+    query = "select item, sum(n) as n from shop.sale group by item"
+    found = await use("duckdb", {"query": query, "attach": {"shop": {"auth": "pg", "read_only": True}}})
+    assert found["data"]["rows"] == [{"item": "tea", "n": 10}]
+    refused = await use("duckdb", {"command": fill, "attach": {"shop": {"auth": "pg", "read_only": True}}})
+    assert refused["status"] == "error"
+    shown = await use("duckdb", {"query": "select * from duckdb_secrets()", "attach": attach})
+    assert shown["status"] == "ok"
+    assert "canary-5f2c81" not in str(shown)
+
+
+async def test_sql_attaches_no_database_by_itself(use, secrets, database):
+    secrets["pg"] = {"dsn": database}
+    text = f"attach '{database}' as other (type postgres)"
+    output = await use("duckdb", {"command": text, "attach": {"shop": {"auth": "pg"}}})
+    assert "disabled" in output["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "secret, kind", [({"user": "x"}, "auth"), ({"host": "127.0.0.1", "port": 9, "user": "x"}, "duckdb")]
+)
+async def test_a_database_that_cannot_be_attached_says_why(use, secrets, secret, kind):
+    secrets["pg"] = secret
+    output = await use("duckdb", {"query": "select 1", "attach": {"shop": {"auth": "pg"}}})
+    assert output["error"]["kind"] == kind
+
+
+async def test_without_the_extension_the_package_to_install_is_named(use, secrets, monkeypatch):
+    monkeypatch.setattr("noetl.tools.parts.duckdb_attach.find_spec", lambda name: None)
+    secrets["pg"] = {"host": "127.0.0.1"}
+    output = await use("duckdb", {"query": "select 1", "attach": {"shop": {"auth": "pg"}}})
+    assert "duckdb-extension-postgres-scanner==" in output["error"]["message"]

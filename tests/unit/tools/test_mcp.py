@@ -141,3 +141,19 @@ async def test_a_status_that_is_no_answer_is_an_http_error(use, httpserver):
     httpserver.expect_request("/mcp").respond_with_data("", status=503)
     output = await use("mcp", {"server": httpserver.url_for("/mcp"), "tool": "t"})
     assert (output["error"]["kind"], output["error"]["retryable"]) == ("http", True)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_large_answer_of_a_server_arrives_whole(use, httpserver, stream):
+    httpserver.expect_request("/mcp", method="POST").respond_with_handler(over_http(stream))
+    text = "x" * 500_000
+    values = {"server": httpserver.url_for("/mcp"), "tool": "t", "arguments": {"a": text}}
+    assert (await use("mcp", values))["data"]["echo"] == {"a": text}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_answer_without_end_is_cut_short(use, httpserver, monkeypatch, stream):
+    monkeypatch.setattr("noetl.tools.parts.mcp_session.MESSAGE_MAX", 100_000)
+    httpserver.expect_request("/mcp", method="POST").respond_with_handler(over_http(stream))
+    values = {"server": httpserver.url_for("/mcp"), "tool": "t", "arguments": {"a": "x" * 500_000}}
+    assert (await use("mcp", values))["error"]["kind"] == "too_large"

@@ -1,0 +1,80 @@
+"""What a DuckDB call can read beside its own database: other files, and PostgreSQL over an extension."""
+
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from noetl.ports.call import Secret
+from noetl.ports.envelope import Failed
+from noetl.tools.parts.sql import quoted
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+DATA_FILES = (".csv", ".json", ".jsonl", ".ndjson", ".parquet")
+PACKAGE = "duckdb_extension_postgres_scanner"  # the extension as a package: nothing is downloaded at run time
+_FIELDS = {
+    "host": "host", "port": "port", "user": "user", "username": "user", "password": "password",
+    "database": "database", "db_name": "database", "dbname": "database",
+}  # fmt: skip
+
+
+def literal(text: str) -> str:
+    """A text as it stands in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def attach_file(connection: "DuckDBPyConnection", name: str, path: str) -> None:
+    """Another DuckDB file under a name, or a data file as a table."""
+    if path.lower().endswith(DATA_FILES):
+        connection.execute(f"create temp view {quoted(name)} as from {literal(path)}")
+    else:
+        connection.execute(f"attach {literal(path)} as {quoted(name)}")
+
+
+def attach_postgres(connection: "DuckDBPyConnection", name: str, secret: Secret, read_only: bool) -> None:
+    """A PostgreSQL database under a name; its login is a secret of DuckDB's, which shows no passwords."""
+    connection.execute(f"load {literal(_extension())}")
+    given = ", ".join(f"{field} {literal(str(value))}" for field, value in _login(secret).items())
+    inner = quoted(f"login of {name}")
+    connection.execute(f"create temporary secret {inner} (type postgres, {given})")
+    access = ", read_only" if read_only else ""
+    connection.execute(f"attach '' as {quoted(name)} (type postgres, secret {inner}{access})")
+
+
+def _login(secret: Secret) -> Mapping[str, Any]:
+    from urllib.parse import unquote, urlsplit
+
+    address = str(secret.get("dsn") or secret.get("value") or "")
+    if "://" in address:
+        parts = urlsplit(address)
+        found: dict[str, Any] = {
+            "host": parts.hostname,
+            "port": parts.port,
+            "user": parts.username,
+            "password": parts.password,
+            "database": parts.path.lstrip("/"),
+        }
+        return {name: unquote(str(value)) for name, value in found.items() if value}
+    fields = {ours: secret[name] for name, ours in _FIELDS.items() if secret.get(name) is not None}
+    if "host" not in fields:
+        raise Failed(
+            "auth", "to attach PostgreSQL, a secret needs host, user, password and database, or a dsn"
+        )
+    return fields
+
+
+def _extension() -> str:
+    """The file of the extension that fits the installed DuckDB."""
+    import duckdb
+
+    package = find_spec(PACKAGE)
+    if package is not None and package.origin is not None:
+        folder = os.path.join(os.path.dirname(package.origin), "extensions", f"v{duckdb.__version__}")
+        file = os.path.join(folder, "postgres_scanner.duckdb_extension")
+        if os.path.exists(file):
+            return file
+    told = f"DuckDB {duckdb.__version__} needs an extension to attach PostgreSQL"
+    hint = f'pip install "duckdb-extension-postgres-scanner=={duckdb.__version__}"'
+    raise Failed("missing_extra", f"{told}; {hint}")
