@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import socket
@@ -49,6 +50,26 @@ def free_port() -> int:
                 probe.bind(("127.0.0.1", port))
                 return port
     raise ServerFailed("no free port was found")
+
+
+def _children(pid: int) -> list[int]:
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(status.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(status.parent.name))
+    return found
+
+
+def _end_process(pid: int) -> None:
+    """Kill a process that is not a child of ours, and wait for its end."""
+    with contextlib.suppress(ProcessLookupError):
+        handle = os.pidfd_open(pid)
+        try:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            select.select([handle], [], [], STOP_S)
+        finally:
+            os.close(handle)
 
 
 def script(name: str) -> str:
@@ -235,6 +256,13 @@ class PostgresServer(Server):
     def url(self) -> str:
         """The address of the server, without a database."""
         return self._url or f"postgresql://postgres@127.0.0.1:{self.port}"
+
+    def kill(self) -> None:
+        """End it as a crash would, its sessions too: by themselves they would go on for a moment."""
+        children = _children(self._process.pid) if self._process is not None else []
+        super().kill()
+        for child in children:
+            _end_process(child)
 
     def new_database(self) -> str:
         """The DSN of a new, empty database."""
