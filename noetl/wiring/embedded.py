@@ -81,7 +81,7 @@ def assemble(
     adopts: bool = False,
 ) -> Embedded:
     """Put control plane and worker together over a store and a result store."""
-    plane = control_plane(settings, store, results, now, adopts=adopts)
+    plane = control_plane(settings, store, results, now, adopts=adopts, trusted=True)
     toolbox = make_toolbox(settings, results, plane, f"embedded-{os.getpid()}", trusted=True)
     pool = Pool(toolbox, plane.engine, results, _programs(plane.catalog), settings.concurrency, now=now)
     plane.engine.workers = pool

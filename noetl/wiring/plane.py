@@ -25,6 +25,7 @@ from noetl.ports.results import Results
 from noetl.ports.store import Store
 from noetl.settings import Settings, environment
 from noetl.tools import get, kinds
+from noetl.tools.parts.guard import connector
 from noetl.wiring.payloads import StoredPayloads
 from noetl.worker.python_host import PythonHost
 from noetl.worker.toolbox import Toolbox
@@ -72,15 +73,24 @@ def control_plane(
     now: Callable[[], int] = now_ms,
     *,
     adopts: bool = False,
+    trusted: bool = False,
 ) -> Plane:
-    """Put a control plane together; its workers are given to the engine afterwards."""
+    """Put a control plane together; its workers are given to the engine afterwards.
+
+    `trusted`: whoever wrote a playbook may have secrets fetched from wherever we can reach.
+    """
     payloads = StoredPayloads(results)
     catalog = Catalog(store, kinds(), f"noetl {__version__}", settings.project)
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     engine = Engine(store, results, payloads, catalog, owner, now)
     engine.lease_ms = int(settings.lease_s * 1000)
+    allowed = Network(settings.allow_networks)
     keychain = Keychain(
-        store, lambda: Sealer(keys_of(settings.key, settings.home / "key")), environment, settings.project
+        store,
+        lambda: Sealer(keys_of(settings.key, settings.home / "key")),
+        environment,
+        settings.project,
+        connector=None if trusted else lambda: connector(allowed),
     )
     front = LocalFront(engine, catalog, payloads, keychain, new_execution_id, adopts=adopts)
     plane = Plane(settings, store, results, payloads, catalog, engine, keychain, front)
