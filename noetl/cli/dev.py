@@ -41,15 +41,16 @@ def command(folder: str, host: str | None, port: str | None) -> int:
 
 async def _serve(folder: Path, settings: Settings) -> int:
     from noetl.cli.local import opened
-    from noetl.cli.serving import is_guarded, options_for, stopped_by_signals
+    from noetl.cli.serving import options_for, stopped_by_signals
     from noetl.server.app import create_app
     from noetl.server.listen import bind, serve, url_of
 
-    bound = bind(settings.host, settings.port, guarded=is_guarded(settings))
+    set_up("dev")
+    bound = bind(settings.host, settings.port, guarded=settings.guarded)
     async with opened(settings) as made:
         shelf = Shelf(made.front, folder)
         await shelf.look()
-        app = create_app(made.front, options_for(settings, made.store))
+        app = create_app(made.front, options_for(settings, made.engine))
         emit(url_of(bound))
         with stopped_by_signals() as stopping, _background(shelf.keep_looking()):
             await serve(app, bound, stopping)

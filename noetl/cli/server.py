@@ -49,15 +49,16 @@ def start(background: bool, **flags: str | None) -> int:
 
 async def _serve(settings: Settings) -> int:
     from noetl.cli.lifecycle import announced
-    from noetl.cli.serving import is_guarded, options_for, stopped_by_signals
+    from noetl.cli.serving import options_for, stopped_by_signals
     from noetl.server.app import create_app
     from noetl.server.listen import bind, serve, url_of
     from noetl.wiring.distributed import serving
 
+    set_up("server")
     with stopped_by_signals() as stopping:
-        bound = bind(settings.host, settings.port, guarded=is_guarded(settings))
+        bound = bind(settings.host, settings.port, guarded=settings.guarded)
         async with serving(settings) as made:
-            app = create_app(made.front, options_for(settings, made.plane.store))
+            app = create_app(made.front, options_for(settings, made.plane.engine))
             url = url_of(bound)
             with announced(settings, "server", url=url):
                 emit(url)

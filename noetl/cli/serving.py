@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from noetl.ports.store import Store
+from noetl.control.engine import Engine
 from noetl.settings import Settings
 
 if TYPE_CHECKING:
@@ -14,32 +14,29 @@ if TYPE_CHECKING:
     from noetl.server.options import Options
 
 
-def options_for(settings: Settings, store: Store) -> "Options":
-    """The options of a server with these settings, over a store that keeps its tokens."""
+def options_for(settings: Settings, engine: Engine) -> "Options":
+    """The options of a server with these settings, over an engine whose store keeps its tokens."""
     from noetl import __version__, tools
     from noetl.cli.kind_page import facts
     from noetl.server.auth import Auth
+    from noetl.server.metrics import EventTally
     from noetl.server.options import Options
 
+    tally = EventTally()
+    engine.listeners.append(tally.heard)
     names = sorted({*tools.own(), *tools.installed()})
     found = [tools.get(name) for name in names]
     return Options(
         kinds={tool.kind.name: tool.kind for tool in found},
         tools=[facts(tool) for tool in found],
         version=__version__,
-        auth=Auth(store.token, _oidc(settings)) if is_guarded(settings) else None,
-        rate_per_s=settings.rate if is_guarded(settings) else 0,
+        auth=Auth(engine.store.token, _oidc(settings)) if settings.guarded else None,
+        rate_per_s=settings.rate if settings.guarded else 0,
         rate_burst=2 * settings.rate,
         body_bytes=settings.body_bytes,
         ready_after_ms=int(settings.ready_s * 1000),
+        collect=tally.collect,
     )
-
-
-def is_guarded(settings: Settings) -> bool:
-    """Whether a server asks callers who they are: as told, else unless only this machine can reach it."""
-    from noetl.server.listen import is_loopback
-
-    return settings.auth if settings.auth is not None else not is_loopback(settings.host)
 
 
 def _oidc(settings: Settings) -> "Oidc | None":

@@ -13,7 +13,9 @@ from noetl.ports.front import Front
 from noetl.server import problem
 from noetl.server.described import openapi
 from noetl.server.gate import ABOVE_PAGES, ASSETS, PAGES, Gate
+from noetl.server.metrics import Meter
 from noetl.server.options import Options
+from noetl.server.record import Record
 from noetl.server.reply import reply
 from noetl.server.routes import ROUTERS
 
@@ -38,8 +40,9 @@ def create_app(front: Front, options: Options) -> FastAPI:
     app.router.routes.append(Route("/api/openapi.json", _document, include_in_schema=False))
     _serve_pages(app, options)
     app.openapi = partial(openapi, app)  # type: ignore[method-assign]
-    gate = Gate(app.build_middleware_stack(), options)
-    app.middleware_stack, app.state.doorkeeper = gate, gate.doorkeeper  # outside of all: bugs are dressed too
+    gate = Gate(app.build_middleware_stack(), options)  # outside of all: what answers a bug is dressed too
+    app.state.gate, app.state.doorkeeper, app.state.meter = gate, gate.doorkeeper, Meter(options)
+    app.middleware_stack = Record(gate, app.state.meter)
     return app
 
 

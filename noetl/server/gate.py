@@ -34,6 +34,7 @@ ABOVE_PAGES = ("/executions/", "/playbooks/")
 ASSETS = "/assets/"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 STRANGERS_PER_S, STRANGERS_BURST = 20.0, 60  # for each address that has not said who it is
+HEADER_BYTES = 32 * 1024
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; "
@@ -80,6 +81,7 @@ class Gate:
 
     async def _let_in(self, asked: HTTPConnection) -> Who:
         """Who sends a request; raises Problem when it may go no further."""
+        refuse_long(asked)
         refuse_foreign(asked, self.options.hosts if self.doorkeeper is None else None)
         if self.doorkeeper is None:
             self._slow_down(self.rate, "operator")
@@ -135,6 +137,12 @@ def _dress(headers: MutableHeaders, path: str) -> None:
 
 def _address(asked: HTTPConnection) -> str:
     return asked.client.host if asked.client is not None else "unknown"
+
+
+def refuse_long(asked: HTTPConnection) -> None:
+    """Refuse more headers than anyone needs."""
+    if sum(len(name) + len(value) for name, value in asked.scope["headers"]) > HEADER_BYTES:
+        raise Problem(431, f"the headers have more than {HEADER_BYTES} bytes")
 
 
 def refuse_foreign(asked: HTTPConnection, hosts: Iterable[str] | None) -> None:

@@ -1,9 +1,11 @@
 """What a server is told when it is made: its kinds, its limits, and who may come in. Nothing is read here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from prometheus_client.metrics_core import Metric
 
 from noetl.dsl.kind import Kinds
 from noetl.server.auth import Auth
@@ -25,4 +27,5 @@ class Options:
     auth: Auth | None = None  # None: whoever reaches this server may do everything
     rate_per_s: float = 0.0  # how often each caller may ask; 0: as often as they like
     rate_burst: int = 100  # so many at once
+    collect: Callable[[], Iterable[Metric]] = tuple  # what else is measured, for /metrics
     hosts: Sequence[str] = field(default=("127.0.0.1", "localhost", "::1"))  # names this server answers to

@@ -24,6 +24,7 @@ TITLES = {
     415: "That content type is not read here",
     422: "The playbook has errors",
     429: "Too many requests",
+    431: "The headers are too large",
     500: "A bug of the server",
     503: "A backend cannot be reached",
 }
@@ -38,6 +39,7 @@ CODES = {
     415: "content-type",
     422: "playbook",
     429: "rate",
+    431: "too-large",
     500: "internal",
     503: "backend",
 }

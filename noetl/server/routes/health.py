@@ -5,6 +5,7 @@ from starlette.responses import Response
 
 from noetl.server.described import describe
 from noetl.server.described import router as make_router
+from noetl.server.metrics import CONTENT_TYPE, Meter
 from noetl.server.problem import Problem
 from noetl.server.reply import front_of, options_of, reply
 from noetl.server.shapes import Health
@@ -16,6 +17,13 @@ router = make_router("health", prefix="")
 async def live(request: Request) -> Response:
     """The process answers."""
     return reply({"status": "ok"})
+
+
+@router.get("/metrics", **describe("read", {200: "text/plain"}))
+async def metrics(request: Request) -> Response:
+    """What is counted and measured, in Prometheus' text format."""
+    meter: Meter = request.app.state.meter
+    return Response(await meter.text(front_of(request)), headers={"Content-Type": CONTENT_TYPE})
 
 
 @router.get("/health/ready", **describe("public", {200: Health}, problems=(503,)))

@@ -107,7 +107,7 @@ async def guarded(folder: Path) -> AsyncIterator[Served]:
         holder.append(server)
         admin = await server.made.front.new_token(TokenAsk(name="admin", scopes=["admin"]))
         server.client.headers["Authorization"] = f"Bearer {admin.bearer}"
-        gate: Any = server.app.middleware_stack
+        gate: Any = server.app.state.gate
         gate.strangers._burst = 1_000_000
         yield server
 
@@ -116,7 +116,7 @@ async def guarded(folder: Path) -> AsyncIterator[Served]:
 async def served(folder: Path, change: Callable[[Options], Options] | None = None) -> AsyncIterator[Served]:
     """A server on a free port."""
     async with engine(folder) as made:
-        options = options_for(made.settings, made.store)
+        options = options_for(made.settings, made.engine)
         app = create_app(made.front, change(options) if change else options)
         bound = bind("127.0.0.1", 0, guarded=True)
         url = url_of(bound)
