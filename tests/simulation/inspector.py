@@ -13,6 +13,7 @@ from noetl.core.invariants import Checker
 from noetl.core.message import Answer, Report, WorkOrder
 from noetl.core.state import State, restore, snapshot_of
 from noetl.ports.store import Append
+from tests.simulation.playbooks import SHARED
 from tests.simulation.world import ENGINE, World
 
 PROMPT_MS = 100  # within this time what a worker did is in the log, when nothing is slow
@@ -29,6 +30,9 @@ class Inspector:
         self.batches: set[tuple[str, str]] = set()
         self.results: dict[str, dict[str, Any]] = {}
         self.seen: Counter[str] = Counter()
+        self.scheduled_with: dict[
+            tuple[str, str | None], Any
+        ] = {}  # what a run's ctx had when it was scheduled
         world.inspector = self
 
     def violate(self, execution_id: str, what: str) -> None:
@@ -64,11 +68,23 @@ class Inspector:
         self.seen[event.name] += 1
         if event.name == "step.scheduled":
             self._joined(state, (event.data or {})["step"])
+            self.scheduled_with[state.execution_id, event.run] = state.ctx.get(SHARED, "none")
+        elif event.name == "task.done":
+            self._saw(state.execution_id, event)
         elif event.name == "task.resumed":
             parked = state.runs[event.run or ""].parked[event.at or ""]
             ended = (event.data or {})["output"]["status"] == "ok" and (parked.call or {}).get("wait")
             if ended and not self.checkers[parked.child or ""].state.ended:
                 self.violate(state.execution_id, "went on although the child it waits for is not over")
+
+    def _saw(self, execution_id: str, event: Event) -> None:
+        """A run reads ctx as of its scheduling, however often it went out."""
+        match ((event.data or {}).get("output") or {}).get("data"):
+            case [name, value] if name == SHARED:
+                self.seen[SHARED] += 1
+                then = self.scheduled_with[execution_id, event.run]
+                if value != then:
+                    self.violate(execution_id, f"{event.run} read {value!r} and was scheduled with {then!r}")
 
     def _joined(self, state: State, name: str) -> None:
         """A synchronising join goes on when nothing that is under way can still come to it."""
@@ -171,10 +187,14 @@ class Inspector:
         for called in own:
             if called.key not in accepted and called.step not in unsettled:
                 self.violate(execution_id, f"a repeat of {called.step}/{called.task} had a key of its own")
-            if self.world.faults.calm and self.world.effects.calls[called] != 1:
+            repeated = called.step not in unsettled and self.world.effects.calls[called] != 1
+            if self.world.faults.calm and repeated:
                 self.violate(execution_id, f"{called} was made {self.world.effects.calls[called]} times")
 
 
 def _cut_short(event: Event) -> bool:
     """Whether calls under way may have been stopped by this: a failed iteration, a timeout, a cancel."""
+    error = ((event.data or {}).get("output") or {}).get("error") or {}
+    if event.name == "task.done" and "took longer than" in error.get("message", ""):
+        return True
     return event.name == "loop.iteration.failed" or (event.name in TERMINAL and event.by == "s")

@@ -15,6 +15,7 @@ from tests.simulation.tools import KINDS
 
 Tree = dict[str, Any]
 PATH, CHILD, BLOCK, SIGNAL = "sim/main", "sim/child", "shared", "go"
+SHARED = "shared"  # a key of ctx that many steps write; what a run sees of it is as old as its scheduling
 PAYLOAD_LIMIT = 4096
 GUARDS = ("{{ workload.flag }}", "{{ workload.n > 2 }}", "{{ workload.n in [1, 3, 5] }}", True, True)
 SAYS: tuple[Any, ...] = (
@@ -74,11 +75,14 @@ class Maker:
     features: Counter[str] = field(default_factory=Counter)
     racy: bool = False
     large: bool = False  # tools may answer with more than the payload limit
+    shares: bool = False  # steps write to one key of ctx, and read it
 
     def playbook(self, path: str, pieces: int) -> Tree:
         """The whole document."""
         rng = self.rng
         self.large = self.main and rng.random() < 0.25
+        self.shares = self.main and rng.random() < 0.25
+        self.racy |= self.shares
         self.sequence(pieces, 0)
         spec: Tree = {"limits": {"max_payload_bytes": PAYLOAD_LIMIT}} if self.large else {}
         if rng.random() < 0.2:
@@ -175,6 +179,8 @@ class Maker:
         step["tool"] = Tasks(self, name, looped=looped, parallel=parallel).some(rng.choice((1, 1, 2, 3)))
         if rng.random() < 0.5:
             step["set"] = {f"ctx.{name}": "{{ output.data }}"}
+        if self.shares:
+            step.setdefault("set", {})[f"ctx.{SHARED}"] = name
         if rng.random() < 0.07:
             policy["admit"] = {"rules": [{"when": rng.choice(GUARDS), "then": {"allow": True}}]}
             policy["admit"]["rules"].append({"else": {"then": {"allow": False}}})
@@ -275,6 +281,9 @@ class Tasks:
         return {"kind": "act", "input": {"say": self.maker.rng.choice(says), **more}}
 
     def plain(self) -> Tree:
+        if self.maker.shares:
+            self.maker.features["shared"] += 1
+            return {"kind": "act", "input": {"say": [SHARED, f"{{{{ ctx.{SHARED} | default('none') }}}}"]}}
         return self.act()
 
     def noop(self) -> Tree:
@@ -339,7 +348,14 @@ class Tasks:
         return {"kind": "wait", "input": {"signal": SIGNAL}}
 
     def workbook(self) -> Tree:
-        return {"kind": "workbook", "block": BLOCK, "input": {"x": "{{ workload.n }}"}}
+        call: Tree = {"kind": "workbook", "block": BLOCK, "input": {"x": "{{ workload.n }}"}}
+        if self.maker.rng.random() < 0.3:
+            late = {"when": "{{ output.error.kind == 'timeout' }}", "then": {"do": "retry", "attempts": 2}}
+            policy = {"rules": [late, {"else": {"then": {"do": "continue"}}}]}
+            call["spec"] = {"timeout": self.maker.rng.choice((0.3, 4, 10)), "policy": policy}
+            self.maker.features["call timeout"] += 1
+            self.maker.racy = True
+        return call
 
     def child(self) -> Tree:
         call: Tree = {"kind": "playbook", "path": CHILD, "input": {"n": self.maker.rng.randint(0, 5)}}

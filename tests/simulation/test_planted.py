@@ -152,6 +152,11 @@ def expiry_is_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(operate, "_expire_one", lambda draft, lease, why: None)
 
 
+def runs_read_the_ctx_of_now(patch: pytest.MonkeyPatch) -> None:
+    """An order that goes out again carries what others have written since."""
+    patch.setattr("noetl.core.order.seen", lambda current, then: current)
+
+
 PLANTS: tuple[Plant, ...] = (
     no_fence,
     orders_before_the_commit,
@@ -165,6 +170,7 @@ PLANTS: tuple[Plant, ...] = (
     takeovers_keep_the_epoch,
     timers_are_forgotten,
     expiry_is_ignored,
+    runs_read_the_ctx_of_now,
 )
 
 
