@@ -52,6 +52,16 @@ def _whole(value: Any) -> int:
         raise ValueError("a whole number") from None
 
 
+def _is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    import ipaddress
+
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def _seconds(value: Any) -> float:
     try:
         number = float("nan" if isinstance(value, bool) else value)
@@ -175,6 +185,11 @@ class Settings:
     ready_s: float = 30.0
     withheld: str | None = None  # where a token stands that the server is not sent
     origins: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether a server asks who is there: as told, else unless only this machine can reach it."""
+        return self.auth if self.auth is not None else not _is_loopback(self.host)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ def command(folder: str, host: str | None, port: str | None) -> int:
 
 async def _serve(folder: Path, settings: Settings) -> int:
     from noetl.cli.local import opened
+    from noetl.cli.logs import set_up
     from noetl.cli.serving import options_for, stopped_by_signals
     from noetl.server.app import create_app
     from noetl.server.listen import bind, serve, url_of

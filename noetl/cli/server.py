@@ -49,6 +49,7 @@ def start(background: bool, **flags: str | None) -> int:
 
 async def _serve(settings: Settings) -> int:
     from noetl.cli.lifecycle import announced
+    from noetl.cli.logs import set_up
     from noetl.cli.serving import options_for, stopped_by_signals
     from noetl.server.app import create_app
     from noetl.server.listen import bind, serve, url_of

@@ -59,9 +59,20 @@ async def _work(settings: Settings) -> int:
             with announced(settings, "worker", **facts):
                 emit(worker.hello.worker_id)
                 note(f"worker of pool '{settings.pool}', {settings.concurrency} at once; Ctrl-C stops it")
-                await stopping.wait()
+                await _until(stopping, worker.refused)
                 note("stopping: tasks that run are finished first, the rest is handed back")
     return 0
+
+
+async def _until(stopping: asyncio.Event, refused: "asyncio.Future[Any]") -> None:
+    """Wait for the order to stop; raises when the servers do not let this worker work."""
+    told: asyncio.Future[Any] = asyncio.ensure_future(stopping.wait())
+    try:
+        done, _ = await asyncio.wait({told, refused}, return_when=asyncio.FIRST_COMPLETED)
+        if refused in done:
+            refused.result()
+    finally:
+        told.cancel()
 
 
 @command.command("stop")

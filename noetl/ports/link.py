@@ -164,6 +164,10 @@ class Link(Desk, Protocol):
     on_hint: Callable[[str], None]  # a server has work
     on_push: Callable[[Push], None]
 
+    async def which(self) -> str:
+        """The name of a server that answers us; raises RequestError when we may not ask."""
+        ...
+
     async def take_from(self, server: str, take: Take) -> Orders:
         """Ask one server for orders; raises BackendError when it does not answer."""
         ...

@@ -16,6 +16,7 @@ from noetl.adapters.nats.boxes import Box, seal
 from noetl.adapters.nats.bus import Bus
 from noetl.adapters.nats.link import NatsLink
 from noetl.adapters.nats.serve import Calling, serve
+from noetl.adapters.nats.signing import Signer, Verifier
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control import sweep
 from noetl.control.desk import ControlDesk
@@ -166,7 +167,8 @@ async def _with_workers(
     desk = ControlDesk(
         server_id, plane.engine, leasing, plane.catalog, results, secrets=plane.resolve, seal=seal
     )
-    await serve(bus, server_id, desk, leasing)
+    verifier = Verifier(store.token, required=settings.guarded)
+    await serve(bus, server_id, desk, leasing, verifier)
     async with _clockwork(plane, desk):
         yield Serving(plane, server_id, leasing)
 
@@ -205,7 +207,7 @@ async def working(settings: Settings) -> AsyncIterator[RemoteWorker]:
         if bus is None:
             raise InvariantViolation("the bus was there a moment ago")
         box = Box()
-        link = NatsLink(bus, settings.pool, worker_id)
+        link = NatsLink(bus, settings.pool, worker_id, Signer(settings.token))
         hello = Hello(
             worker_id,
             settings.pool,
@@ -230,6 +232,7 @@ async def working(settings: Settings) -> AsyncIterator[RemoteWorker]:
             )
             bus.on_connected = worker.beat
             await link.open()
+            worker.look_for_servers()
             beats = asyncio.create_task(worker.beats())
             try:
                 yield worker

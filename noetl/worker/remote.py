@@ -11,7 +11,7 @@ from typing import Any
 
 from noetl.core.message import Answer, Report, WorkOrder
 from noetl.core.program import Program
-from noetl.errors import BackendError, Conflict, NotFound
+from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.link import AskSecret, Beat, Handed, Hello, Link, Orders, Push, Take, Told, beat_s
 from noetl.worker.pool import Pool
 
@@ -87,6 +87,7 @@ class RemoteWorker:
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()  # servers that hinted while they were being asked
         self._number = 0
+        self.refused: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[Any]] = set()
         link.on_hint = self.hinted
         link.on_push = self.pushed
@@ -138,12 +139,29 @@ class RemoteWorker:
                 orders = await self.link.take_from(server, Take(self.hello, room))
         except BackendError:
             return  # the next hint asks again
+        except RequestError as error:
+            self._give_up(error)
+            return
         finally:
             del self._asking[server]
             self.received(orders, room)
         if server in self._again or len(orders.orders) == room:
             self._again.discard(server)
             self.hinted(server)
+
+    def look_for_servers(self) -> None:
+        """Find out whether the servers let us work, as soon as one is there."""
+        self._go(self._look())
+
+    async def _look(self) -> None:
+        try:
+            await self.link.which()
+        except RequestError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: RequestError) -> None:
+        if not self.refused.done():
+            self.refused.set_exception(error)
 
     def pushed(self, push: Push) -> None:
         """A server tells something of a lease."""

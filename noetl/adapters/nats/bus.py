@@ -17,7 +17,7 @@ import msgspec
 from noetl.errors import BackendError, Conflict, MissingExtra, NoetlError, NotFound, RequestError
 
 Handler = Callable[[bytes], Awaitable[bytes]]
-Heard = Callable[[bytes], None]
+Heard = Callable[[bytes], Awaitable[None]]
 
 WHOLE, PART, MORE, ERROR = b"w", b"p", b"m", b"e"
 _PLACE = struct.Struct("!16sII")  # id of the message, this part, how many parts
@@ -114,7 +114,7 @@ class Bus:
         """Hear everything that is said under a subject."""
 
         async def received(message: Any) -> None:
-            heard(message.data[1:])
+            await heard(message.data[1:])
 
         await self._client.subscribe(subject, cb=received)
 

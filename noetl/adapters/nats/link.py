@@ -10,6 +10,7 @@ import msgspec
 
 from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus, NoAnswer
+from noetl.adapters.nats.signing import Signer
 from noetl.core.message import Payload
 from noetl.errors import BackendError
 from noetl.ports.link import Answered, AskSecret, Beat, Orders, Push, Take, Told
@@ -33,8 +34,8 @@ def _nothing(_: Any) -> None:
 class NatsLink:
     """Speaks to the servers for one worker."""
 
-    def __init__(self, bus: Bus, pool: str, worker_id: str) -> None:
-        self._bus, self._pool, self._worker_id = bus, pool, worker_id
+    def __init__(self, bus: Bus, pool: str, worker_id: str, signer: Signer) -> None:
+        self._bus, self._pool, self._worker_id, self._signer = bus, pool, worker_id, signer
         self.on_hint: Callable[[str], None] = _nothing
         self.on_push: Callable[[Push], None] = _nothing
         self._owners: dict[str, str] = {}  # the server that answered last for an execution
@@ -43,10 +44,15 @@ class NatsLink:
 
     async def open(self) -> None:
         """Begin to hear."""
-        await self._bus.listen(subjects.hint(self._pool), lambda body: self.on_hint(body.decode()))
+        await self._bus.listen(subjects.hint(self._pool), self._hinted)
         await self._bus.listen(subjects.ALIVE, self._heard)
-        worker = subjects.worker(self._worker_id)
-        await self._bus.listen(worker, lambda body: self.on_push(_PUSH.decode(body)))
+        await self._bus.listen(subjects.worker(self._worker_id), self._pushed)
+
+    async def _hinted(self, body: bytes) -> None:
+        self.on_hint(body.decode())
+
+    async def _pushed(self, body: bytes) -> None:
+        self.on_push(_PUSH.decode(body))
 
     def now(self) -> int:
         """Milliseconds since the epoch, by the servers' clock."""
@@ -54,12 +60,15 @@ class NatsLink:
 
     def tell(self, beat: Beat) -> None:
         """Say to every server what is held."""
-        self._bus.publish(subjects.BEAT, _encode(beat))
+        self._bus.publish(subjects.BEAT, self._signer.sign("beat", _encode(beat)))
+
+    async def which(self) -> str:
+        """The name of a server that answers us."""
+        return (await self._ask("which", b"")).decode()
 
     async def take_from(self, server: str, take: Take) -> Orders:
         """Ask one server for orders."""
-        body = await self._bus.request(subjects.asked("take", server), _encode(take), ANSWER_S)
-        return self._noted(_ORDERS.decode(body))
+        return self._noted(_ORDERS.decode(await self._once("take", _encode(take), server, ANSWER_S)))
 
     async def take(self, take: Take) -> Orders:
         """Ask any server for orders."""
@@ -96,8 +105,8 @@ class NatsLink:
         while True:
             try:
                 if server is None and self._bus.long(body):  # all its parts must come to the same server
-                    server = (await self._bus.request(subjects.asked("which"), b"", patience)).decode()
-                return await self._bus.request(subjects.asked(what, server), body, patience)
+                    server = (await self._once("which", b"", None, patience)).decode()
+                return await self._once(what, body, server, patience)
             except NoAnswer:
                 self._alive.pop(server or "", None)
                 patience = min(patience * 1.5, ANSWER_MOST_S)
@@ -108,7 +117,12 @@ class NatsLink:
             if server is None:
                 await asyncio.sleep(wait)
 
-    def _heard(self, server: bytes) -> None:
+    async def _once(self, what: str, body: bytes, server: str | None, patience: float) -> bytes:
+        signed = self._signer.sign(what, body)
+        answer = await self._bus.request(subjects.asked(what, server), signed, patience)
+        return self._signer.answered(what, answer)
+
+    async def _heard(self, server: bytes) -> None:
         self._alive[server.decode()] = time.monotonic()
 
     def _some_server(self, but: str | None = None) -> str | None:

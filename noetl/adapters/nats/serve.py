@@ -1,12 +1,14 @@
 """A server on the bus: answers workers by asking the desk, and calls workers."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from noetl.adapters.nats import subjects
-from noetl.adapters.nats.bus import Bus
+from noetl.adapters.nats.bus import Bus, Handler
+from noetl.adapters.nats.signing import Verifier, closed
 from noetl.core.message import Payload
 from noetl.errors import RequestError
 from noetl.ports.link import AskSecret, Beat, Desk, Listening, Push, Take, Told
@@ -33,18 +35,32 @@ class Calling:
         self._bus.publish(subjects.worker(worker_id), _encode(push))
 
 
-async def serve(bus: Bus, server: str, desk: Desk, listening: Listening) -> None:
-    """Answer what is asked of this server, and of any server."""
-    handlers = _handlers(desk, server)
+async def serve(bus: Bus, server: str, desk: Desk, listening: Listening, verifier: Verifier) -> None:
+    """Answer what is asked of this server, and of any server, by those who may ask."""
+    handlers = {what: _checked(what, one, verifier) for what, one in _handlers(desk, server).items()}
     await bus.serve_parts(subjects.parts(server))
     for what in subjects.ASKED:
         await bus.serve(subjects.asked(what, server), handlers[what])
         await bus.serve(subjects.asked(what), handlers[what], queue=subjects.SERVERS)
     beats = msgspec.json.Decoder(Beat)
-    await bus.listen(subjects.BEAT, lambda body: listening.beat(beats.decode(body)))
+
+    async def heard(message: bytes) -> None:
+        with suppress(RequestError, msgspec.DecodeError):  # whoever said it may not, or says nothing we know
+            body, _ = await verifier.opened("beat", message)
+            listening.beat(beats.decode(body))
+
+    await bus.listen(subjects.BEAT, heard)
 
 
-def _handlers(desk: Desk, server: str) -> dict[str, Callable[[bytes], Awaitable[bytes]]]:
+def _checked(what: str, handler: Handler, verifier: Verifier) -> Handler:
+    async def handle(message: bytes) -> bytes:
+        body, key = await verifier.opened(what, message)
+        return closed(what, await handler(body), key)
+
+    return handle
+
+
+def _handlers(desk: Desk, server: str) -> dict[str, Handler]:
     async def which(body: bytes) -> bytes:
         return server.encode()
 
@@ -70,7 +86,7 @@ def _handlers(desk: Desk, server: str) -> dict[str, Callable[[bytes], Awaitable[
     }
 
 
-def _typed(kind: Any, answer: Callable[[Any], Awaitable[Any]]) -> Callable[[bytes], Awaitable[bytes]]:
+def _typed(kind: Any, answer: Callable[[Any], Awaitable[Any]]) -> Handler:
     decoder = msgspec.json.Decoder(kind)
 
     async def handle(body: bytes) -> bytes:
