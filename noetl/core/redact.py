@@ -1,11 +1,18 @@
 """Secret values never leave the worker: they are taken out by value, wherever they turn up."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 MASK = "***"
 SECRET_FIELDS = frozenset({"value", "password", "token", "key", "secret"})
+# As in token_url: about a secret, none itself.
+OPEN_ENDS = frozenset({"id", "name", "path", "type", "uri", "url"})
+    {"id", "name", "path", "type", "uri", "url"}
+)  # as in token_url: about a secret, none itself
 MIN_CHARS = 6
+_LOGIN = re.compile(r"://[^/@:\s]*:([^/@\s]+)@")
 
 
 class Redactor:
@@ -18,7 +25,7 @@ class Redactor:
 
     def learn(self, material: Mapping[str, Any]) -> None:
         """Remember the secret fields of a resolved keychain entry."""
-        found = {str(value) for field, value in _fields(material) if field in SECRET_FIELDS}
+        found = {text for field, value in _fields(material) for text in _secrets_in(field, str(value))}
         new = {value for value in found if len(value) >= MIN_CHARS} - set(self.secrets)
         if new:
             self.secrets = tuple(sorted({*self.secrets, *new}, key=len, reverse=True))
@@ -40,6 +47,16 @@ class Redactor:
         if isinstance(value, list | tuple):
             return [self._clean(item) for item in value]
         return value
+
+
+def _secrets_in(field: str, text: str) -> Iterator[str]:
+    """What is secret of a field: all of `client_secret`, the password of an address such as a `dsn`."""
+    words = field.lower().split("_")
+    if SECRET_FIELDS & {*words} and words[-1] not in OPEN_ENDS:
+        yield text
+    for password in _LOGIN.findall(text):
+        yield password
+        yield unquote(password)
 
 
 def _fields(material: Mapping[str, Any]) -> list[tuple[str, Any]]:

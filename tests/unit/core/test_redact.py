@@ -18,6 +18,26 @@ def test_secret_fields_are_masked_in_text_maps_and_lists(field):
     assert redactor.clean(seen) == {"text": "x *** y", "***": ["***", ["***"], 5, None], "host": "db.example"}
 
 
+@pytest.mark.parametrize(
+    "field", ["client_secret", "secret_access_key", "refresh_token", "access_token", "private_key", "API_KEY"]
+)
+def test_a_field_whose_name_says_that_it_is_secret_is_masked(field):
+    assert knowing(**{field: "hunter22"}).clean("hunter22") == "***"
+
+
+@pytest.mark.parametrize(
+    "field", ["token_url", "token_uri", "key_name", "access_key_id", "secret_name", "monkey"]
+)
+def test_what_is_only_about_a_secret_is_left_alone(field):
+    assert knowing(**{field: "hunter22"}).secrets == ()
+
+
+def test_the_password_of_an_address_is_masked_as_written_and_as_meant():
+    redactor = knowing(dsn="postgresql://app:hunter%4022@db.example/x", url="https://example.com/a:b")
+    assert redactor.clean("hunter%4022 hunter@22 db.example app") == "*** *** db.example app"
+    assert len(redactor.secrets) == 2
+
+
 def test_fields_inside_structured_material_count_too():
     assert knowing(auth={"password": "hunter22"}).clean("hunter22") == "***"
 
