@@ -3,12 +3,12 @@
 import asyncio
 import re
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
+    from noetl.cli.upkeep import Upkeep
     from noetl.control.collect import Collected
     from noetl.ports.store import Extent
 
@@ -46,12 +46,12 @@ def command() -> None:
 def init() -> int:
     """Make the store. Commands that need one make it themselves; this is for looking after it first."""
     from noetl.cli.render import note
+    from noetl.cli.upkeep import upkeep
 
-    path = _path()
-    there = Path(path).exists()
-    before, after = _migrate(path)
+    found = upkeep()
+    before, after = found.migrate()
     told = f"schema {after}" if before in (0, after) else f"schema {before} -> {after}"
-    note(f"{'there is a store already' if there else 'made a store'}: {path} ({told})")
+    note(f"{'there is a store already' if before else 'made a store'}: {found.shown} ({told})")
     return 0
 
 
@@ -60,8 +60,7 @@ def migrate() -> int:
     """Bring the schema of the store up to date. Opening a store does the same."""
     from noetl.cli.render import note
 
-    path = _existing()
-    before, after = _migrate(path)
+    before, after = _existing().migrate()
     note(f"schema {after}: up to date" if before == after else f"schema {before} -> {after}")
     return 0
 
@@ -70,17 +69,16 @@ def migrate() -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print the same as data.")
 def status(as_json: bool) -> int:
     """Say how far the schema is, how much the store holds, and what has been due for longest."""
-    from noetl.adapters.sqlite.connection import newest_version, version_of
     from noetl.cli.closing import pretty
     from noetl.cli.render import emit
 
-    path = _existing()
-    schema, newest = version_of(path), newest_version()
-    shown: dict[str, Any] = {"store": path, "schema": schema, "newest_schema": newest}
+    found = _existing()
+    schema, newest = found.version(), found.newest
+    shown: dict[str, Any] = {"store": found.shown, "schema": schema, "newest_schema": newest}
     if schema == newest:
-        extent, held = asyncio.run(_measured())
+        extent, held = asyncio.run(_measured(found))
         shown |= {**_as_data(extent), "payloads": held[0], "payload_bytes": held[1]}
-    shown["file_bytes"] = sum(_size(path + end) for end in ("", "-wal", "-shm"))
+    shown["file_bytes"] = found.size()
     emit(pretty(shown) if as_json else "\n".join(_lines(shown)))
     return 0
 
@@ -110,8 +108,7 @@ def gc(older_than: int, executions_older_than: int | None, dry_run: bool, as_jso
     from noetl.cli.closing import pretty
     from noetl.cli.render import emit, note
 
-    _existing()
-    found = asyncio.run(_collect(older_than, executions_older_than, dry_run))
+    found = asyncio.run(_collect(_existing(), older_than, executions_older_than, dry_run))
     if as_json:
         emit(pretty({**dataclasses.asdict(found), "dry_run": dry_run}))
     else:
@@ -131,20 +128,17 @@ def _told(found: "Collected", dry_run: bool) -> str:
     return told
 
 
-async def _collect(ttl_ms: int, retention_ms: int | None, dry_run: bool) -> "Collected":
-    from noetl.cli.local import consulted
+async def _collect(found: "Upkeep", ttl_ms: int, retention_ms: int | None, dry_run: bool) -> "Collected":
     from noetl.control.collect import Terms, collect
 
     now = time.time_ns() // 1_000_000
     terms = Terms(now - ttl_ms, None if retention_ms is None else now - retention_ms, dry_run)
-    async with consulted() as made:
+    async with found.opened() as made:
         return await collect(made.store, made.results, made.catalog, terms)
 
 
-async def _measured() -> "tuple[Extent, tuple[int, int]]":
-    from noetl.cli.local import consulted
-
-    async with consulted() as made:
+async def _measured(found: "Upkeep") -> "tuple[Extent, tuple[int, int]]":
+    async with found.opened() as made:
         held = await made.results.held()
         return await made.store.extent(), (sum(h.payloads for h in held), sum(h.bytes for h in held))
 
@@ -199,30 +193,11 @@ def size(number: float) -> str:
     return f"{number:.0f} {unit}" if unit == SIZES[0] else f"{number:.1f} {unit}"
 
 
-def _path() -> str:
-    from noetl.cli.local import settings
-    from noetl.wiring.embedded import store_path
-
-    return store_path(settings())
-
-
-def _existing() -> str:
+def _existing() -> "Upkeep":
+    from noetl.cli.upkeep import upkeep
     from noetl.errors import NotFound
 
-    path = _path()
-    if not Path(path).exists():
-        raise NotFound(f"there is no store '{path}'", hint="noetl db init, or run a playbook")
-    return path
-
-
-def _migrate(path: str) -> tuple[int, int]:
-    from noetl.adapters.sqlite.connection import newest_version, open_database, version_of
-
-    before = version_of(path) if Path(path).exists() else 0
-    open_database(path).close()
-    return before, newest_version()
-
-
-def _size(path: str) -> int:
-    file = Path(path)
-    return file.stat().st_size if file.exists() else 0
+    found = upkeep()
+    if found.version() == 0:
+        raise NotFound(f"there is no store '{found.shown}'", hint="noetl db init, or run a playbook")
+    return found

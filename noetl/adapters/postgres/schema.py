@@ -1,7 +1,9 @@
 """The schema of a database: how far it is, and bringing it up to date."""
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, TypeVar
 
 import asyncpg
 
@@ -9,6 +11,7 @@ from noetl.adapters.postgres.database import LOST, RETRY_S, SCHEMA, Database, tr
 from noetl.adapters.postgres.statements import SCHEMAS
 from noetl.errors import BackendError
 
+T = TypeVar("T")
 _LOCK = 0x6E6F65746C  # whoever migrates holds it
 
 
@@ -25,13 +28,18 @@ def newest_version() -> int:
 
 
 async def version_of(database: Database) -> int:
-    """How far the schema of a database is; it is left as it is."""
-    return (await _with_connection(database, change=False))[0]
+    """How far the schema of a database is; it is left as it is. Raises BackendError for a newer one."""
+    return (await _with_connection(database, partial(_migrate, change=False)))[0]
 
 
 async def migrate(database: Database) -> tuple[int, int]:
     """Bring a schema up to date; how far it was and is. Another process doing the same is waited for."""
-    return await _with_connection(database, change=True)
+    return await _with_connection(database, partial(_migrate, change=True))
+
+
+async def size_of(database: Database) -> int:
+    """The bytes that a database takes, with whatever else is in it."""
+    return await _with_connection(database, _size)
 
 
 async def check(database: Database) -> None:
@@ -44,14 +52,14 @@ async def check(database: Database) -> None:
         raise BackendError(told, hint="noetl db migrate" if at else "noetl db init")
 
 
-async def _with_connection(database: Database, *, change: bool) -> tuple[int, int]:
+async def _with_connection(database: Database, work: Callable[[Any], Awaitable[T]]) -> T:
     """A database that is only just starting is waited for, as long as patience lasts."""
     until = asyncio.get_running_loop().time() + database.patience_s
     while True:
         try:
             connection = await database.connect()
             try:
-                return await _migrate(connection, change)
+                return await work(connection)
             finally:
                 await connection.close()
         except (*LOST, asyncpg.PostgresError) as error:
@@ -59,6 +67,10 @@ async def _with_connection(database: Database, *, change: bool) -> tuple[int, in
                 told = f"the schema of {database.shown} could not be read or changed"
                 raise trouble(told, error) from error
         await asyncio.sleep(RETRY_S)
+
+
+async def _size(connection: Any) -> int:
+    return int(await connection.fetchval("select pg_database_size(current_database())"))
 
 
 async def _migrate(connection: Any, change: bool) -> tuple[int, int]:

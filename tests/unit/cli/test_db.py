@@ -1,5 +1,6 @@
 """`noetl db`: what it makes, says and removes."""
 
+import asyncio
 import json
 import os
 from collections.abc import Callable
@@ -7,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from noetl.adapters.postgres.results import PostgresResults
+from noetl.adapters.postgres.schema import newest_version as newest_schema
+from noetl.adapters.postgres.store import PostgresStore
 from noetl.adapters.sqlite.connection import connect, fetch, migrations, newest_version
 from noetl.cli.db import Span, size
 from noetl.cli.main import run
+from noetl.core.message import Payload
+from tests.conformance.stores import begin, eid, end
 
 PLAYBOOK = """
 apiVersion: noetl.io/v2
@@ -162,3 +168,56 @@ def test_anything_else_is_no_span(noetl: Noetl, text: str) -> None:
 )
 def test_a_size_is_shown_in_the_unit_that_fits(number: int, text: str) -> None:
     assert size(number) == text
+
+
+# PostgreSQL
+
+
+@pytest.fixture
+def on_postgres(noetl: Noetl, database: str, monkeypatch: pytest.MonkeyPatch) -> Noetl:
+    """A project whose store is an empty PostgreSQL database."""
+    monkeypatch.setenv("NOETL_STORE", database)
+    return noetl
+
+
+async def _fill(dsn: str) -> None:
+    """One execution that is over and one that is not, with a payload each."""
+    store = await PostgresStore.open(dsn, now=lambda: 1_000)
+    for number in (1, 2):
+        await begin(store, number)
+        await PostgresResults(store, lambda: 1_000).write(Payload(f"{eid(number)}/{'d' * 32}", b"12345"))
+    await end(store, eid(1), 2_000)
+    await store.close()
+
+
+@pytest.mark.parametrize("what", ["migrate", "status", "gc"])
+def test_an_empty_database_is_no_store_yet(on_postgres: Noetl, what: str) -> None:
+    code, _, err = on_postgres("db", what)
+    assert code == 2
+    assert "noetl db init" in err
+
+
+def test_a_postgresql_store_is_made_measured_and_cleaned(on_postgres: Noetl, database: str) -> None:
+    code, _, err = on_postgres("db", "init")
+    assert (code, err) == (0, f"made a store: {database} (schema {newest_schema()})\n")
+    assert "there is a store already" in on_postgres("db", "init")[2]
+    assert on_postgres("db", "migrate")[2] == f"schema {newest_schema()}: up to date\n"
+    asyncio.run(_fill(database))
+    shown = content(on_postgres)
+    assert (shown["store"], shown["payloads"], shown["payload_bytes"]) == (database, 2, 10)
+    assert shown["executions"] == {"completed": 1, "running": 1}
+    assert shown["file_bytes"] > 1_000_000
+    removed = json.loads(on_postgres("db", "gc", "--executions-older-than", "1d", "--json")[1])
+    assert (removed["payloads"], removed["bytes"], removed["executions"]) == (1, 5, 1)
+    assert content(on_postgres)["executions"] == {"running": 1}
+
+
+def test_a_postgresql_store_that_is_away_is_told_without_its_password(
+    noetl: Noetl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOETL_STORE", "postgresql://me:s3cret@127.0.0.1:1/d")
+    monkeypatch.setattr("noetl.cli.upkeep.PATIENCE_S", 0.1)
+    code, _, err = noetl("db", "status")
+    assert code == 3
+    assert "127.0.0.1:1" in err
+    assert "s3cret" not in err
