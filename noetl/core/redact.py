@@ -9,8 +9,6 @@ MASK = "***"
 SECRET_FIELDS = frozenset({"value", "password", "token", "key", "secret"})
 # As in token_url: about a secret, none itself.
 OPEN_ENDS = frozenset({"id", "name", "path", "type", "uri", "url"})
-    {"id", "name", "path", "type", "uri", "url"}
-)  # as in token_url: about a secret, none itself
 MIN_CHARS = 6
 _LOGIN = re.compile(r"://[^/@:\s]*:([^/@\s]+)@")
 
