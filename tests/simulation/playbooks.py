@@ -255,6 +255,8 @@ class Tasks:
             task = {"name": f"t{len(self.made) + 1}", **getattr(self, sort)()}
             self.made.append(task)
             self.dress(task)
+        if self.maker.shares:
+            self.made.append({"name": "look", **self.look()})
         return self.made
 
     def dress(self, task: Tree) -> None:
@@ -281,10 +283,11 @@ class Tasks:
         return {"kind": "act", "input": {"say": self.maker.rng.choice(says), **more}}
 
     def plain(self) -> Tree:
-        if self.maker.shares:
-            self.maker.features["shared"] += 1
-            return {"kind": "act", "input": {"say": [SHARED, f"{{{{ ctx.{SHARED} | default('none') }}}}"]}}
         return self.act()
+
+    def look(self) -> Tree:
+        self.maker.features["shared"] += 1
+        return {"kind": "act", "input": {"say": [SHARED, f"{{{{ ctx.{SHARED} | default('none') }}}}"]}}
 
     def noop(self) -> Tree:
         return {"kind": "noop"}
