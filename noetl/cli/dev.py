@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,27 +37,31 @@ def command(folder: str, host: str | None, port: str | None) -> int:
     Playbooks are registered when it starts and again whenever a file changes. Ctrl-C lets running tasks come
     to their end, and leaves executions so that the next start goes on with them.
     """
-    return asyncio.run(_serve(Path(folder), load({"host": host, "port": port})))
+    from noetl.cli.lifecycle import run_fast
+
+    settings = replace(
+        load({"host": host, "port": port}), bus=None
+    )  # one process: there are no others to reach
+    return run_fast(lambda: _serve(Path(folder), settings))
 
 
 async def _serve(folder: Path, settings: Settings) -> int:
-    from noetl.cli.local import opened
     from noetl.cli.logs import set_up
     from noetl.cli.serving import options_for, stopped_by_signals
     from noetl.server.app import create_app
     from noetl.server.listen import bind, serve, url_of
+    from noetl.wiring.distributed import serving
 
     set_up("dev")
     bound = bind(settings.host, settings.port, guarded=settings.guarded)
-    async with opened(settings) as made:
+    async with serving(settings) as made:
         shelf = Shelf(made.front, folder)
         await shelf.look()
-        app = create_app(made.front, options_for(settings, made.engine))
+        app = create_app(made.front, options_for(settings, made.plane.engine))
         emit(url_of(bound))
         with stopped_by_signals() as stopping, _background(shelf.keep_looking()):
             await serve(app, bound, stopping)
         note("stopping: running tasks come to their end")
-        await made.pool.drain()
     return 0
 
 
