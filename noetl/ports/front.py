@@ -93,6 +93,15 @@ class NewToken(msgspec.Struct):
     bearer: str
 
 
+class _Counted(msgspec.Struct):
+    """What a list reads of a result; all else in it is passed over."""
+
+    counts: dict[str, int] | None = None
+
+
+_COUNTED = msgspec.json.Decoder(_Counted)
+
+
 def listed(item: Summary, now: int) -> dict[str, Any]:
     """An execution as lists show it."""
     end = item.ended_at if item.ended_at is not None else now
@@ -107,6 +116,7 @@ def listed(item: Summary, now: int) -> dict[str, Any]:
         "parent": item.parent,
         "retry_of": item.retry_of,
         "interrupted": False,
+        "counts": _COUNTED.decode(item.result).counts if item.result else None,
     }
 
 

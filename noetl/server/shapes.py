@@ -207,6 +207,7 @@ class ExecutionItem(msgspec.Struct):
     parent: str | None
     retry_of: str | None
     interrupted: bool
+    counts: dict[str, int] | None = None  # once it has ended
 
 
 class ExecutionPage(msgspec.Struct):
