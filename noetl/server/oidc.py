@@ -90,9 +90,20 @@ class Provider:
             age = self._clock() - self._asked_at
             lacking = self._keys is None or not any(key.kid == key_id for key in self._keys.keys)
             if age > FRESH_S or (lacking and age > AGAIN_S):
-                self._keys = await self._fetched()
                 self._asked_at = self._clock()
+                await self._renew()
+            if self._keys is None:
+                told = f"the OpenID provider {self._oidc.issuer} did not answer; it is asked again soon"
+                raise BackendError(told, hint="look at NOETL_OIDC_ISSUER")
             return self._keys
+
+    async def _renew(self) -> None:
+        """Ask for the keys; those that are known are kept when the provider does not answer."""
+        try:
+            self._keys = await self._fetched()
+        except BackendError:
+            if self._keys is None:
+                raise
 
     async def _fetched(self) -> Any:
         from joserfc.jwk import KeySet
