@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from noetl.cli.sources import SUFFIXES, Source, find, read
 from noetl.dsl.source import parse
 from noetl.dsl.tree import Map, Mark
-from noetl.errors import NotFound
+from noetl.errors import NotFound, PlaybookError, RequestError
 from noetl.ports.front import Front
 
 PLAYBOOK = "playbook"
@@ -26,24 +26,47 @@ class _Call(NamedTuple):
     file: Path
 
 
-async def bundled(front: Front, source: Source, text: str, open_files: tuple[Path, ...] = ()) -> str:
-    """The text as a server can run it; the files that it calls are registered there first."""
-    paths: dict[Path, str] = {}
-    calls = [call for call in _calls(parse(text).tree, _folder(source)) if call.file not in open_files]
-    for call in calls:
-        if call.file not in paths:
-            child = read(str(call.file))
-            sent = await bundled(front, child, child.data.decode("utf-8-sig"), (*open_files, call.file))
-            paths[call.file] = (await front.register(sent)).path
+async def bundled(front: Front, source: Source, text: str) -> str:
+    """The text as a server can run it; the files that it calls, and those that they call, are registered."""
+    texts: dict[Path, str] = {}
+    sent = _rewritten(text, _folder(source), texts)
+    for file, called in texts.items():
+        if file != _file(source):
+            await _registered(front, file, called)
+    return sent
+
+
+async def _registered(front: Front, file: Path, text: str) -> None:
+    try:
+        await front.register(text)
+    except PlaybookError as error:
+        found = next((item.message for item in error.diagnostics if item.severity == "error"), error.message)
+        told = f"the playbook calls '{file.name}', which has errors: {found}"
+        raise RequestError(told, hint=f"noetl validate {file}") from error
+
+
+def _rewritten(text: str, folder: Path, texts: dict[Path, str]) -> str:
+    """A text whose calls name paths; the texts of the files it calls are gathered."""
     lines = text.split("\n")
-    for call in sorted(calls, reverse=True):  # from the end, so that places before it stay where they are
-        lines[call.mark.line - 1] = _replaced(lines[call.mark.line - 1], call, paths[call.file])
+    for call in sorted(_calls(parse(text).tree, folder), reverse=True):  # so that places before it stay
+        called = read(str(call.file))
+        if call.file not in texts:
+            texts[call.file] = ""  # it is being read: files may call each other
+            texts[call.file] = _rewritten(called.data.decode("utf-8-sig", "replace"), call.file.parent, texts)
+        path = _path_of(called)
+        if isinstance(path, str):
+            lines[call.mark.line - 1] = _replaced(lines[call.mark.line - 1], call, path)
     return "\n".join(lines)
+
+
+def _file(source: Source) -> Path | None:
+    return Path(source.name).resolve() if os.path.exists(source.name) else None
 
 
 def _folder(source: Source) -> Path:
     """Where files beside a playbook are looked for; a text that has no file stands where the user does."""
-    return Path(source.name).resolve().parent if os.path.exists(source.name) else Path.cwd()
+    file = _file(source)
+    return file.parent if file is not None else Path.cwd()
 
 
 def _calls(node: Any, folder: Path) -> Iterator[_Call]:

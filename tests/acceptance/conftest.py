@@ -1,13 +1,20 @@
-"""The real program in a process of its own, with a folder and a home of its own."""
+"""The real program in a process of its own, with a folder and a home of its own.
+
+A test that is marked `anywhere` runs in every topology: in the program's own process, and on a server that
+is another process. The environment variable TOPOLOGIES chooses among them, as in TOPOLOGIES=embedded,server.
+"""
 
 import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.distributed.cluster import Cluster
+from tests.servers import NatsServer, PostgresServer
 
 NOETL = str(Path(sys.executable).with_name("noetl"))
 
@@ -15,9 +22,11 @@ NOETL = str(Path(sys.executable).with_name("noetl"))
 class Noetl:
     """Runs the command line in one folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, server: str | None = None) -> None:
+        self.folder, self.server = folder, server
         self.environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "NOETL_HOME": str(folder / "home")}
+        if server is not None:
+            self.environment["NOETL_SERVER"] = server
 
     def __call__(
         self, *arguments: str, stdin: str | bytes | None = None, **more: str
@@ -57,9 +66,62 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "anywhere: runs in this process and on a server alike")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "topology" in metafunc.fixturenames:
+        chosen = os.environ.get("TOPOLOGIES", "embedded,server").split(",")
+        anywhere = metafunc.definition.get_closest_marker("anywhere") is not None
+        names = [name for name in chosen if anywhere or name == "embedded"]
+        metafunc.parametrize("topology", names, ids=[f"on-{name}" for name in names] if anywhere else None)
+
+
 @pytest.fixture
-def noetl(tmp_path: Path) -> Noetl:
-    return Noetl(tmp_path)
+def noetl(tmp_path: Path, topology: str, request: pytest.FixtureRequest) -> Noetl:
+    return Noetl(tmp_path, None if topology == "embedded" else request.getfixturevalue(topology))
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server that is its own worker, over SQLite."""
+    folder = tmp_path_factory.mktemp("server")
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "NOETL_HOME": str(folder / "home"),
+        "NOETL_ALLOW_NETWORKS": "loopback",
+        "NOETL_ROOTS": "/",
+    }
+    with (folder / "printed").open("wb") as printed:
+        process = subprocess.Popen(
+            [NOETL, "server", "start", "--port", "0"],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=printed,
+        )
+    assert process.stdout is not None
+    try:
+        url = process.stdout.readline().decode().strip()
+        assert url, (folder / "printed").read_text()
+        yield url
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory, postgres_server: PostgresServer) -> Iterator[str]:
+    """The address of a server with a worker in another process, over PostgreSQL and NATS."""
+    folder = tmp_path_factory.mktemp("cluster")
+    with NatsServer.start(folder) as bus:
+        made = Cluster(folder, postgres_server.new_database(), bus.url, lease_s=30.0)
+        try:
+            made.worker(roots="/")
+            yield made.server().said
+        finally:
+            made.close()
 
 
 @pytest.fixture

@@ -76,6 +76,9 @@ class Process:
 
 def events(noetl: Noetl, name: str = "*", execution: str = "@last") -> list[dict[str, Any]]:
     """The events of an execution; none while there is no execution."""
+    if noetl.server is not None:
+        printed = noetl("execution", "events", execution, "--json", "--name", name).stdout
+        return [json.loads(line) for line in printed.splitlines()]
     if not (noetl.folder / ".noetl" / "noetl.db").exists():
         return []
     return asyncio.run(_events(noetl.folder, name, execution))

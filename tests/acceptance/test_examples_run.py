@@ -67,6 +67,7 @@ def test_every_example_is_run() -> None:
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
+@pytest.mark.anywhere
 def test_an_example_gives_what_it_promises(name: str, noetl: Noetl, url: str) -> None:
     needs_api = "api_url" in (EXAMPLES / f"{name}.yaml").read_text()
     result = ran(noetl, name, *(("--set", f"api_url={url}") if needs_api else ()))
@@ -92,6 +93,7 @@ def test_an_example_goes_the_other_way_when_told(
     assert (result["status"], result["output"]) == ("completed", output)
 
 
+@pytest.mark.anywhere
 def test_refused_sending_is_recorded(noetl: Noetl) -> None:
     ran(noetl, "admission", "--set", "send=false")
     (refused,) = noetl(

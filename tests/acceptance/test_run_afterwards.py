@@ -42,6 +42,7 @@ def failed(noetl, write):
     return json.loads(done.stdout)["execution_id"]
 
 
+@pytest.mark.anywhere
 def test_a_retry_repeats_only_what_failed(noetl, write, failed):
     again = noetl("execution", "retry", failed, "--json")
     assert (again.returncode, json.loads(again.stdout)["retry_of"]) == (1, failed)
@@ -49,12 +50,13 @@ def test_a_retry_repeats_only_what_failed(noetl, write, failed):
     assert started == [0]
 
 
+@pytest.mark.anywhere
 def test_a_rerun_with_a_changed_playbook_comes_to_an_end(noetl, write, failed):
     write("fixed.yaml", FIXED)
     done = noetl("execution", "rerun", failed, "--from", "load", "--playbook", "fixed.yaml", "--json")
     result = json.loads(done.stdout)
     assert (done.returncode, result["output"], result["retry_of"]) == (0, [12, 6, 4, 3], failed)
-    assert result["playbook"]["version"] == 2
+    assert result["playbook"]["version"] >= 2
     found = json.loads(noetl("execution", "diff", failed, "@last", "--json").stdout)
     assert (found["same"], found["status"]) == (False, ["failed", "completed"])
     assert found["ctx"] == [{"path": "all", "b": [12, 6, 4, 3]}]
@@ -63,6 +65,7 @@ def test_a_rerun_with_a_changed_playbook_comes_to_an_end(noetl, write, failed):
     assert "+ all = [12,6,4,3]" in told
 
 
+@pytest.mark.anywhere
 def test_a_rerun_refuses_what_it_cannot_do(noetl, write, failed):
     unknown = noetl("execution", "rerun", failed, "--from", "nowhere")
     assert (unknown.returncode, "never ran" in unknown.stderr) == (2, True)
@@ -71,6 +74,7 @@ def test_a_rerun_refuses_what_it_cannot_do(noetl, write, failed):
     assert "error[" in bad.stderr
 
 
+@pytest.mark.anywhere
 def test_why_tells_the_story_with_the_values_seen(noetl, failed):
     told = noetl("execution", "why", failed)
     assert told.returncode == 0
@@ -84,6 +88,7 @@ def test_why_tells_the_story_with_the_values_seen(noetl, failed):
     assert (unknown.returncode, "did you mean 'load'?" in unknown.stderr) == (2, True)
 
 
+@pytest.mark.anywhere
 def test_events_are_chosen_by_number_name_and_step(noetl, failed):
     def seen(*arguments: str) -> list[dict]:
         done = noetl("execution", "events", failed, "--json", *arguments)
@@ -98,6 +103,7 @@ def test_events_are_chosen_by_number_name_and_step(noetl, failed):
     assert len(text.splitlines()) == len(whole)
 
 
+@pytest.mark.anywhere
 def test_logs_have_their_step_task_and_iteration(noetl, failed):
     text = noetl("execution", "logs", failed).stdout
     assert "load[0]/divide  x is 1 <&>" in text
@@ -107,17 +113,19 @@ def test_logs_have_their_step_task_and_iteration(noetl, failed):
     assert noetl("execution", "logs", failed, "--step", "end").stdout == ""
 
 
+@pytest.mark.anywhere
 def test_show_and_list_tell_how_it_stands(noetl, failed):
     assert json.loads(noetl("execution", "show", failed, "--json").stdout)["error"]["task"] == "divide"
     text = noetl("execution", "show", failed).stdout
     assert "status     failed after " in text
     assert "step       load  failed" in text
-    listed = json.loads(noetl("execution", "list", "--status", "failed", "--json").stdout)
+    listed = json.loads(noetl("execution", "list", "--status", "failed", "--json", "--limit", "1").stdout)
     assert [item["execution_id"] for item in listed] == [failed]
     assert failed in noetl("execution", "list", "--path", "tests/case").stdout
-    assert noetl("execution", "list", "--status", "completed", "--json").stdout == "[]\n"
+    assert noetl("execution", "list", "--path", "tests/nowhere", "--json").stdout == "[]\n"
 
 
+@pytest.mark.anywhere
 def test_an_export_as_json_lines_is_what_events_prints(noetl, tmp_path, failed):
     noetl("execution", "export", failed, "-o", "log.jsonl")
     assert (tmp_path / "log.jsonl").read_text() == noetl("execution", "events", failed, "--json").stdout
@@ -155,11 +163,13 @@ def test_an_export_as_xes_is_valid_xml_whatever_a_task_printed(noetl, write):
         ("[execution_id | length]", "[\n  32\n]\n"),
     ],
 )
+@pytest.mark.anywhere
 def test_a_template_is_evaluated_against_the_end_of_an_execution(noetl, failed, expression, printed):
     done = noetl("render", expression, "--at", failed)
     assert (done.returncode, done.stdout) == (0, printed)
 
 
+@pytest.mark.anywhere
 def test_a_template_is_evaluated_at_an_event(noetl, write):
     text = playbook("""
     - {step: a, tool: {kind: noop, output: 1}, set: {ctx.n: 1}, next: {arcs: [{step: b}]}}

@@ -28,6 +28,7 @@ def web():
     service.close()
 
 
+@pytest.mark.anywhere
 def test_the_payload_is_typed_dotted_and_merged_over_the_workload(noetl: Noetl):
     sets = [
         "a.n=41",
@@ -49,6 +50,7 @@ def test_the_payload_is_typed_dotted_and_merged_over_the_workload(noetl: Noetl):
     }  # fmt: skip
 
 
+@pytest.mark.anywhere
 def test_the_result_has_every_field_of_the_contract(noetl: Noetl):
     run = Run(noetl, ECHO)
     assert run.json.keys() >= {
@@ -70,6 +72,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", WRONG)
+@pytest.mark.anywhere
 def test_wrong_usage_ends_with_2(noetl: Noetl, what: str):
     (noetl.folder / "case.yaml").write_text(ECHO)
     done = noetl(*WRONG[what])
@@ -78,6 +81,7 @@ def test_wrong_usage_ends_with_2(noetl: Noetl, what: str):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.anywhere
 def test_a_playbook_with_errors_is_rejected_and_not_run(noetl: Noetl):
     run = Run(noetl, document("- {step: start, tool: {kind: nope}}"))
     assert (run.code, run.json["status"]) == (1, "rejected")
@@ -92,6 +96,7 @@ def test_a_playbook_with_errors_is_rejected_and_not_run(noetl: Noetl):
     }
 
 
+@pytest.mark.anywhere
 def test_a_missing_kind_that_executor_requires_refuses_the_execution(noetl: Noetl):
     run = Run(
         noetl,
@@ -103,6 +108,7 @@ def test_a_missing_kind_that_executor_requires_refuses_the_execution(noetl: Noet
     assert "teleport" in run.error["message"]
 
 
+@pytest.mark.anywhere
 def test_a_failed_execution_ends_with_1_and_says_where(noetl: Noetl):
     run = Run(
         noetl,
@@ -116,6 +122,7 @@ def test_a_failed_execution_ends_with_1_and_says_where(noetl: Noetl):
     assert run.error.keys() >= {"kind", "message", "step", "task", "iteration", "attempt", "details"}
 
 
+@pytest.mark.anywhere
 def test_until_pauses_with_5_before_the_step_and_resume_goes_on(noetl: Noetl):
     workflow = """
     - {step: a, tool: {kind: noop}, set: {ctx.x: 1}, next: {arcs: [{step: b}]}}
@@ -146,6 +153,7 @@ def test_an_interrupt_ends_with_130_and_the_execution_can_go_on(noetl: Noetl):
     assert noetl("execution", "replay", "@last").returncode == 0
 
 
+@pytest.mark.anywhere
 def test_cancel_from_elsewhere_ends_the_run_with_4(noetl: Noetl):
     (noetl.folder / "case.yaml").write_text(WAITS)
     process = started(noetl, "run", "case.yaml", "--events")
@@ -158,13 +166,16 @@ def test_cancel_from_elsewhere_ends_the_run_with_4(noetl: Noetl):
     assert noetl("execution", "replay", "@last").returncode == 0
 
 
+@pytest.mark.anywhere
 def test_an_idempotency_key_gives_the_same_execution_and_refuses_another_payload(noetl: Noetl):
-    first, second = (Run(noetl, ECHO, "--idempotency-key", "k") for _ in range(2))
+    key = noetl.folder.name
+    first, second = (Run(noetl, ECHO, "--idempotency-key", key) for _ in range(2))
     assert first.json["execution_id"] == second.json["execution_id"]
     (noetl.folder / "case.yaml").write_text(ECHO)
-    assert noetl("run", "case.yaml", "--idempotency-key", "k", "--set", "a.n=2").returncode == 2
+    assert noetl("run", "case.yaml", "--idempotency-key", key, "--set", "a.n=2").returncode == 2
 
 
+@pytest.mark.anywhere
 def test_events_are_ndjson_as_they_happen_and_can_be_filtered(noetl: Noetl):
     (noetl.folder / "case.yaml").write_text(ECHO)
     lines = [json.loads(line) for line in noetl("run", "case.yaml", "--events").stdout.splitlines()]
@@ -226,6 +237,7 @@ CALLS = {
 }
 
 
+@pytest.mark.anywhere
 def test_a_child_is_found_and_its_workload_overlaid(noetl: Noetl):
     (noetl.folder / "sub").mkdir()
     (noetl.folder / "sub" / "child.yaml").write_text(CHILD)
@@ -278,6 +290,7 @@ def test_a_child_nobody_waits_for_runs_to_its_end(noetl: Noetl):
     assert (child["status"], child["output"]) == ("completed", 5)
 
 
+@pytest.mark.anywhere
 def test_a_parent_that_times_out_cancels_the_child_it_waits_for(noetl: Noetl):
     (noetl.folder / "child.yaml").write_text(WAITS.replace("case", "child"))
     run = Run(
@@ -289,6 +302,7 @@ def test_a_parent_that_times_out_cancels_the_child_it_waits_for(noetl: Noetl):
     assert json.loads(noetl("execution", "show", child, "--json").stdout)["status"] == "cancelled"
 
 
+@pytest.mark.anywhere
 def test_playbooks_nest_at_most_32_deep(noetl: Noetl):
     run = Run(noetl, document("- {step: start, tool: {name: c, kind: playbook, path: case.yaml}}"))
     assert run.code == 1
@@ -298,6 +312,7 @@ def test_playbooks_nest_at_most_32_deep(noetl: Noetl):
     assert (error["kind"], depth) == ("limit", 32)
 
 
+@pytest.mark.anywhere
 def test_a_synthesized_fragment_runs_between_the_step_and_its_next(noetl: Noetl):
     workflow = """
     - step: plan
@@ -312,6 +327,7 @@ def test_a_synthesized_fragment_runs_between_the_step_and_its_next(noetl: Noetl)
     assert {"plan.1.one", "plan.1.two", "end"} <= set(run.json["steps"])
 
 
+@pytest.mark.anywhere
 def test_an_invalid_fragment_fails_the_step_with_kind_synthesis(noetl: Noetl):
     run = Run(
         noetl,
