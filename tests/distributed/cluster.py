@@ -91,7 +91,7 @@ class Cluster:
             process = subprocess.Popen(
                 [sys.executable, *program, *arguments],
                 cwd=self.folder,
-                env=self._environment(settings),
+                env=self.environment(settings),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -103,7 +103,8 @@ class Cluster:
         assert node.said, f"{name} did not start:\n{printed.read_text()}"
         return node
 
-    def _environment(self, settings: dict[str, str]) -> dict[str, str]:
+    def environment(self, settings: dict[str, str]) -> dict[str, str]:
+        """What the processes see."""
         own = {
             "NOETL_HOME": str(self.folder / "home"),
             "NOETL_STORE": self.store_url,
