@@ -1,0 +1,238 @@
+"""Which worker gets which order, and when an order goes out again: by a clock that goes when told to."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from noetl.control.leasing import Leasing
+from noetl.core.message import WorkOrder
+from noetl.core.state import Lease
+from noetl.ports.link import Beat, Hello, Push
+
+LEASE_S = 10.0
+
+
+class World:
+    """A leasing with everything around it."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.soon: list[Callable[[], None]] = []
+        self.hints: list[str] = []
+        self.pushed: list[tuple[str, Push]] = []
+        self.said_alive = 0
+        self.leasing = Leasing(self, LEASE_S, later=self.soon.append, clock=lambda: self.now, wall=lambda: 7)
+        self._beats: dict[str, int] = {}
+
+    def hint(self, pool: str) -> None:
+        self.hints.append(pool)
+
+    def push(self, worker_id: str, push: Push) -> None:
+        self.pushed.append((worker_id, push))
+
+    def alive(self) -> None:
+        self.said_alive += 1
+
+    def settle(self) -> None:
+        while self.soon:
+            self.soon.pop(0)()
+
+    def beat(self, worker_id: str, *held: tuple[str, str, int], pool: str = "default") -> None:
+        number = self._beats[worker_id] = self._beats.get(worker_id, 0) + 1
+        self.leasing.beat(Beat(hello(worker_id, pool), number, list(held)))
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def hello(worker_id: str, pool: str = "default", kinds: tuple[str, ...] = ("noop",)) -> Hello:
+    return Hello(worker_id, pool, 4, list(kinds), b"k", 1)
+
+
+def order(execution: str = "e1", lease: str = "l1", epoch: int = 1, pool: str = "default") -> WorkOrder:
+    return WorkOrder(execution, lease, epoch, "s.1", "s", "digest", pool)
+
+
+def names(orders: list[WorkOrder]) -> list[str]:
+    return [f"{one.execution_id}/{one.lease}" for one in orders]
+
+
+def test_work_that_no_answer_took_along_is_hinted_at_once_per_round(world: World) -> None:
+    world.leasing.offer(order())
+    world.leasing.offer(order("e2"))
+    assert world.hints == []
+    world.settle()
+    assert world.hints == ["default"]
+
+
+def test_work_that_an_answer_took_along_is_not_hinted_at(world: World) -> None:
+    world.leasing.offer(order())
+    assert names(world.leasing.take(hello("w"), 4)) == ["e1/l1"]
+    world.settle()
+    assert world.hints == []
+
+
+def test_a_worker_gets_no_more_than_it_has_room_for_and_its_own_execution_first(world: World) -> None:
+    for number in range(4):
+        world.leasing.offer(order(f"e{number}"))
+    assert names(world.leasing.take(hello("w"), 2, "e3")) == ["e3/l1", "e0/l1"]
+    assert names(world.leasing.take(hello("w"), 9)) == ["e1/l1", "e2/l1"]
+    assert world.leasing.take(hello("w"), 9) == []
+
+
+def test_orders_go_only_to_their_pool_and_to_workers_that_have_the_kinds(world: World) -> None:
+    world.leasing.needs = lambda order: frozenset({"gpu"} if order.lease == "l2" else {"noop"})
+    world.leasing.offer(order(lease="l2"))
+    world.leasing.offer(order(lease="l3"))
+    assert world.leasing.take(hello("other", "other"), 9) == []
+    assert names(world.leasing.take(hello("plain"), 9)) == ["e1/l3"]
+    assert names(world.leasing.take(hello("strong", kinds=("gpu",)), 9)) == ["e1/l2"]
+
+
+def test_a_worker_that_beats_keeps_its_leases_for_ever(world: World) -> None:
+    world.leasing.offer(order())
+    world.leasing.take(hello("w"), 1)
+    for _ in range(20):
+        world.now += LEASE_S / 2
+        world.beat("w", ("e1", "l1", 1))
+        assert world.leasing.overdue() == ({}, {})
+
+
+def test_a_worker_that_falls_silent_loses_its_leases(world: World) -> None:
+    world.leasing.offer(order())
+    world.leasing.take(hello("w"), 1)
+    world.beat("w", ("e1", "l1", 1))
+    world.now += LEASE_S + 0.1
+    assert world.leasing.overdue() == ({"e1": {"l1": 1}}, {})
+
+
+def test_an_order_that_its_worker_never_mentions_did_not_arrive(world: World) -> None:
+    world.beat("w")
+    world.leasing.offer(order())
+    world.leasing.take(hello("w"), 1)
+    for _ in range(3):
+        assert world.leasing.overdue() == ({}, {})
+        world.now += 1.1
+        world.beat("w")
+    assert world.leasing.overdue() == ({}, {"e1": {"l1": 1}})
+
+
+def test_an_order_that_was_reported_on_has_arrived_whatever_beats_say(world: World) -> None:
+    world.leasing.offer(order())
+    world.leasing.take(hello("w"), 1)
+    world.leasing.reported("e1", "l1", 1, "w")
+    for _ in range(5):
+        world.now += 1.1
+        world.beat("w")
+    assert world.leasing.overdue() == ({}, {})
+
+
+def test_a_lease_from_another_server_is_given_time_to_be_heard(world: World) -> None:
+    assert world.leasing.adopt("e1", Lease("l1", "s.1", 2, "w"))
+    world.now += LEASE_S / 2
+    world.beat("w", ("e1", "l1", 2))
+    world.now += LEASE_S / 2 + 1
+    assert world.leasing.overdue() == ({}, {})
+    world.now += LEASE_S
+    assert world.leasing.overdue() == ({"e1": {"l1": 2}}, {})
+
+
+def test_a_lease_that_nobody_began_and_nobody_mentions_goes_out_soon(world: World) -> None:
+    world.leasing.adopt("e1", Lease("l1", "s.1", 1))
+    assert world.leasing.overdue() == ({}, {})
+    world.now += 3.5
+    assert world.leasing.overdue() == ({}, {"e1": {"l1": 1}})
+
+
+def test_a_lease_that_still_waits_here_is_not_adopted(world: World) -> None:
+    world.leasing.offer(order())
+    world.leasing.adopt("e1", Lease("l1", "s.1", 1))
+    world.now += 3 * LEASE_S
+    assert world.leasing.overdue() == ({}, {})
+    assert names(world.leasing.take(hello("w"), 1)) == ["e1/l1"]
+
+
+@pytest.mark.parametrize(("give_back", "what"), [(True, "give_back"), (False, "stop")])
+def test_a_recall_is_said_until_the_worker_lets_go(world: World, give_back: bool, what: str) -> None:
+    world.leasing.offer(order())
+    world.leasing.take(hello("w"), 1)
+    world.leasing.recall("e1", "l1", give_back)
+    world.beat("w", ("e1", "l1", 1))
+    assert [(worker, push.what, push.epoch) for worker, push in world.pushed] == [("w", what, 1)] * 2
+    world.leasing.let_go("e1", "l1", 1)
+    world.beat("w", ("e1", "l1", 1))
+    assert len(world.pushed) == 2
+
+
+@pytest.mark.parametrize("give_back", [True, False])
+def test_a_recalled_order_that_waits_is_not_handed_out(world: World, give_back: bool) -> None:
+    returned: list[Any] = []
+    world.leasing.on_return = returned.append
+    world.leasing.offer(order())
+    world.leasing.recall("e1", "l1", give_back)
+    assert world.leasing.take(hello("w"), 1) == []
+    assert names(returned) == (["e1/l1"] if give_back else [])
+
+
+def test_an_answer_reaches_the_holder_or_goes_along_with_the_order(world: World) -> None:
+    world.leasing.offer(order())
+    world.leasing.deliver("e1", "l1", "[0]", "t.1.1", {"status": "ok"})
+    taken = world.leasing.take(hello("w"), 1)
+    assert taken[0].answers == {"[0]": {"status": "ok"}}
+    world.leasing.deliver("e1", "l1", "[1]", "t.1.1", {"status": "ok"})
+    assert [(worker, push.what, push.address) for worker, push in world.pushed] == [("w", "deliver", "[1]")]
+
+
+def test_answers_that_may_have_been_missed_are_said_again_with_each_beat(world: World) -> None:
+    again = Push("deliver", "e1", "l1", 1, "[0]", "t.1.1")
+    world.leasing.answers = lambda execution_id, lease: [again]
+    world.leasing.offer(order())
+    world.leasing.take(hello("w"), 1)
+    world.beat("w", ("e1", "l1", 1))
+    assert world.pushed == [("w", again)]
+
+
+def test_a_lease_that_goes_out_again_is_held_by_its_new_worker_alone(world: World) -> None:
+    world.leasing.offer(order())
+    world.leasing.take(hello("old"), 1)
+    world.leasing.offer(order(epoch=2))
+    world.leasing.take(hello("new"), 1)
+    assert world.leasing.holds("e1", "l1", 2, "new")
+    assert not world.leasing.holds("e1", "l1", 1, "old")
+    assert not world.leasing.holds("e1", "l1", 2, "old")
+    world.leasing.let_go("e1", "l1", 1)
+    assert world.leasing.holds("e1", "l1", 2, "new")
+
+
+def test_a_playbook_is_sent_once_to_each_worker(world: World) -> None:
+    world.beat("w")
+    assert world.leasing.lacks("w", "d1")
+    assert not world.leasing.lacks("w", "d1")
+    assert world.leasing.lacks("w", "d2")
+    assert world.leasing.lacks("unknown", "d1")
+
+
+def test_the_fleet_shows_who_was_heard_and_what_they_hold(world: World) -> None:
+    world.leasing.offer(order())
+    world.leasing.take(hello("w"), 1)
+    world.beat("w", ("e1", "l1", 1))
+    world.beat("idle", pool="other")
+    shown = {worker.worker_id: worker for worker in world.leasing.fleet()}
+    assert [lease["step_run_id"] for lease in shown["w"].leases] == ["s.1"]
+    assert shown["idle"].pool == "other"
+    assert (world.leasing.waiting, world.leasing.out) == (0, 1)
+    world.now += LEASE_S + 1
+    world.beat("idle", pool="other")
+    assert [worker.worker_id for worker in world.leasing.fleet()] == ["idle"]
+    world.now += 20 * LEASE_S
+    world.leasing.overdue()
+    assert world.leasing.lacks("w", "d1")  # it is forgotten, and would be told everything anew
+
+
+def test_speaking_says_that_the_server_is_there_and_where_work_waits(world: World) -> None:
+    world.leasing.offer(order(pool="gpu"))
+    world.leasing.speak()
+    assert (world.said_alive, world.hints) == (1, ["gpu"])
