@@ -116,7 +116,9 @@ class File(Database):
         import apsw
 
         refused = action == apsw.SQLITE_ATTACH and not self.may_attach(target)
-        return apsw.SQLITE_DENY if refused else apsw.SQLITE_OK
+        # These two would hold for every database of the process.
+        shared = action == apsw.SQLITE_PRAGMA and str(target).lower().endswith("_store_directory")
+        return apsw.SQLITE_DENY if refused or shared else apsw.SQLITE_OK
 
     def interrupt(self) -> None:
         """Make the running statement end."""
