@@ -15,7 +15,7 @@ a loopback, link-local, private or otherwise special address is error kind `netw
 With `auth: NAME` the request carries a bearer token, basic credentials or an API key from that secret; it
 is sent to the first host only, never to where a redirect leads. With `spec: {idempotency: true}` the
 request carries an `Idempotency-Key` that stays the same when the engine has to repeat a call whose answer
-it never saw.
+it never saw. A worker that traces sends its W3C `traceparent` with the request.
 
 A body over `spec.limits.max_hydrate_bytes` (16 MiB) goes into the result store while it arrives, and
 `output.ref` says where; so does every body with `response: ref`. Nothing over
