@@ -184,7 +184,10 @@ class Frame:
 
     def fit_step(self) -> dict[str, Any]:
         """The step scope fit for an event."""
-        return {key: self.stored(value) for key, value in self.step.items()}
+        fitting = {key: self.stored(value) for key, value in self.step.items()}
+        if size_of(fitting) <= self.around.limits["max_payload_bytes"]:
+            return fitting
+        return {key: self.stored(value, MARKER_BYTES) for key, value in self.step.items()}
 
     def stored(self, value: Any, most: int | None = None) -> Any:
         """A value fit for an event: itself, or a marker for the payload it is written to."""

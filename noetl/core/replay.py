@@ -251,6 +251,10 @@ def _reported(event: Event, writes: list[Any] | None) -> Event:
     if event.name not in TERMINAL:
         return event
     data = {key: value for key, value in (event.data or {}).items() if key not in _ADDED}
+    output = data.get("output") or {}
+    if "results" in output:  # of its tasks, which the worker sends beside it
+        data["results"] = output["results"]
+        data["output"] = {key: value for key, value in output.items() if key != "results"}
     name = (event.data or {}).get("was", event.name)
     return msgspec.structs.replace(event, name=name, data=data | ({"writes": writes} if writes else {}))
 

@@ -57,8 +57,10 @@ def report(draft: Draft, message: Report) -> Answer:
 
 
 def _too_large(draft: Draft, event: Event, lease: Lease) -> bool:
-    """Refuse an event over the payload limit, with room for the envelope around the payload."""
-    if not event.data or len(_encode(event.data)) <= draft.limit("max_payload_bytes") + ENVELOPE_BYTES:
+    """Refuse an event over the payload limit, with room for what stands around its payloads."""
+    data = event.data or {}
+    payloads = 1 + ("writes" in data) + ("step" in data) + len(data.get("results", ()))
+    if not data or len(_encode(data)) <= draft.limit("max_payload_bytes") * payloads + ENVELOPE_BYTES:
         return False
     draft.emit(
         "event.rejected", event.run, event=event.name, why="larger than max_payload_bytes", lease=lease.id

@@ -59,6 +59,33 @@ SIZES = {
         error={"kind": "conflict"},
         says="sum",
     ),
+    "an iteration answers and writes as much as fits": Case(
+        """
+        - step: start
+          loop: {in: [1, 2], iterator: i, spec: {mode: parallel, policy: {reduce: {ctx.all: append}}}}
+          tool: [{name: a, kind: noop, output: "{{ 'x' * 60000 }}", set: {ctx.all: "{{ output.data[:15000] }}", ctx.b: "{{ output.data[:15000] }}", ctx.c: "{{ output.data[:15000] }}", ctx.d: "{{ output.data[:15000] }}"}}]
+          set: {ctx.n: "{{ [output.data[1] | length, ctx.all[1] | length, ctx.d | length] }}"}
+        """,
+        ctx={"n": [60000, 15000, 15000]},
+    ),
+    "a step leaves many values behind": Case(
+        """
+        - step: start
+          tool: [{name: a, kind: noop, output: "{{ 'x' * 15000 }}", set: {step.a: "{{ output.data }}", step.b: "{{ output.data }}", step.c: "{{ output.data }}", step.d: "{{ output.data }}", step.e: "{{ output.data }}", step.f: "{{ output.data }}", step.g: "{{ output.data }}", step.h: "{{ output.data }}", step.i: "{{ output.data }}", step.j: 7}}]
+          set: {ctx.n: "{{ [step.a | length, step.i | length, step.j] }}"}
+        """,
+        ctx={"n": [15000, 15000, 7]},
+        events=small,
+    ),
+    "many tasks are read later": Case(
+        """
+        - step: start
+          tool: [{name: a, kind: noop, output: "{{ 'x' * 60000 }}"}, {name: b, kind: noop, output: "{{ 'x' * 60001 }}"}, {name: c, kind: noop, output: "{{ 'x' * 60002 }}"}]
+          next: {arcs: [{step: e}]}
+        - {step: e, tool: {kind: noop, output: "{{ [start.results.a.data | length, start.results.b.data | length, start.results.c.data | length] }}"}}
+        """,
+        output=[60000, 60001, 60002],
+    ),
     "iterations of a sequential loop write much": Case(
         '- {step: start, loop: {in: "{{ range(3) }}", iterator: i}, tool: '
         + BIG

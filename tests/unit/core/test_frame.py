@@ -176,6 +176,16 @@ def test_many_operands_of_one_path_rest_together_and_come_back_one_by_one():
     assert [value for _, value in other.frame.writes] == [one for group in values for one in group]
 
 
+def test_a_step_scope_of_many_values_is_put_aside_as_far_as_it_has_to_be():
+    pipe = Pipe(compiled(TWO), limits={"max_payload_bytes": 8000})
+    pipe.frame.step = {"small": 1, **{key: key * 1500 for key in "abc"}}
+    assert pipe.frame.fit_step() == pipe.frame.step
+    pipe.frame.step |= {key: key * 1500 for key in "def"}
+    fitting = pipe.frame.fit_step()
+    assert fitting.pop("small") == 1
+    assert all(list(value) == ["$stored"] for value in fitting.values())
+
+
 def test_writes_that_were_overwritten_do_not_pile_up():
     pipe = Pipe(compiled(TWO))
     for number in range(50):

@@ -60,6 +60,20 @@ def test_a_detail_over_the_limit_is_refused_and_the_work_goes_on(begin, name):
     assert world.live == ["start.1"]
 
 
+def test_each_payload_of_an_event_may_be_as_large_as_the_limit(begin):
+    world = begin(
+        "- {step: start, tool: {kind: noop}, next: {arcs: [{step: last, when: '{{ start.results.a.data | length > 5 }}'}]}}\n- {step: last}"
+    )
+    full = "x" * 65_000
+    parts = {
+        "writes": [[["ctx", "a"], full]],
+        "step": {"b": full},
+        "results": {label: ok_of(full) for label in "abcd"},
+    }
+    world.report("start.1", world.event("step.done", "start.1", output=ok_of(full), **parts), final=True)
+    assert (world.named("event.rejected"), world.state.error) == ([], None)
+
+
 @pytest.mark.parametrize("name", ["step.done", "step.failed"])
 def test_a_terminal_over_the_limit_fails_the_step_with_kind_limit(begin, name):
     world = begin(ONE, executor=SMALL)
