@@ -58,21 +58,14 @@ class Bus:
                 self.url,
                 name=self.name,
                 connect_timeout=CONNECT_S,
-                allow_reconnect=False,
-                error_cb=_ignore,
-            )
-            await self._client.close()
-            self._client = await nats.connect(
-                self.url,
-                name=self.name,
-                connect_timeout=CONNECT_S,
-                max_reconnect_attempts=-1,
+                max_reconnect_attempts=1,
                 reconnect_time_wait=RECONNECT_S,
                 ping_interval=2,
                 max_outstanding_pings=2,
                 error_cb=_ignore,
                 reconnected_cb=self._reconnected,
             )
+            self._client.options["max_reconnect_attempts"] = -1  # from now on it comes back, however long
         except (OSError, Error, TimeoutError) as error:
             told = f"NATS cannot be reached at {shown(self.url)}: {str(error) or type(error).__name__}"
             raise BackendError(told, hint="start it, or correct NOETL_BUS") from error
