@@ -15,7 +15,6 @@ from noetl.ports.store import Store
 from noetl.settings import Settings
 from noetl.wiring.embedded import store_path
 
-
 PATIENCE_S = 3.0  # a person waits for the answer
 
 

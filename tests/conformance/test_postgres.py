@@ -161,6 +161,7 @@ async def test_while_the_database_is_away_everything_says_so_and_later_it_works(
             with impatient(store), pytest.raises(BackendError, match=r"127\.0\.0\.1"):
                 await attempt
         await asyncio.to_thread(own_server.restart)
+        assert (await store.register("a/b", "h", "text", None)).version == 1
         assert (await store.summary(execution_id)).status == "running"
         await store.commit(Append(execution_id, 1, [row(2)]))
         assert await store.end(execution_id) == 2

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -117,12 +117,29 @@ class Database:
     async def transaction(self) -> AsyncIterator[Any]:
         """A connection inside a transaction, which is undone when anything goes wrong."""
         try:
-            async with self._pool.acquire(timeout=self.patience_s) as connection, connection.transaction():
-                yield connection
+            async with AsyncExitStack() as stack:
+                yield await self._begun(stack)
         except LOST as error:
             raise trouble(f"the database {self.shown} does not answer", error) from error
         except asyncpg.PostgresError as error:
             raise trouble(f"the database {self.shown} refused", error) from error
+
+    async def _begun(self, stack: AsyncExitStack) -> Any:
+        """A connection that has just begun a transaction, and so is alive."""
+        until = asyncio.get_running_loop().time() + self.patience_s
+        while True:
+            async with AsyncExitStack() as attempt:
+                try:
+                    acquired = self._pool.acquire(timeout=self.patience_s)
+                    connection = await attempt.enter_async_context(acquired)
+                    await attempt.enter_async_context(connection.transaction())
+                except LOST:
+                    if asyncio.get_running_loop().time() > until:
+                        raise
+                else:
+                    await stack.enter_async_context(attempt.pop_all())
+                    return connection
+            await asyncio.sleep(RETRY_S)
 
 
 async def _leave(connection: Any) -> None:
