@@ -151,9 +151,8 @@ class _Story:
         self.say(seq, "step", text, event, input=data.get("input"))
 
     def _expired(self, seq: int, event: Event, data: dict[str, Any]) -> None:
-        returned = event.name == "lease.returned"
-        why = "handed back" if returned else f"taken from its worker ({data.get('why', 'silent')})"
-        self.say(seq, "step", f"its work was {why} and goes out again from where it stood", event)
+        told = words.again("returned" if event.name == "lease.returned" else data.get("why", "silent"))
+        self.say(seq, "step", f"its work {told} and goes out again from where it stood", event)
 
     def _parked(self, seq: int, event: Event, data: dict[str, Any]) -> None:
         self._repeat(seq, event, "parked", f"waits for {words.waiting(data)}")

@@ -75,6 +75,15 @@ def loop(counts: Mapping[str, Any] | None) -> str:
     return parts
 
 
+def again(why: str) -> str:
+    """Why work that was out is to go out again."""
+    return {
+        "returned": "was handed back",
+        "lost": "never came to a worker",
+        "resume": "was taken from a process that is gone",
+    }.get(why, "was taken from its worker, which fell silent,")
+
+
 def waiting(data: Mapping[str, Any]) -> str:
     """What a parked task waits for."""
     if data.get("approval") and data["approval"] != data.get("signal"):

@@ -110,3 +110,16 @@ def test_what_a_task_waits_for(data, text):
 )
 def test_a_policy_rule(data, place, text):
     assert words.rule(data, place) == text
+
+
+@pytest.mark.parametrize(
+    "why, text",
+    [
+        ("returned", "was handed back"),
+        ("lost", "never came to a worker"),
+        ("resume", "was taken from a process that is gone"),
+        ("silent", "was taken from its worker, which fell silent,"),
+    ],
+)
+def test_why_work_goes_out_again(why, text):
+    assert words.again(why) == text
