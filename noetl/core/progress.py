@@ -175,6 +175,7 @@ class Progress:
                 "task": parked.label,
                 "since": iso(self._since[run.id, address]),
                 "signal": parked.signal,
+                "approval": parked.approval,
                 "child": parked.child,
                 "path": (parked.call or {}).get("path"),
                 "until": None if parked.until is None else iso(parked.until),

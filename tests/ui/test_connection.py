@@ -18,6 +18,7 @@ def test_a_lost_stream_says_so_reconnects_and_catches_up(
     page.goto(f"/executions/{execution_id}")
     link = page.locator("[data-link]")
     expect(link).to_have_attribute("data-link", "live")
+    expect(page.locator("[data-step=ask]")).to_have_attribute("data-state", "waiting")
     wire.cut()
     expect(link).to_have_attribute("data-link", "lost")
     expect(link).to_contain_text("connection lost")
@@ -25,7 +26,7 @@ def test_a_lost_stream_says_so_reconnects_and_catches_up(
     server.call(
         "POST",
         f"/executions/{execution_id}/signal",
-        {"name": "Publish the report?", "payload": {"approved": True}},
+        {"name": "ask", "payload": {"approved": True}},
     )
     server.until(execution_id, "playbook.processed")
     wire.mend()

@@ -48,16 +48,18 @@ def test_the_graph_grows_while_one_types(server: Server, page: Page) -> None:
 
 def test_keys_are_completed_from_the_language(server: Server, page: Page) -> None:
     page.goto("/playbooks/ui/edit?version=1")
+    expect(page.locator("[data-schema=true]")).to_be_visible()
     text_of(page).locator(".cm-line", has_text="- step: start").click()
     page.keyboard.press("End")
     page.keyboard.press("Enter")
     page.keyboard.type("des")
-    page.locator(".cm-tooltip-autocomplete").get_by_text("desc", exact=True).click()
+    page.locator(".cm-tooltip-autocomplete li", has_text="desc").first.click()
     expect(text_of(page)).to_contain_text("desc:")
 
 
 def test_a_key_is_explained_on_hover(server: Server, page: Page) -> None:
     page.goto("/playbooks/ui/edit?version=1")
+    expect(page.locator("[data-schema=true]")).to_be_visible()
     line = text_of(page).locator(".cm-line", has_text="workload:").first
     expect(line).to_be_visible()
     line.locator("span").first.hover()

@@ -140,7 +140,7 @@ def test_a_failed_execution_is_retried_as_a_new_one(server: Server, page: Page) 
     expect(page.get_by_role("alert")).to_contain_text("the table is locked")
     page.get_by_role("button", name="Retry from failure").click()
     expect(page).not_to_have_url(re.compile(execution_id))
-    expect(page.locator("header")).to_contain_text("goes on from")
+    expect(page.locator("main header")).to_contain_text("goes on from")
     made = page.url.partition("/executions/")[2][:32]
     assert server.get(f"/executions/{made}")["retry_of"] == execution_id
 

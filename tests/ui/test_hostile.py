@@ -46,7 +46,7 @@ TOLD = {
     "graph": "start",
     "timeline": "start.1",
     "loops": "2 iterations",
-    "events": "playbook.processed",
+    "events": "playbook.execution.requested",
     "data": "<script>",
     "logs": HOSTILE,
     "why": "<script>",

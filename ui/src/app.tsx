@@ -1,6 +1,7 @@
 // Which page an address shows. Heavy pages load when they are opened.
 import { lazy, Suspense } from 'react'
-import { Route, Switch, useSearch } from 'wouter'
+import { Route, Switch, useLocation, useSearch } from 'wouter'
+import { Boundary } from './design/boundary'
 import { Empty, Loading } from './design/states'
 import { ComparePage } from './pages/compare'
 import { CredentialsPage } from './pages/credentials'
@@ -19,22 +20,25 @@ function Playbooks() {
 }
 
 export function App() {
+  const [location] = useLocation()
   return (
     <Layout>
-      <Suspense fallback={<Loading />}>
-        <Switch>
-          <Route path="/" component={HomePage} />
-          <Route path="/executions" component={ExecutionsPage} />
-          <Route path="/executions/:id/:tab?">{({ id, tab }) => <ExecutionPage key={id} id={id} tab={tab} />}</Route>
-          <Route path="/playbooks" component={Playbooks} />
-          <Route path="/playbooks/*?">{(params) => <PlaybookPage path={params['*'] ?? ''} />}</Route>
-          <Route path="/compare" component={ComparePage} />
-          <Route path="/workers" component={WorkersPage} />
-          <Route path="/credentials" component={CredentialsPage} />
-          <Route path="/settings" component={SettingsPage} />
-          <Route><Empty title="There is no such page">Press <kbd>?</kbd> for where one can go.</Empty></Route>
-        </Switch>
-      </Suspense>
+      <Boundary key={location.split('/').slice(0, 3).join('/')}>
+        <Suspense fallback={<Loading />}>
+          <Switch>
+            <Route path="/" component={HomePage} />
+            <Route path="/executions" component={ExecutionsPage} />
+            <Route path="/executions/:id/:tab?">{({ id, tab }) => <ExecutionPage key={id} id={id} tab={tab} />}</Route>
+            <Route path="/playbooks" component={Playbooks} />
+            <Route path="/playbooks/*?">{(params) => <PlaybookPage path={params['*'] ?? ''} />}</Route>
+            <Route path="/compare" component={ComparePage} />
+            <Route path="/workers" component={WorkersPage} />
+            <Route path="/credentials" component={CredentialsPage} />
+            <Route path="/settings" component={SettingsPage} />
+            <Route><Empty title="There is no such page">Press <kbd>?</kbd> for where one can go.</Empty></Route>
+          </Switch>
+        </Suspense>
+      </Boundary>
     </Layout>
   )
 }

@@ -1,14 +1,21 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Problem } from './api/client'
 import { App } from './app'
+import { Known } from './shell/session'
 import { applyTheme } from './shell/theme'
 import './styles.css'
 
 applyTheme()
 
 const client = new QueryClient({
+  // A session that has run out is asked for again, wherever it was noticed.
+  queryCache: new QueryCache({
+    onError: (error, query) => {
+      if (error instanceof Problem && error.status === 401 && query.queryKey[0] !== 'session') void client.resetQueries({ queryKey: ['session'] })
+    },
+  }),
   defaultOptions: {
     queries: {
       refetchOnWindowFocus: true,
@@ -24,7 +31,9 @@ if (root) {
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={client}>
-        <App />
+        <Known>
+          <App />
+        </Known>
       </QueryClientProvider>
     </StrictMode>,
   )

@@ -110,15 +110,14 @@ async def progress(request: Request, execution_id: ExecutionId, at: At = None) -
     if any(wait["signal"] for wait in shown["waits"]):
         tasks = await _tasks(request, execution_id)
         for wait in shown["waits"]:
-            wait |= _asks(tasks.get((wait["step"], wait["task"])))
+            wait["schema"] = _answer_schema(tasks.get((wait["step"], wait["task"])))
     return reply(shown)
 
 
-def _asks(task: Task | None) -> Answer:
-    """What the playbook says about an answer: whether a person approves, and the shape of the payload."""
+def _answer_schema(task: Task | None) -> Any:
+    """What the playbook says about the payload of an answer."""
     validate = task.spec.get("validate") if task is not None else None
-    schema = validate.get("output") if isinstance(validate, Mapping) else None
-    return {"approval": task is not None and "approval" in task.input, "schema": schema}
+    return validate.get("output") if isinstance(validate, Mapping) else None
 
 
 async def _tasks(request: Request, execution_id: str) -> Mapping[tuple[str, str], Task]:

@@ -26,10 +26,10 @@ export function address(path: string, query: Query = {}): string {
   return API + path + (text ? `?${text}` : '')
 }
 
-function csrf(): Record<string, string> {
-  const found = /(?:^|; )noetl_csrf=([^;]+)/.exec(document.cookie)
-  return found?.[1] ? { 'X-CSRF-Token': decodeURIComponent(found[1]) } : {}
-}
+// What changes under a session carry; it is known once the server has said who we are.
+let csrfToken: string | null = null
+export const carry = (token: string | null): void => { csrfToken = token }
+const csrf = (): Record<string, string> => (csrfToken ? { 'X-CSRF-Token': csrfToken } : {})
 
 async function send<T>(method: string, path: string, query?: Query, body?: unknown, signal?: AbortSignal): Promise<T> {
   let answer: Response

@@ -126,6 +126,11 @@ export const tools = () =>
 export const about = () =>
   queryOptions({ queryKey: ['about'], queryFn: ({ signal }) => get<Obj>('/about', {}, signal), staleTime: 60_000 })
 
+export interface Session { name: string; scopes: string[]; prefixes: string[]; csrf: string | null }
+
+export const session = () =>
+  queryOptions({ queryKey: ['session'], queryFn: ({ signal }) => get<Session>('/session', {}, signal), staleTime: Infinity, retry: false })
+
 export const schema = () =>
   queryOptions({ queryKey: ['schema'], queryFn: ({ signal }) => get<Obj>('/schema', {}, signal), staleTime: Infinity })
 

@@ -17,7 +17,7 @@ export interface ExecutionItem {
   duration_ms: number | null
   parent: string | null
   retry_of: string | null
-  counts?: Counts
+  counts?: Counts | null
 }
 
 export interface Counts { events: number; steps: number; tasks: number; iterations: number }
@@ -34,7 +34,7 @@ export interface RunError {
   details?: Json
 }
 
-export interface Execution extends Omit<ExecutionItem, 'parent'> {
+export interface Execution extends Omit<ExecutionItem, 'parent' | 'counts'> {
   output: Json
   error: RunError | null
   failures: { step: string; error: RunError; taken_by: string }[]
@@ -114,7 +114,7 @@ export interface Wait {
   task: string
   since: string
   signal: string | null
-  approval: boolean
+  approval: string | null
   child: string | null
   path: string | null
   until: string | null

@@ -68,7 +68,7 @@ export default function Editor({ text, onChange, diagnostics, schema, line = nul
     editor.focus()
   }, [line])
 
-  return <div ref={host} className="h-full min-h-0" data-editor />
+  return <div ref={host} className="h-full min-h-0" data-editor data-schema={schema !== null} />
 }
 
 function markOf(state: EditorState, found: Diagnostic): Mark {

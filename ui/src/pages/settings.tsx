@@ -1,9 +1,11 @@
 // What this server is and how this browser shows it.
-import { useQuery } from '@tanstack/react-query'
-import { about, tools } from '../api/queries'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { remove } from '../api/client'
+import { about, session, tools } from '../api/queries'
 import type { Json, Obj } from '../api/types'
-import { Field } from '../design/controls'
+import { Button, Field } from '../design/controls'
 import { Reading } from '../design/states'
+import { complain } from '../design/toast'
 import { Tree } from '../design/tree'
 import { PageHead } from '../shell/layout'
 import { choose, useTheme, type Theme } from '../shell/theme'
@@ -28,8 +30,9 @@ export function SettingsPage() {
         </section>
         <section className="panel p-3" aria-label="This server">
           <h2 className="mb-2 font-medium">This server</h2>
-          <Reading of={server}>{({ kinds: _, ...told }) => <Tree value={told as Json} open={2} />}</Reading>
+          <Reading of={server}>{({ kinds: _, you: __, ...told }) => <Tree value={told as Json} open={2} />}</Reading>
         </section>
+        <You />
         <section className="panel p-3 lg:col-span-2" aria-label="Tool kinds">
           <h2 className="mb-2 font-medium">Tool kinds</h2>
           <Reading of={kinds}>
@@ -38,6 +41,20 @@ export function SettingsPage() {
         </section>
       </div>
     </>
+  )
+}
+
+function You() {
+  const known = useQuery(session())
+  const client = useQueryClient()
+  const leave = useMutation({ mutationFn: () => remove('/session'), onSuccess: () => client.resetQueries(), onError: complain })
+  if (!known.data) return null
+  return (
+    <section className="panel p-3" aria-label="You">
+      <h2 className="mb-2 font-medium">You</h2>
+      <p className="text-ink-2">You are <span className="font-medium text-ink">{known.data.name}</span> and may: {known.data.scopes.join(', ')}.{known.data.prefixes.length > 0 && ` Only under ${known.data.prefixes.join(', ')}.`}</p>
+      {known.data.csrf && <Button className="mt-2" onClick={() => leave.mutate()}>Log out</Button>}
+    </section>
   )
 }
 

@@ -33,7 +33,7 @@ function LoopPanel({ id, run, summary, open }: { id: string; run: string; summar
   const [chosen, setChosen] = useState<number | null>(null)
   const act = useAct(id)
   const [, go] = useLocation()
-  const rerun = () => act.mutate({ action: 'retry', said: 'the failed iterations run again in a new execution' }, { onSuccess: (made) => go(`/executions/${made.execution_id}/loops`) })
+  const rerun = () => act.mutate({ action: 'retry', body: { step: stepOf(run) }, said: 'the failed iterations run again in a new execution' }, { onSuccess: (made) => go(`/executions/${made.execution_id}/loops`) })
   return (
     <Reading of={found} what="Reading the iterations">
       {(view) => (
@@ -55,6 +55,9 @@ function LoopPanel({ id, run, summary, open }: { id: string; run: string; summar
     </Reading>
   )
 }
+
+/** The step that a run belongs to. */
+const stepOf = (run: string): string => run.slice(0, run.lastIndexOf('.'))
 
 function Counts({ view }: { view: LoopView }) {
   const known = view.took.filter((ms) => ms >= 0).sort((one, other) => one - other)

@@ -18,7 +18,7 @@ const APPROVAL: Schema = {
 export const schemaOf = (wait: Wait): Schema | null => {
   const given = wait.schema
   if (given && typeof given === 'object' && !Array.isArray(given)) return given as Schema
-  return wait.approval ? APPROVAL : null
+  return wait.approval !== null ? APPROVAL : null
 }
 
 export function SignalDialog({ id, waits, onClose, first }: { id: string; waits: Wait[]; onClose: () => void; first?: string }) {

@@ -31,14 +31,14 @@ function One({ id, wait, waits }: { id: string; wait: Wait; waits: Wait[] }) {
       <StatusIcon status="waiting" />
       <span className="min-w-0 break-words">
         <span className="font-medium">{wait.step}</span>{' '}
-        {wait.child ? <>waits for <Link href={`/executions/${wait.child}`} className="text-accent hover:underline">{wait.path ?? 'a child'}</Link></> : wait.approval ? <>asks: <span className="font-medium">{wait.signal}</span></> : <>waits for the signal <code>{wait.signal}</code></>}
+        {wait.child ? <>waits for <Link href={`/executions/${wait.child}`} className="text-accent hover:underline">{wait.path ?? 'a child'}</Link></> : wait.approval !== null ? <>asks: <span className="font-medium">{wait.approval}</span></> : <>waits for the signal <code>{wait.signal}</code></>}
         <span className="text-ink-3"> · <Ago at={wait.since} />{wait.expires && <> · gives up <Ago at={wait.expires} /></>}</span>
       </span>
       {wait.signal !== null && (
         <span className="ml-auto flex gap-2">
-          {wait.approval && <Button kind="primary" disabled={act.isPending} onClick={() => answer(true)}>Approve</Button>}
-          {wait.approval && <Button kind="danger" disabled={act.isPending} onClick={() => answer(false)}>Reject</Button>}
-          <Button onClick={() => setOpen(true)}>{wait.approval ? 'With details' : 'Answer'}</Button>
+          {wait.approval !== null && <Button kind="primary" disabled={act.isPending} onClick={() => answer(true)}>Approve</Button>}
+          {wait.approval !== null && <Button kind="danger" disabled={act.isPending} onClick={() => answer(false)}>Reject</Button>}
+          <Button onClick={() => setOpen(true)}>{wait.approval !== null ? 'With details' : 'Answer'}</Button>
         </span>
       )}
       {open && <SignalDialog id={id} waits={waits} first={wait.signal ?? ''} onClose={() => setOpen(false)} />}

@@ -27,6 +27,8 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
           <th className="th">Playbook</th>
           <th className="th w-48">Duration</th>
           <th className="th">Requested</th>
+          <th className="th text-right">Steps</th>
+          <th className="th text-right">Tasks</th>
           <th className="th">From</th>
         </tr>
       </thead>
@@ -53,6 +55,8 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
               </div>
             </td>
             <td className="td"><Ago at={item.requested_at} /></td>
+            <td className="td text-right text-ink-2">{item.counts?.steps.toLocaleString('en') ?? '–'}</td>
+            <td className="td text-right text-ink-2">{item.counts?.tasks.toLocaleString('en') ?? '–'}</td>
             <td className="td text-xs text-ink-3"><Origin item={item} /></td>
           </tr>
         ))}

@@ -4,7 +4,7 @@ import { lazy, Suspense, useEffect, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { post } from '../../api/client'
 import { playbook, schema, sketch } from '../../api/queries'
-import type { CatalogEntry, Diagnostic } from '../../api/types'
+import type { CatalogEntry, Diagnostic, Graph } from '../../api/types'
 import { Button } from '../../design/controls'
 import { Empty, Failure, Loading } from '../../design/states'
 import { complain, say } from '../../design/toast'
@@ -76,10 +76,26 @@ function Workbench({ path, saved, version, fix }: Props) {
           <Findings findings={findings} jump={jump} failed={seen.error} />
         </div>
         <div className="h-96 min-w-0 border-t border-line lg:h-auto lg:flex-[2] lg:border-l lg:border-t-0">
-          {seen.data?.graph ? <Flow shape={seen.data.graph} progress={null} findings={perStep(findings, seen.data.graph.steps)} onChoose={(step) => { const at = seen.data?.graph?.steps.find((one) => one.step === step)?.line; if (at) jump(at) }} /> : seen.data ? <Empty title="No graph yet">It is drawn as soon as the text has steps that can be read.</Empty> : <Loading />}
+          <Beside graph={seen.data?.graph} findings={findings} jump={jump} />
         </div>
       </div>
       {running && <RunDialog path={path || 'this text'} text={text} onClose={() => setRunning(false)} />}
+    </div>
+  )
+}
+
+/** The graph of the text; while a text cannot be read, the last one that could, paler. */
+function Beside({ graph, findings, jump }: { graph: Graph | null | undefined; findings: Diagnostic[]; jump: (line: number) => void }) {
+  const [last, setLast] = useState<Graph | null>(null)
+  useEffect(() => { if (graph) setLast(graph) }, [graph])
+  const shown = graph ?? last
+  if (graph === undefined) return <Loading />
+  if (!shown) return <Empty title="No graph yet">It is drawn as soon as the text has steps that can be read.</Empty>
+  const go = (step: string | null) => { const at = shown.steps.find((one) => one.step === step)?.line; if (at) jump(at) }
+  return (
+    <div className={`relative h-full ${graph ? '' : 'opacity-50'}`}>
+      <Flow shape={shown} progress={null} findings={graph ? perStep(findings, graph.steps) : {}} onChoose={go} />
+      {!graph && <p className="absolute inset-x-0 top-2 text-center text-xs">as it was before the last change</p>}
     </div>
   )
 }
