@@ -6,7 +6,9 @@ from typing import Any
 from urllib.parse import unquote
 
 MASK = "***"
-SECRET_FIELDS = frozenset({"value", "password", "token", "key", "secret"})
+SECRET_FIELDS = frozenset(
+    {"value", "password", "token", "key", "secret", "pass", "passphrase", "passwd", "pwd"}
+)
 # As in token_url: about a secret, none itself.
 OPEN_ENDS = frozenset({"id", "name", "path", "type", "uri", "url"})
 MIN_CHARS = 6

@@ -3,6 +3,7 @@
 import base64
 
 import pytest
+from pytest_httpserver import HTTPServer
 
 from tests.acceptance.conftest import Noetl
 from tests.acceptance.playbooks import Run, document
@@ -113,3 +114,31 @@ def test_structured_entries_are_read_by_field(noetl: Noetl):
     run = Run(noetl, document(f"- {{step: start, tool: {task}}}", keychain=entry), BAR=SECRET)
     assert run.json["output"] == ["joe", "db.local", len(SECRET)]
     assert run.left_behind(SECRET) == []
+
+
+FETCHED = {
+    "oauth2": ("{name: tok, kind: oauth2, token_url: 'URL/token', client_id: me, client_secret: {env: BAR}}", "Bearer t0ken-canary-1"),
+    "vault": ("{name: tok, kind: vault, address: 'URL', path: app, token: {env: BAR}, key: pass}", "Bearer t0ken-canary-2"),
+    "secret_manager": ("{name: tok, kind: secret_manager, provider: vault, address: 'URL', path: app, token: {env: BAR}}", "Basic YXBwOnQwa2VuLWNhbmFyeS0y"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FETCHED)
+def test_a_secret_that_is_fetched_from_elsewhere_is_used_and_left_nowhere(
+    noetl: Noetl, web: Web, httpserver: HTTPServer, kind: str
+):
+    entry, sent = FETCHED[kind]
+    token = {"access_token": "t0ken-canary-1", "expires_in": 3600}
+    httpserver.expect_request("/token", method="POST").respond_with_json(token)
+    kept = {"user": "app", "password": "t0ken-canary-2", "pass": "t0ken-canary-2"}
+    httpserver.expect_request("/v1/secret/data/app").respond_with_json({"data": {"data": kept}})
+    entry = entry.replace("URL", httpserver.url_for("").rstrip("/"))
+    shown = '{kind: python, input: {t: "{{ keychain.tok }}", code: "print(t); result = t"}}'
+    tasks = f'[{{kind: http, input: {{url: "{web.url}/status/200"}}, auth: tok}}, {shown}]'
+    run = Run(
+        noetl, document(f"- {{step: start, tool: {tasks}}}", keychain=f"keychain: [{entry}]"), BAR=SECRET
+    )
+    assert run.json["status"] == "completed", run.json
+    assert web.seen[-1]["headers"]["authorization"] == sent
+    for secret in (SECRET, "t0ken-canary-1", "t0ken-canary-2"):
+        assert run.left_behind(secret) == []

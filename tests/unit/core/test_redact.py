@@ -19,7 +19,17 @@ def test_secret_fields_are_masked_in_text_maps_and_lists(field):
 
 
 @pytest.mark.parametrize(
-    "field", ["client_secret", "secret_access_key", "refresh_token", "access_token", "private_key", "API_KEY"]
+    "field",
+    [
+        "client_secret",
+        "secret_access_key",
+        "refresh_token",
+        "access_token",
+        "private_key",
+        "API_KEY",
+        "db_pass",
+        "pwd",
+    ],
 )
 def test_a_field_whose_name_says_that_it_is_secret_is_masked(field):
     assert knowing(**{field: "hunter22"}).clean("hunter22") == "***"
