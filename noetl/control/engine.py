@@ -435,7 +435,7 @@ class Engine:
 
     async def pick_up_due(self) -> int:
         """Take over what is due and has no owner; how many there were."""
-        due = dict.fromkeys([*self._dropped, *await self.store.due(self.now())])
+        due = dict.fromkeys([*self._dropped, *await self.store.due()])
         wanted = [one for one in due if one not in self._live]
         for execution_id in wanted:
             with suppress(Conflict, NotFound):  # another server was quicker
