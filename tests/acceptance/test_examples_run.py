@@ -39,7 +39,7 @@ OUTPUTS: dict[str, Any] = {
     "polling": "done in 6 s",
     "parallel_pagination": COUNTS,
 }
-ON_THEIR_OWN = {"approval", "etl", "keychain"}
+ON_THEIR_OWN = {"approval", "etl", "keychain", "ten_thousand"}
 
 
 @pytest.fixture
@@ -163,3 +163,7 @@ def test_the_demo_reads_every_row_and_leaves_one_folder(arguments: tuple[str, ..
     assert "Traceback" not in done.stderr
     assert [file.name for file in (tmp_path / "work").iterdir()] == [".noetl"]
     assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_the_shared_loop_does_every_item(noetl: Noetl) -> None:
+    assert ran(noetl, "ten_thousand", "--set", "items=200")["output"] == "200 of 200"

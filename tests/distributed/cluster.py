@@ -185,6 +185,14 @@ class Cluster:
         ]
         return "the execution does not end:\n" + "\n".join([*log[-40:], *printed])
 
+    async def reached(self, execution_id: str, name: str, count: int) -> None:
+        """Wait until the log has so many events of a name."""
+        until = time.monotonic() + WITHIN_S
+        async with self.store() as store:
+            while sum([event.name == name async for _, event in events(store, execution_id)]) < count:
+                assert time.monotonic() < until, await self._stuck(store, execution_id)
+                await asyncio.sleep(LOOK_S)
+
     async def log(self, execution_id: str) -> list[Event]:
         async with self.store() as store:
             return [event async for _, event in events(store, execution_id)]

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from noetl.errors import BackendError
-from tests.distributed.cluster import Cluster
+from tests.distributed.cluster import ROOT, Cluster
 from tests.distributed.playbooks import ITEMS, WORK, check_effects
 from tests.engine.web import Web
 
@@ -70,3 +70,21 @@ async def test_a_worker_that_dies_loses_nothing(cluster: Cluster, web: Web, poin
     await doomed.gone()
     cluster.worker()
     await finish(cluster, execution_id, web)
+
+
+async def test_ten_thousand_items_end_as_ten_thousand_whoever_is_killed(cluster: Cluster) -> None:
+    server = cluster.server()
+    doomed = cluster.worker()
+    cluster.worker()
+    text = (ROOT / "examples" / "ten_thousand.yaml").read_text()
+    execution_id = await cluster.start(server, text)
+    await cluster.reached(execution_id, "loop.iteration.done", 500)
+    doomed.kill()
+    await cluster.reached(execution_id, "loop.iteration.done", 2500)
+    server.kill()
+    cluster.server()
+    summary = await cluster.finished(execution_id)
+    assert summary.status == "completed", summary.result
+    assert msgspec.json.decode(summary.result or b"")["output"] == "10000 of 10000"
+    log = await cluster.log(execution_id)
+    assert len({event.at for event in log if event.name == "loop.iteration.done"}) == 10_000

@@ -1,0 +1,99 @@
+"""PostgreSQL and NATS from their wheels, for trying a cluster on this machine: `start`, `stop`.
+
+`start` leaves them running on free ports, with their data in `.noetl/services` of this folder, and prints the
+settings that name them: eval "$(python examples/services.py start)". Not for production.
+"""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PLACE = Path(".noetl") / "services.json"
+READY_S = 60.0
+LOOK_S = 0.05
+
+
+def main(arguments: list[str]) -> int:
+    """Start, stop, or be the process that keeps them."""
+    todo = {"start": start, "stop": stop, "keep": keep}
+    if len(arguments) != 1 or arguments[0] not in todo:
+        print("use: python examples/services.py start | stop", file=sys.stderr)
+        return 2
+    return todo[arguments[0]]()
+
+
+def start() -> int:
+    """Start them in a process of its own, unless they run, and print what to export."""
+    if _running() is None:
+        PLACE.parent.mkdir(exist_ok=True)
+        PLACE.unlink(missing_ok=True)
+        log = PLACE.with_suffix(".log").open("wb")
+        keeper = subprocess.Popen(
+            [sys.executable, __file__, "keep"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        until = time.monotonic() + READY_S
+        while _running() is None:
+            if keeper.poll() is not None or time.monotonic() > until:
+                print(f"the services did not start; see {PLACE.with_suffix('.log')}", file=sys.stderr)
+                return 1
+            time.sleep(LOOK_S)
+    said = json.loads(PLACE.read_text())
+    for name in ("NOETL_STORE", "NOETL_BUS"):
+        print(f"export {name}={shlex.quote(said[name])}")
+    print("PostgreSQL and NATS run; stop them with: python examples/services.py stop", file=sys.stderr)
+    return 0
+
+
+def stop() -> int:
+    """Stop them; their data go with them."""
+    pid = _running()
+    if pid is None:
+        print("no services run in this folder", file=sys.stderr)
+        return 1
+    os.kill(pid, signal.SIGTERM)
+    while _running() is not None:
+        time.sleep(LOOK_S)
+    return 0
+
+
+def _running() -> int | None:
+    """The process that keeps them."""
+    try:
+        pid = int(json.loads(PLACE.read_text())["pid"])
+        os.kill(pid, 0)
+    except (OSError, ValueError):
+        return None
+    return pid
+
+
+def keep() -> int:
+    """Run them until told to stop."""
+    sys.path.insert(0, str(ROOT))
+    from tests.servers import NatsServer, PostgresServer
+
+    with PostgresServer.start() as postgres, NatsServer.start() as nats:
+        said = {"pid": os.getpid(), "NOETL_STORE": postgres.new_database(), "NOETL_BUS": nats.url}
+        written = PLACE.with_suffix(".part")
+        written.write_text(json.dumps(said))
+        written.replace(PLACE)
+        stopping = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stopping.set())
+        stopping.wait()
+        PLACE.unlink(missing_ok=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
