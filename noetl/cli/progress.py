@@ -181,7 +181,8 @@ class Progress:
 def waits_for(data: dict[str, Any]) -> str:
     """What a parked task waits for, in a few words."""
     if data.get("signal"):
-        return f"for the signal {data['signal']}"
+        asked = data.get("approval", data["signal"])
+        return f"for the signal {data['signal']}" + ("" if asked == data["signal"] else f": {asked}")
     if data.get("child"):
         return f"for the playbook {(data.get('call') or {}).get('path', data['child'])}"
     return "to try again" if data.get("for") == "retry" else "for its time"

@@ -98,6 +98,8 @@ def _waits_for(parked: Parked) -> dict[str, Any]:
         found["child"] = parked.child
     if parked.signal is not None:
         found["signal"] = parked.signal
+    if parked.approval is not None:
+        found["approval"] = parked.approval
     if parked.until is not None:
         found["until"] = iso(parked.until)
     if parked.expires is not None:
