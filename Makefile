@@ -26,7 +26,7 @@ ifndef V
 .SILENT:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test bench fuzz lock clean
+.PHONY: help setup demo check test browser bench fuzz lock ui clean
 
 help: ## show this list
 	sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -65,7 +65,7 @@ lock: $(UV) ## resolve the dependencies again and rewrite the lock files
 	echo "lock: wrote requirements.lock and requirements-fuzz.lock (upgrade with LOCK_FLAGS=--upgrade)"
 
 clean: ## remove everything that setup and the tools have made
-	rm -rf .venv .tools .noetl .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage bench/out
+	rm -rf .venv .tools .noetl .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage bench/out ui/node_modules
 
 # ---- use ------------------------------------------------------------------------------------------------
 
@@ -79,9 +79,21 @@ check: setup ## lint, formatting, strict types, import contract, house rules
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -q tests/test_tidy.py
 
-test: check ## check, then every test; those of the core must reach every branch of it
+test: check browser ## check, then every test; those of the core must reach every branch of it
 	$(BIN)/pytest -q -rs -n auto --ignore tests/test_tidy.py --ignore tests/unit/core
 	$(BIN)/pytest -q -rs -n auto tests/unit/core --cov noetl/core --cov-report term-missing --cov-fail-under 100
+
+# The web pages are tested in a real browser, which is Debian's; nothing else is taken from outside .venv.
+ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+browser:
+	command -v chromium >/dev/null || { echo "test: installing chromium"; \
+	  { $(ROOT) apt-get update -qq && $(ROOT) env DEBIAN_FRONTEND=noninteractive \
+	      apt-get install -y -qq --no-install-recommends chromium; } >/dev/null \
+	  || { echo "test: the web pages are tested in Chromium; install it: apt-get install chromium" >&2; exit 1; }; }
+
+ui: ## build the web pages again into noetl/server/static; needs node
+	cd ui && npm ci --silent --no-fund --no-audit && npm run --silent build
 
 bench: setup ## measure, print a table, write bench/out/latest.json
 	$(BIN)/python -m bench
