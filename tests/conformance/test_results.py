@@ -5,7 +5,7 @@ import hashlib
 import random
 import re
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any
 
@@ -21,10 +21,11 @@ from noetl.adapters.postgres.results import PostgresResults
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.core.message import Payload
 from noetl.core.output import MANIFEST, manifest, refer
-from noetl.errors import InvariantViolation, NotFound
+from noetl.errors import BackendError, InvariantViolation, NotFound, RequestError
 from noetl.ports.results import Results
 from noetl.wiring.payloads import StoredPayloads
 from tests.conformance.stores import NOW, Ground, eid, emptied
+from tests.servers import NatsServer, S3Server, free_port
 
 
 @asynccontextmanager
@@ -244,3 +245,49 @@ async def test_a_reference_to_another_store_is_not_found(results: Results) -> No
     for locator in ({"store": "elsewhere", "key": ref["locator"]["key"]}, {"store": "results"}):
         with pytest.raises(NotFound):
             await StoredPayloads(results).get({**ref, "locator": locator})
+
+
+# When a product is away or was emptied
+
+
+async def test_a_bucket_of_nats_that_was_wiped_is_made_again() -> None:
+    with NatsServer.start() as server:
+        client = await nats.connect(server.url, max_reconnect_attempts=-1, reconnect_time_wait=0.05)
+        results = NatsResults(client)
+        await results.write(Payload(key(1), b"lost"))
+        back = asyncio.Event()
+        client._reconnected_cb = _setting(back)
+        await asyncio.to_thread(server.wipe)
+        await asyncio.wait_for(back.wait(), 60)
+        with pytest.raises(NotFound):
+            await results.read(key(1))
+        await results.write(Payload(key(1), b"again"))
+        assert await results.read(key(1)) == b"again"
+        await client.close()
+
+
+def _setting(event: asyncio.Event) -> Callable[[], Awaitable[None]]:
+    async def heard() -> None:
+        event.set()
+
+    return heard
+
+
+async def test_an_object_store_that_is_away_is_a_matter_of_seconds_and_told(s3_server: S3Server) -> None:
+    away = {**s3_server.environment, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{free_port()}"}
+    results = ObjectResults("s3://bucket/prefix", away)
+    for attempt in (results.write(Payload(key(1), b"x")), results.read(key(1)), results.held()):
+        with pytest.raises(BackendError, match=r"s3://bucket/prefix"):
+            await attempt
+
+
+async def test_a_bucket_that_does_not_exist_is_told(s3_server: S3Server) -> None:
+    results = ObjectResults("s3://noetl-nowhere", s3_server.environment)
+    with pytest.raises(BackendError, match="bucket"):
+        await results.held()
+
+
+@pytest.mark.parametrize("url", ["s3://", "http://bucket/x", "bucket", "s3:///prefix"])
+def test_an_address_of_an_object_store_names_a_bucket(url: str) -> None:
+    with pytest.raises(RequestError, match="address"):
+        ObjectResults(url)
