@@ -12,7 +12,10 @@ import { SettingsPage } from './pages/settings'
 import { WorkersPage } from './pages/workers'
 import { Layout } from './shell/layout'
 
-const ExecutionPage = lazy(() => import('./pages/execution/page').then((module) => ({ default: module.ExecutionPage })))
+const ExecutionPage = lazy(() => {
+  void import('./pages/execution/graph-tab') // what the page opens with, fetched beside it
+  return import('./pages/execution/page').then((module) => ({ default: module.ExecutionPage }))
+})
 const PlaybookPage = lazy(() => import('./pages/playbooks/playbook').then((module) => ({ default: module.PlaybookPage })))
 
 function Playbooks() {

@@ -21,6 +21,7 @@ export function usePulse(id: string): Pulse {
     let failures = 0
     let seen = 0
     let closed = false
+    let fresh = true // nothing has happened since the page was opened
 
     let due: number | undefined
     let last = 0
@@ -40,13 +41,14 @@ export function usePulse(id: string): Pulse {
       source = new EventSource(address(`/executions/${id}/pulse`, { from: seen + 1 }))
       source.addEventListener('pulse', (message) => {
         const told = JSON.parse((message as MessageEvent<string>).data) as { seq: number; status: string }
-        const moved = told.seq > seen || failures > 0
+        const moved = (seen > 0 && told.seq > seen) || failures > 0
         failures = 0
         seen = told.seq
+        fresh = fresh && !moved
         update({ seq: told.seq, status: told.status, link: 'live', retryAt: null })
         if (moved) refresh()
       })
-      source.addEventListener('end', () => { source?.close(); update({ link: 'ended' }); refresh() })
+      source.addEventListener('end', () => { source?.close(); update({ link: 'ended' }); if (!fresh) refresh() })
       source.onerror = () => {
         source?.close()
         const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures)

@@ -1,6 +1,6 @@
 // An arc: drawn by what became of it, its guard beside it, what the guard saw in a card.
 import { BaseEdge, EdgeLabelRenderer, type Edge, type EdgeProps } from '@xyflow/react'
-import { useState } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 import type { ArcProgress, GraphArc, Refusal } from '../api/types'
 import { StatusIcon } from '../design/status'
 import { curve, type Route } from './layout'
@@ -62,9 +62,12 @@ export function ArcView({ id, data, markerEnd }: EdgeProps<ArcEdge>) {
 }
 
 function ArcCard({ data }: { data: ArcData }) {
+  const card = useRef<HTMLDivElement>(null)
+  const [up, setUp] = useState(false)
+  useLayoutEffect(() => { if (card.current && card.current.getBoundingClientRect().bottom > window.innerHeight) setUp(true) }, [])
   const seen = Object.entries(data.progress?.seen ?? {})
   return (
-    <div role="tooltip" className="panel absolute left-1/2 top-full z-30 mt-1 w-72 -translate-x-1/2 p-2.5 text-xs shadow-lg">
+    <div ref={card} role="tooltip" className={`panel absolute left-1/2 z-30 w-72 -translate-x-1/2 p-2.5 text-xs shadow-lg ${up ? 'bottom-full mb-1' : 'top-full mt-1'}`}>
       <p className="font-medium">{data.arc.from} → {data.arc.to}</p>
       <p className="text-ink-2">{arcWords(data.state, data.progress, data.arc.when)}</p>
       {data.arc.when !== null && <p className="mt-1.5 break-words rounded bg-sunken px-1.5 py-1 font-mono">{guard(data.arc.when)}</p>}

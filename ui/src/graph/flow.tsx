@@ -100,7 +100,7 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {} }: Pro
         nodesConnectable={false}
         nodesDraggable={false}
         deleteKeyCode={null}
-        minZoom={0.1}
+        minZoom={0.04}
         maxZoom={2}
         fitView
       >

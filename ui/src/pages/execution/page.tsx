@@ -1,6 +1,6 @@
 // One execution: what it is and how it stands, then its graph, time, events, data, loops, logs and reasons.
-import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useEffect } from 'react'
 import { useLocation } from 'wouter'
 import { usePulse } from '../../api/pulse'
 import { execution, loops, progress } from '../../api/queries'
@@ -26,11 +26,15 @@ const TABS = ['graph', 'timeline', 'loops', 'events', 'data', 'logs', 'why'] as 
 type Tab = (typeof TABS)[number]
 
 export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined }) {
+  const client = useQueryClient()
   const pulse = usePulse(id)
   const summary = useQuery(execution(id))
   const runs = useQuery(loops(id))
   const now = useQuery(progress(id))
   const [moment, move] = useMoment()
+  // What was read before the stream began may be behind it.
+  const behind = now.data !== undefined && !now.isFetching && now.data.seq < pulse.seq
+  useEffect(() => { if (behind) void client.invalidateQueries({ queryKey: ['execution', id] }, { cancelRefetch: false }) }, [behind, client, id])
   const [, go] = useLocation()
   const shown: Tab = TABS.find((name) => name === tab) ?? 'graph'
   useTitle(summary.data ? `${summary.data.status} · ${summary.data.playbook.path}` : 'Execution', summary.data?.status)
