@@ -153,6 +153,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("oidc_audience", _text, "The audience that tokens of the OpenID provider must name.", "noetl"),
     Setting("rate", _positive, "Requests a second that each caller of a server may make.", 200),
     Setting("body_bytes", _positive, "The most bytes that a request to a server may have.", 2 * 1024 * 1024),
+    Setting("otlp", _text, "Where traces go: the address of a collector that speaks OTLP over HTTP."),
     Setting("ready_s", _seconds, "A server is not ready when work has been due for longer.", 30.0),
 )
 BY_NAME: Mapping[str, Setting] = MappingProxyType({setting.name: setting for setting in SETTINGS})
@@ -182,6 +183,7 @@ class Settings:
     oidc_audience: str = "noetl"
     rate: int = 200
     body_bytes: int = 2 * 1024 * 1024
+    otlp: str | None = None
     ready_s: float = 30.0
     withheld: str | None = None  # where a token stands that the server is not sent
     origins: Mapping[str, str] = field(default_factory=dict)

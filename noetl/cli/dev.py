@@ -47,7 +47,7 @@ def command(folder: str, host: str | None, port: str | None) -> int:
 
 async def _serve(folder: Path, settings: Settings) -> int:
     from noetl.cli.logs import set_up
-    from noetl.cli.serving import options_for, stopped_by_signals
+    from noetl.cli.serving import options_for, stopped_by_signals, traced
     from noetl.server.app import create_app
     from noetl.server.listen import bind, serve, url_of
     from noetl.wiring.distributed import serving
@@ -59,7 +59,11 @@ async def _serve(folder: Path, settings: Settings) -> int:
         await shelf.look()
         app = create_app(made.front, options_for(settings, made.plane.engine))
         emit(url_of(bound))
-        with stopped_by_signals() as stopping, _background(shelf.keep_looking()):
+        with (
+            stopped_by_signals() as stopping,
+            traced(settings, made.plane.engine),
+            _background(shelf.keep_looking()),
+        ):
             await serve(app, bound, stopping)
         note("stopping: running tasks come to their end")
     return 0

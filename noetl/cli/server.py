@@ -50,7 +50,7 @@ def start(background: bool, **flags: str | None) -> int:
 async def _serve(settings: Settings) -> int:
     from noetl.cli.lifecycle import announced
     from noetl.cli.logs import set_up
-    from noetl.cli.serving import options_for, stopped_by_signals
+    from noetl.cli.serving import options_for, stopped_by_signals, traced
     from noetl.server.app import create_app
     from noetl.server.listen import bind, serve, url_of
     from noetl.wiring.distributed import serving
@@ -61,7 +61,7 @@ async def _serve(settings: Settings) -> int:
         async with serving(settings) as made:
             app = create_app(made.front, options_for(settings, made.plane.engine))
             url = url_of(bound)
-            with announced(settings, "server", url=url):
+            with announced(settings, "server", url=url), traced(settings, made.plane.engine):
                 emit(url)
                 await serve(app, bound, stopping)
             note("stopping: executions are left so that another server goes on with them")

@@ -48,6 +48,28 @@ def _oidc(settings: Settings) -> "Oidc | None":
 
 
 @contextmanager
+def traced(settings: Settings, engine: Engine) -> Iterator[None]:
+    """Send the executions of an engine to the collector that the settings name, if they name one."""
+    if settings.otlp is None:
+        yield
+        return
+    from noetl import __version__
+    from noetl.errors import MissingExtra
+
+    try:
+        from noetl.adapters.otel.spans import Spans, collector
+    except ImportError as error:
+        raise MissingExtra("opentelemetry", "otel") from error
+    spans = Spans(collector(settings.otlp), __version__)
+    engine.listeners.append(spans.heard)
+    try:
+        yield
+    finally:
+        engine.listeners.remove(spans.heard)
+        spans.close()
+
+
+@contextmanager
 def stopped_by_signals() -> Iterator[asyncio.Event]:
     """An event that Ctrl-C and SIGTERM set; the second Ctrl-C is not held back."""
     stopping = asyncio.Event()

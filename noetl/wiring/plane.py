@@ -15,7 +15,8 @@ from noetl.adapters.secrets.sealed import Sealer, keys_of
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine, now_ms
 from noetl.control.front import LocalFront
-from noetl.core.message import Start
+from noetl.core.effect import RunTool
+from noetl.core.message import Start, WorkOrder
 from noetl.core.output import problem
 from noetl.core.program import Program
 from noetl.ports.call import PYTHON_HOST, Resources
@@ -23,12 +24,13 @@ from noetl.ports.control import Secrets
 from noetl.ports.network import Network
 from noetl.ports.results import Results
 from noetl.ports.store import Store
+from noetl.ports.trace import traceparent
 from noetl.settings import Settings, environment
 from noetl.tools import get, kinds
 from noetl.tools.parts.guard import connector
 from noetl.wiring.payloads import StoredPayloads
 from noetl.worker.python_host import PythonHost
-from noetl.worker.toolbox import Toolbox
+from noetl.worker.toolbox import Toolbox, no_trace
 
 OWN_MACHINE = ("loopback", "private")
 
@@ -117,7 +119,12 @@ def make_toolbox(
         env=_own_environment(),
         roots=("/",) if trusted else settings.roots or (work_dir,),
         network=Network(networks),
+        trace=_traceparent if settings.otlp is not None else no_trace,
     )
+
+
+def _traceparent(effect: RunTool, order: WorkOrder) -> str:
+    return traceparent(order.execution_id, effect.key, effect.attempt)
 
 
 def _own_environment() -> dict[str, str]:

@@ -28,7 +28,8 @@ LOG_CHARS = 16_384
 REDACTORS_KEPT = 1000
 
 
-def _no_trace(effect: RunTool, order: WorkOrder) -> str | None:
+def no_trace(effect: RunTool, order: WorkOrder) -> str | None:
+    """Calls belong to no trace."""
     return None
 
 
@@ -45,7 +46,7 @@ class Toolbox:
     roots: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)  # what the programs that tools start see
     network: Network = PUBLIC_ONLY  # the addresses that requests of playbooks may reach
-    trace: Callable[[RunTool, WorkOrder], str | None] = _no_trace  # the traceparent of a call
+    trace: Callable[[RunTool, WorkOrder], str | None] = no_trace  # the traceparent of a call
     _redactors: dict[str, Redactor] = field(default_factory=dict)
     _mentioned: dict[tuple[str, int, str], bool] = field(default_factory=dict)
 
