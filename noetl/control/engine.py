@@ -240,6 +240,7 @@ class Engine:
         append.owner = self.owner if before else None
         await self.store.commit(append)
         live.shown = shown
+        live.committed = rows[-1].last
         seq = before
         for decision in decisions:
             for listener in self.listeners:
@@ -400,7 +401,7 @@ class Engine:
         program = await self.programs.program(state.hash) if state.hash else None
         if program is not None:
             program = with_fragments(program, state.fragments)
-        live = Live(state, program, log.head, request=summary.request)
+        live = Live(state, program, log.head, request=summary.request, committed=state.seq)
         live.batches, live.tail = {row.batch for row in log.rows if row.batch}, log.snapshot is not None
         for ref in stored_refs(msgspec.to_builtins(state)):
             await self._at_hand.have(live, ref)
@@ -542,7 +543,8 @@ class Engine:
         for live in list(self._live.values()):
             if live.timer is not None:
                 live.timer.cancel()
-            await self.store.release(live.state.execution_id, self.owner)
+        with suppress(BackendError):  # a store that is away lets the claims run out by itself
+            await self.store.leave(self.owner)
         for task in list(self._background):
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)

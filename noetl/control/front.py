@@ -214,6 +214,11 @@ class LocalFront:
                     state.workload = data.get("workload")
         return {"workload": referenced(state.workload), "by": by}
 
+    async def status(self, execution_id: str) -> str:
+        """Its status, and no more than that."""
+        state = self._engine.live_state(execution_id)
+        return state.status if state is not None else (await self._store.summary(execution_id)).status
+
     def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[tuple[int, list[Event]]]:
         """Its events as they are committed, each once and in order, until it is over."""
         return self._followers.follow(execution_id, first)

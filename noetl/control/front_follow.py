@@ -147,9 +147,13 @@ class Followers:
 
     async def _read(self, execution_id: str, topic: _Topic) -> None:
         """Look after an execution that does not run here, gently; one that does is heard."""
-        over = (await self._store.summary(execution_id)).ended_at is not None
-        topic.reaches(await self._store.end(execution_id))
-        topic.over = topic.over or over
+        live = self._engine.in_memory(execution_id)
+        if live is not None:
+            topic.reaches(live.committed)
+        else:
+            over = (await self._store.summary(execution_id)).ended_at is not None
+            topic.reaches(await self._store.end(execution_id))
+            topic.over = topic.over or over
         topic.ready.set()
         wait = POLL_S
         while not topic.over:

@@ -31,4 +31,5 @@ class Live:
     tail: bool = False  # loaded behind a snapshot: earlier batches are known to the store alone
     quiet: asyncio.Event = field(default_factory=asyncio.Event)  # over, or paused with nothing under way
     broken: BaseException | None = None
+    committed: int = 0  # how far its log is known to go
     orphaned: bool = False  # leases were out when it was loaded, and their workers are gone

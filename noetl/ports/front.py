@@ -171,6 +171,10 @@ class Executions(Protocol):
         """How it stands, from the projection."""
         ...
 
+    async def status(self, execution_id: str) -> str:
+        """Its status, and no more than that."""
+        ...
+
     def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[tuple[int, list[Event]]]:
         """Its events as they are committed, each once and in order, until it is over; close it to stop."""
         ...

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 from urllib.parse import quote
 
 import nats
@@ -96,7 +97,7 @@ async def _listening(cluster: Cluster) -> AsyncIterator[list[bytes]]:
     heard: list[bytes] = []
     client = await nats.connect(cluster.bus_url)
 
-    async def hear(message: nats.aio.msg.Msg) -> None:
+    async def hear(message: Any) -> None:
         heard.append(message.data)
 
     try:

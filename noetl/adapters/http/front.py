@@ -121,6 +121,10 @@ class HttpFront:
         found: dict[str, Any] = await self.client.ask("GET", _execution(execution_id))
         return found
 
+    async def status(self, execution_id: str) -> str:
+        """Its status, and no more than that."""
+        return str((await self.execution(execution_id))["status"])
+
     def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[tuple[int, list[Event]]]:
         """Its events as they are committed, each once and in order, until it is over."""
         return stream.follow(self.client, _id(execution_id), first, self._told)

@@ -56,7 +56,7 @@ async def stream(request: Request) -> Response:
     first = _first(request)
     await require_execution(request, execution_id)
     front = front_of(request)
-    await front.execution(execution_id)  # one that is not there is answered as a problem, not as a stream
+    await front.status(execution_id)  # one that is not there is answered as a problem, not as a stream
     stream = EventStream(execution_id, front.follow(execution_id, first), request.app.state.closing)
     stream.heartbeat_s = options_of(request).heartbeat_s
     return stream
