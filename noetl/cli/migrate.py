@@ -4,7 +4,7 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -40,8 +40,11 @@ class Wanted:
 @click.option("--diff", is_flag=True, help="Print a unified diff; this is the default.")
 @click.option("--write", is_flag=True, help="Rewrite the files in place.")
 @click.option("--check", is_flag=True, help="Change nothing; exit 1 when something would change.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON instead of the diff.")
 @click.option("-q", "--quiet", is_flag=True, help="No notes and no summary on stderr.")
-def command(playbooks: tuple[str, ...], diff: bool, write: bool, check: bool, quiet: bool) -> int:
+def command(
+    playbooks: tuple[str, ...], *, diff: bool, write: bool, check: bool, as_json: bool, quiet: bool
+) -> int:
     """Rewrite older spellings to the current language.
 
     Comments, order and style stay as they are; a file that is up to date is not touched. FILE is a file, a
@@ -52,9 +55,47 @@ def command(playbooks: tuple[str, ...], diff: bool, write: bool, check: bool, qu
 
     if write and check:
         raise click.UsageError("--write and --check exclude each other")
+    if as_json:
+        return _as_json(sources.find(playbooks), Wanted(write, check, diff=False))
     wanted = Wanted(write, check, diff or not (write or check))
     codes = [_migrate_one(name, wanted, quiet) for name in sources.find(playbooks)]
     return max(codes)
+
+
+def _as_json(names: list[str], wanted: Wanted) -> int:
+    """Every file with what was changed in it, what needs a look, and its text as it became."""
+    from noetl.cli.closing import pretty
+    from noetl.cli.render import emit
+
+    found = [_examined(name, wanted) for name in names]
+    changed = sum(1 for file, _ in found if file.get("changed"))
+    emit(pretty({"files": [file for file, _ in found], "changed": changed, "written": wanted.write}))
+    return max(code for _, code in found)
+
+
+def _examined(name: str, wanted: Wanted) -> tuple[dict[str, Any], int]:
+    from noetl.cli import sources
+    from noetl.cli.formats.json import finding
+    from noetl.cli.main import EXIT_USAGE
+    from noetl.dsl.migrate import migrate
+    from noetl.errors import PlaybookError, RequestError
+    from noetl.tools import kinds
+
+    try:
+        source = sources.read(name)
+        migrated = migrate(source.data, kinds=kinds())
+        if wanted.write and migrated.changed and name != sources.STDIN:
+            _replace(name, migrated.text)
+    except PlaybookError as error:
+        return {"file": source.name, "diagnostics": [finding(item) for item in error.diagnostics]}, 1
+    except RequestError as error:
+        return {"file": name, "error": error.message}, EXIT_USAGE
+    notes = [
+        {"line": note.line, "message": note.message, "hint": note.hint, "look": note.look}
+        for note in migrated.notes
+    ]
+    found = {"file": source.name, "changed": migrated.changed, "notes": notes, "text": migrated.text}
+    return found, 1 if wanted.check and migrated.changed else 0
 
 
 def _migrate_one(name: str, wanted: Wanted, quiet: bool) -> int:

@@ -185,3 +185,33 @@ def test_older_state_keeps_its_meaning_when_it_runs(noetl) -> None:
     text = noetl("migrate", "-", "--write", stdin=STATEFUL).stdout
     first = ["last", ["show", {"n": 1, "rows": [1, 10]}]]
     assert output_of(noetl, text) == [[first, ["last", ["show", "two"]], ["last", [3, 30]]], 1]
+
+
+def test_json_tells_of_every_file_what_changed_and_what_needs_a_look(noetl, write):
+    old = write("old.yaml", OLD_TASK)
+    bad = write("bad.yaml", "a: [1\n")
+    done = noetl("migrate", old, bad, "--json")
+    assert (done.returncode, done.stderr) == (1, "")
+    shown = json.loads(done.stdout)
+    assert (shown["changed"], shown["written"]) == (1, False)
+    first, second = shown["files"]
+    assert (first["file"], first["changed"]) == ("old.yaml", True)
+    assert "set_prev" not in first["text"]
+    assert any("set_prev" in note["message"] for note in first["notes"])
+    assert second["diagnostics"][0]["line"] >= 1
+    assert (noetl.folder / "old.yaml").read_text() == OLD_TASK
+    assert noetl("migrate", old, "--json", "--check").returncode == 1
+    assert json.loads(noetl("migrate", old, "--json", "--write").stdout)["written"]
+    assert (noetl.folder / "old.yaml").read_text() == first["text"]
+    assert json.loads(noetl("migrate", old, "--json", "--check").stdout)["changed"] == 0
+
+
+OLD_TASK = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: old, path: tests/old}
+workflow:
+  - step: a
+    tool:
+      - {name: t, kind: noop, set_prev: 1}
+"""

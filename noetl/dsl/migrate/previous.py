@@ -1,4 +1,4 @@
-"""`set_prev: X` of a directive: a `noop` with `output: X` right after the task.
+"""`set_prev: X` of a task or a directive: a `noop` with `output: X` right after the task.
 
 Every way out of the task that does not set `_prev` must pass by that noop, so directives that fell through
 jump to the next task, and every way that does set it ends where it ended before.
@@ -43,13 +43,34 @@ def rewrite_previous(rw: Rewriting, owner: Collection, name: str) -> None:
     """Replace every `set_prev` of a step's or block's pipeline."""
     tool = owner.get("tool")
     single = as_map(tool)
-    if not any(_ways(task) for task in ([single] if single is not None else maps(tool))):
+    if not any(_sets(task) for task in ([single] if single is not None else maps(tool))):
         return
     tasks = as_pipeline(owner, name)
     for holder in list(tasks.entries):
         task = as_map(holder.value)
         if task is not None and _ways(task):
             _rewrite_task(rw, tasks, tasks.place(holder), task)
+        if task is not None and "set_prev" in task:
+            _rewrite_own(rw, tasks, tasks.place(holder), task)
+
+
+def _sets(task: Collection) -> bool:
+    return "set_prev" in task or bool(_ways(task))
+
+
+def _rewrite_own(rw: Rewriting, tasks: Collection, place: int, task: Collection) -> None:
+    """A task's own `set_prev` holds whenever the task went well and the next one follows."""
+    entry = task.entry("set_prev")
+    assert entry is not None
+    directives = {then.word("do") or "continue" for then in _thens(task)}
+    if directives & {"jump", "break", "skip"}:
+        rw.review(entry.mark, "'set_prev' was left as it is: not every way goes on to the next task", HINT)
+        return
+    if "continue" in directives and "fail" not in directives:
+        told = "'set_prev' held when the task went well; the new task also follows an error that is continued"
+        rw.review(entry.mark, told, HINT)
+    label = free_label(tasks, f"{task.word('name')}_prev")
+    tasks.insert(place + 1, item(_noop(rw, Way(task, entry, "continue", None), label, task), mark=entry.mark))
 
 
 def _thens(task: Collection) -> list[Collection]:

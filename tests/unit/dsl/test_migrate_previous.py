@@ -12,6 +12,23 @@ def pipeline(*tasks: str) -> str:
 
 
 PREVIOUS = {
+    "of a task itself": (
+        ['{name: t, kind: noop, set_prev: "{{ outcome.result.x }}"}', "{name: u, kind: noop}"],
+        [
+            "{name: t, kind: noop}",
+            '{name: t_prev, kind: noop, output: "{{ t.data.x }}"}',
+            "{name: u, kind: noop}",
+        ],
+    ),
+    "of a task whose rules fail or go on": (
+        [
+            '{name: t, kind: noop, set_prev: 1, eval: [{expr: "{{ ctx.a }}", do: fail}, {else: {do: continue}}]}',
+        ],
+        [
+            'name: t\n      kind: noop\n      spec: {policy: {rules: [{when: "{{ ctx.a }}", then: {do: fail}}, {else: {then: {do: continue}}}]}}',
+            "{name: t_prev, kind: noop, output: 1}",
+        ],
+    ),
     "the value becomes the output of a task that follows": (
         [
             't: {kind: noop, eval: [{else: {do: continue, set_prev: "{{ outcome.result.x }}"}}]}',
@@ -95,6 +112,8 @@ def test_set_prev_becomes_a_noop_that_other_ways_pass_by(before: list[str], afte
             "{name: t, kind: noop, spec: {policy: {rules: [{else: {then: {do: continue, set_prev: 1}}}]}}}",
             "just text",
         ],
+        ["{name: t, kind: noop, set_prev: 1, eval: [{else: {do: jump, to: t}}]}"],
+        ["{name: t, kind: noop, set_prev: 1, eval: [{else: {do: continue}}]}"],
     ],
 )
 def test_a_set_prev_that_no_way_leads_past_is_left_or_dropped_with_a_note(tasks: list[str]) -> None:
