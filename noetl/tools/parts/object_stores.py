@@ -124,7 +124,10 @@ def _local(folder: str) -> "ObjectStore":
 
 
 def _remote(address: str, scheme: str, secret: Secret) -> "ObjectStore":
-    names = _SETTINGS.get({"s3a": "s3", "gcs": "gs", "azure": "az", "abfs": "az"}.get(scheme, scheme))
+    plain = {"s3a": "s3", "gcs": "gs", "azure": "az", "abfs": "az"}.get(scheme, scheme)
+    names = _SETTINGS.get(plain)
+    if plain == "gs":
+        address = f"gs{address[len(scheme) :]}"
     if names is None:
         raise Failed("input", f"{address!r} is no object store; use s3://, gs://, az://, nats:// or a folder")
     config: dict[str, Value] = {name: secret[name] for name in names.split() if name in secret}

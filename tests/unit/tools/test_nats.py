@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -50,7 +51,7 @@ async def test_what_is_published_arrives(bus, client, name, value):
     output = await bus("publish", subject=name, value=value, headers={"X-Kind": "test"})
     assert (output["status"], output["data"]) == ("ok", None)
     message = await subscription.next_msg(timeout=30)
-    expected = value if isinstance(value, str) else __import__("json").dumps(value, separators=(",", ":"))
+    expected = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
     assert message.data.decode() == expected
     assert message.headers == {"X-Kind": "test"}
 
