@@ -196,6 +196,10 @@ class Store(Protocol):
         """Give a claim up."""
         ...
 
+    async def leave(self, owner: str) -> None:
+        """Give every claim of an owner up."""
+        ...
+
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
         """Renew every claim of an owner."""
         ...

@@ -169,6 +169,17 @@ async def test_only_its_owner_releases_a_claim(store: Store) -> None:
     assert await store.claim(execution_id, "b", LEASE_MS)
 
 
+async def test_who_leaves_gives_every_claim_up_and_only_its_own(store: Store) -> None:
+    own, also, others = [await begin(store, n, owner=owner) for n, owner in ((1, "a"), (2, "a"), (3, "b"))]
+    await store.leave("a")
+    assert [await store.owned(one) for one in (own, also, others)] == [False, False, True]
+    assert sorted(await store.due()) == [own, also]
+    with pytest.raises(Conflict, match="run by nobody"):
+        await store.commit(Append(own, 1, [row(2)], owner="a"))
+    assert await store.claim(also, "a", LEASE_MS)
+    assert await store.owned(also)
+
+
 async def test_a_heartbeat_renews_every_claim_of_its_owner_and_no_other(store: Store, clock: Clock) -> None:
     own, also, others = (
         await begin(store, 1, owner="a"),

@@ -171,6 +171,12 @@ class MemoryStore:
         if found.owner == owner:
             found.owner, found.owned_until = None, 0
 
+    async def leave(self, owner: str) -> None:
+        """Give every claim of an owner up."""
+        for one in self._executions.values():
+            if one.owner == owner:
+                one.owner, one.owned_until = None, 0
+
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
         """Renew every claim of an owner."""
         for one in self._executions.values():

@@ -88,6 +88,10 @@ where e.execution_id = $1
 -- name: release
 update executions set owner = null, owned_until = 0 where execution_id = $1 and owner = $2
 
+-- name: leave
+with gone as (delete from owners where owner = $1)
+update executions set owner = null, owned_until = 0 where owner = $1 and ended_at is null
+
 -- name: heartbeat
 -- Owners that were last heard of a day ago and have nothing open any more are forgotten by the way.
 with moment as materialized (select coalesce($3::bigint, now_ms()) as now),

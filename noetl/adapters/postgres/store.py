@@ -171,6 +171,10 @@ class PostgresStore:
         """Give a claim up."""
         await self._fetch("release", execution_id, owner)
 
+    async def leave(self, owner: str) -> None:
+        """Give every claim of an owner up."""
+        await self._fetch("leave", owner)
+
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
         """Renew every claim of an owner."""
         await self._fetch("heartbeat", owner, lease_ms, self._now())

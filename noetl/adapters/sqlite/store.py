@@ -150,6 +150,10 @@ class SqliteStore:
         """Give a claim up."""
         await self._write(sql.RELEASE, execution_id, owner)
 
+    async def leave(self, owner: str) -> None:
+        """Give every claim of an owner up."""
+        await self._write(sql.LEAVE, owner)
+
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
         """Renew every claim of an owner."""
         await self._write(sql.RENEW, self._now() + lease_ms, owner)
