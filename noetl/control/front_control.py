@@ -38,18 +38,20 @@ class Steering:
         return await self._proven(execution_id, wish, end)
 
     async def _decide(self, execution_id: str, wish: Control, here: bool) -> None:
+        adopts = self._adopts and not here and wish.what != "cancel"
         try:
-            await self._engine.load(execution_id)
+            await (self._engine.pick_up if adopts else self._engine.load)(execution_id)
         except Conflict as error:
             summary = await self._store.summary(execution_id)
             if summary.ended_at is None:
                 raise _Elsewhere from error
             raise
-        if not here and self._adopts and wish.what != "cancel":
-            await self._engine.send(execution_id, Control("recover"))
         answer = await self._engine.send(execution_id, wish)
         if not answer.accepted:
             raise Conflict(answer.why)
+        if adopts and wish.what == "resume":  # work that was out when it was paused may be with nobody
+            with suppress(Conflict):
+                await self._engine.pick_up(execution_id)
 
     async def _proven(self, execution_id: str, wish: Control, end: int) -> None:
         """Wait for the process that runs the execution to take the message."""
