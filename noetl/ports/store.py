@@ -192,10 +192,6 @@ class Store(Protocol):
         """Whether someone alive runs an execution."""
         ...
 
-    async def release(self, execution_id: str, owner: str) -> None:
-        """Give a claim up."""
-        ...
-
     async def leave(self, owner: str) -> None:
         """Give every claim of an owner up."""
         ...

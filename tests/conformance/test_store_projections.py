@@ -160,15 +160,6 @@ async def test_of_many_claims_at_once_exactly_one_wins(store: Store) -> None:
     assert sum(outcomes) == 1
 
 
-async def test_only_its_owner_releases_a_claim(store: Store) -> None:
-    execution_id = await begin(store, owner="a")
-    await store.release(execution_id, "b")
-    assert not await store.claim(execution_id, "b", LEASE_MS)
-    await store.release(execution_id, "a")
-    assert not await store.owned(execution_id)
-    assert await store.claim(execution_id, "b", LEASE_MS)
-
-
 async def test_who_leaves_gives_every_claim_up_and_only_its_own(store: Store) -> None:
     own, also, others = [await begin(store, n, owner=owner) for n, owner in ((1, "a"), (2, "a"), (3, "b"))]
     await store.leave("a")
@@ -210,7 +201,7 @@ async def test_who_lost_an_execution_cannot_append_to_it(store: Store, clock: Cl
     assert await store.end(execution_id) == 3
     assert (await store.summary(execution_id)).status == "running"
     await store.commit(Append(execution_id, 3, [row(4)], owner="b"))
-    await store.release(execution_id, "b")
+    await store.leave("b")
     with pytest.raises(Conflict, match="run by nobody"):
         await store.commit(Append(execution_id, 4, [row(5)], owner="b"))
 

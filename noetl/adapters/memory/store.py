@@ -165,12 +165,6 @@ class MemoryStore:
         found = self._get(execution_id)
         return found.owner is not None and found.owned_until >= self._now()
 
-    async def release(self, execution_id: str, owner: str) -> None:
-        """Give a claim up."""
-        found = self._get(execution_id)
-        if found.owner == owner:
-            found.owner, found.owned_until = None, 0
-
     async def leave(self, owner: str) -> None:
         """Give every claim of an owner up."""
         for one in self._executions.values():

@@ -85,9 +85,6 @@ select e.owner is not null and (e.owned_until >= now or exists (
 from executions e, (select coalesce($2::bigint, now_ms()) as now) moment
 where e.execution_id = $1
 
--- name: release
-update executions set owner = null, owned_until = 0 where execution_id = $1 and owner = $2
-
 -- name: leave
 with gone as (delete from owners where owner = $1)
 update executions set owner = null, owned_until = 0 where owner = $1 and ended_at is null

@@ -167,10 +167,6 @@ class PostgresStore:
         """Whether someone alive runs an execution."""
         return bool((await self._known("owned", execution_id, self._now()))[0])
 
-    async def release(self, execution_id: str, owner: str) -> None:
-        """Give a claim up."""
-        await self._fetch("release", execution_id, owner)
-
     async def leave(self, owner: str) -> None:
         """Give every claim of an owner up."""
         await self._fetch("leave", owner)

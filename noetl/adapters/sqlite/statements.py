@@ -85,7 +85,6 @@ CLAIM = (
     "UPDATE executions SET owner = ?1, owned_until = ?2 WHERE execution_id = ?3 "
     "AND (owner IS NULL OR owner IN (?1, ?5) OR owned_until < ?4) RETURNING 1"
 )
-RELEASE = "UPDATE executions SET owner = NULL, owned_until = 0 WHERE execution_id = ? AND owner = ?"
 LEAVE = "UPDATE executions SET owner = NULL, owned_until = 0 WHERE owner = ? AND ended_at IS NULL"
 RENEW = "UPDATE executions SET owned_until = ? WHERE owner = ? AND ended_at IS NULL"
 POST = "INSERT INTO mailbox (execution_id, message) VALUES (?, ?)"

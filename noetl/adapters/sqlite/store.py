@@ -146,10 +146,6 @@ class SqliteStore:
         holder, until = await self._holder(execution_id)
         return holder is not None and until >= self._now() and not self._presence.gone(holder)
 
-    async def release(self, execution_id: str, owner: str) -> None:
-        """Give a claim up."""
-        await self._write(sql.RELEASE, execution_id, owner)
-
     async def leave(self, owner: str) -> None:
         """Give every claim of an owner up."""
         await self._write(sql.LEAVE, owner)
