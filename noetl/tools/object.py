@@ -5,7 +5,8 @@ inside the allowed folders. `auth` names the secret with the store's settings, s
 `secret_access_key`, `region` and `endpoint`. Formats are as for `file`. A put answers with a reference in
 `output.ref`; an object that is not there is error kind `not_found`. An object over
 `spec.limits.max_hydrate_bytes` (16 MiB) goes into the result store while it arrives, and `output.ref` says
-where; so does every one with `response: ref`.
+where; so does every one with `response: ref`. An `endpoint` of one's own is reached under the same rules as
+the addresses of `http` tasks.
 
 Remote stores need the extra `server`; NATS needs the extra `nats`.
 """
@@ -63,16 +64,16 @@ async def run(objects: Objects, call: Call) -> Envelope:
     from noetl.tools.parts.object_stores import bucket
 
     if objects.action == "list":
-        return ok(await bucket(objects.store, call).list(objects.key, objects.limit))
+        return ok(await (await bucket(objects.store, call)).list(objects.key, objects.limit))
     if not objects.key:
         raise Failed("input", f"object needs input 'key' to {objects.action}")
     if objects.action == "put":
         return await _put(objects, objects.key, call)
     if objects.action == "delete":
-        await bucket(objects.store, call).delete(objects.key)
+        await (await bucket(objects.store, call)).delete(objects.key)
         return ok({"key": objects.key, "deleted": True})
     if objects.action == "head":
-        return ok(await bucket(objects.store, call).head(objects.key))
+        return ok(await (await bucket(objects.store, call)).head(objects.key))
     return await _get(objects, objects.key, call)
 
 
@@ -82,7 +83,7 @@ async def _get(objects: Objects, key: str, call: Call) -> Envelope:
 
     knobs: Knobs = read_knobs(Knobs, call)
     form = format_of(key, objects.format)
-    opened = await bucket(objects.store, call).open(key)
+    opened = await (await bucket(objects.store, call)).open(key)
     bounded(opened, key, knobs.max_bytes)
     if objects.response == "ref" or opened.size > hold_bytes(call):
         return ok(None, ref=await call.payloads.put_stream(opened.chunks, MEDIA[form]))
@@ -94,7 +95,7 @@ async def get_raw(store: str, key: str, call: Call) -> bytes:
     from noetl.tools.parts.object_stores import bucket, read
 
     knobs: Knobs = read_knobs(Knobs, call)
-    return await read(bucket(store, call), key, knobs.max_bytes)
+    return await read(await bucket(store, call), key, knobs.max_bytes)
 
 
 async def _put(objects: Objects, key: str, call: Call) -> Envelope:
@@ -104,7 +105,7 @@ async def _put(objects: Objects, key: str, call: Call) -> Envelope:
 
     form = format_of(key, objects.format)
     raw = encode(await _content(objects.content, call), form)
-    tag = await bucket(objects.store, call).put(key, raw, objects.mode)
+    tag = await (await bucket(objects.store, call)).put(key, raw, objects.mode)
     digest = hashlib.sha256(raw).hexdigest()
     meta: dict[str, Value] = {
         "content_type": MEDIA[form],

@@ -5,6 +5,7 @@ import os
 import socket
 from typing import TYPE_CHECKING, Any
 
+from noetl.ports.envelope import Failed
 from noetl.ports.network import Network, class_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,23 @@ class Refused(OSError):
             f"{leads}, a {self.found.replace('_', '-')} address, which this deployment does not let "
             f"playbooks reach; NOETL_ALLOW_NETWORKS={self.found} would"
         )
+
+
+async def reachable(url: str, network: Network) -> None:
+    """Refuse an address that leads where playbooks may not go, for clients that resolve names themselves."""
+    import asyncio
+    from urllib.parse import urlsplit
+
+    host = urlsplit(url).hostname
+    if not host:
+        raise Failed("input", f"{url!r} is no address")
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError as problem:
+        raise Failed("dns", f"the host {host!r} cannot be found: {problem.strerror}") from None
+    for address in (str(each[4][0]) for each in found):
+        if not network.allows(address):
+            raise Failed("network", Refused(host, address).sentence, code=class_of(address))
 
 
 def connector(network: Network, resolver: "AbstractResolver | None" = None) -> "TCPConnector":

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 from urllib.parse import urlsplit
@@ -11,6 +11,7 @@ from noetl.dsl.tree import Value
 from noetl.errors import MissingExtra
 from noetl.ports.call import Call, Secret
 from noetl.ports.envelope import Failed
+from noetl.tools.parts.guard import reachable
 from noetl.tools.parts.paths import inside
 
 if TYPE_CHECKING:
@@ -74,14 +75,28 @@ def bounded(opened: Opened, key: str, max_bytes: int) -> None:
         raise Failed("too_large", f"{key!r} has {opened.size} bytes; raise spec.max_bytes above {max_bytes}")
 
 
-def bucket(address: str, call: Call) -> Bucket:
+async def bucket(address: str, call: Call) -> Bucket:
     """The bucket of an address; a plain path is a folder inside the allowed folders."""
     scheme = urlsplit(address).scheme.lower()
     if scheme == "nats":
         from noetl.tools.parts.nats_bucket import NatsBucket
 
         return NatsBucket(address, call)
+    for endpoint in _endpoints(call.auth or {}):
+        await reachable(endpoint, call.network)
     return call.resource("object", Stores).get(address, scheme, call)
+
+
+def _endpoints(secret: Secret) -> Iterator[str]:
+    """Addresses that a secret puts in place of the service's own."""
+    import msgspec
+
+    if secret.get("endpoint"):
+        yield str(secret["endpoint"])
+    with suppress(msgspec.DecodeError):
+        account = msgspec.json.decode(str(secret.get("service_account_key") or "{}"))
+        if isinstance(account, dict) and account.get("gcs_base_url"):
+            yield str(account["gcs_base_url"])
 
 
 class Stores:

@@ -48,7 +48,7 @@ class ObjectWriter:
         await in_thread(self.file.commit)
         with await in_thread(_opened, self.file.path) as file:
             self.size = os.fstat(file.fileno()).st_size
-            await bucket(self.store, self.call).put(self.key, file, "replace")
+            await (await bucket(self.store, self.call)).put(self.key, file, "replace")
 
     async def close(self) -> None:
         """Remove the file."""

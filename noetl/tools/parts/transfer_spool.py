@@ -63,7 +63,7 @@ async def _object(source: "Source", call: Call, file: "tempfile._TemporaryFileWr
     from noetl.tools.parts.object_stores import bucket
 
     key = needed(source.key, "key", "object")
-    opened = await bucket(needed(source.store, "store", "object"), call).open(key)
+    opened = await (await bucket(needed(source.store, "store", "object"), call)).open(key)
     async for piece in opened.chunks:
         await in_thread(file.write, piece)
     return format_of(key, source.format)

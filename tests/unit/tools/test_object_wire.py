@@ -8,6 +8,8 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from noetl.ports.network import Network
+
 
 class Cloud:
     """Keeps objects by path, as both services do over HTTP."""
@@ -96,3 +98,17 @@ async def test_an_object_is_put_read_headed_and_deleted(
     if scheme == "az":
         assert all(request.headers["Authorization"].startswith("SharedKey acc:") for request in cloud.seen)
         assert all("secret-canary" not in str(request.headers) for request in cloud.seen)
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
+async def test_an_endpoint_that_the_deployment_does_not_allow_is_never_asked(
+    use, secrets, httpserver, cloud, scheme
+):
+    url = httpserver.url_for("").rstrip("/")
+    keys = {"access_key_id": "a", "secret_access_key": "b", "region": "r", "endpoint": url}
+    secrets["cloud"] = keys if scheme == "s3" else secret_of(scheme, httpserver)
+    for action in ("get", "put", "list", "head", "delete"):
+        values = {"action": action, "store": f"{scheme}://latest", "key": "meta-data", "content": "x"}
+        output = await use("object", values, auth_name="cloud", network=Network())
+        assert (output["error"]["kind"], output["error"]["code"]) == ("network", "loopback")
+    assert cloud.seen == []
