@@ -32,30 +32,18 @@ FLAGS = (
 )
 
 
-class Server:
-    """A `noetl dev` process, and its API."""
+class Api:
+    """What a server's REST API answers."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        books = folder / "books"
-        books.mkdir()
-        for name, text in BOOKS.items():
-            (books / f"{name}.yaml").write_text(text)
-        env = {**os.environ, "NOETL_HOME": str(folder / "home")}
-        command = [sys.executable, "-m", "noetl.cli", "dev", "books", "--port", "0"]
-        self.log = (folder / "server.log").open("w")
-        self.process = subprocess.Popen(
-            command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=self.log, text=True
-        )
-        assert self.process.stdout is not None
-        self.url = self.process.stdout.readline().strip()
-        assert self.url.startswith("http"), (folder / "server.log").read_text()
+    def __init__(self, url: str, token: str = "") -> None:
+        self.url, self.token = url, token
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
-        request = Request(
-            f"{self.url}/api/v1{path}", data, {"Content-Type": "application/json"}, method=method
-        )
+        headers = {"Content-Type": "application/json"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        request = Request(f"{self.url}/api/v1{path}", data, headers, method=method)
         with urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
@@ -81,10 +69,33 @@ class Server:
         self.until(execution_id, "playbook.processed")
         return execution_id
 
+
+class Server(Api):
+    """A `noetl dev` process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        books = folder / "books"
+        books.mkdir()
+        for name, text in BOOKS.items():
+            (books / f"{name}.yaml").write_text(text)
+        self.log = (folder / "server.log").open("w")
+        self.process = noetl(folder, "dev", "books", "--port", "0", stderr=self.log)
+        assert self.process.stdout is not None
+        super().__init__(self.process.stdout.readline().strip())
+        assert self.url.startswith("http"), (folder / "server.log").read_text()
+
     def stop(self) -> None:
         self.process.terminate()
         self.process.communicate(timeout=60)
         self.log.close()
+
+
+def noetl(folder: Path, *arguments: str, stderr: Any = None) -> "subprocess.Popen[str]":
+    """A process of the CLI that works in a folder."""
+    env = {**os.environ, "NOETL_HOME": str(folder / "home")}
+    command = [sys.executable, "-m", "noetl.cli", *arguments]
+    return subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=stderr, text=True)
 
 
 @pytest.fixture(scope="session")

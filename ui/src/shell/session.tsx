@@ -19,7 +19,7 @@ function Login() {
   const [token, setToken] = useState('')
   const enter = useMutation({
     mutationFn: () => post<Session>('/session', { token: token.trim() }),
-    onSuccess: (known) => { carry(known.csrf); client.clear(); client.setQueryData(session().queryKey, known) },
+    onSuccess: (known) => { carry(known.csrf); client.setQueryData(session().queryKey, known) },
   })
   return (
     <main className="grid h-dvh place-items-center p-4">

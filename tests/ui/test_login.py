@@ -1,0 +1,51 @@
+"""A server that others can reach wants to know who one is before it shows anything."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.ui.books import EDIT
+from tests.ui.conftest import Api, noetl
+
+
+@pytest.fixture
+def guarded(tmp_path: Path) -> Iterator[Api]:
+    """A server on every address, and an API with a token that may do anything."""
+    made = noetl(tmp_path, "token", "create", "ada", "--scope", "admin")
+    token = made.communicate(timeout=60)[0].strip()
+    log = (tmp_path / "server.log").open("w")
+    process = noetl(tmp_path, "server", "start", "--host", "0.0.0.0", "--port", "0", stderr=log)
+    assert process.stdout is not None
+    port = urlsplit(process.stdout.readline().strip()).port
+    yield Api(f"http://127.0.0.1:{port}", token)
+    process.terminate()
+    process.communicate(timeout=60)
+    log.close()
+
+
+def test_a_token_opens_the_pages_and_leaving_closes_them(
+    guarded: Api, open_page: Callable[..., Page], complaints: list[str]
+) -> None:
+    guarded.call("POST", "/catalog", {"playbook": EDIT})
+    page = open_page(base=guarded.url)
+    page.goto("/playbooks")
+    expect(page.get_by_text("This server wants to know who you are")).to_be_visible()
+    page.get_by_label("Token").fill("noetl_wrong")
+    page.get_by_role("button", name="Enter").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.get_by_label("Token").fill(guarded.token)
+    page.get_by_role("button", name="Enter").click()
+    page.get_by_role("button", name="Run ui/edit").click()
+    page.get_by_role("dialog").get_by_role("button", name="Run", exact=True).click()
+    expect(page).to_have_url(re.compile(r"/executions/[0-9a-f]{32}"))
+    expect(page.locator("main header [data-status]").first).to_have_attribute("data-status", "completed")
+    assert guarded.token not in page.evaluate("document.cookie + JSON.stringify(localStorage)")
+    page.goto("/settings")
+    expect(page.get_by_role("region", name="You")).to_contain_text("ada")
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_label("Token")).to_be_visible()
+    complaints.clear()  # the browser tells of the answers 401
