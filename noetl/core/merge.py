@@ -59,7 +59,7 @@ def merged(
             plain.touch(key, index)
         else:
             plain.write(key, index, value)
-    patch: Patch = [[list(key), value] for key, (_, value) in plain.written.items()]
+    patch: Patch = [[list(key), value] for key, value in plain.agreed()]
     for key, values in operands.items():
         first = None if key in around else existing(key)
         patch.append([list(key), reduce_writes(reduce[key], first, values)])
@@ -71,18 +71,29 @@ class _Plain:
 
     def __init__(self, parallel: bool) -> None:
         self.parallel = parallel
-        self.written: dict[Path, tuple[int, Any]] = {}
+        self._written: dict[Path, tuple[int, Any]] = {}
+        self._earlier: dict[Path, tuple[int, Any]] = {}  # what earlier iterations left at a path
         self._first: dict[Path, int] = {}  # the first iteration that wrote a path
         self._below: dict[Path, tuple[int, Path]] = {}  # the first one that wrote anything below a path
 
     def write(self, key: Path, index: int, value: Any) -> None:
-        """Note a write; PatchProblem when it disagrees with another iteration's."""
+        """Note a write."""
         self.touch(key, index)
-        known = self.written.pop(key, None)
-        checked = self.parallel and key[0] == "ctx"
-        if checked and known is not None and known[0] != index and not same(known[1], value):
-            raise _conflict(known[0], index, f"write different values to {'.'.join(key)}", key)
-        self.written[key] = (index, value)
+        known = self._written.pop(key, None)
+        if known is not None and known[0] != index:
+            self._leave(key, known)
+        self._written[key] = (index, value)
+
+    def agreed(self) -> list[tuple[Path, Any]]:
+        """What is written in the end; what an iteration has overwritten itself disagrees with nobody."""
+        for key, last in self._written.items():
+            self._leave(key, last)
+        return [(key, value) for key, (_, value) in self._written.items()]
+
+    def _leave(self, key: Path, last: tuple[int, Any]) -> None:
+        known = self._earlier.setdefault(key, last)
+        if self.parallel and key[0] == "ctx" and not same(known[1], last[1]):
+            raise _conflict(known[0], last[0], f"write different values to {'.'.join(key)}", key)
 
     def touch(self, key: Path, index: int) -> None:
         """Note that a path is written; PatchProblem when another iteration writes above or below it."""

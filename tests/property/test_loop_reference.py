@@ -45,14 +45,15 @@ def merged(pipes: list[Pipe], ctx: Tree, reduced: Tree, parallel: bool) -> Tree:
     operands: dict[str, list[Any]] = {}
     plain: dict[str, tuple[int, Any]] = {}
     for index, pipe in enumerate(pipes):
+        left = {target: value for target, value in pipe.writes if target not in reduced}
         for target, value in pipe.writes:
             if target in reduced:
                 operands.setdefault(target, []).append(value)
-            elif parallel and target.startswith("ctx."):
+        for target, value in left.items():
+            if parallel and target.startswith("ctx."):
                 known = plain.setdefault(target, (index, value))
-                if known[0] != index and known[1] != value:
+                if known[1] != value or type(known[1]) is not type(value):
                     raise Conflict(target)
-                plain[target] = (index, value)
     found = {**ctx, **{target.removeprefix("ctx."): value for target, (_, value) in plain.items()}}
     for target, values in operands.items():
         found[target.removeprefix("ctx.")] = REDUCERS[reduced[target]]([], values)

@@ -155,7 +155,15 @@ def _happen(world: World, execution_id: str, what: Any) -> None:
         return
     world.note(f"operator: {what}")
     world.faults.count(what)
-    world.asked.append(asyncio.ensure_future(world.tell(execution_id, Control(what))))
+    world.asked.append(asyncio.ensure_future(_wish(world, execution_id, what)))
+
+
+async def _wish(world: World, execution_id: str, what: Any) -> None:
+    """What an operator asks for; whoever paused an execution goes on asking until it is resumed."""
+    while await world.tell(execution_id, Control(what)) is None and what == "resume":
+        await asyncio.sleep(1.0)
+        if execution_id not in await world.unfinished():
+            return
 
 
 def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:

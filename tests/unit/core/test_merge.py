@@ -24,6 +24,7 @@ def test_two_iterations_that_write_different_values_to_one_path_are_a_conflict_t
     [
         ([(0, ["ctx", "a"], 1), (1, ["ctx", "a"], 1)], True, 1),
         ([(0, ["ctx", "a"], 1), (0, ["ctx", "a"], 2)], True, 2),
+        ([(0, ["ctx", "a"], 1), (1, ["ctx", "a"], 2), (1, ["ctx", "a"], 1)], True, 1),
         ([(0, ["step", "a"], 1), (1, ["step", "a"], 2)], True, 2),
         ([(0, ["ctx", "a"], 1), (1, ["ctx", "a"], 2)], False, 2),
     ],
