@@ -28,7 +28,7 @@ EVENT = {  # of a stream; what is in `data` is JSON of its own
     "properties": {name: {"type": "string"} for name in ("id", "event", "data")},
     "required": ["data"],
 }
-ALWAYS = (400, 401, 403, 413, 415, 429, 431, 503)  # what any guarded route may answer
+ALWAYS = (400, 401, 403, 408, 413, 415, 429, 431, 503)  # what any guarded route may answer
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 

@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -58,14 +57,16 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request; sockets of other kinds are not spoken here."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
         if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self.app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
 
         async def dressed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                _dress(MutableHeaders(scope=message), scope["path"])
+                _dress(message, scope["path"])
             await send(message)
 
         try:
@@ -128,11 +129,14 @@ def is_public(method: str, path: str) -> bool:
     )
 
 
-def _dress(headers: MutableHeaders, path: str) -> None:
-    for name, value in HEADERS.items():
-        headers.setdefault(name, value)
-    if not path.startswith(ASSETS):
-        headers.setdefault("Cache-Control", "no-store")
+_DRESS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+
+
+def _dress(message: Message, path: str) -> None:
+    """Add what every answer has; no route sets these itself."""
+    headers = message["headers"] = [*message["headers"], *_DRESS]
+    if not path.startswith(ASSETS) and all(name != b"cache-control" for name, _ in headers):
+        headers.append((b"cache-control", b"no-store"))
 
 
 def _address(asked: HTTPConnection) -> str:

@@ -6,7 +6,6 @@ from contextvars import ContextVar
 from typing import Any
 
 import uuid_utils
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noetl.server.access import NOBODY, WHO
@@ -36,7 +35,7 @@ class Record:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)["X-Request-ID"] = request_id
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
                 self._count(scope, status, time.perf_counter() - began)
             await send(message)
 

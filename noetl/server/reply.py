@@ -1,5 +1,6 @@
 """Answers with JSON in them, and what a request's body says."""
 
+import asyncio
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,6 +13,7 @@ from noetl.server.problem import Problem
 
 T = TypeVar("T")
 JSON = "application/json"
+BODY_S = 60.0
 
 
 def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -33,7 +35,11 @@ def options_of(request: Request) -> Options:
 
 async def read(request: Request, shape: type[T], *, optional: bool = False) -> T:
     """The body of a request as a value of a shape; refused with the place of what does not fit."""
-    body = await request.body()
+    try:
+        async with asyncio.timeout(BODY_S):
+            body = await request.body()
+    except TimeoutError:
+        raise Problem(408, f"the body did not come within {BODY_S:g} s") from None
     if optional and not body:
         return shape()
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -17,11 +17,11 @@ from noetl.server.routes import (
     views,
 )
 
-ROUTERS: tuple[APIRouter, ...] = (
-    health.router,
-    catalog.router,
+ROUTERS: tuple[APIRouter, ...] = (  # the busiest first: they are tried in order
     executions.router,
     steering.router,
+    health.router,
+    catalog.router,
     streams.router,
     explained.router,
     results.router,

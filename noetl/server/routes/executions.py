@@ -103,7 +103,9 @@ def _key(request: Request, in_body: str | None) -> str | None:
         )
     if in_header is not None and in_body is not None and in_header != in_body:
         raise RequestError("the header Idempotency-Key and 'idempotency_key' differ", hint="give one of them")
-    return in_header or in_body
+    given = in_header or in_body
+    prefixes = who_asks(request).prefixes
+    return f"{' '.join(prefixes)}: {given}" if given and prefixes else given  # keys of others are not theirs
 
 
 @router.get("/executions", **describe("read", {200: ExecutionPage}))

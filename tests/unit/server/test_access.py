@@ -315,3 +315,11 @@ async def test_strangers_are_slowed_down(case: Case) -> None:
     statuses = [await case.status("GET", "/api/v1/executions", "x") for _ in range(30)]
     assert statuses[0] == 401
     assert 429 in statuses
+
+
+async def test_idempotency_keys_of_others_tell_nothing(case: Case) -> None:
+    admin, limited = await case.token("admin"), await case.token("run", prefixes=("tests",))
+    body, key = {"path": "tests/hello"}, {"headers": {"Idempotency-Key": "k"}}
+    assert await case.status("POST", "/api/v1/executions", admin, json=body, **key) == 201
+    assert await case.status("POST", "/api/v1/executions", limited, json=body, **key) == 201
+    assert await case.status("POST", "/api/v1/executions", limited, json=body, **key) == 200

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from noetl.errors import BackendError, InvariantViolation, RequestError
+from noetl.server import reply
 from noetl.server.gate import HEADERS
 from noetl.server.listen import bind, is_loopback, url_of
 from noetl.server.options import Options
@@ -205,3 +206,29 @@ def test_a_port_that_is_taken_is_named_with_a_way_out() -> None:
 def test_a_name_that_is_no_address_is_refused() -> None:
     with pytest.raises(RequestError, match="no address"):
         bind("no such host", 0, guarded=True)
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reply, "BODY_S", 0.05)
+    host, _, port = server.url.removeprefix("http://").rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    head = f"POST /api/v1/validate HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 10\r\n\r\nx"
+    writer.write(head.encode())
+    assert b" 408 " in await reader.readline()
+    writer.close()
+
+
+async def test_other_sockets_are_closed(server: Served) -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    scope = {"type": "websocket", "path": "/api/v1/executions", "headers": []}
+    await server.app(scope, receive, send)
+    assert sent == [{"type": "websocket.close", "code": 1008}]
