@@ -5,6 +5,7 @@ import socket
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import uuid_utils
@@ -25,7 +26,7 @@ from noetl.ports.network import Network
 from noetl.ports.results import Results
 from noetl.ports.store import Store
 from noetl.ports.trace import traceparent
-from noetl.settings import Settings, environment
+from noetl.settings import FILE_NAME, Settings, environment
 from noetl.tools import get, kinds
 from noetl.tools.parts.guard import connector
 from noetl.wiring.payloads import StoredPayloads
@@ -93,11 +94,17 @@ def control_plane(
         environment,
         settings.project,
         connector=None if trusted else lambda: connector(allowed),
+        closed=() if trusted else _closed(settings),
     )
     front = LocalFront(engine, catalog, payloads, keychain, new_execution_id, adopts=adopts)
     plane = Plane(settings, store, results, payloads, catalog, engine, keychain, front)
     catalog.gate = plane.checked
     return plane
+
+
+def _closed(settings: Settings) -> tuple[Path, ...]:
+    """Where keys, tokens and addresses of noetl itself are: no file there is a secret of a playbook."""
+    return settings.home, settings.project / ".noetl", settings.project / FILE_NAME, Path("/proc")
 
 
 def make_toolbox(

@@ -43,10 +43,12 @@ class Keychain:
         folder: Path,
         *,
         connector: Connector | None = None,
+        closed: tuple[Path, ...] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._store, self._sealer, self._environ, self._folder = store, sealer, environ, folder
         self._connector, self._clock = connector, clock
+        self._closed = closed  # folders and files that no playbook may name
         self._cache = Cache(clock)
 
     async def material(self, entries: tuple[Secret, ...], name: str) -> Material:
@@ -117,10 +119,17 @@ class Keychain:
 
     async def _file(self, path: str, what: str) -> str:
         try:
-            text = await asyncio.to_thread(lambda: (self._folder / Path(path).expanduser()).read_text())
+            text = await asyncio.to_thread(lambda: self._open(path, what).read_text())
         except (OSError, UnicodeDecodeError) as error:
             raise NotFound(f"{what}: the file {path} cannot be read: {error}") from None
         return text.rstrip("\n")
+
+    def _open(self, path: str, what: str) -> Path:
+        """The file of a path, links followed, unless it is one of noetl's own."""
+        file = (self._folder / Path(path).expanduser()).resolve()
+        if any(file.is_relative_to(place.resolve()) for place in self._closed):
+            raise NotFound(f"{what}: {path} is noetl's own and no secret of a playbook")
+        return file
 
     async def field(self, value: Any, what: str) -> Any:
         """A field of an entry: itself, or what its source names."""

@@ -568,3 +568,23 @@ async def test_the_keys_of_noetl_itself_are_no_secrets_of_a_playbook(world, vari
 def test_an_entry_that_cannot_be_is_found_before_anything_runs(entry):
     with pytest.raises(AssertionError):
         entries_of({"name": "tok", **entry})
+
+
+@pytest.mark.parametrize(
+    "way", ["home/key", "./home/../home/key", "link", "folder/key", "/proc/self/environ"]
+)
+async def test_files_of_noetl_itself_are_no_secrets_of_a_playbook(tmp_path, way):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "key").write_text("canary")
+    (tmp_path / "link").symlink_to("home/key")
+    (tmp_path / "folder").symlink_to("home")
+    (tmp_path / "own").write_text("mine")
+    closed = (tmp_path / "home", Path("/proc"))
+    store = MemoryStore(lambda: 1)
+    keychain = Keychain(store, lambda: Sealer([b"k" * 32]), lambda name: None, tmp_path, closed=closed)
+    entries = entries_of(
+        {"name": "tok", "kind": "file", "path": way}, {"name": "own", "kind": "file", "path": "own"}
+    )
+    with pytest.raises(NotFound, match="noetl's own"):
+        await keychain.material(entries, "tok")
+    assert await keychain.material(entries, "own") == {"value": "mine"}
