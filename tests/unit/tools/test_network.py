@@ -9,8 +9,14 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 from werkzeug import Request, Response
 
+from noetl.adapters.memory.results import MemoryResults
+from noetl.adapters.memory.store import MemoryStore
+from noetl.dsl.model import Secret
+from noetl.errors import BackendError
 from noetl.ports.network import NAMES, Network, class_of, read_allowed
+from noetl.settings import load
 from noetl.tools.http import Session
+from noetl.wiring.plane import control_plane, make_toolbox
 
 LOOPBACK = [
     "127.0.0.1", "127.1", "127.0.1", "127.255.255.254", "2130706433", "017700000001", "0x7f000001", "0x7F.1",
@@ -188,3 +194,30 @@ async def test_a_small_answer_that_unpacks_to_a_huge_one_is_cut_short(use, https
     assert output["error"]["kind"] == "too_large"
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 48 << 10  # KiB, of 200 MiB unpacked
     assert payloads.kept == {}
+
+
+@pytest.mark.parametrize("allowed", [(), ("loopback",)])
+async def test_a_server_lets_its_playbooks_reach_what_the_setting_allows(tmp_path, httpserver, allowed):
+    """The worker's toolbox and the keychain of the server alike; embedded, the machine's owner may reach more."""
+    httpserver.expect_request("/token").respond_with_json({"access_token": "t0ken"})
+    environ = {
+        "NOETL_HOME": str(tmp_path),
+        **({"NOETL_ALLOW_NETWORKS": ",".join(allowed)} if allowed else {}),
+    }
+    settings = load(environ=environ, folder=tmp_path)
+    results = MemoryResults(lambda: 1)
+    toolbox = make_toolbox(settings, results, None, "w1")  # type: ignore[arg-type]
+    assert toolbox.network == Network(allowed)
+    own = make_toolbox(settings, results, None, "w1", trusted=True)  # type: ignore[arg-type]
+    assert set(own.network.allow) == {"loopback", "private"}
+    for each in (toolbox, own):
+        await each.resources.close()
+    source = {"token_url": httpserver.url_for("/token"), "client_id": "a", "client_secret": "b"}
+    entry = Secret("tok", "oauth2", source)
+    plane = control_plane(settings, MemoryStore(lambda: 1), results)
+    if allowed:
+        assert (await plane.keychain.material((entry,), "tok"))["token"] == "t0ken"
+    else:
+        with pytest.raises(BackendError, match="loopback address"):
+            await plane.keychain.material((entry,), "tok")
+    assert len(httpserver.log) == len(allowed)
