@@ -16,7 +16,7 @@ from noetl.cli.serving import options_for
 from noetl.control.engine import now_ms
 from noetl.control.sweep import sweep
 from noetl.ports.front import TokenAsk
-from noetl.ports.store import Token
+from noetl.ports.store import Store, Token
 from noetl.server.app import create_app
 from noetl.server.auth import Auth
 from noetl.server.listen import bind, serve, url_of
@@ -82,10 +82,10 @@ class Served:
 
 
 @asynccontextmanager
-async def engine(folder: Path) -> AsyncIterator[Embedded]:
-    """An engine in memory with its clockwork."""
+async def engine(folder: Path, store: Store | None = None) -> AsyncIterator[Embedded]:
+    """An engine with its clockwork, in memory unless a store is given."""
     settings = load({"store": "memory://", "home": str(folder)}, environ={}, folder=folder)
-    made = assemble(settings, MemoryStore(now_ms), MemoryResults(now_ms), adopts=True)
+    made = assemble(settings, store or MemoryStore(now_ms), MemoryResults(now_ms), adopts=True)
     clockwork = asyncio.create_task(sweep(made.engine))
     try:
         yield made
@@ -113,9 +113,11 @@ async def guarded(folder: Path) -> AsyncIterator[Served]:
 
 
 @asynccontextmanager
-async def served(folder: Path, change: Callable[[Options], Options] | None = None) -> AsyncIterator[Served]:
+async def served(
+    folder: Path, change: Callable[[Options], Options] | None = None, *, store: Store | None = None
+) -> AsyncIterator[Served]:
     """A server on a free port."""
-    async with engine(folder) as made:
+    async with engine(folder, store) as made:
         options = options_for(made.settings, made.engine)
         app = create_app(made.front, change(options) if change else options)
         bound = bind("127.0.0.1", 0, guarded=True)
