@@ -4,6 +4,7 @@ It asks others and answers in the shapes of the port. Nothing is decided here: n
 what a playbook says.
 """
 
+import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -279,7 +280,7 @@ class LocalFront:
         log = [item async for item in events(self._store, execution_id)]
         if step is not None:
             await self._check_step(execution_id, step)
-        told = explain(execution_id, log, step)
+        told = await asyncio.to_thread(explain, execution_id, log, step)  # of a long log it takes seconds
         return {
             "execution_id": execution_id,
             "status": told.status,
@@ -303,8 +304,8 @@ class LocalFront:
         courses = []
         for execution_id in (one, other):
             log = [event async for _, event in events(self._store, execution_id)]
-            courses.append(Course.of(execution_id, log))
-        return compare(courses[0], courses[1])
+            courses.append(await asyncio.to_thread(Course.of, execution_id, log))
+        return await asyncio.to_thread(compare, courses[0], courses[1])
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Any:
         """A template's value as it would have been after an event."""

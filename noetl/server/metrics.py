@@ -1,5 +1,6 @@
 """What is counted, in the words of Prometheus: a few additions for each event, the rest when it is asked."""
 
+import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -23,10 +24,16 @@ class EventTally:
         self.finished: dict[str, int] = {}
         self.steps: dict[str, int] = {}
         self.tasks: dict[str, int] = {}
+        self.commits = Histogram(
+            "noetl_commit_seconds", "From a decision to its commit.", buckets=SECONDS, registry=None
+        )
 
     def heard(self, execution_id: str, first: int, events: list[Event]) -> None:
         """Count committed events."""
         self.events += len(events)
+        decided = next((event.ts for event in events if event.by == "s"), None)
+        if decided is not None:
+            self.commits.observe(max(0.0, time.time() - decided / 1000))
         for event in events:
             match event.name:
                 case "task.done":
@@ -45,6 +52,7 @@ class EventTally:
     def collect(self) -> Iterator[Metric]:
         """The counts."""
         yield CounterMetricFamily("noetl_executions_started", "Executions asked for.", value=self.started)
+        yield from self.commits.collect()
         yield CounterMetricFamily("noetl_events", "Events committed.", value=self.events)
         yield _by("noetl_executions_finished", "Executions that are over.", self.finished)
         yield _by("noetl_steps", "Step runs that are over.", self.steps)

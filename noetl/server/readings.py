@@ -82,7 +82,7 @@ async def events_from(front: Front, execution_id: str, first: int) -> AsyncItera
             for seq, event in enumerate(_EVENTS.decode(row.body), row.first):
                 if seq >= first:
                     yield seq, event
+            await asyncio.sleep(0)  # a long log lets others have their turn
         first = rows[-1].last + 1
-        await asyncio.sleep(0)  # a long log lets others have their turn
         if len(rows) < PAGE:
             return

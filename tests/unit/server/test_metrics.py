@@ -34,6 +34,7 @@ async def test_executions_steps_tasks_and_requests_are_counted(server: Served) -
     assert found['noetl_tasks_total{status="error"}'] == 1
     assert found['noetl_workers{pool="default"}'] == 1
     assert found["noetl_oldest_due_seconds"] == 0
+    assert found["noetl_commit_seconds_count"] > 2
     assert found['noetl_http_requests_total{method="POST",route="/api/v1/catalog",status="201"}'] == 2
     assert found['noetl_http_request_seconds_count{route="/api/v1/executions/{execution_id}"}'] == 2
 

@@ -73,7 +73,7 @@ async def test_a_reader_of_everything_sees_no_secret(tmp_path: Path) -> None:
     async with guarded(tmp_path) as server:
         assert (await server.client.put("/api/v1/credentials/api", json={"token": CANARY})).status_code == 204
         shown = await server.run(USES_A_SECRET)
-        assert shown["status"] == "failed"
+        assert shown["failures"]
         case = Case(server, shown["execution_id"])
         reader = {"Authorization": f"Bearer {await case.token('read')}"}
         for method, path, _ in GUARDED:
