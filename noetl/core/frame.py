@@ -79,6 +79,8 @@ class Frame:
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
     writes: Writes = field(default_factory=list)  # not yet sent
     moved: bool = False  # went on since the last checkpoint
+    aside: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # values put aside, by identity
+    aside_before: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # by the checkpoint before
 
     def write(self, pairs: Writes) -> None:
         """Apply the pairs of one `set`."""
@@ -128,6 +130,7 @@ class Frame:
     def checkpoint(self) -> dict[str, Any]:
         """The frame as plain JSON. Outside parallel loops the pending ctx writes are sent with it."""
         named = self.pipeline.mentions.bare()
+        self.aside, self.aside_before = {}, self.aside  # what neither names any more is let go
         kept: dict[str, Any] = {
             "pc": self.pipeline.tasks[self.pc].label if self.pc < len(self.pipeline.tasks) else None,
             "visits": dict(self.visits),
@@ -194,11 +197,15 @@ class Frame:
         if value is None or isinstance(value, bool | int | float):
             return value
         around = self.around
-        if size_of(value) <= (around.limits["max_payload_bytes"] // 4 if most is None else most):
-            return value
-        ref, payload = externalise(around.execution_id, value)
-        around.payloads.append(payload)
-        return {STORED: ref}
+        known = self.aside.get(id(value)) or self.aside_before.get(id(value))
+        if known is None:
+            if size_of(value) <= (around.limits["max_payload_bytes"] // 4 if most is None else most):
+                return value
+            ref, payload = externalise(around.execution_id, value)
+            around.payloads.append(payload)
+            known = (value, {STORED: ref})  # the value is held, so that nothing else gets its identity
+        self.aside[id(value)] = known
+        return known[1]
 
     def resume(self, kept: Mapping[str, Any]) -> None:
         """Take up where a checkpoint was made."""

@@ -176,6 +176,20 @@ def test_many_operands_of_one_path_rest_together_and_come_back_one_by_one():
     assert [value for _, value in other.frame.writes] == [one for group in values for one in group]
 
 
+def test_a_large_value_that_stays_is_put_aside_once_and_let_go_when_it_is_gone():
+    pipe = Pipe(compiled(TWO), limits={"max_payload_bytes": 400})
+    pipe.frame.iter = {"big": "x" * 200}
+    first = pipe.frame.checkpoint()["iter"]
+    assert [pipe.frame.checkpoint()["iter"] for _ in range(3)] == [first] * 3
+    assert len(pipe.around.payloads) == 1
+    pipe.frame.iter = {"big": "y" * 200}
+    assert pipe.frame.checkpoint()["iter"] != first
+    pipe.frame.iter = {}
+    pipe.frame.checkpoint()
+    pipe.frame.checkpoint()
+    assert (len(pipe.around.payloads), pipe.frame.aside, pipe.frame.aside_before) == (2, {}, {})
+
+
 def test_a_step_scope_of_many_values_is_put_aside_as_far_as_it_has_to_be():
     pipe = Pipe(compiled(TWO), limits={"max_payload_bytes": 8000})
     pipe.frame.step = {"small": 1, **{key: key * 1500 for key in "abc"}}
