@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from noetl.cli.render import Paint, Tone, counted
+from noetl.core.lines import address_of
 from noetl.core.program import Program
 from noetl.errors import NoetlError, PlaybookError
 from noetl.ports.front import Front
@@ -59,8 +60,7 @@ def _is_at(shown: dict[str, Any], place: Any) -> bool:
     """Whether an event is of an iteration, which a number or an address names."""
     if place is None:
         return True
-    at = f"{shown['step_run_id']}[{place}]" if isinstance(place, int) else f"{shown['step_run_id']}{place}"
-    return str(shown["task_run_id"]).rpartition("/")[0] == at
+    return address_of(shown) == (f"[{place}]" if isinstance(place, int) else place)
 
 
 async def _written_input(front: Front, execution_id: str, error: dict[str, Any]) -> Any:

@@ -12,14 +12,14 @@ def lines_of(envelope: dict[str, Any]) -> Iterator[dict[str, Any]]:
             "ts": envelope["ts"],
             "step": envelope.get("step"),
             "task": envelope.get("task_label"),
-            "iteration": _place(envelope),
+            "iteration": address_of(envelope),
             "attempt": envelope.get("attempt"),
             "text": text,
         }
 
 
-def _place(envelope: dict[str, Any]) -> str | None:
-    """The address of the pipeline inside its step run."""
-    task = envelope.get("task_run_id", "")
-    address = str(task).removeprefix(envelope.get("step_run_id", "")).rpartition("/")[0]
-    return address or None
+def address_of(envelope: dict[str, Any]) -> str | None:
+    """Where in its step run a task runs: `[2]`, `[2]/call[0]`; None outside loops and blocks."""
+    own = f"/{envelope.get('task_label')}.{envelope.get('visit') or 1}"
+    place = str(envelope.get("task_run_id", "")).removesuffix(own)
+    return place.removeprefix(envelope.get("step_run_id", "")) or None

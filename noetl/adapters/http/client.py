@@ -30,6 +30,7 @@ class Client:
         self.url = address(url)
         self._token = token
         self._session: aiohttp.ClientSession | None = None
+        self.answered = False  # whether it ever did
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -84,17 +85,21 @@ class Client:
             async with self._opened().request(
                 method, url, data=data, headers=sent, allow_redirects=False
             ) as answer:
+                self.answered = True
                 yield answer
         except (aiohttp.ClientConnectionError, TimeoutError) as error:
-            raise self.unreachable(error) from error
+            raise self.unreachable(error, sent=method != "GET") from error
         except aiohttp.ClientError as error:
             told = f"the server at {self.url} was not understood: {type(error).__name__}: {error}"
             raise BackendError(told, hint=HINT) from error
 
-    def unreachable(self, error: BaseException) -> BackendError:
-        """The error of a server that does not answer."""
+    def unreachable(self, error: BaseException, *, sent: bool = False) -> BackendError:
+        """The error of a server that does not answer; `sent`: it may have been told to do something."""
         number = getattr(getattr(error, "os_error", None), "errno", None)
         words = os.strerror(number) if number and number > 0 else str(error) or type(error).__name__
+        if sent and not isinstance(error, aiohttp.ClientConnectorError):
+            told = f"the server at {self.url} did not answer: {words}; what was asked of it may have happened"
+            return BackendError(told, hint="look before you ask again, as with: noetl execution list")
         return BackendError(f"the server at {self.url} cannot be reached: {words}", hint=HINT)
 
     async def _content(self, answer: aiohttp.ClientResponse) -> bytes:

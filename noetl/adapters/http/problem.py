@@ -38,7 +38,7 @@ def error_of(url: str, status: int, body: bytes) -> NoetlError:
         return PlaybookError(tuple(_finding(item) for item in told["diagnostics"]), message, hint=hint)
     if status in (401, 403):
         return Denied(message, hint=hint or f"noetl context add NAME {url} --token - keeps a token for it")
-    if status == 503:
+    if status in (502, 503, 504):  # the first and the last are those of a gateway before it
         return BackendError(f"the server at {url}: {message}", hint=hint or "noetl doctor")
     if status >= 500:
         return ServerFailed(f"the server at {url}: {message}", hint=hint or "its log says more")

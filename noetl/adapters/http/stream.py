@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import aclosing
 from typing import Any
 
 import aiohttp
@@ -25,30 +26,32 @@ Told = Callable[[str], None]
 async def follow(client: Client, execution_id: str, first: int, told: Told) -> AsyncGenerator[Batch]:
     """Events from one on, each once and in order, until the execution is over; a cut is mended."""
     clock = asyncio.get_running_loop().time
-    heard_at, wait, came = clock(), WAIT_S, False
+    heard_at, wait, resumes, cut = clock(), WAIT_S, False, False
     while True:
         try:
-            async for batch in _connected(client, execution_id, first, resumes=came):
-                if batch is None:
-                    return
-                came, heard_at, wait = True, clock(), WAIT_S
-                start, events = batch
-                new = events[max(0, first - start) :]
-                if new:
-                    first = start + len(events)
-                    yield first - len(new), new
+            async with aclosing(_connected(client, execution_id, first, resumes=resumes)) as batches:
+                async for start, events, ended in batches:
+                    heard_at, wait, resumes, cut = clock(), WAIT_S, True, False
+                    new = events[max(0, first - start) :]
+                    first += len(new)
+                    if new:
+                        yield first - len(new), new
+                    if ended:
+                        return
         except BackendError as error:
-            if not came or clock() - heard_at > PATIENCE_S:
+            if not client.answered or clock() - heard_at > PATIENCE_S:
                 raise
-            told(f"{error.message}; trying again")
+            if not cut:
+                told(f"{error.message}; trying again")
+            cut = True
         await asyncio.sleep(wait)
         wait = min(wait * 2, WAIT_MOST_S)
 
 
 async def _connected(
     client: Client, execution_id: str, first: int, *, resumes: bool
-) -> AsyncIterator[Batch | None]:
-    """What one connection brings: batches, perhaps empty ones as a sign of life; None at the end of all."""
+) -> AsyncGenerator[tuple[int, list[Event], bool]]:
+    """What one connection brings: events, none of them as a sign of life, and whether that was the end."""
     headers = {"Accept": "text/event-stream"}
     if resumes:
         headers["Last-Event-ID"] = str(first - 1)
@@ -59,11 +62,7 @@ async def _connected(
         rest = b""
         async for chunk in _chunks(client, answer):
             *whole, rest = (rest + chunk).split(GAP)
-            ended = any(_field(block, b"event") == b"end" for block in whole)
-            yield _batch(whole, first)
-            if ended:
-                yield None
-                return
+            yield *_batch(whole, first), any(_field(block, b"event") == b"end" for block in whole)
 
 
 async def _chunks(client: Client, answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:

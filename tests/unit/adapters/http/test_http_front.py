@@ -167,14 +167,16 @@ class Cut:
     def __init__(self, url: str) -> None:
         self.host, _, port = url.removeprefix("http://").rpartition(":")
         self.port, self.writers = int(port), list[asyncio.StreamWriter]()
-        self.connections = 0
+        self.relays: list[asyncio.Task[Any]] = []
 
     async def open(self) -> str:
         self.server = await asyncio.start_server(self._relay, "127.0.0.1", 0)
         return f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}"
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self.relays.append(task)
         there, back = await asyncio.open_connection(self.host, self.port)
         self.writers += [writer, back]
         await asyncio.gather(self._pass(reader, back), self._pass(there, writer), return_exceptions=True)
@@ -190,6 +192,11 @@ class Cut:
             writer.transport.abort()
         self.writers.clear()
 
+    async def close(self) -> None:
+        self.server.close()
+        self.cut()
+        await asyncio.gather(*self.relays, return_exceptions=True)
+
 
 async def test_a_cut_stream_goes_on_where_it_was_without_gap_or_repeat(server: Served) -> None:
     relay = Cut(server.url)
@@ -204,9 +211,9 @@ async def test_a_cut_stream_goes_on_where_it_was_without_gap_or_repeat(server: S
                 relay.cut()
                 await server.made.front.control(execution_id, Control("signal", name="go"))
     assert log == await heard(server.made.front, execution_id)
-    assert relay.connections > 1
+    assert len(relay.relays) > 1
     await front.close()
-    relay.server.close()
+    await relay.close()
 
 
 async def test_a_server_that_is_not_there_is_a_backend_that_cannot_be_reached(tmp_path: Path) -> None:
@@ -227,7 +234,8 @@ async def test_a_server_that_is_not_there_is_a_backend_that_cannot_be_reached(tm
         (401, b'{"code": "unauthenticated", "detail": "who are you?"}', RequestError, "denied"),
         (503, b'{"code": "backend", "detail": "no database"}', BackendError, "backend"),
         (413, b'{"code": "too-large", "detail": "too much"}', RequestError, "refused"),
-        (502, b"<html>bad gateway</html>", Exception, "server"),
+        (502, b"<html>bad gateway</html>", BackendError, "backend"),
+        (500, b"oops", Exception, "server"),
         (404, b"<html>not here</html>", RequestError, "refused"),
     ],
 )
