@@ -310,7 +310,7 @@ async def test_tokens_are_made_shown_once_and_deleted_over_http(case: Case) -> N
 
 async def test_strangers_are_slowed_down(case: Case) -> None:
     gate: Any = case.server.app.state.gate
-    gate.strangers._burst = 3
+    gate.strangers._burst, gate.strangers._per_s = 3, 0.001
     gate.strangers._buckets.clear()
     statuses = [await case.status("GET", "/api/v1/executions", "x") for _ in range(30)]
     assert statuses[0] == 401
