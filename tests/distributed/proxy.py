@@ -26,6 +26,7 @@ class Proxy:
         self._passing = asyncio.Event()
         self._listening = socket.socket()
         self._listening.bind(("127.0.0.1", 0))
+        self._listening.listen(128)  # whoever connects before the thread is ready waits for it
         self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),))
         self._thread.start()
 

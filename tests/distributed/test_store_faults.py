@@ -103,6 +103,17 @@ async def test_a_server_behind_a_dead_connection_hands_over(fragile: Cluster, we
         proxy.close()
 
 
+FILLER = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: filler, path: distributed/filler}
+workload: {note: ""}
+workflow:
+  - step: wait
+    tool: {kind: wait, input: {seconds: 86400}}
+"""
+
+
 class Disk:
     """A small disk of its own; to make one takes the rights of root, as to run PostgreSQL as nobody does."""
 
@@ -149,7 +160,7 @@ async def _fill_up(cluster: Cluster, disk: Disk, web: Web) -> None:
     cluster.worker()
     execution_id = await begun(cluster, server, web)
     disk.fill()
-    big = {"url": web.url, "items": 0, "note": "x" * 60_000}
+    big = {"note": "x" * 60_000}
     with pytest.raises(BackendError):
         await _start_until_refused(cluster, server, big)
     disk.grow(1000)
@@ -160,4 +171,4 @@ async def _start_until_refused(cluster: Cluster, server: Node, workload: dict[st
     """Soon there is no room for another row."""
     until = time.monotonic() + WITHIN_S
     while time.monotonic() < until:
-        await cluster.start(server, WORK, workload)
+        await cluster.start(server, FILLER, workload)
