@@ -139,12 +139,23 @@ def theatre() -> Iterator[Theatre]:
     made.do(made.close)
 
 
-class Complaints(list[str]):
+class Complaints:
     """What the browser complained about: errors of scripts, refused content, failed requests."""
 
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self._expected: list[str] = []
+
     def listen(self, page: Page) -> None:
-        page.on("console", lambda said: self.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: self.append(str(error)))
+        page.on("console", lambda said: self.heard.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self.heard.append(str(error)))
+
+    def expect(self, *parts: str) -> None:
+        """What has one of these parts in it is part of the test."""
+        self._expected += parts
+
+    def unexpected(self) -> list[str]:
+        return [said for said in self.heard if not any(part in said for part in self._expected)]
 
 
 @pytest.fixture
@@ -175,7 +186,7 @@ def open_page(theatre: Theatre, server: Server, complaints: Complaints) -> Itera
     yield opened
     for context in contexts:
         theatre.do(context.close)
-    assert not complaints
+    assert not complaints.unexpected()
 
 
 @pytest.fixture

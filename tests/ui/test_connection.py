@@ -4,15 +4,16 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.ui.conftest import Server
+from tests.ui.conftest import Complaints, Server
 from tests.ui.wire import Wire
 
 
 def test_a_lost_stream_says_so_reconnects_and_catches_up(
-    server: Server, open_page: Callable[..., Page], complaints: list[str]
+    server: Server, open_page: Callable[..., Page], complaints: Complaints
 ) -> None:
     execution_id = server.start("ask")
     server.until(execution_id, "task.parked")
+    complaints.expect("net::ERR")
     wire = Wire(server.url)
     page = open_page(base=wire.url)
     page.goto(f"/executions/{execution_id}")
@@ -33,13 +34,13 @@ def test_a_lost_stream_says_so_reconnects_and_catches_up(
     expect(page.locator("[data-step=meet]")).to_have_attribute("data-state", "done")
     expect(link).to_have_attribute("data-link", "ended")
     wire.close()
-    complaints.clear()
 
 
 def test_a_list_whose_server_is_gone_says_so_and_keeps_what_it_knows(
-    server: Server, open_page: Callable[..., Page], complaints: list[str]
+    server: Server, open_page: Callable[..., Page], complaints: Complaints
 ) -> None:
     execution_id = server.ran("edit")
+    complaints.expect("net::ERR")
     wire = Wire(server.url)
     page = open_page(base=wire.url)
     page.goto("/executions")
@@ -51,4 +52,3 @@ def test_a_list_whose_server_is_gone_says_so_and_keeps_what_it_knows(
     wire.mend()
     expect(page.get_by_role("status").filter(has_text="live")).to_be_visible()
     wire.close()
-    complaints.clear()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.ui.books import EDIT
-from tests.ui.conftest import Api, noetl
+from tests.ui.conftest import Api, Complaints, noetl
 
 
 @pytest.fixture
@@ -28,8 +28,9 @@ def guarded(tmp_path: Path) -> Iterator[Api]:
 
 
 def test_a_token_opens_the_pages_and_leaving_closes_them(
-    guarded: Api, open_page: Callable[..., Page], complaints: list[str]
+    guarded: Api, open_page: Callable[..., Page], complaints: Complaints
 ) -> None:
+    complaints.expect("401")
     guarded.call("POST", "/catalog", {"playbook": EDIT})
     page = open_page(base=guarded.url)
     page.goto("/playbooks")
@@ -48,4 +49,3 @@ def test_a_token_opens_the_pages_and_leaving_closes_them(
     expect(page.get_by_role("region", name="You")).to_contain_text("ada")
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_label("Token")).to_be_visible()
-    complaints.clear()  # the browser tells of the answers 401

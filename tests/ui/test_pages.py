@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.ui.conftest import Server
+from tests.ui.conftest import Complaints, Server
 
 PLACES = {
     "/": "Home",
@@ -75,11 +75,11 @@ def test_the_theme_that_was_chosen_stays(page: Page) -> None:
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
-def test_an_unknown_execution_is_said_to_be_so(page: Page, complaints: list[str]) -> None:
+def test_an_unknown_execution_is_said_to_be_so(page: Page, complaints: Complaints) -> None:
+    complaints.expect("404")
     page.goto(f"/executions/{'0' * 32}")
     expect(page.get_by_role("alert")).to_contain_text("0" * 32)
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
-    complaints.clear()
 
 
 def test_an_unknown_page_is_said_to_be_so(server: Server, page: Page) -> None:

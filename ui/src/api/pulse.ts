@@ -10,12 +10,13 @@ const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 10_000
 const REFRESH_MS = 400
 
-/** Follow an execution; everything that was asked about it is asked again when its log grows. */
-export function usePulse(id: string): Pulse {
+/** Follow an execution that is there; everything that was asked about it is asked again when its log grows. */
+export function usePulse(id: string, there: boolean): Pulse {
   const client = useQueryClient()
   const [pulse, setPulse] = useState<Pulse>({ seq: 0, status: '', link: 'connecting', retryAt: null })
 
   useEffect(() => {
+    if (!there) return
     let source: EventSource | null = null
     let timer: number | undefined
     let failures = 0
@@ -59,7 +60,7 @@ export function usePulse(id: string): Pulse {
     }
     connect()
     return () => { closed = true; source?.close(); window.clearTimeout(timer); window.clearTimeout(due) }
-  }, [client, id])
+  }, [client, id, there])
 
   return pulse
 }

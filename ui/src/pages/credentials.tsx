@@ -25,7 +25,7 @@ export function CredentialsPage() {
   return (
     <>
       <PageHead title="Credentials"><Button kind="primary" onClick={() => setAdding(true)}>Set a credential</Button></PageHead>
-      <div className="panel mx-4 mb-4 overflow-x-auto">
+      <div className="panel mx-4 mb-4 shrink-0 overflow-x-auto">
         <Reading of={found}>
           {({ items }) =>
             items.length === 0 ? <Empty title="No credential is stored">A task names one with <code>auth</code>; a playbook declares it under <code>keychain</code>. Values are sealed and never shown.</Empty> : (

@@ -27,10 +27,11 @@ type Tab = (typeof TABS)[number]
 
 export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined }) {
   const client = useQueryClient()
-  const pulse = usePulse(id)
   const summary = useQuery(execution(id))
-  const runs = useQuery(loops(id))
-  const now = useQuery(progress(id))
+  const there = summary.data !== undefined
+  const pulse = usePulse(id, there)
+  const runs = useQuery({ ...loops(id), enabled: !summary.isError })
+  const now = useQuery({ ...progress(id), enabled: !summary.isError })
   const [moment, move] = useMoment()
   // What was read before the stream began may be behind it.
   const behind = now.data !== undefined && !now.isFetching && now.data.seq < pulse.seq

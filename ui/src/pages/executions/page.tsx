@@ -33,7 +33,7 @@ export function ExecutionsPage() {
       <PageHead title="Executions"><LiveNote failed={found.isError} /></PageHead>
       <FilterBar filters={filters} change={change} />
       <BulkBar items={found.data?.items ?? []} picked={picked} clear={() => setPicked(new Set())} />
-      <div className="panel mx-4 mb-4 overflow-x-auto">
+      <div className="panel mx-4 mb-4 shrink-0 overflow-x-auto">
         <Reading of={found}>
           {(page) =>
             page.items.length === 0 ? (

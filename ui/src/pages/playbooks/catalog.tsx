@@ -22,7 +22,7 @@ export function CatalogPage() {
         <input type="search" data-search aria-label="Search playbooks" placeholder="Search ( / )" className="field" value={text} onChange={(event) => setText(event.target.value)} />
         <Button kind="primary" onClick={() => go('/playbooks?new=1')}>New playbook</Button>
       </PageHead>
-      <div className="panel mx-4 mb-4 overflow-x-auto">
+      <div className="panel mx-4 mb-4 shrink-0 overflow-x-auto">
         <Reading of={found}>
           {(page) => {
             const items = page.items.filter((item) => item.path.toLowerCase().includes(text.toLowerCase()))
