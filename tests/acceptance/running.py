@@ -24,7 +24,7 @@ from noetl.wiring.embedded import embedded
 from tests.acceptance.conftest import NOETL, Noetl
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\n"
-WAIT_S = 30.0
+WAIT_S = 60.0
 LOOK_S = 0.02
 
 

@@ -19,7 +19,6 @@ HELLO = document(
     name="served",
     workload="workload: {name: you}",
 )
-LONG_S = 60.0
 
 
 class Server:
@@ -49,7 +48,7 @@ class Server:
 
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[Server]:
-    made = Server(tmp_path / "server", NOETL_LEASE_S="1").start()
+    made = Server(tmp_path / "server", NOETL_LEASE_S="3").start()
     yield made
     made.kill()
 
