@@ -147,7 +147,7 @@ async def serving(settings: Settings) -> AsyncIterator[Serving]:
 async def _alone(
     settings: Settings, store: Store, results: Results, server_id: str
 ) -> AsyncIterator[Serving]:
-    made = assemble(settings, store, results, adopts=True)
+    made = assemble(settings, store, results, adopts=True, trusted=False)
     async with _clockwork(made, None):
         try:
             yield Serving(made, server_id)

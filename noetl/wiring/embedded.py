@@ -7,14 +7,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from noetl import __version__
 from noetl.adapters.directory.results import DirectoryResults
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.sqlite.store import SqliteStore
-from noetl.control.catalog import Catalog
 from noetl.control.engine import now_ms
 from noetl.control.front import Fleet
 from noetl.core.fragment import extended
@@ -79,11 +77,12 @@ def assemble(
     now: Callable[[], int] = now_ms,
     *,
     adopts: bool = False,
+    trusted: bool = True,
 ) -> Embedded:
-    """Put control plane and worker together over a store and a result store."""
-    plane = control_plane(settings, store, results, now, adopts=adopts, trusted=True)
-    toolbox = make_toolbox(settings, results, plane, f"embedded-{os.getpid()}", trusted=True)
-    pool = Pool(toolbox, plane.engine, results, _programs(plane.catalog), settings.concurrency, now=now)
+    """Put control plane and worker together; `trusted`: playbooks may do here all that we may."""
+    plane = control_plane(settings, store, results, now, adopts=adopts, trusted=trusted)
+    toolbox = make_toolbox(settings, results, plane, f"embedded-{os.getpid()}", trusted=trusted)
+    pool = Pool(toolbox, plane.engine, results, _programs(plane), settings.concurrency, now=now)
     plane.engine.workers = pool
     plane.front.fleet = _fleet(settings, pool, now)
     return Embedded(**{name: getattr(plane, name) for name in Plane.__slots__}, pool=pool)
@@ -102,15 +101,21 @@ def _fleet(settings: Settings, pool: Pool, now: Callable[[], int]) -> Fleet:
             started_at=started_at,
             version=__version__,
             host=socket.gethostname(),
+            draining=pool.draining,
+            leases=pool.shown(),
+            finished=pool.finished,
         )
         return [one]
 
     return workers
 
 
-def _programs(catalog: Catalog) -> Any:
+def _programs(plane: Plane) -> Callable[[WorkOrder], Program]:
     def program_of(order: WorkOrder) -> Program:
-        program = catalog.compiled(order.program)
+        live = plane.engine.program_of(order.execution_id)  # with the steps it was given while it ran
+        if live is not None and order.step in live.steps:
+            return live
+        program = plane.catalog.compiled(order.program)
         for fragment in order.fragments:
             program = extended(program, fragment["origin"], fragment["steps"])
         return program

@@ -75,6 +75,14 @@ class Pool:
         orders = [runner.order for runner, _ in self._running.values()]
         return [(order.execution_id, order.lease, order.epoch) for order in (*orders, *self._queue)]
 
+    def shown(self) -> list[dict[str, Any]]:
+        """The orders that run, for people."""
+        orders = [runner.order for runner, _ in self._running.values()]
+        return [
+            {"execution_id": order.execution_id, "step_run_id": order.run, "epoch": order.epoch}
+            for order in orders
+        ]
+
     def adopt(self, execution_id: str, lease: Lease) -> bool:
         """A lease that was out before: in one process, only what runs here has a worker."""
         return (execution_id, lease.id) in self._running
