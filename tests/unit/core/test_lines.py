@@ -1,27 +1,40 @@
-"""What tasks wrote to their output, read back from events."""
+"""What tasks printed keeps the place it was printed at."""
 
 import pytest
 
 from noetl.core.event import Event, envelope
-from noetl.core.lines import lines_of
+from noetl.core.lines import address_of, lines_of
+
+ID = "a" * 32
 
 
-@pytest.mark.parametrize("at, place", [(None, None), ("[2]", "[2]"), ("[2]/call[0]", "[2]/call[0]")])
-def test_a_line_says_where_it_comes_from(at, place):
-    event = Event("task.done", 1_000, "w", "load.1", at, "fetch", 1, 2, {"logs": ["one", "two"]})
-    first, second = lines_of(envelope("e1", 7, event))
-    assert first == {
-        "seq": 7,
-        "ts": "1970-01-01T00:00:01.000Z",
-        "step": "load",
-        "task": "fetch",
-        "iteration": place,
-        "attempt": 2,
-        "text": "one",
-    }
-    assert second["text"] == "two"
+def done(at: str | None, label: str, visit: int | None = 1) -> Event:
+    return Event("task.done", 0, "w", "load.2", at, label, visit, 1, {"logs": ["one", "two"]})
 
 
-@pytest.mark.parametrize("data", [None, {"logs": None}, {"logs": []}])
-def test_an_event_without_lines_has_none(data):
-    assert list(lines_of(envelope("e1", 1, Event("task.done", 0, "w", "load.1", data=data)))) == []
+@pytest.mark.parametrize("visit", [1, 3, None])
+@pytest.mark.parametrize(
+    ("at", "label"),
+    [
+        (None, "fetch"),
+        ("[2]", "fetch"),
+        ("[2][0]", "fetch"),
+        ("[2]/call", "call/fetch"),
+        ("[2]/call[0]", "call/fetch"),
+    ],
+)
+def test_the_address_of_a_task_is_read_back_from_its_envelope(
+    at: str | None, label: str, visit: int | None
+) -> None:
+    assert address_of(envelope(ID, 7, done(at, label, visit))) == at
+
+
+def test_each_line_has_its_step_task_iteration_and_attempt() -> None:
+    lines = list(lines_of(envelope(ID, 7, done("[2]", "fetch"))))
+    assert [line["text"] for line in lines] == ["one", "two"]
+    place = {"seq": 7, "step": "load", "task": "fetch", "iteration": "[2]", "attempt": 1}
+    assert lines[0].items() >= place.items()
+
+
+def test_an_event_without_lines_has_none() -> None:
+    assert list(lines_of(envelope(ID, 1, Event("step.started", 0, run="load.2")))) == []
