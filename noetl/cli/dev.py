@@ -54,18 +54,15 @@ async def _serve(folder: Path, settings: Settings) -> int:
 
     set_up("dev")
     bound = bind(settings.host, settings.port, guarded=settings.guarded)
-    async with serving(settings) as made:
-        shelf = Shelf(made.front, folder)
-        await shelf.look()
-        app = create_app(made.front, options_for(settings, made.plane.engine))
-        emit(url_of(bound))
-        with (
-            stopped_by_signals() as stopping,
-            traced(settings, made.plane.engine),
-            _background(shelf.keep_looking()),
-        ):
-            await serve(app, bound, stopping)
-        note("stopping: running tasks come to their end")
+    with stopped_by_signals() as stopping:
+        async with serving(settings) as made:
+            shelf = Shelf(made.front, folder)
+            await shelf.look()
+            app = create_app(made.front, options_for(settings, made.plane.engine))
+            emit(url_of(bound))
+            with traced(settings, made.plane.engine), _background(shelf.keep_looking()):
+                await serve(app, bound, stopping)
+            note("stopping: running tasks come to their end")
     return 0
 
 

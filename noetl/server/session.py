@@ -22,6 +22,12 @@ def carries_csrf(connection: HTTPConnection, bearer: str) -> bool:
     return hmac.compare_digest(given.encode(), csrf_of(bearer).encode())
 
 
+def over_tls(connection: HTTPConnection) -> bool:
+    """Whether the browser speaks TLS, to us or to a proxy; a lie only makes one's own cookie stricter."""
+    scheme = connection.headers.get("x-forwarded-proto", connection.url.scheme)
+    return scheme.partition(",")[0].strip().lower() == "https"
+
+
 def begin(answer: Response, bearer: str, *, secure: bool) -> None:
     """Let the browser keep a session."""
     answer.set_cookie(

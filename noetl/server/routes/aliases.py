@@ -14,7 +14,7 @@ from noetl.server.described import router as make_router
 from noetl.server.reply import read
 from noetl.server.routes.catalog import registered
 from noetl.server.routes.credentials import kept
-from noetl.server.routes.executions import ID_PARAMETER, begin, show
+from noetl.server.routes.executions import ID_PARAMETER, KEY_PARAMETER, begin, key_of, show
 from noetl.server.shapes import (
     Begun,
     CatalogEntry,
@@ -28,7 +28,14 @@ router = make_router("aliases", prefix="/api")
 
 
 @router.post(
-    "/execute", **describe("run", {201: Begun, 200: Begun}, body=LegacyExecuteBody, problems=(404, 409, 422))
+    "/execute",
+    **describe(
+        "run",
+        {201: Begun, 200: Begun},
+        body=LegacyExecuteBody,
+        problems=(404, 409, 422),
+        parameters=(KEY_PARAMETER,),
+    ),
 )
 async def execute(request: Request) -> Response:
     """As POST /api/v1/executions."""
@@ -38,6 +45,7 @@ async def execute(request: Request) -> Response:
         raise RequestError("give 'path'", hint='{"path": "examples/hello", "payload": {}}')
     workload = body.workload or body.payload or body.input_payload or {}
     ask = Ask(path=path, version=body.version, workload=workload, by=who_asks(request).name)
+    ask.idempotency_key = key_of(request)
     return await begin(request, ask)
 
 

@@ -71,7 +71,7 @@ async def start(request: Request) -> Response:
         path=path,
         version=body.version,
         workload=body.workload or {},
-        idempotency_key=_key(request, body.idempotency_key),
+        idempotency_key=key_of(request, body.idempotency_key),
         until=body.until,
         by=who_asks(request).name,
     )
@@ -95,7 +95,8 @@ def begun(started: Started, status: int = 201) -> Response:
     return reply(body, status, {"Location": f"/api/v1/executions/{started.execution_id}"})
 
 
-def _key(request: Request, in_body: str | None) -> str | None:
+def key_of(request: Request, in_body: str | None = None) -> str | None:
+    """The idempotency key of a request, from its header or its body."""
     in_header = request.headers.get("idempotency-key")
     if in_header is not None and not 0 < len(in_header) <= KEY_LENGTH:
         raise RequestError(

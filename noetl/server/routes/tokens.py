@@ -81,7 +81,7 @@ async def log_in(request: Request) -> Response:
     except Denied as denied:
         raise Problem(401, str(denied), headers={"WWW-Authenticate": "Bearer"}) from None
     answer = reply(_session(who, session.csrf_of(body.token)))
-    session.begin(answer, body.token, secure=request.url.scheme == "https")
+    session.begin(answer, body.token, secure=session.over_tls(request))
     return answer
 
 
@@ -97,7 +97,7 @@ async def show_session(request: Request) -> Response:
 async def log_out(request: Request) -> Response:
     """End a session."""
     answer = Response(status_code=204)
-    session.end(answer, secure=request.url.scheme == "https")
+    session.end(answer, secure=session.over_tls(request))
     return answer
 
 

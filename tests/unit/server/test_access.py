@@ -271,6 +271,7 @@ async def test_a_session_is_a_cookie_that_scripts_cannot_read(case: Case) -> Non
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert answer.json()["scopes"] == ["read", "run"]
+    assert "Secure" not in cookie
     assert (await client.get("/api/v1/executions")).status_code == 200
     body = {"path": "tests/hello"}
     assert (await client.post("/api/v1/executions", json=body)).status_code == 403
@@ -284,6 +285,13 @@ async def test_a_session_is_a_cookie_that_scripts_cannot_read(case: Case) -> Non
     assert (await client.post("/api/v1/executions", json=body, headers=foreign)).status_code == 403
     assert (await client.delete("/api/v1/session", headers=right)).status_code == 204
     assert (await client.get("/api/v1/executions")).status_code == 401
+
+
+async def test_the_cookie_of_a_session_over_tls_stays_there(case: Case) -> None:
+    proxied = {"X-Forwarded-Proto": "https"}
+    body = {"token": await case.token("read")}
+    answer = await case.server.client.post("/api/v1/session", json=body, headers=proxied)
+    assert "Secure" in answer.headers["set-cookie"]
 
 
 async def test_a_session_begins_with_a_token_that_is_one(case: Case) -> None:

@@ -202,8 +202,10 @@ async def test_the_four_older_spellings_do_the_same(server: Served) -> None:
     assert (await server.client.post("/api/catalog/register", json={"content": coded})).status_code == 201
     assert (await server.client.post("/api/catalog/register", json={"content": HELLO})).status_code == 201
     body = {"path": "tests/hello", "payload": {"name": "old"}, "merge": False}
-    started = await server.client.post("/api/execute", json=body)
+    key = {"Idempotency-Key": "old"}
+    started = await server.client.post("/api/execute", json=body, headers=key)
     assert started.status_code == 201
+    assert (await server.client.post("/api/execute", json=body, headers=key)).status_code == 200
     execution_id = started.json()["execution_id"]
     assert (await server.ended(execution_id))["ctx"] == {"said": "hello old"}
     old = await server.client.get(f"/api/executions/{execution_id}")
