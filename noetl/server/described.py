@@ -35,6 +35,8 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 def schema_of(shape: Any) -> dict[str, Any]:
     """A shape in the OpenAPI document, by reference where it has a name there."""
+    if isinstance(shape, type) and issubclass(shape, msgspec.Struct):
+        return {"$ref": REFERENCE.format(name=shape.__name__)}  # all of them are in the document
     (found,), _ = msgspec.json.schema_components([shape], ref_template=REFERENCE)
     return found
 
