@@ -5,7 +5,7 @@ what. Silence is measured in the time of this process alone; the core decides wh
 """
 
 import time
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,6 +44,49 @@ class Known:
     programs: set[str] = field(default_factory=set)  # playbooks it has been sent
 
 
+class Waiting:
+    """The orders of one pool that no worker has, in the order they came, and by execution."""
+
+    def __init__(self) -> None:
+        self._orders: OrderedDict[Key, WorkOrder] = OrderedDict()
+        self._of: dict[str, dict[Key, None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._orders)
+
+    def get(self, key: Key) -> WorkOrder | None:
+        """The order of a lease."""
+        return self._orders.get(key)
+
+    def add(self, order: WorkOrder) -> None:
+        """Put an order at the end; an earlier one of the same lease is void."""
+        key = (order.execution_id, order.lease)
+        self._orders[key] = order
+        self._of.setdefault(order.execution_id, {})[key] = None
+
+    def remove(self, key: Key) -> WorkOrder | None:
+        """Take one order out."""
+        order = self._orders.pop(key, None)
+        own = self._of.get(key[0], {})
+        own.pop(key, None)
+        if not own:
+            self._of.pop(key[0], None)
+        return order
+
+    def take(self, room: int, first: str | None, fits: Callable[[WorkOrder], bool]) -> list[WorkOrder]:
+        """As many as there is room for: of one execution before all others, then the oldest."""
+        keys = [*self._of.get(first or "", ()), *self._orders] if first in self._of else self._orders
+        chosen: dict[Key, WorkOrder] = {}
+        for key in keys:
+            if len(chosen) == room:
+                break
+            if key not in chosen and fits(self._orders[key]):
+                chosen[key] = self._orders[key]
+        for key in chosen:
+            self.remove(key)
+        return list(chosen.values())
+
+
 class Leasing:
     """The orders of the executions that this server owns."""
 
@@ -58,7 +101,7 @@ class Leasing:
     ) -> None:
         self._calls, self.lease_s, self._later = calls, lease_s, later
         self._clock, self._wall = clock, wall
-        self._waiting: dict[str, deque[WorkOrder]] = {}
+        self._waiting: dict[str, Waiting] = {}
         self._held: dict[Key, Held] = {}
         self._workers: dict[str, Known] = {}
         self._hinting = False
@@ -71,7 +114,7 @@ class Leasing:
     def offer(self, order: WorkOrder) -> None:
         """Keep an order for the next worker of its pool that has room."""
         self._held.pop((order.execution_id, order.lease), None)
-        self._waiting.setdefault(order.pool, deque()).append(order)
+        self._waiting.setdefault(order.pool, Waiting()).add(order)
         if not self._hinting:  # the answer that is on its way out may take it along
             self._hinting = True
             self._later(self._hint)
@@ -85,10 +128,9 @@ class Leasing:
     def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
         """Stop a lease at once, or at the next task boundary when it is to come back."""
         for orders in self._waiting.values():
-            for order in [one for one in orders if (one.execution_id, one.lease) == (execution_id, lease)]:
-                orders.remove(order)
-                if give_back:
-                    self.on_return(order)
+            order = orders.remove((execution_id, lease))
+            if order is not None and give_back:
+                self.on_return(order)
         held = self._held.get((execution_id, lease))
         if held is not None:
             held.wish = "give_back" if give_back else "stop"
@@ -100,9 +142,9 @@ class Leasing:
         if held is not None:
             told = Push("deliver", execution_id, lease, held.epoch, address, task, output)
             self._push((execution_id, lease), held, told)
-        for order in self._all_waiting():
-            if (order.execution_id, order.lease) == (execution_id, lease):
-                order.answers[address] = output
+        waits = self._still_waits((execution_id, lease))
+        if waits is not None:
+            waits.answers[address] = output
 
     def _push(self, key: Key, held: Held, push: Push) -> None:
         if held.worker_id is not None:
@@ -111,18 +153,16 @@ class Leasing:
     def adopt(self, execution_id: str, lease: Lease) -> bool:
         """A lease that was out when the execution came here: its worker, if it lives, will be heard."""
         key = (execution_id, lease.id)
-        waits = any(
-            (order.execution_id, order.lease, order.epoch) == (*key, lease.epoch)
-            for order in self._all_waiting()
-        )
+        waits = self._still_waits(key)
         held = self._held.get(key)
-        if not waits and (held is None or held.epoch != lease.epoch):
+        if (waits is None or waits.epoch != lease.epoch) and (held is None or held.epoch != lease.epoch):
             now = self._clock()
             self._held[key] = Held(lease.epoch, lease.run, lease.worker, now, now)
         return True
 
-    def _all_waiting(self) -> Iterable[WorkOrder]:
-        return (order for orders in self._waiting.values() for order in orders)
+    def _still_waits(self, key: Key) -> WorkOrder | None:
+        found = (orders.get(key) for orders in self._waiting.values())
+        return next((order for order in found if order is not None), None)
 
     # What workers say
 
@@ -133,29 +173,13 @@ class Leasing:
         if not orders or room <= 0:
             return []
         kinds = frozenset(hello.kinds)
-        chosen = self._choose(orders, kinds, room, first)
+        chosen = orders.take(room, first, lambda order: self.needs(order) <= kinds)
         now = self._clock()
         number = known.beat.number if known.beat is not None else 0
         for order in chosen:
             self._held[order.execution_id, order.lease] = Held(
                 order.epoch, order.run, hello.worker_id, now, now, number
             )
-        return chosen
-
-    def _choose(
-        self, orders: deque[WorkOrder], kinds: frozenset[str], room: int, first: str | None
-    ) -> list[WorkOrder]:
-        if first is None and len(orders) <= room and all(self.needs(order) <= kinds for order in orders):
-            chosen = list(orders)
-            orders.clear()
-            return chosen
-        fit = [order for order in orders if self.needs(order) <= kinds]
-        fit.sort(key=lambda order: order.execution_id != first)
-        chosen = fit[:room]
-        taken = {id(order) for order in chosen}
-        left = [order for order in orders if id(order) not in taken]
-        orders.clear()
-        orders.extend(left)
         return chosen
 
     def lacks(self, worker_id: str, digest: str) -> bool:

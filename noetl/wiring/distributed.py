@@ -34,7 +34,7 @@ from noetl.ports.store import Store
 from noetl.settings import Settings
 from noetl.tools import kinds
 from noetl.wiring.embedded import assemble, store_path
-from noetl.wiring.plane import Plane, control_plane, make_toolbox
+from noetl.wiring.plane import Plane, collect_seldom, control_plane, make_toolbox
 from noetl.worker.pool import Pool
 from noetl.worker.remote import Programs, RemoteReports, RemoteSecrets, RemoteWorker
 from noetl.worker.results import LinkedResults
@@ -129,6 +129,7 @@ class Serving:
 @asynccontextmanager
 async def serving(settings: Settings) -> AsyncIterator[Serving]:
     """A server over the store and bus of the settings; without a bus it is its own worker."""
+    collect_seldom()
     server_id = uuid.uuid4().hex[:12]
     async with (
         opened_store(settings) as store,
@@ -202,6 +203,7 @@ async def working(settings: Settings) -> AsyncIterator[RemoteWorker]:
     """A worker that takes orders from servers until it is told to stop, then hands back what it has."""
     if settings.bus is None:
         raise RequestError("a worker needs a bus to reach its servers", hint="set NOETL_BUS=nats://HOST:4222")
+    collect_seldom()
     worker_id = f"{socket.gethostname().split('.')[0]}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
     async with opened_bus(settings, f"noetl worker {worker_id}") as bus:
         if bus is None:

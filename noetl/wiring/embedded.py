@@ -1,6 +1,5 @@
 """One process: control plane and worker over SQLite, an in-process transport, results in a folder."""
 
-import gc
 import os
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -23,7 +22,7 @@ from noetl.ports.front import Worker
 from noetl.ports.results import Results
 from noetl.ports.store import Store
 from noetl.settings import FILE_NAME, Settings
-from noetl.wiring.plane import Plane, control_plane, make_toolbox, new_execution_id
+from noetl.wiring.plane import Plane, collect_seldom, control_plane, make_toolbox, new_execution_id
 from noetl.worker.pool import Pool
 
 __all__ = ["MEMORY", "Embedded", "assemble", "build", "embedded", "new_execution_id", "store_path"]
@@ -62,8 +61,7 @@ class Embedded(Plane):
 
 def build(settings: Settings) -> Embedded:
     """Fill every port for one process over the SQLite file of the settings."""
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 50)  # many small objects, few cycles: looking for them often costs a tenth
+    collect_seldom()
     if settings.store == MEMORY:
         return assemble(settings, MemoryStore(now_ms), MemoryResults(now_ms))
     path = Path(store_path(settings))
