@@ -21,9 +21,10 @@ def options_for(settings: Settings, engine: Engine) -> "Options":
     from noetl.server.auth import Auth
     from noetl.server.metrics import EventTally
     from noetl.server.options import Options
+    from noetl.server.told import tell
 
     tally = EventTally()
-    engine.listeners.append(tally.heard)
+    engine.listeners += [tally.heard, tell]
     names = sorted({*tools.own(), *tools.installed()})
     found = [tools.get(name) for name in names]
     return Options(

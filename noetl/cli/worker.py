@@ -50,9 +50,11 @@ def start(count: int, background: bool, **flags: str | None) -> int:
 
 async def _work(settings: Settings) -> int:
     from noetl.cli.lifecycle import announced
+    from noetl.cli.logs import set_up
     from noetl.cli.serving import stopped_by_signals
     from noetl.wiring.distributed import working
 
+    set_up("worker")
     with stopped_by_signals() as stopping:
         async with working(settings) as worker:
             facts = {"worker_id": worker.hello.worker_id, "pool": settings.pool}

@@ -101,6 +101,20 @@ async def test_no_secret_that_goes_in_is_in_the_log(server: Served, logged: io.S
     assert "canary" not in logged.getvalue()
 
 
+async def test_what_failed_is_told_with_its_ids_and_without_values(
+    server: Served, logged: io.StringIO
+) -> None:
+    failing = HELLO.replace("result = f'hello {name}'", "raise ValueError('s3cr3t-canary')")
+    shown = await server.run(failing)
+    lines = [json.loads(line) for line in logged.getvalue().splitlines()]
+    told = [(line["event"], line.get("step")) for line in lines if line["logger"] == "noetl.execution"]
+    assert told == [("step failed", "greet"), ("execution failed", None)]
+    assert all(
+        line["execution_id"] == shown["execution_id"] for line in lines if line["event"] == "step failed"
+    )
+    assert "canary" not in logged.getvalue()
+
+
 async def test_a_bug_is_told_whole_in_the_log(
     server: Served, logged: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,163 @@
+"""What the web UI's pages read: logs projected, searched, and followed from afar."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.unit.server.serving import BROKEN, HELLO, WAITS, Served
+
+LOOP = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: loop, path: tests/loop}
+workflow:
+  - step: each
+    loop: {in: [1, 2, 3], iterator: n}
+    tool: {kind: python, input: {n: "{{ iter.n }}", code: "print('line', n)"}}
+    set: {ctx.done: true}
+"""
+ORDER = WAITS.replace(
+    "{kind: wait, signal: go}",
+    "{kind: wait, input: {signal: go}, spec: {validate: {output: {type: object}}}}",
+)
+
+
+async def asked(server: Served, path: str) -> Any:
+    answer = await server.client.get(f"/api/v1{path}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.fixture
+async def looped(server: Served) -> str:
+    return f"/executions/{(await server.run(LOOP))['execution_id']}"
+
+
+async def test_progress_data_and_loops_tell_of_the_whole_log(server: Served, looped: str) -> None:
+    progress = await asked(server, f"{looped}/progress")
+    assert progress["steps"]["each"]["loop"] == {
+        "total": 3,
+        "done": 3,
+        "failed": 0,
+        "running": 0,
+        "queued": 0,
+    }
+    data = await asked(server, f"{looped}/data")
+    assert (data["ctx"], data["writers"]["done"]["run"]) == ({"done": True}, "each.1")
+    assert (await asked(server, f"{looped}/loops"))["items"] == ["each.1"]
+    assert (await asked(server, f"{looped}/loops/each.1"))["marks"] == "ddd"
+    assert (await asked(server, f"{looped}/timeline"))["critical"] == ["each.1"]
+
+
+async def test_the_past_is_read_up_to_an_event_and_no_further(server: Served, looped: str) -> None:
+    assert (await asked(server, f"{looped}/progress?at=3"))["seq"] == 3
+    assert (await asked(server, f"{looped}/data?at=3"))["ctx"] == {}
+    answer = await server.client.get(f"/api/v1{looped}/progress?at=100000")
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize("path", ["progress", "data", "timeline", "loops", "lines", "found", "pulse"])
+async def test_what_is_not_there_is_said_to_be_so(server: Served, path: str) -> None:
+    answer = await server.client.get(f"/api/v1/executions/{'0' * 32}/{path}")
+    assert answer.status_code == 404
+
+
+async def test_a_run_that_is_no_loop_has_no_iterations(server: Served) -> None:
+    shown = await server.run(HELLO)
+    answer = await server.client.get(f"/api/v1/executions/{shown['execution_id']}/loops/greet.1")
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(
+    "query, total",
+    [
+        ("name=loop.iteration.*", 6),
+        ("name=iteration.done", 3),
+        ("iteration=1", 4),
+        ("iteration=[1]&name=task.*", 2),
+        ("step=nowhere", 0),
+        ("task=each_task", 6),
+        ("text=LINE%203", 1),
+    ],
+)
+async def test_events_are_found_by_what_is_in_them(
+    server: Served, looped: str, query: str, total: int
+) -> None:
+    found = await asked(server, f"{looped}/found?{query}")
+    assert found["total"] == len(found["items"]) == total
+
+
+async def test_any_page_of_the_log_is_read_without_the_ones_before(server: Served, looped: str) -> None:
+    page = await asked(server, f"{looped}/found?offset=5&limit=2")
+    assert [item["seq"] for item in page["items"]] == [6, 7]
+    assert page["total"] > 7
+    narrowed = await asked(server, f"{looped}/found?step=each&offset=1&limit=1")
+    assert len(narrowed["items"]) == 1
+
+
+async def test_lines_of_logs_are_searched_and_the_newest_kept(server: Served, looped: str) -> None:
+    assert (await asked(server, f"{looped}/lines?text=line%202"))["total"] == 1
+    newest = await asked(server, f"{looped}/lines?limit=1")
+    assert (newest["total"], newest["items"][0]["text"]) == (3, "line 3")
+
+
+async def test_a_pulse_says_how_far_the_log_is_and_ends_with_the_execution(server: Served) -> None:
+    await server.register(ORDER)
+    execution_id = await server.start("tests/waits")
+    beats: list[str] = []
+    async with (
+        asyncio.timeout(60),
+        server.client.stream("GET", f"/api/v1/executions/{execution_id}/pulse") as stream,
+    ):
+        async for line in stream.aiter_lines():
+            if line.startswith("data: {") and not beats:
+                signal = {"name": "go", "payload": {}}
+                await server.client.post(f"/api/v1/executions/{execution_id}/signal", json=signal)
+            beats += [line] if line.startswith("data: ") else []
+    assert '"status":"running"' in beats[0]
+    assert '"status":"completed"' in beats[-2]
+    assert beats[-1] == "data: {}"
+
+
+async def test_a_wait_tells_the_schema_of_its_answer(server: Served) -> None:
+    await server.register(ORDER)
+    execution_id = await server.start("tests/waits")
+    async with asyncio.timeout(60):
+        async for _, events in server.made.front.follow(execution_id):
+            if any(event.name == "task.parked" for event in events):
+                break
+    (wait,) = (await asked(server, f"/executions/{execution_id}/progress"))["waits"]
+    assert (wait["signal"], wait["schema"], wait["approval"]) == ("go", {"type": "object"}, None)
+
+
+async def test_the_overview_counts_and_times_what_ran_of_late(server: Served, looped: str) -> None:
+    told = await asked(server, "/overview")
+    assert told["counts"]["completed"] == 1
+    assert [row["step"] for row in told["slowest"]] == ["each"]
+    assert told["failures"] == told["active"] == []
+
+
+async def test_a_text_is_drawn_with_its_findings_and_its_workload(server: Served) -> None:
+    good = (await server.client.post("/api/v1/graph", json={"playbook": HELLO})).json()
+    assert ([step["step"] for step in good["graph"]["steps"]], good["workload"]) == (
+        ["greet"],
+        {"name": "world"},
+    )
+    bad = (await server.client.post("/api/v1/graph", json={"playbook": BROKEN})).json()
+    assert any(finding["severity"] == "error" for finding in bad["diagnostics"])
+    assert (await server.client.post("/api/v1/graph", json={"playbook": "no"})).json()["graph"] is None
+
+
+async def test_a_server_says_what_it_is(server: Served) -> None:
+    told = await asked(server, "/about")
+    assert (told["you"]["name"], "python" in told["kinds"]) == ("operator", True)
+
+
+async def test_readings_beyond_the_kept_ones_are_made_again(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("noetl.server.readings.KEPT", 1)
+    ids = [(await server.run(HELLO))["execution_id"] for _ in range(2)]
+    for execution_id in [*ids, *ids]:
+        assert (await asked(server, f"/executions/{execution_id}/progress"))["status"] == "completed"
