@@ -57,6 +57,7 @@ class Pool:
 
     def offer(self, order: WorkOrder) -> None:
         """Take an order; it begins when there is a slot."""
+        self.recall(order.execution_id, order.lease, give_back=False)  # what is here under an older epoch
         self._queue.append(order)
         self._pump()
 

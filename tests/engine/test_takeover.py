@@ -1,5 +1,10 @@
 """Work that another process takes over: what was finished is as it was, and what is left goes on from there."""
 
+import asyncio
+
+import pytest
+
+from noetl.core.message import Expire
 from tests.engine.harness import Ran, begin, control, engine, finish, playbook, until
 
 
@@ -52,3 +57,42 @@ async def test_operands_that_a_checkpoint_put_aside_all_count_after_a_takeover(t
     """)
     ran = await crashed(tmp_path, text, "go")
     assert ran.output == [9, 30_000]
+
+
+HELD = playbook("""
+- step: start
+  spec: {limits: {max_takeovers: 1}}
+  loop: {in: [1, 2], iterator: i, spec: {mode: parallel}}
+  tool: {kind: wait, input: {signal: go}}
+""")
+
+
+async def test_an_expiry_that_comes_late_leaves_the_work_with_whoever_has_it(tmp_path):
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, HELD)
+        state = made.engine.live_state(execution_id)
+        await until(made, lambda: sum(len(run.parked) for run in state.runs.values()) == 2)
+        seq = state.seq
+        assert (await made.engine.send(execution_id, Expire({"start.1": 0}))).seq == seq
+        for _ in range(2):
+            await control(made, execution_id, "signal", name="go")
+        ran = await finish(made, execution_id)
+    assert (ran.status, ran.named("lease.expired")) == ("completed", [])
+
+
+@pytest.mark.parametrize("why, takeovers", [("lost", 0), ("silent", 1)])
+async def test_work_that_comes_again_to_the_worker_that_had_it_is_done_once(tmp_path, why, takeovers):
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, HELD)
+        state = made.engine.live_state(execution_id)
+        await until(made, lambda: sum(len(run.parked) for run in state.runs.values()) == 2)
+        await made.engine.send(execution_id, Expire({"start.1": 1}, why))
+        for _ in range(2):
+            await control(made, execution_id, "signal", name="go")
+        ran = await finish(made, execution_id)
+        async with asyncio.timeout(10):
+            while made.pool.held():  # the one under the old epoch too
+                await asyncio.sleep(0.01)
+    [expired] = ran.named("lease.expired")
+    assert (ran.status, expired["data"]["why"], expired["data"]["takeovers"]) == ("completed", why, takeovers)
+    assert len(ran.named("task.done")) == 2
