@@ -10,7 +10,7 @@ and `too_large`.
 
 Names are resolved once and only addresses that the deployment allows are connected to, redirects included:
 a loopback, link-local, private or otherwise special address is error kind `network`, unless
-`NOETL_ALLOW_NETWORKS` allows it. `noetl run` on your own machine allows loopback and private addresses.
+`NOETL_ALLOW_NETWORKS` allows it. `noetl run` on your own machine allows loopback.
 
 With `auth: NAME` the request carries a bearer token, basic credentials or an API key from that secret; it
 is sent to the first host only, never to where a redirect leads. With `spec: {idempotency: true}` the

@@ -148,7 +148,7 @@ async def serving(settings: Settings) -> AsyncIterator[Serving]:
 async def _alone(
     settings: Settings, store: Store, results: Results, server_id: str
 ) -> AsyncIterator[Serving]:
-    made = assemble(settings, store, results, adopts=True, trusted=False)
+    made = assemble(settings, store, results, adopts=True, served=True)
     async with _clockwork(made, None):
         try:
             yield Serving(made, server_id)
@@ -223,7 +223,10 @@ async def working(settings: Settings) -> AsyncIterator[RemoteWorker]:
         programs = Programs(compile_text)
         worker = RemoteWorker(link, hello, programs, settings.lease_s)
         async with _worker_results(settings, link, bus) as results:
-            toolbox = make_toolbox(settings, results, RemoteSecrets(worker, box.open), worker_id)
+            # Whoever asks for no token serves this machine alone: its users may do what they may without it.
+            alone = settings.token is None
+            secrets = RemoteSecrets(worker, box.open)
+            toolbox = make_toolbox(settings, results, secrets, worker_id, trusted=alone)
             worker.pool = Pool(
                 toolbox,
                 RemoteReports(worker),

@@ -75,10 +75,11 @@ def assemble(
     now: Callable[[], int] = now_ms,
     *,
     adopts: bool = False,
-    trusted: bool = True,
+    served: bool = False,
 ) -> Embedded:
-    """Put control plane and worker together; `trusted`: playbooks may do here all that we may."""
-    plane = control_plane(settings, store, results, now, adopts=adopts, trusted=trusted)
+    """Put control plane and worker together; `served`: those who send playbooks may not be the user."""
+    trusted = not served or not settings.guarded
+    plane = control_plane(settings, store, results, now, adopts=adopts, trusted=not served)
     toolbox = make_toolbox(settings, results, plane, f"embedded-{os.getpid()}", trusted=trusted)
     pool = Pool(toolbox, plane.engine, results, _programs(plane), settings.concurrency, now=now)
     plane.engine.workers = pool

@@ -34,7 +34,7 @@ from noetl.wiring.payloads import StoredPayloads
 from noetl.worker.python_host import PythonHost
 from noetl.worker.toolbox import Toolbox, no_trace
 
-OWN_MACHINE = ("loopback", "private")
+OWN_MACHINE = ("loopback",)
 
 
 def collect_seldom() -> None:
@@ -94,7 +94,7 @@ def control_plane(
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     engine = Engine(store, results, payloads, catalog, owner, now)
     engine.lease_ms = int(settings.lease_s * 1000)
-    allowed = Network(settings.allow_networks)
+    allowed = _reach(settings, trusted=trusted or not settings.guarded)
     keychain = Keychain(
         store,
         lambda: Sealer(keys_of(settings.key, settings.home / "key")),
@@ -107,6 +107,11 @@ def control_plane(
     plane = Plane(settings, store, results, payloads, catalog, engine, keychain, front)
     catalog.gate = plane.checked
     return plane
+
+
+def _reach(settings: Settings, *, trusted: bool) -> Network:
+    """The addresses that playbooks may reach beside public ones."""
+    return Network((*OWN_MACHINE, *settings.allow_networks) if trusted else settings.allow_networks)
 
 
 def _closed(settings: Settings) -> tuple[Path, ...]:
@@ -122,7 +127,6 @@ def make_toolbox(
     work_dir = os.getcwd()
     path = {"PATH": environment("PATH") or os.defpath}
     resources.give(PYTHON_HOST, PythonHost(work_dir=work_dir, environment=path))
-    networks = (*OWN_MACHINE, *settings.allow_networks) if trusted else settings.allow_networks
     return Toolbox(
         worker_id=worker_id,
         tool=get,
@@ -131,8 +135,8 @@ def make_toolbox(
         resources=resources,
         work_dir=work_dir,
         env=_own_environment(),
-        roots=("/",) if trusted else settings.roots or (work_dir,),
-        network=Network(networks),
+        roots=settings.roots or (("/",) if trusted else (work_dir,)),
+        network=_reach(settings, trusted=trusted),
         trace=_traceparent if settings.otlp is not None else no_trace,
     )
 

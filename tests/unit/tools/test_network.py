@@ -202,6 +202,7 @@ async def test_a_server_lets_its_playbooks_reach_what_the_setting_allows(tmp_pat
     httpserver.expect_request("/token").respond_with_json({"access_token": "t0ken"})
     environ = {
         "NOETL_HOME": str(tmp_path),
+        "NOETL_AUTH": "on",
         **({"NOETL_ALLOW_NETWORKS": ",".join(allowed)} if allowed else {}),
     }
     settings = load(environ=environ, folder=tmp_path)
@@ -209,7 +210,7 @@ async def test_a_server_lets_its_playbooks_reach_what_the_setting_allows(tmp_pat
     toolbox = make_toolbox(settings, results, None, "w1")  # type: ignore[arg-type]
     assert toolbox.network == Network(allowed)
     own = make_toolbox(settings, results, None, "w1", trusted=True)  # type: ignore[arg-type]
-    assert set(own.network.allow) == {"loopback", "private"}
+    assert set(own.network.allow) == {"loopback"}
     for each in (toolbox, own):
         await each.resources.close()
     source = {"token_url": httpserver.url_for("/token"), "client_id": "a", "client_secret": "b"}
