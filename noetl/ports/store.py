@@ -11,6 +11,7 @@ from typing import Protocol
 import msgspec
 
 from noetl.errors import Conflict, NotFound
+from noetl.ports.schedule import ScheduleStore
 
 
 class Row(msgspec.Struct):
@@ -130,8 +131,8 @@ class Extent(msgspec.Struct):
     oldest_due: tuple[str, int] | None = None  # of those that run: the execution, and when
 
 
-class Store(Protocol):
-    """The event log and its projections."""
+class Store(ScheduleStore, Protocol):
+    """The event log and its projections, and what starts executions."""
 
     path: str  # where the log is, in words for a person
 

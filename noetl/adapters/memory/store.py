@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from noetl.adapters.memory.schedules import MemorySchedules
 from noetl.errors import Conflict, NotFound
 from noetl.ports.store import (
     Append,
@@ -35,12 +36,13 @@ class _Execution:
     trimmed: bool = False
 
 
-class MemoryStore:
+class MemoryStore(MemorySchedules):
     """Executions, playbooks and credentials of one process."""
 
     path = "memory"
 
     def __init__(self, now: Callable[[], int]) -> None:
+        super().__init__()
         self._now = now
         self._executions: dict[str, _Execution] = {}
         self._keys: dict[str, str] = {}  # idempotency key -> execution

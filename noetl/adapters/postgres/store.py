@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from noetl.adapters.postgres.batch import refusal
 from noetl.adapters.postgres.database import PATIENCE_S, Database
+from noetl.adapters.postgres.schedules import PostgresSchedules
 from noetl.adapters.postgres.schema import check, migrate, newest_version
 from noetl.adapters.postgres.statements import SQL
 from noetl.adapters.postgres.writer import Writer
@@ -41,7 +42,7 @@ _CONDITIONS = {
 _TYPES = {"since": "bigint", "until": "bigint", "start": "bigint"}
 
 
-class PostgresStore:
+class PostgresStore(PostgresSchedules):
     """One database."""
 
     def __init__(self, database: Database, now: Callable[[], int | None]) -> None:

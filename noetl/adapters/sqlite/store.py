@@ -15,6 +15,7 @@ from noetl.adapters.sqlite import statements as sql
 from noetl.adapters.sqlite.connection import fetch, open_database, schema_version
 from noetl.adapters.sqlite.presence import Presence
 from noetl.adapters.sqlite.reader import Reader
+from noetl.adapters.sqlite.schedules import SqliteSchedules
 from noetl.adapters.sqlite.writer import Writer
 from noetl.errors import NotFound
 from noetl.ports.store import (
@@ -41,7 +42,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class SqliteStore:
+class SqliteStore(SqliteSchedules):
     """One database file."""
 
     def __init__(self, path: str, now: Callable[[], int] = now_ms) -> None:

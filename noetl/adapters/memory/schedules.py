@@ -1,0 +1,90 @@
+"""Schedules and triggers of the store in memory."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from noetl.ports.schedule import Fired, Schedule, Trigger, unknown_schedule, unknown_trigger
+
+
+class MemorySchedules:
+    """The part of the store in memory that keeps what starts executions."""
+
+    _now: Callable[[], int]
+
+    def __init__(self) -> None:
+        self._schedules: dict[str, Schedule] = {}
+        self._triggers: dict[str, Trigger] = {}
+
+    async def clock(self) -> int:
+        """The time that decides what is due."""
+        return self._now()
+
+    async def put_schedule(self, schedule: Schedule, *, new: bool = False) -> bool:
+        """Keep a schedule."""
+        known = self._schedules.get(schedule.name)
+        if known is not None and new:
+            return False
+        kept = replace(schedule)
+        for field in ("last_at", "last_execution", "last_error", "created_at", "by") if known else ():
+            setattr(kept, field, getattr(known, field))
+        self._schedules[schedule.name] = kept
+        return True
+
+    async def schedule(self, name: str) -> Schedule:
+        """One schedule."""
+        if name not in self._schedules:
+            raise unknown_schedule(name)
+        return replace(self._schedules[name])
+
+    async def schedules(self) -> Sequence[Schedule]:
+        """Every schedule, by name."""
+        return [replace(self._schedules[name]) for name in sorted(self._schedules)]
+
+    async def delete_schedule(self, name: str) -> None:
+        """Forget a schedule."""
+        if self._schedules.pop(name, None) is None:
+            raise unknown_schedule(name)
+
+    async def due_schedules(self, limit: int = 100) -> Sequence[Schedule]:
+        """Schedules whose next tick has come."""
+        now = self._now()
+        due = [
+            (one.next_at, one.name)
+            for one in self._schedules.values()
+            if one.next_at is not None and one.next_at <= now
+        ]
+        return [replace(self._schedules[name]) for _, name in sorted(due)[:limit]]
+
+    async def advance_schedule(self, name: str, expected: int, fired: Fired) -> bool:
+        """Go on to the next tick, if the next one is still the expected."""
+        known = self._schedules.get(name)
+        if known is None or known.next_at != expected:
+            return False
+        known.next_at, known.last_at, known.last_error = fired.next_at, fired.last_at, fired.error
+        known.last_execution = fired.execution or known.last_execution
+        return True
+
+    async def put_trigger(self, trigger: Trigger, *, new: bool = False) -> bool:
+        """Keep a trigger."""
+        known = self._triggers.get(trigger.name)
+        if known is not None and new:
+            return False
+        first = known or trigger
+        self._triggers[trigger.name] = replace(trigger, created_at=first.created_at, by=first.by)
+        return True
+
+    async def trigger(self, name: str) -> Trigger:
+        """One trigger."""
+        if name not in self._triggers:
+            raise unknown_trigger(name)
+        return replace(self._triggers[name])
+
+    async def triggers(self) -> Sequence[Trigger]:
+        """Every trigger, by name."""
+        return [replace(self._triggers[name]) for name in sorted(self._triggers)]
+
+    async def delete_trigger(self, name: str) -> None:
+        """Forget a trigger."""
+        if self._triggers.pop(name, None) is None:
+            raise unknown_trigger(name)
