@@ -3,9 +3,10 @@ import type { RunLine, TaskBar } from '../../api/types'
 import { Icon } from '../../design/icons'
 import { solidOf, StatusIcon } from '../../design/status'
 import { duration } from '../../design/time'
+import { Lanes } from './lanes'
 
 export interface Span { from: number; to: number }
-export type Line = { kind: 'run'; run: RunLine } | { kind: 'task'; run: RunLine; task: TaskBar; bars: TaskBar[] }
+export type Line = { kind: 'run'; run: RunLine } | { kind: 'task'; run: RunLine; task: TaskBar; bars: TaskBar[] } | { kind: 'lanes'; run: RunLine }
 
 const NAMES = 'w-36 shrink-0 md:w-56'
 
@@ -31,27 +32,31 @@ export function Axis({ span }: { span: Span }) {
   )
 }
 
-interface RowProps { line: Line; span: Span; end: number; critical: boolean; opened: boolean; toggle: () => void; choose: () => void }
+interface RowProps { id: string; line: Line; span: Span; end: number; critical: boolean; opened: boolean; toggle: () => void; choose: () => void }
 
-export function BarRow({ line, span, end, critical, opened, toggle, choose }: RowProps) {
+export function BarRow({ id, line, span, end, critical, opened, toggle, choose }: RowProps) {
   const { run } = line
   const more = run.tasks.length > 0 || run.loop !== undefined
   return (
-    <div className={`flex h-full items-center border-b border-line ${line.kind === 'task' ? '' : 'hover:bg-sunken'}`} data-run={line.kind === 'run' ? run.run : undefined} data-critical={critical || undefined}>
-      <div className={`${NAMES} flex items-center gap-1 overflow-hidden pr-2 ${line.kind === 'task' ? 'pl-6 md:pl-9' : 'pl-1 md:pl-3'}`}>
+    <div className={`flex h-full items-center border-b border-line ${line.kind === 'run' ? 'hover:bg-sunken' : ''}`} data-run={line.kind === 'run' ? run.run : undefined} data-critical={critical || undefined}>
+      <div className={`${NAMES} flex items-center gap-1 overflow-hidden pr-2 ${line.kind === 'run' ? 'pl-1 md:pl-3' : 'pl-6 md:pl-9'}`}>
         {line.kind === 'run' ? (
           <>
-            <button type="button" aria-label={run.loop ? `Iterations of ${run.run}` : `Tasks of ${run.run}`} aria-expanded={opened} disabled={!more} onClick={toggle} className="text-ink-3 disabled:opacity-0"><Icon name={run.loop ? 'loop' : 'chevron'} size={11} className={opened ? 'rotate-90' : ''} /></button>
+            <button type="button" aria-label={run.loop ? `Iterations of ${run.run}` : `Tasks of ${run.run}`} aria-expanded={opened} disabled={!more} onClick={toggle} className="text-ink-3 disabled:opacity-0"><Icon name="chevron" size={11} className={opened ? 'rotate-90' : ''} /></button>
             <StatusIcon status={run.status} size={12} />
             <button type="button" className="truncate hover:underline" onClick={choose}>{run.run}</button>
             {critical && <span className="ml-auto size-1.5 shrink-0 rounded-full bg-accent" title="on the critical path" />}
           </>
+        ) : line.kind === 'lanes' ? (
+          <button type="button" className="text-left text-xs text-accent hover:underline" onClick={choose}>each of {run.loop?.total.toLocaleString('en')} iterations</button>
         ) : (
           <span className="truncate text-xs text-ink-2">{line.task.task}{line.task.visit > 1 && ` visit ${line.task.visit}`}{line.task.attempt > 1 && ` attempt ${line.task.attempt}`}</span>
         )}
       </div>
       <div className="relative h-full flex-1 overflow-hidden">
-        {line.kind === 'run' ? <RunBars run={run} span={span} end={end} critical={critical} opened={opened} /> : line.bars.map((bar, index) => <TaskBlock key={index} task={bar} span={span} end={end} tall />)}
+        {line.kind === 'run' && <RunBars run={run} span={span} end={end} critical={critical} opened={opened} />}
+        {line.kind === 'lanes' && <Lanes id={id} run={run} span={span} end={end} />}
+        {line.kind === 'task' && line.bars.map((bar, index) => <TaskBlock key={index} task={bar} span={span} end={end} tall />)}
       </div>
     </div>
   )
@@ -70,12 +75,14 @@ function RunBars({ run, span, end, critical, opened }: { run: RunLine; span: Spa
   const took = duration(to - run.scheduled)
   const told = `${run.run}: ${took}${run.loop ? `, ${run.loop.done + run.loop.failed} of ${run.loop.total} iterations${run.loop.failed ? `, ${run.loop.failed} failed` : ''}` : ''}${run.worker ? `, on ${run.worker}` : ''}`
   const label = share(to, span)
+  const part = (count: number) => started + (to - started) * (run.loop?.total ? count / run.loop.total : 1)
   return (
     <>
       <Block from={run.scheduled} to={started} span={span} className="top-[11px] h-1 bg-line-strong" title={`queued for ${duration(started - run.scheduled)}`} />
       <Block from={started} to={to} span={span} className={`${opened ? 'top-[10px] h-1.5' : 'top-1.5 h-3.5'} ${solidOf(run.status)} opacity-25`} title={told} />
       {!opened && run.tasks.map((task, index) => <TaskBlock key={index} task={task} span={span} end={end} />)}
-      {run.loop && <Block from={started} to={started + (to - started) * (run.loop.total ? (run.loop.done + run.loop.failed) / run.loop.total : 1)} span={span} className={`top-1.5 h-3.5 ${solidOf(run.loop.failed ? 'failed' : run.status)}`} title={told} />}
+      {run.loop && <Block from={started} to={part(run.loop.done)} span={span} className={`top-1.5 h-3.5 ${solidOf(run.status)}`} title={told} />}
+      {run.loop && run.loop.failed > 0 && <Block from={part(run.loop.done)} to={part(run.loop.done + run.loop.failed)} span={span} className="top-1.5 h-3.5 bg-failed" title={told} />}
       {run.tasks.length === 0 && !run.loop && <Block from={started} to={to} span={span} className={`top-1.5 h-3.5 ${solidOf(run.status)}`} title={told} />}
       {critical && <Block from={run.scheduled} to={to} span={span} className="top-[22px] h-0.5 bg-accent" title="on the critical path" />}
       {label < 96 && label > 0 && <span className="absolute top-1 whitespace-nowrap pl-1.5 text-2xs text-ink-3" style={{ left: `${label}%` }}>{took}{run.loop && ` · ${run.loop.done + run.loop.failed}/${run.loop.total}`}</span>}

@@ -8,19 +8,20 @@ import { Button } from '../../design/controls'
 import { Empty, Reading } from '../../design/states'
 import { duration, useNow } from '../../design/time'
 import { Axis, BarRow, type Line, type Span } from './gantt'
+import { LANES_HEIGHT } from './lanes'
 import type { Open } from './page'
 
 export function TimelineTab({ id, open }: { id: string; open: Open }) {
   const found = useQuery(timeline(id))
   return (
     <Reading of={found} what="Reading the times">
-      {(data) => (data.runs.length === 0 ? <Empty title="No step has run yet" /> : <Chart data={data} open={open} />)}
+      {(data) => (data.runs.length === 0 ? <Empty title="No step has run yet" /> : <Chart id={id} data={data} open={open} />)}
     </Reading>
   )
 }
 
 function linesOf(runs: RunLine[], opened: Set<string>): Line[] {
-  return runs.flatMap((run) => [{ kind: 'run' as const, run }, ...(opened.has(run.run) ? attempts(run) : [])])
+  return runs.flatMap((run) => [{ kind: 'run' as const, run }, ...(opened.has(run.run) ? (run.loop ? [{ kind: 'lanes' as const, run }] : attempts(run)) : [])])
 }
 
 /** One row for each attempt: the delay after it stands in the same row. */
@@ -35,7 +36,7 @@ function attempts(run: RunLine): Line[] {
   return [...rows.values()]
 }
 
-function Chart({ data, open }: { data: Timeline; open: Open }) {
+function Chart({ id, data, open }: { id: string; data: Timeline; open: Open }) {
   const now = useNow()
   const end = Math.max(1, data.ended ? Date.parse(data.to) - Date.parse(data.from) : now - Date.parse(data.from))
   const [zoom, setZoom] = useState<Span | null>(null)
@@ -45,7 +46,9 @@ function Chart({ data, open }: { data: Timeline; open: Open }) {
   const frame = useRef<HTMLDivElement>(null)
   const span = zoom ?? { from: 0, to: end * 1.02 }
   const lines = linesOf(onlyCritical ? data.runs.filter((run) => critical.has(run.run)) : data.runs, opened)
-  const virtual = useVirtualizer({ count: lines.length, getScrollElement: () => frame.current, estimateSize: () => 26, overscan: 10 })
+  const virtual = useVirtualizer({ count: lines.length, getScrollElement: () => frame.current, estimateSize: (index) => (lines[index]?.kind === 'lanes' ? LANES_HEIGHT : 26), overscan: 10 })
+  const shape = lines.map((line) => line.kind).join()
+  useEffect(() => virtual.measure(), [shape, virtual])
   const scale = (factor: number, centre = 0.5) => {
     const width = Math.min(end * 1.02, Math.max(1, (span.to - span.from) * factor))
     const middle = span.from + (span.to - span.from) * centre
@@ -86,8 +89,8 @@ function Chart({ data, open }: { data: Timeline; open: Open }) {
             {virtual.getVirtualItems().map((row) => {
               const line = lines[row.index]
               return line ? (
-                <div key={row.key} className="absolute inset-x-0" style={{ height: 26, transform: `translateY(${row.start}px)` }}>
-                  <BarRow line={line} span={span} end={end} critical={critical.has(line.run.run)} opened={opened.has(line.run.run)} toggle={() => (line.run.loop ? open('loops', { run: line.run.run }) : toggle(line.run.run))} choose={() => open('graph', { step: line.run.step })} />
+                <div key={row.key} className="absolute inset-x-0" style={{ height: row.size, transform: `translateY(${row.start}px)` }}>
+                  <BarRow id={id} line={line} span={span} end={end} critical={critical.has(line.run.run)} opened={opened.has(line.run.run)} toggle={() => toggle(line.run.run)} choose={() => (line.kind === 'lanes' ? open('loops', { run: line.run.run }) : open('graph', { step: line.run.step }))} />
                 </div>
               ) : null
             })}
