@@ -57,7 +57,11 @@ class Pool:
 
     def offer(self, order: WorkOrder) -> None:
         """Take an order; it begins when there is a slot."""
-        self.recall(order.execution_id, order.lease, give_back=False)  # what is here under an older epoch
+        known = self._running.get((order.execution_id, order.lease))
+        if known is not None and known[0].order.epoch > order.epoch:
+            return  # overtaken on its way
+        if known is not None:
+            known[1].cancel()  # the lease is here under an older epoch, and not current any more
         self._queue.append(order)
         self._pump()
 
