@@ -46,6 +46,12 @@ class NotFound(RequestError):
     code = "not-found"
 
 
+class Denied(RequestError):
+    """Whoever asks is not known, or may not ask for that."""
+
+    code = "denied"
+
+
 class Conflict(RequestError):
     """The state of the execution forbids that."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from noetl.cli import local
-from noetl.errors import NotFound
+from noetl.errors import Denied, NotFound
 from noetl.ports.front import Find, Front
 from noetl.settings import Settings
 
@@ -59,7 +59,6 @@ async def reached(settings: Settings | None = None, *, make: bool = False) -> As
 async def server(settings: Settings) -> AsyncIterator[Reached]:
     """The server that the settings name."""
     from noetl.adapters.http.front import HttpFront
-    from noetl.adapters.http.problem import Denied
     from noetl.cli.render import note
 
     front = HttpFront(settings.server or "", settings.token, told=note)

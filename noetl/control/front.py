@@ -6,7 +6,7 @@ what a playbook says.
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -21,7 +21,9 @@ from noetl.control.front_scope import evaluated
 from noetl.control.front_state import moments, newest_state, standing, stands
 from noetl.control.history import envelopes, events, state_at
 from noetl.control.rows import events_of, referenced
+from noetl.control.schedules import ScheduleBook
 from noetl.control.tokens import TokenBook
+from noetl.control.triggers import Keeper, TriggerBook
 from noetl.core.compare import Course, compare
 from noetl.core.event import Event, iso
 from noetl.core.explain import explain
@@ -33,22 +35,27 @@ from noetl.core.synthesize import with_fragments
 from noetl.dsl.nearest import nearest
 from noetl.dsl.sketch import graph, sketch
 from noetl.errors import Conflict, NotFound, RequestError
-from noetl.ports.front import Ask, Find, NewToken, Slice, Started, TokenAsk, Worker
+from noetl.ports.front import (
+    Ask,
+    Find,
+    Knock,
+    NewToken,
+    NewTrigger,
+    ScheduleAsk,
+    Slice,
+    Started,
+    TokenAsk,
+    TriggerAsk,
+    Worker,
+)
+from noetl.ports.schedule import Schedule, Trigger
 from noetl.ports.store import Listed, PlaybookText, Row, Summary, Token
 
 Fleet = Callable[[], Awaitable[Sequence[Worker]]]
 
 
-class Vault(Protocol):
-    """Keeps credentials, sealed."""
-
-    async def keep(self, name: str, material: dict[str, Any]) -> None:
-        """Store a credential."""
-        ...
-
-    async def credential(self, name: str) -> Mapping[str, Any]:
-        """A stored credential, opened; raises NotFound."""
-        ...
+class Vault(Keeper, Protocol):
+    """Keeps credentials, sealed, and seals them again."""
 
     async def seal_again(self) -> int:
         """Seal every credential with the newest key; how many."""
@@ -83,6 +90,8 @@ class LocalFront:
         self._steering = Steering(engine, adopts=adopts)
         self._followers = Followers(engine)
         self._tokens = TokenBook(engine.store, engine.now)
+        self._schedules = ScheduleBook(engine.store, self.start, self._asked)
+        self._triggers = TriggerBook(engine.store, vault, self.start, self._asked)
         self._reader = Reader(engine.store, engine.results, payloads)
 
     # Playbooks
@@ -354,6 +363,58 @@ class LocalFront:
     async def delete_token(self, token_id: str) -> None:
         """Let a token be good for nothing from now on."""
         await self._tokens.delete_token(token_id)
+
+    # Schedules and triggers
+
+    async def put_schedule(self, ask: ScheduleAsk, *, new: bool = False) -> Schedule:
+        """Keep a schedule."""
+        return await self._schedules.put(ask, new=new)
+
+    async def schedules(self) -> Sequence[Schedule]:
+        """Every schedule, by name."""
+        return await self._schedules.schedules()
+
+    async def schedule(self, name: str) -> Schedule:
+        """One schedule."""
+        return await self._schedules.schedule(name)
+
+    async def delete_schedule(self, name: str) -> None:
+        """Forget a schedule."""
+        await self._schedules.delete(name)
+
+    async def run_schedule(self, name: str, by: str = "cli") -> Started:
+        """Start at once what a schedule starts."""
+        return await self._schedules.run(name, by)
+
+    async def fire_schedules(self) -> None:
+        """Start what is due by the clock; a server calls this again and again."""
+        await self._schedules.fire_due()
+
+    async def put_trigger(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
+        """Keep a trigger."""
+        return await self._triggers.put(ask, new=new)
+
+    async def triggers(self) -> Sequence[Trigger]:
+        """Every trigger, by name."""
+        return await self._triggers.triggers()
+
+    async def trigger(self, name: str) -> Trigger:
+        """One trigger."""
+        return await self._triggers.trigger(name)
+
+    async def delete_trigger(self, name: str) -> None:
+        """Forget a trigger and its secret."""
+        await self._triggers.delete(name)
+
+    async def fire_trigger(
+        self, name: str, payload: Any, *, key: str | None = None, by: str | None = None
+    ) -> Started:
+        """Start what a trigger starts, with a payload."""
+        return await self._triggers.fire(name, payload, key=key, by=by)
+
+    async def knock(self, name: str, knock: Knock) -> Started:
+        """A call of a webhook."""
+        return await self._triggers.knock(name, knock)
 
     # The process
 

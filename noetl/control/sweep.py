@@ -1,7 +1,7 @@
 """What happens by the clock: ownership is renewed, mail is taken, children are tended. All else is pushed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from noetl.control.desk import ControlDesk
@@ -11,6 +11,7 @@ from noetl.errors import BackendError
 MAIL_S = 0.2
 PICK_UP_S = 1.0
 LEASES_S = 0.25
+SCHEDULES_S = 0.5
 
 Work = Callable[[], Awaitable[object]]
 
@@ -29,13 +30,14 @@ async def sweep(engine: Engine) -> None:
             next_beat = loop.time() + beat_s
 
 
-async def serve(engine: Engine, desk: ControlDesk | None) -> None:
+async def serve(engine: Engine, desk: ControlDesk | None, also: Sequence[tuple[float, Work]] = ()) -> None:
     """The clockwork of a server, until cancelled: a store that is away is waited for."""
     lease_s = engine.lease_ms / 1000
     every: list[tuple[float, Work]] = [
         (min(MAIL_S, lease_s / 3), engine.collect_mail),
         (lease_s / 3, engine.renew),
         (min(PICK_UP_S, lease_s / 3), engine.pick_up_due),
+        *also,
     ]
     if desk is not None:
         every.append((min(LEASES_S, lease_s / 8), desk.sweep))

@@ -11,6 +11,7 @@ import msgspec
 
 from noetl.core.event import Event, iso
 from noetl.core.message import Control
+from noetl.ports.schedule import Schedule, Trigger
 from noetl.ports.store import Listed, PlaybookText, Row, Summary, Token
 
 
@@ -91,6 +92,53 @@ class NewToken(msgspec.Struct):
 
     token: Token
     bearer: str
+
+
+class ScheduleAsk(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A schedule that is wanted: a playbook, and either a cron expression or an interval."""
+
+    name: str
+    path: str
+    version: int | None = None
+    workload: dict[str, Any] = {}
+    cron: str | None = None
+    timezone: str = "UTC"
+    every_s: int | None = None
+    enabled: bool = True
+    catch_up: str = "one"
+    by: str = "cli"
+
+
+class TriggerAsk(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A trigger that is wanted: a playbook, and a webhook or a NATS subject."""
+
+    name: str
+    kind: str
+    path: str
+    version: int | None = None
+    workload: dict[str, Any] = {}
+    payload_key: str = "payload"
+    secret: str | None = None
+    subject: str | None = None
+    queue: str | None = None
+    enabled: bool = True
+    by: str = "cli"
+
+
+class NewTrigger(msgspec.Struct):
+    """A trigger that was kept; `secret` is shown once, when it was made or given."""
+
+    trigger: Trigger
+    secret: str | None = None
+
+
+class Knock(msgspec.Struct, kw_only=True):
+    """A call of a webhook: what it says, how it proves itself, and its idempotency key."""
+
+    body: bytes
+    secret: str | None = None  # the secret itself
+    signature: str | None = None  # or `sha256=` and the HMAC of the body under it
+    key: str | None = None
 
 
 class _Counted(msgspec.Struct):
@@ -272,7 +320,64 @@ class Tokens(Protocol):
         ...
 
 
-class Front(Playbooks, Executions, Readings, Credentials, Tokens, Protocol):
+class Schedules(Protocol):
+    """What starts executions by the clock. Unknown names raise NotFound."""
+
+    async def put_schedule(self, ask: ScheduleAsk, *, new: bool = False) -> Schedule:
+        """Keep a schedule, in the place of one that has the name; `new`: raises Conflict when there is one.
+
+        Raises RequestError for times that make no sense, NotFound for a playbook that is not there.
+        """
+        ...
+
+    async def schedules(self) -> Sequence[Schedule]:
+        """Every schedule, by name."""
+        ...
+
+    async def schedule(self, name: str) -> Schedule:
+        """One schedule."""
+        ...
+
+    async def delete_schedule(self, name: str) -> None:
+        """Forget a schedule."""
+        ...
+
+    async def run_schedule(self, name: str, by: str = "cli") -> Started:
+        """Start at once what a schedule starts."""
+        ...
+
+
+class Triggers(Protocol):
+    """What starts executions by a message. Unknown names raise NotFound."""
+
+    async def put_trigger(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
+        """Keep a trigger, in the place of one that has the name; `new`: raises Conflict when there is one."""
+        ...
+
+    async def triggers(self) -> Sequence[Trigger]:
+        """Every trigger, by name; the digests may be left out."""
+        ...
+
+    async def trigger(self, name: str) -> Trigger:
+        """One trigger."""
+        ...
+
+    async def delete_trigger(self, name: str) -> None:
+        """Forget a trigger and its secret."""
+        ...
+
+    async def fire_trigger(
+        self, name: str, payload: Any, *, key: str | None = None, by: str | None = None
+    ) -> Started:
+        """Start what a trigger starts, with a payload."""
+        ...
+
+    async def knock(self, name: str, knock: Knock) -> Started:
+        """A call of a webhook; raises Denied unless it proves itself."""
+        ...
+
+
+class Front(Playbooks, Executions, Readings, Credentials, Tokens, Schedules, Triggers, Protocol):
     """All of it."""
 
     async def workers(self) -> Sequence[Worker]:

@@ -15,6 +15,7 @@ from noetl.adapters.directory.results import DirectoryResults
 from noetl.adapters.nats.boxes import Box, seal
 from noetl.adapters.nats.bus import Bus
 from noetl.adapters.nats.link import NatsLink
+from noetl.adapters.nats.listening import LOOK_S, Listening
 from noetl.adapters.nats.serve import Calling, serve
 from noetl.adapters.nats.signing import Signer, Verifier
 from noetl.adapters.sqlite.store import SqliteStore
@@ -170,14 +171,18 @@ async def _with_workers(
     )
     verifier = Verifier(store.token, required=settings.guarded)
     await serve(bus, server_id, desk, leasing, verifier)
-    async with _clockwork(plane, desk):
+    listening = Listening(bus, plane.front.triggers, plane.front.fire_trigger)
+    async with _clockwork(plane, desk, (LOOK_S, listening.look)):
         yield Serving(plane, server_id, leasing)
 
 
 @asynccontextmanager
-async def _clockwork(plane: Plane, desk: ControlDesk | None) -> AsyncIterator[None]:
+async def _clockwork(
+    plane: Plane, desk: ControlDesk | None, *also: tuple[float, sweep.Work]
+) -> AsyncIterator[None]:
     """What happens by the clock while a server runs; at its end its executions are free for others."""
-    task = asyncio.create_task(sweep.serve(plane.engine, desk))
+    schedules = (sweep.SCHEDULES_S, plane.front.fire_schedules)
+    task = asyncio.create_task(sweep.serve(plane.engine, desk, (schedules, *also)))
     try:
         yield
     finally:

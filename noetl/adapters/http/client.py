@@ -74,12 +74,16 @@ class Client:
         *,
         query: Query | None = None,
         body: Any = None,
+        content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         prefix: str = PREFIX,
     ) -> AsyncGenerator[aiohttp.ClientResponse]:
-        """An answer whose content is still to be read; raises BackendError when there is none."""
+        """An answer whose content is still to be read; raises BackendError when there is none.
+
+        What is sent is JSON: a value as `body`, or bytes that are some already as `content`.
+        """
         url = URL(f"{self.url}{prefix}{path}", encoded=True).with_query(_query(query))
-        data = None if body is None else msgspec.json.encode(body)
+        data = content if body is None else msgspec.json.encode(body)
         sent = {**({"Content-Type": "application/json"} if data is not None else {}), **(headers or {})}
         try:
             async with self._opened().request(

@@ -9,6 +9,7 @@ import msgspec
 from noetl.adapters.http import stream
 from noetl.adapters.http.client import Client
 from noetl.adapters.http.moment import ms, ms_or_none
+from noetl.adapters.http.schedules import HttpSchedules
 from noetl.core.event import Event, iso
 from noetl.core.lines import lines_of
 from noetl.core.message import Control
@@ -26,7 +27,7 @@ def _silent(text: str) -> None:
     """Nobody wants to know."""
 
 
-class HttpFront:
+class HttpFront(HttpSchedules):
     """Front over REST. `told` hears of trouble that is being mended."""
 
     def __init__(self, url: str, token: str | None = None, told: Callable[[str], None] = _silent) -> None:

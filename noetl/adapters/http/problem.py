@@ -6,15 +6,9 @@ import msgspec
 
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.tree import Mark
-from noetl.errors import BackendError, Conflict, NoetlError, NotFound, PlaybookError, RequestError
+from noetl.errors import BackendError, Conflict, Denied, NoetlError, NotFound, PlaybookError, RequestError
 
 SHOWN = 200
-
-
-class Denied(RequestError):
-    """The server does not know who asks, or does not allow it."""
-
-    code = "denied"
 
 
 class Refused(RequestError):

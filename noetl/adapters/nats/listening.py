@@ -1,0 +1,93 @@
+"""Subjects that start executions: subscriptions on a server's connection, kept in step with the triggers.
+
+Servers share the queue group of a trigger, so one of them takes each message. What is said on a subject is
+kept by nobody: a message that comes while no server listens starts nothing. A stream's consumer that delivers
+to the subject is told when its message has been taken, and sends it again otherwise.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from noetl.adapters.nats.bus import Bus
+from noetl.errors import BackendError, NoetlError
+from noetl.ports.front import Started
+from noetl.ports.schedule import Trigger
+
+LOG = logging.getLogger("noetl.trigger")
+LOOK_S = 1.0  # how often the triggers are looked at
+AGAIN_S = 0.5
+MESSAGE_ID = "Nats-Msg-Id"
+FROM_STREAM = "$JS.ACK."
+
+Triggers = Callable[[], Awaitable[Sequence[Trigger]]]
+
+
+class Fire(Protocol):
+    """Starts what a trigger starts."""
+
+    async def __call__(self, name: str, payload: Any, *, key: str | None = None) -> Started:
+        """Start it with a payload, once for each key."""
+        ...
+
+
+class Listening:
+    """The subscriptions of one server."""
+
+    def __init__(self, bus: Bus, triggers: Triggers, fire: Fire) -> None:
+        self._bus, self._triggers, self._fire = bus, triggers, fire
+        self._heard: dict[tuple[str, str, str], Any] = {}  # name, subject and queue -> subscription
+
+    async def look(self) -> None:
+        """Subscribe to what is wanted by now, and to nothing else; raises BackendError when NATS is away."""
+        from nats.errors import Error
+
+        found = [one for one in await self._triggers() if one.kind == "nats" and one.enabled]
+        wanted = {(one.name, one.subject or "", one.queue or "") for one in found}
+        try:
+            for gone in set(self._heard) - wanted:
+                await self._heard.pop(gone).unsubscribe()
+            for name, subject, queue in sorted(wanted - set(self._heard)):
+                made = await self._bus.client.subscribe(subject, queue=queue, cb=self._received(name))
+                self._heard[name, subject, queue] = made
+        except (Error, OSError) as error:
+            raise BackendError(f"the subjects of triggers cannot be heard: {error}") from error
+
+    def _received(self, name: str) -> Callable[[Any], Awaitable[None]]:
+        async def received(message: Any) -> None:
+            try:
+                await self._start(name, message)
+            except NoetlError as error:
+                LOG.warning("a message started nothing: %s", error.message, extra={"trigger": name})
+            if str(message.reply).startswith(FROM_STREAM):
+                await message.ack()
+
+        return received
+
+    async def _start(self, name: str, message: Any) -> None:
+        try:
+            payload = msgspec.json.decode(message.data) if message.data else None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            LOG.warning("a message is no JSON: %s", error, extra={"trigger": name})
+            return
+        while True:
+            try:
+                await self._fire(name, payload, key=key_of(message))
+            except BackendError:  # the store is away; those behind this message would find the same
+                await asyncio.sleep(AGAIN_S)
+            else:
+                return
+
+
+def key_of(message: Any) -> str | None:
+    """What tells a message from others: the id its sender gave it, else its place in a stream."""
+    given = (message.headers or {}).get(MESSAGE_ID)
+    if given:
+        return str(given)
+    if str(message.reply).startswith(FROM_STREAM):
+        place = message.metadata
+        return f"{place.stream}/{place.sequence.stream}"
+    return None

@@ -1,0 +1,203 @@
+"""Schedules: when their ticks are, and starting what is due. The store's clock decides, never this process's.
+
+An execution is started first, under the key of its tick, and the schedule goes on afterwards: after a crash
+in between the same tick finds its execution again. The same holds for several servers over one store.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING
+
+from noetl.core.event import iso
+from noetl.dsl.nearest import nearest
+from noetl.errors import BackendError, Conflict, NoetlError, NotFound, RequestError
+from noetl.ports.front import Ask, ScheduleAsk, Started
+from noetl.ports.schedule import Fired, Schedule
+from noetl.ports.store import Store
+
+if TYPE_CHECKING:
+    from cronsim import CronSim
+
+LATE_MS = 60_000  # a tick that is later than this was missed
+AT_ONCE = 100
+EVERY_MOST_S = 366 * 24 * 3600
+CRON_LENGTH = 200
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+FIELDS = {
+    "minute": "0-59",
+    "hour": "0-23",
+    "day-of-month": "1-31, L or LW",
+    "month": "1-12 or JAN-DEC",
+    "day-of-week": "0-7 or SUN-SAT",
+}
+
+Start = Callable[[Ask], Awaitable[Started]]
+Find = Callable[[Ask], Awaitable[object]]
+
+
+def check_name(name: str, what: str) -> None:
+    """Refuse what cannot be the name of a schedule or a trigger."""
+    if not NAME.fullmatch(name):
+        told = f"'{name[:80]}' is no name for a {what}"
+        raise RequestError(told, hint="use up to 64 letters, digits, _ . and -, with a letter or _ first")
+
+
+# When
+
+
+def next_tick(schedule: Schedule, now: int) -> int:
+    """The first moment after `now` at which a schedule is due; raises RequestError when there is none."""
+    if (schedule.cron is None) == (schedule.every_s is None):
+        raise RequestError(
+            "a schedule has either a cron expression or an interval",
+            hint="--cron '0 3 * * *', or --every 15m",
+        )
+    if schedule.cron is not None:
+        return _next_cron(schedule.cron, zone(schedule.timezone), now)
+    every_s = schedule.every_s or 0
+    if not 1 <= every_s <= EVERY_MOST_S:
+        raise RequestError(f"every {every_s} s is no interval", hint="from one second to a year, as in 15m")
+    begun = now if schedule.next_at is None else schedule.next_at
+    return begun + max(1, (now - begun) // (every_s * 1000) + 1) * every_s * 1000
+
+
+def _next_cron(cron: str, where: tzinfo, now: int) -> int:
+    ticks = _parsed(cron, datetime.fromtimestamp(now / 1000, where))
+    for tick in ticks:
+        found = int(tick.timestamp() * 1000)
+        if found > now:  # in the hour that a clock is put back by, the first may be one that has passed
+            return found
+    raise RequestError(f"the cron expression '{cron}' never comes true", hint="as in '0 3 * * *'")
+
+
+def _parsed(cron: str, begin: datetime) -> "CronSim":
+    from cronsim import CronSim, CronSimError
+
+    parts = cron.split()
+    if len(parts) != len(FIELDS) or len(cron) > CRON_LENGTH:
+        told = f"the cron expression '{cron[:CRON_LENGTH]}' has {len(parts)} fields, not {len(FIELDS)}"
+        raise RequestError(told, hint=f"{' '.join(FIELDS)}, as in '0 3 * * *'")
+    try:
+        return CronSim(cron, begin)
+    except CronSimError as error:
+        field = str(error).removeprefix("Bad ")
+        if field not in FIELDS:
+            raise RequestError(f"the cron expression '{cron}': {error}", hint="as in '0 3 * * *'") from None
+        seen = parts[list(FIELDS).index(field)]
+        told = f"the cron expression '{cron}' has a wrong {field}: '{seen}'"
+        raise RequestError(told, hint=f"{field}: {FIELDS[field]}; also *, lists, ranges and steps") from None
+
+
+def zone(name: str) -> tzinfo:
+    """A time zone by its name; raises RequestError."""
+    from zoneinfo import ZoneInfo, available_timezones
+
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (LookupError, ValueError, OSError):
+        near = nearest(name[:80], available_timezones())
+        hint = f"did you mean '{near}'?" if near else "use a name such as Europe/Berlin"
+        raise RequestError(f"'{name[:80]}' is no time zone known here", hint=hint) from None
+
+
+# What
+
+
+class ScheduleBook:
+    """The schedules of a store."""
+
+    def __init__(self, store: Store, start: Start, find: Find) -> None:
+        self._store, self._start, self._find = store, start, find
+
+    async def put(self, ask: ScheduleAsk, *, new: bool = False) -> Schedule:
+        """Keep a schedule; raises RequestError when it makes no sense, Conflict when it is to be new."""
+        check_name(ask.name, "schedule")
+        if ask.catch_up not in ("one", "skip"):
+            raise RequestError(f"catch_up is '{ask.catch_up}'", hint="it is one, or skip")
+        await self._find(Ask(path=ask.path, version=ask.version))
+        schedule = Schedule(
+            name=ask.name,
+            path=ask.path,
+            version=ask.version,
+            workload=ask.workload,
+            cron=ask.cron,
+            timezone=ask.timezone,
+            every_s=ask.every_s,
+            enabled=ask.enabled,
+            catch_up=ask.catch_up,
+            created_at=await self._store.clock(),
+            by=ask.by,
+        )
+        zone(schedule.timezone)
+        following = await self._following(schedule)
+        schedule.next_at = following if schedule.enabled else None
+        if not await self._store.put_schedule(schedule, new=new):
+            told = f"there is a schedule '{ask.name}' already"
+            raise Conflict(told, hint="choose another name, or change that one")
+        return await self._store.schedule(ask.name)
+
+    async def _following(self, schedule: Schedule) -> int:
+        """Its next tick; one whose times do not change goes on as it was, however often it is put again."""
+        following = next_tick(schedule, schedule.created_at)
+        try:
+            known = await self._store.schedule(schedule.name)
+        except NotFound:
+            return following
+        same = all(
+            getattr(known, name) == getattr(schedule, name) for name in ("cron", "timezone", "every_s")
+        )
+        return known.next_at if same and known.next_at is not None else following
+
+    async def schedules(self) -> Sequence[Schedule]:
+        """Every schedule, by name."""
+        return await self._store.schedules()
+
+    async def schedule(self, name: str) -> Schedule:
+        """One schedule."""
+        return await self._store.schedule(name)
+
+    async def delete(self, name: str) -> None:
+        """Forget a schedule."""
+        await self._store.delete_schedule(name)
+
+    async def run(self, name: str, by: str) -> Started:
+        """Start at once what a schedule starts; its ticks stay where they are."""
+        found = await self._store.schedule(name)
+        return await self._start(Ask(path=found.path, version=found.version, workload=found.workload, by=by))
+
+    async def fire_due(self) -> None:
+        """Start what is due, each tick once; raises BackendError when the store is away."""
+        for schedule in await self._store.due_schedules(AT_ONCE):
+            tick = schedule.next_at
+            if tick is not None:
+                await self._store.advance_schedule(schedule.name, tick, await self._fired(schedule, tick))
+
+    async def _fired(self, schedule: Schedule, tick: int) -> Fired:
+        now = await self._store.clock()
+        fired = Fired(None, tick)
+        try:
+            fired.next_at = next_tick(schedule, now)
+            if schedule.catch_up == "skip" and now - tick > LATE_MS:
+                fired.error = f"the tick of {iso(tick)} was skipped: no server ran then"
+            else:
+                fired.execution = await self._begun(schedule, tick)
+        except BackendError:
+            raise
+        except NoetlError as error:
+            fired.error = error.message
+        return fired
+
+    async def _begun(self, schedule: Schedule, tick: int) -> str:
+        key = f"schedule/{schedule.name}/{iso(tick)}"
+        ask = Ask(path=schedule.path, version=schedule.version, workload=schedule.workload)
+        ask.idempotency_key, ask.by = key, f"schedule {schedule.name}"
+        try:
+            return (await self._start(ask)).execution_id
+        except Conflict:  # it was fired already, and playbook or workload changed since
+            known = await self._store.by_key(key)
+            if known is None:
+                raise
+            return known.execution_id

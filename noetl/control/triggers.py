@@ -1,0 +1,185 @@
+"""Triggers: messages from elsewhere that start executions, and how a webhook's caller proves who they are."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+import msgspec
+
+from noetl.control.schedules import Find, Start, check_name
+from noetl.errors import Conflict, Denied, NotFound, RequestError
+from noetl.ports.bearer import SECRET_BYTES, digest
+from noetl.ports.front import Ask, Knock, NewTrigger, Started, TriggerAsk
+from noetl.ports.schedule import Trigger
+from noetl.ports.store import Store
+
+SECRET_LEAST = 16
+NO_SECRET = "0" * 64
+KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+OWN_SUBJECTS = ("noetl", "$", "_")  # beginnings of what servers, workers and NATS itself speak under
+SUBJECT_LENGTH = 255
+
+
+class Keeper(Protocol):
+    """Keeps credentials, sealed."""
+
+    async def keep(self, name: str, material: dict[str, Any]) -> None:
+        """Store a credential."""
+        ...
+
+    async def credential(self, name: str) -> Mapping[str, Any]:
+        """A stored credential, opened; raises NotFound."""
+        ...
+
+
+class TriggerBook:
+    """The triggers of a store. Who signs calls needs the secret itself: it rests sealed, as a credential."""
+
+    def __init__(self, store: Store, vault: Keeper, start: Start, find: Find) -> None:
+        self._store, self._vault, self._start, self._find = store, vault, start, find
+
+    async def put(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
+        """Keep a trigger; the secret of a webhook is made unless it is given, or was."""
+        _check(ask)
+        await self._find(Ask(path=ask.path, version=ask.version))
+        known = await self._known(ask.name)
+        secret = ask.secret
+        kept = known.secret if known is not None else None
+        if ask.kind == "webhook" and secret is None and kept is None:
+            secret = secrets.token_urlsafe(SECRET_BYTES)
+        trigger = Trigger(
+            name=ask.name,
+            kind=ask.kind,
+            path=ask.path,
+            version=ask.version,
+            workload=ask.workload,
+            payload_key=ask.payload_key,
+            secret=None if ask.kind != "webhook" else digest(secret) if secret is not None else kept,
+            subject=ask.subject,
+            queue=ask.queue or f"noetl-trigger-{ask.name}" if ask.kind == "nats" else None,
+            enabled=ask.enabled,
+            created_at=await self._store.clock(),
+            by=ask.by,
+        )
+        if not await self._store.put_trigger(trigger, new=new):
+            told = f"there is a trigger '{ask.name}' already"
+            raise Conflict(told, hint="choose another name, or change that one")
+        if secret is not None:
+            await self._vault.keep(credential_of(ask.name), {"secret": secret})
+        return NewTrigger(await self._store.trigger(ask.name), secret)
+
+    async def _known(self, name: str) -> Trigger | None:
+        try:
+            return await self._store.trigger(name)
+        except NotFound:
+            return None
+
+    async def triggers(self) -> Sequence[Trigger]:
+        """Every trigger, by name."""
+        return await self._store.triggers()
+
+    async def trigger(self, name: str) -> Trigger:
+        """One trigger."""
+        return await self._store.trigger(name)
+
+    async def delete(self, name: str) -> None:
+        """Forget a trigger and its secret."""
+        await self._store.delete_trigger(name)
+        with suppress(NotFound):
+            await self._store.delete_secret(credential_of(name))
+
+    async def fire(self, name: str, payload: Any, *, key: str | None, by: str | None = None) -> Started:
+        """Start what a trigger starts, with what a message said; one key starts one execution."""
+        found = await self._store.trigger(name)
+        ask = Ask(path=found.path, version=found.version, by=by or f"trigger {name}")
+        ask.workload = {**found.workload, found.payload_key: payload}
+        ask.idempotency_key = None if key is None else f"trigger/{name}/{key}"
+        return await self._start(ask)
+
+    async def knock(self, name: str, knock: Knock) -> Started:
+        """A call of a webhook; raises Denied unless it proves that its sender knows the secret."""
+        found = await self._known(name)
+        if not await self._proven(found, knock) or found is None:
+            raise Denied("there is no such webhook, or the secret is another one")
+        if not found.enabled:
+            raise Conflict(f"the trigger '{name}' is paused")
+        return await self.fire(name, payload_of(knock.body), key=knock.key)
+
+    async def _proven(self, found: Trigger | None, knock: Knock) -> bool:
+        """As much is done for a webhook that is not there as for one that is."""
+        wanted = found.secret if found is not None else None
+        if knock.secret is not None:
+            right = hmac.compare_digest(digest(knock.secret), wanted or NO_SECRET)
+            return right and wanted is not None
+        if knock.signature is None:
+            return False
+        secret = await self._secret(found)
+        signed = hmac.new((secret or NO_SECRET).encode(), knock.body, hashlib.sha256).hexdigest()
+        right = hmac.compare_digest(f"sha256={signed}".encode(), knock.signature.encode())
+        return right and secret is not None
+
+    async def _secret(self, found: Trigger | None) -> str | None:
+        """The secret itself, if it is still the one that the trigger has."""
+        if found is None or found.secret is None:
+            return None
+        try:
+            secret = str((await self._vault.credential(credential_of(found.name))).get("secret"))
+        except NotFound:
+            return None
+        return secret if hmac.compare_digest(digest(secret), found.secret) else None
+
+
+def credential_of(name: str) -> str:
+    """The credential that holds a webhook's secret."""
+    return f"trigger.{name}"
+
+
+def payload_of(body: bytes) -> Any:
+    """What a message says; nothing says null. Raises RequestError for what is no JSON."""
+    try:
+        return msgspec.json.decode(body) if body else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RequestError(f"the message is no JSON: {error}", hint="send one JSON value") from None
+
+
+def _check(ask: TriggerAsk) -> None:
+    check_name(ask.name, "trigger")
+    if not KEY.fullmatch(ask.payload_key):
+        told = f"'{ask.payload_key[:80]}' is no key of a workload"
+        raise RequestError(told, hint="use letters, digits and _, as in --as order")
+    match ask.kind:
+        case "webhook":
+            _check_webhook(ask)
+        case "nats":
+            _check_subject(ask)
+        case _:
+            raise RequestError(f"'{ask.kind[:80]}' is no kind of trigger", hint="webhook, or nats")
+
+
+def _check_webhook(ask: TriggerAsk) -> None:
+    if ask.subject is not None or ask.queue is not None:
+        raise RequestError("a webhook has no subject and no queue", hint="those are of the kind nats")
+    if ask.secret is not None and len(ask.secret) < SECRET_LEAST:
+        told = f"the secret has {len(ask.secret)} characters, which can be guessed"
+        raise RequestError(told, hint=f"at least {SECRET_LEAST}; without one a good one is made")
+
+
+def _check_subject(ask: TriggerAsk) -> None:
+    """Refuse subjects that NATS does not know, or under which others than senders of messages speak."""
+    if ask.secret is not None:
+        raise RequestError("a trigger on a subject has no secret", hint="NATS lets in who may publish there")
+    words = (ask.subject or "").split(".")
+    odd = [word for word in words if not word or re.search(r"\s", word) or not word.isprintable()]
+    wild = [word for word in words if ("*" in word and word != "*") or (">" in word and word != ">")]
+    if odd or wild or ">" in words[:-1] or len(ask.subject or "") > SUBJECT_LENGTH:
+        told = f"'{(ask.subject or '')[:80]}' is no subject of NATS"
+        raise RequestError(told, hint="words with dots between them, as in orders.new or orders.*")
+    if words[0] in ("*", ">") or words[0].startswith(OWN_SUBJECTS[1:]) or words[0] == OWN_SUBJECTS[0]:
+        told = f"the subject '{ask.subject}' reaches what NATS and noetl themselves say"
+        raise RequestError(told, hint="let it begin with a word of your own, as in orders.>")
+    if ask.queue is not None and not re.fullmatch(r"[!-~]{1,100}", ask.queue):
+        raise RequestError(f"'{ask.queue[:80]}' is no queue group", hint="letters, digits, - and _")

@@ -1,0 +1,254 @@
+"""When schedules are due, and that each tick starts one execution, whatever happens in between."""
+
+import asyncio
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from noetl.adapters.memory.store import MemoryStore
+from noetl.control.schedules import LATE_MS, ScheduleBook, next_tick
+from noetl.errors import BackendError, Conflict, NotFound, RequestError
+from noetl.ports.front import Ask, ScheduleAsk, Started
+from noetl.ports.schedule import Schedule
+from tests.conformance.stores import Clock, begin
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def ms(text: str, zone: str = "Europe/Berlin", fold: int = 0) -> int:
+    moment = datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone), fold=fold)
+    return int(moment.timestamp() * 1000)
+
+
+def cron(text: str, zone: str = "Europe/Berlin") -> Schedule:
+    return Schedule(name="s", path="p", cron=text, timezone=zone)
+
+
+@pytest.mark.parametrize(
+    ("text", "now", "then"),
+    [
+        ("0 3 * * *", "2026-11-15T02:59:59.999", "2026-11-15T03:00"),
+        ("0 3 * * *", "2026-11-15T03:00", "2026-11-16T03:00"),
+        ("*/15 9-17 * * MON-FRI", "2026-11-13T17:45", "2026-11-16T09:00"),
+        ("0 0 L * *", "2026-02-10T00:00", "2026-02-28T00:00"),
+        ("0 0 29 2 *", "2026-03-01T00:00", "2028-02-29T00:00"),
+        ("0 12 * * SUN#1", "2026-11-02T00:00", "2026-12-06T12:00"),
+        # the clock goes from 02:00 to 03:00: what lies between happens when it is over, once
+        ("30 2 * * *", "2026-03-29T01:00", "2026-03-29T03:00"),
+        ("30 2 * * *", "2026-03-29T03:00", "2026-03-30T02:30"),
+        ("30 * * * *", "2026-03-29T01:30", "2026-03-29T03:30"),
+        # the clock goes from 03:00 back to 02:00: a time of day comes once, an hourly one twice
+        ("30 2 * * *", "2026-10-25T01:00", "2026-10-25T02:30"),
+        ("30 2 * * *", "2026-10-25T02:30", "2026-10-26T02:30"),
+    ],
+)
+def test_the_next_tick_of_a_cron_expression(text: str, now: str, then: str) -> None:
+    assert next_tick(cron(text), ms(now)) == ms(then)
+
+
+def test_a_time_of_day_that_comes_twice_is_one_tick() -> None:
+    in_the_second_hour = ms("2026-10-25T02:10", fold=1)
+    assert next_tick(cron("30 2 * * *"), in_the_second_hour) == ms("2026-10-26T02:30")
+    assert next_tick(cron("30 * * * *"), ms("2026-10-25T02:30")) == ms("2026-10-25T02:30", fold=1)
+
+
+def test_a_tick_is_in_the_time_zone_of_its_schedule() -> None:
+    now = ms("2026-07-01T00:00", "UTC")
+    assert next_tick(cron("0 6 * * *", "UTC"), now) == ms("2026-07-01T06:00", "UTC")
+    assert next_tick(cron("0 6 * * *", "America/New_York"), now) == ms("2026-07-01T10:00", "UTC")
+
+
+@pytest.mark.parametrize(
+    ("now", "then"), [(0, 60_000), (59_999, 60_000), (60_000, 120_000), (200_001, 240_000)]
+)
+def test_an_interval_keeps_its_beat_however_late_it_is_looked_at(now: int, then: int) -> None:
+    assert next_tick(Schedule(name="s", path="p", every_s=60, next_at=0), now) == then
+
+
+@pytest.mark.parametrize(
+    ("given", "told", "hint"),
+    [
+        ({"cron": "61 * * * *"}, "wrong minute: '61'", "0-59"),
+        ({"cron": "0 24 * * *"}, "wrong hour: '24'", "0-23"),
+        ({"cron": "0 0 32 * *"}, "wrong day-of-month: '32'", "1-31"),
+        ({"cron": "0 0 1 FOO *"}, "wrong month: 'FOO'", "JAN"),
+        ({"cron": "0 0 * * 9"}, "wrong day-of-week: '9'", "SUN"),
+        ({"cron": "0 0 30 2 *"}, "wrong day-of-month: '30'", "1-31"),
+        ({"cron": "* * *"}, "has 3 fields, not 5", "minute hour"),
+        ({"cron": "0 0 * * * *"}, "has 6 fields, not 5", "minute hour"),
+        (
+            {"cron": "0 0 * * *", "timezone": "Europe/Berln"},
+            "'Europe/Berln' is no time zone",
+            "Europe/Berlin",
+        ),
+        ({"cron": "0 0 * * *", "timezone": "../secret"}, "no time zone", "Europe/Berlin"),
+        ({"every_s": 60, "timezone": "Nowhere"}, "'Nowhere' is no time zone", ""),
+        ({"every_s": 0}, "every 0 s is no interval", "one second"),
+        ({}, "either a cron expression or an interval", "--every"),
+        ({"cron": "0 0 * * *", "every_s": 1}, "either a cron expression or an interval", "--every"),
+        ({"every_s": 1, "name": "a b"}, "'a b' is no name", "letters"),
+        ({"every_s": 1, "catch_up": "all"}, "catch_up is 'all'", "skip"),
+    ],
+)
+async def test_a_schedule_that_makes_no_sense_is_refused_with_what_is_wrong(
+    world: "World", given: dict[str, Any], told: str, hint: str
+) -> None:
+    with pytest.raises(RequestError, match=told) as refused:
+        await world.book.put(ScheduleAsk(**{"name": "s", "path": "p", **given}))
+    assert hint in (refused.value.hint or "")
+
+
+class World:
+    """A store with a clock, and executions that are only counted."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.store = MemoryStore(self.clock)
+        self.asked: list[Ask] = []
+        self.trouble: list[Exception] = []
+        self.book = ScheduleBook(self.store, self.start, self.find)
+
+    async def find(self, ask: Ask) -> None:
+        if ask.path == "missing":
+            raise NotFound("there is no playbook with the path 'missing'")
+
+    async def start(self, ask: Ask) -> Started:
+        if self.trouble:
+            raise self.trouble.pop()
+        known = await self.store.by_key(ask.idempotency_key or "")
+        if known is not None:
+            return Started(known.execution_id, "running", existed=True)
+        self.asked.append(ask)
+        return Started(
+            await begin(self.store, len(self.asked), idempotency_key=ask.idempotency_key), "running"
+        )
+
+    async def put(self, **more: Any) -> Schedule:
+        return await self.book.put(ScheduleAsk(**{"name": "s", "path": "p", "every_s": 60, **more}))
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+async def test_a_tick_starts_one_execution_with_what_the_schedule_says(world: World) -> None:
+    made = await world.put(workload={"n": 1}, version=2)
+    await world.book.fire_due()
+    assert world.asked == []
+    tick = made.next_at or 0
+    world.clock.now = tick
+    for _ in range(3):
+        await world.book.fire_due()
+    (asked,) = world.asked
+    assert (asked.path, asked.version, asked.workload, asked.by) == ("p", 2, {"n": 1}, "schedule s")
+    after = await world.store.schedule("s")
+    assert (after.next_at, after.last_at, after.last_error) == (tick + 60_000, tick, None)
+    assert after.last_execution is not None
+
+
+async def test_servers_that_look_at_once_fire_a_tick_once(world: World) -> None:
+    await world.put()
+    world.clock.now += 60_000
+    books = [ScheduleBook(world.store, world.start, world.find) for _ in range(5)]
+    await asyncio.gather(*(book.fire_due() for book in books))
+    assert len(world.asked) == 1
+
+
+async def test_a_crash_between_start_and_going_on_fires_a_tick_once(world: World) -> None:
+    made = await world.put()
+    world.clock.now += 60_000
+    due = (await world.store.due_schedules())[0]
+    fired = await world.book._fired(due, made.next_at or 0)  # and the process is gone
+    await world.book.fire_due()
+    assert len(world.asked) == 1
+    assert (await world.store.schedule("s")).last_execution == fired.execution
+
+
+async def test_a_tick_that_was_fired_before_its_schedule_changed_is_not_fired_again(world: World) -> None:
+    made = await world.put()
+    world.clock.now += 60_000
+    fired = await world.book._fired((await world.store.due_schedules())[0], made.next_at or 0)
+    world.trouble.append(Conflict("the key belongs to another request"))
+    await world.book.fire_due()
+    after = await world.store.schedule("s")
+    assert (after.last_execution, after.last_error) == (fired.execution, None)
+    assert len(world.asked) == 1
+
+
+async def test_ticks_that_nobody_saw_are_fired_as_one_or_skipped(world: World) -> None:
+    made = await world.put(name="one")
+    await world.put(name="skip", catch_up="skip")
+    world.clock.now += 60_000 * 100
+    await world.book.fire_due()
+    assert [asked.by for asked in world.asked] == ["schedule one"]
+    for schedule in await world.store.schedules():
+        assert schedule.next_at == world.clock.now + 60_000
+        assert schedule.last_at == made.next_at
+    assert "skipped" in ((await world.store.schedule("skip")).last_error or "")
+
+
+async def test_a_tick_that_is_a_little_late_is_not_missed(world: World) -> None:
+    made = await world.put(catch_up="skip", every_s=3600)
+    world.clock.now = (made.next_at or 0) + LATE_MS
+    await world.book.fire_due()
+    assert len(world.asked) == 1
+
+
+async def test_a_schedule_whose_playbook_cannot_start_says_why_and_goes_on(world: World) -> None:
+    await world.put(name="a")
+    await world.put(name="b")
+    world.clock.now += 60_000
+    world.trouble.append(NotFound("there is no playbook"))
+    await world.book.fire_due()
+    assert (await world.store.schedule("a")).last_error == "there is no playbook"
+    assert [asked.by for asked in world.asked] == ["schedule b"]
+    world.clock.now += 60_000
+    await world.book.fire_due()
+    assert (await world.store.schedule("a")).last_error is None
+
+
+async def test_a_tick_waits_for_a_store_that_is_away(world: World) -> None:
+    made = await world.put()
+    world.clock.now += 60_000
+    world.trouble.append(BackendError("away"))
+    with pytest.raises(BackendError):
+        await world.book.fire_due()
+    assert (await world.store.schedule("s")).next_at == made.next_at
+    await world.book.fire_due()
+    assert len(world.asked) == 1
+
+
+async def test_a_paused_schedule_has_no_ticks_and_begins_anew(world: World) -> None:
+    assert (await world.put(enabled=False)).next_at is None
+    world.clock.now += 100_000
+    await world.book.fire_due()
+    assert world.asked == []
+    assert (await world.put()).next_at == world.clock.now + 60_000
+
+
+async def test_a_schedule_that_is_put_again_keeps_its_beat_unless_its_times_change(world: World) -> None:
+    made = await world.put()
+    world.clock.now += 30_000
+    assert (await world.put(workload={"n": 2})).next_at == made.next_at
+    assert (await world.put(every_s=90)).next_at == world.clock.now + 90_000
+
+
+async def test_a_new_schedule_takes_no_name_that_is_taken_and_no_playbook_that_is_not_there(
+    world: World,
+) -> None:
+    await world.put()
+    with pytest.raises(Conflict, match="'s' already"):
+        await world.book.put(ScheduleAsk(name="s", path="p", every_s=1), new=True)
+    with pytest.raises(NotFound, match="'missing'"):
+        await world.put(path="missing")
+
+
+async def test_a_run_by_hand_leaves_the_ticks_where_they_are(world: World) -> None:
+    made = await world.put(workload={"n": 1}, enabled=False)
+    await world.book.run("s", "ann")
+    assert (world.asked[0].by, world.asked[0].idempotency_key) == ("ann", None)
+    assert world.asked[0].workload == {"n": 1}
+    assert await world.store.schedule("s") == made
