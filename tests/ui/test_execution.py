@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -87,6 +86,13 @@ def test_a_step_tells_why_in_words(server: Server, page: Page) -> None:
     expect(page.get_by_role("tabpanel")).to_contain_text("it completed: no token was left to move")
     page.get_by_role("tabpanel").get_by_role("button", name="1", exact=True).click()
     expect(page.get_by_role("complementary", name="Event 1")).to_contain_text("playbook.execution.requested")
+
+
+def test_a_step_is_opened_with_the_keyboard(server: Server, page: Page) -> None:
+    page.goto(f"/executions/{server.ran('flow')}")
+    page.get_by_role("group", name="step meet, done").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("complementary", name="Step meet")).to_be_visible()
 
 
 def test_a_held_token_is_marked_and_an_approval_lets_it_go_on_live(server: Server, page: Page) -> None:
@@ -226,6 +232,14 @@ def test_the_timeline_has_runs_attempts_and_the_critical_path(server: Server, pa
     expect(page.get_by_role("complementary", name="Step second")).to_be_visible()
 
 
+def test_a_loop_unfolds_into_its_iterations_on_the_timeline(server: Server, page: Page) -> None:
+    page.goto(f"/executions/{server.ran('flow')}/timeline")
+    page.get_by_role("button", name="Iterations of right.1").click()
+    expect(page.get_by_role("img", name=re.compile("5 iterations of right.1 in [12] lanes"))).to_be_visible()
+    page.get_by_role("button", name="each of 5 iterations").click()
+    expect(page.locator("[data-counts]")).to_contain_text("5 iterations")
+
+
 def test_events_are_filtered_opened_copied_and_exported(server: Server, page: Page) -> None:
     execution_id = server.ran("flow")
     page.goto(f"/executions/{execution_id}/events")
@@ -279,10 +293,13 @@ def test_logs_are_searched(server: Server, page: Page) -> None:
     expect(page.get_by_text("No line matches")).to_be_visible()
 
 
-def test_two_executions_are_compared(server: Server, open_page: Callable[..., Page]) -> None:
+def test_two_executions_are_compared(server: Server, page: Page) -> None:
     one, other = server.ran("flow", count=12), server.ran("flow", count=2)
-    page = open_page()
-    page.goto(f"/compare?a={one}&b={other}")
+    page.goto("/executions")
+    for execution_id in (one, other):
+        page.get_by_label(f"Choose {execution_id}").check()
+    page.get_by_role("button", name="Compare").click()
+    expect(page).to_have_url(re.compile(f"a={one}&b={other}"))
     expect(page.get_by_role("region", name="Path")).to_contain_text("meet.1 to tiny")
     expect(page.get_by_role("region", name="workload")).to_contain_text("count122")
     expect(page.get_by_role("region", name="Time of each step")).to_contain_text("meet")

@@ -94,7 +94,11 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {} }: Pro
         edges={edges}
         nodeTypes={nodeTypes}
         edgeTypes={edgeTypes}
-        onNodesChange={onNodesChange}
+        onNodesChange={(changes) => {
+          onNodesChange(changes)
+          const picked = changes.find((change) => change.type === 'select' && change.selected)
+          if (picked?.type === 'select') onChoose?.(picked.id) // also by Enter, not only by a click
+        }}
         onNodeClick={(_, node) => onChoose?.(node.id)}
         onPaneClick={() => onChoose?.(null)}
         nodesConnectable={false}

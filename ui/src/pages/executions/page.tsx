@@ -1,6 +1,7 @@
 // Every execution, live: what it is, how it stands, how long it took; several can be steered at once.
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useLocation } from 'wouter'
 import { post } from '../../api/client'
 import { executions } from '../../api/queries'
 import type { ExecutionItem } from '../../api/types'
@@ -65,6 +66,7 @@ function LiveNote({ failed }: { failed: boolean }) {
 
 function BulkBar({ items, picked, clear }: { items: ExecutionItem[]; picked: Set<string>; clear: () => void }) {
   const client = useQueryClient()
+  const [, go] = useLocation()
   const chosen = items.filter((item) => picked.has(item.execution_id))
   const live = chosen.filter((item) => LIVE.has(item.status))
   const failed = chosen.filter((item) => item.status === 'failed' || item.status === 'cancelled')
@@ -81,6 +83,7 @@ function BulkBar({ items, picked, clear }: { items: ExecutionItem[]; picked: Set
       <span className="font-medium">{chosen.length} chosen</span>
       <Button kind="danger" icon="stop" disabled={live.length === 0} onClick={() => void each(live, 'cancel', 'cancelled')}>Cancel {live.length}</Button>
       <Button icon="retry" disabled={failed.length === 0} onClick={() => void each(failed, 'retry', 'retried as new executions')}>Retry {failed.length}</Button>
+      {chosen.length === 2 && <Button icon="compare" onClick={() => go(`/compare?a=${chosen[1]?.execution_id}&b=${chosen[0]?.execution_id}`)}>Compare</Button>}
       <Button kind="quiet" onClick={clear}>Choose none</Button>
     </div>
   )

@@ -53,6 +53,12 @@ function Workbench({ path, saved, version, fix }: Props) {
     onError: complain,
   })
   const dirty = text !== saved
+  useEffect(() => {
+    if (!dirty) return
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault()
+    window.addEventListener('beforeunload', warn)
+    return () => window.removeEventListener('beforeunload', warn)
+  }, [dirty])
   const jump = (to: number) => { setLine(null); window.setTimeout(() => setLine(to), 0) }
   return (
     <div className="flex min-h-0 flex-1 flex-col">
