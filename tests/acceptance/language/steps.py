@@ -52,24 +52,27 @@ it.clean("executor.spec in force", doc(root="""
         on_failure: drain
         pool: p
         trace: full
-        result: {store: x}
         timeout: 30
         limits: {max_task_runs: 10}
         http: {timeout: {connect: 1, read: 2}}
         policy:
-          defaults: {timeouts: {read: 10}, resources: {cpu: 1}}
+          defaults: {timeouts: {read: 10}}
           results: {reference_first: true}
           limits: {max_payload_bytes: 1000}
 """))
 it.clean("step.spec in force", loop("{in: [1], iterator: x}", "spec:", "  pool: p", "  timeout: 30",
-      "  limits: {max_task_runs: 10}", "  result: {store: x}", "  validate: {input: {type: object}, output: {}}",
+      "  limits: {max_task_runs: 10}", "  validate: {input: {type: object}, output: {}}",
       "  policy: {lifecycle: {timeout_s: 1, deadline_s: 2}, failure: {mode: best_effort}}",
       "tool: {kind: noop}"))
 it.clean("loop.spec in force", loop("{in: [1], iterator: x, spec: {mode: parallel, max_in_flight: 3, chunk: 5,"
       " policy: {exec: distributed}}}"))
 it.clean("loop.spec.policy in force", loop("{in: [1], iterator: x, spec: {policy: {mode: parallel, max_in_flight: 3}}}"))
 it.clean("task spec in force", tool("{kind: http, input: {url: x}, spec: {timeout: {connect: 5, read: 15},"
-      " limits: {max_payload_bytes: 9}, result: {store: x}, validate: {output: {type: object}}}}"))
+      " limits: {max_payload_bytes: 9}, validate: {output: {type: object}}}}"))
+for key in ("result: {store: x}", "policy: {defaults: {resources: {cpu: 1}}}"):
+    it.info(f"executor.spec {key}", doc(root=f"executor: {{spec: {{{key}}}}}"), 4, "changes nothing")
+it.info("step.spec result.store", step("spec: {result: {store: x}}", "tool: {kind: noop}"), 6, "changes nothing")
+it.info("task spec result.store", tool("{kind: noop, spec: {result: {store: x}}}"), 6, "changes nothing")
 for key in ("no_next_is_error: true", "sandbox: {}", "telemetry: {a: 1}", "policy: {placement: {}}",
             "policy: {cost: {}}", "policy: {quantum: {}}"):
     it.info(f"executor.spec {key}", doc(root=f"executor: {{spec: {{{key}}}}}"), 4, "reserved", "no effect")
