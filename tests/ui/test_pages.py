@@ -13,6 +13,7 @@ PLACES = {
     "/executions": "Executions",
     "/playbooks": "Playbooks",
     "/compare": "Compare",
+    "/schedules": "Schedules and triggers",
     "/workers": "Workers and pools",
     "/credentials": "Credentials",
     "/settings": "Settings",

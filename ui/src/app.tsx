@@ -8,6 +8,7 @@ import { CredentialsPage } from './pages/credentials'
 import { ExecutionsPage } from './pages/executions/page'
 import { HomePage } from './pages/home'
 import { CatalogPage } from './pages/playbooks/catalog'
+import { SchedulesPage } from './pages/schedules/page'
 import { SettingsPage } from './pages/settings'
 import { WorkersPage } from './pages/workers'
 import { Layout } from './shell/layout'
@@ -35,6 +36,7 @@ export function App() {
             <Route path="/playbooks" component={Playbooks} />
             <Route path="/playbooks/*?">{(params) => <PlaybookPage path={params['*'] ?? ''} />}</Route>
             <Route path="/compare" component={ComparePage} />
+            <Route path="/schedules" component={SchedulesPage} />
             <Route path="/workers" component={WorkersPage} />
             <Route path="/credentials" component={CredentialsPage} />
             <Route path="/settings" component={SettingsPage} />

@@ -2,8 +2,8 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { catalogPath, get, post, type Query } from './client'
 import type {
-  CatalogEntry, DataView, Diagnostic, Diff, Envelope, Execution, ExecutionItem, Graph, LogLine, LoopView, Obj, Overview, Page, Progress, Slice,
-  Timeline, Why, WorkerItem,
+  CatalogEntry, DataView, Diagnostic, Diff, Envelope, Execution, ExecutionItem, Graph, LogLine, LoopView, Obj, Overview, Page, Progress, Schedule, Slice,
+  Timeline, Trigger, Why, WorkerItem,
 } from './types'
 
 const POLL_MS = 2000
@@ -119,6 +119,12 @@ export const workers = () =>
 
 export const credentials = () =>
   queryOptions({ queryKey: ['credentials'], queryFn: ({ signal }) => get<{ items: { name: string; set_at: string }[] }>('/credentials', {}, signal) })
+
+export const schedules = () =>
+  queryOptions({ queryKey: ['schedules'], queryFn: ({ signal }) => get<Page<Schedule>>('/schedules', { limit: 500 }, signal), refetchInterval: 5000 })
+
+export const triggers = () =>
+  queryOptions({ queryKey: ['triggers'], queryFn: ({ signal }) => get<Page<Trigger>>('/triggers', { limit: 500 }, signal) })
 
 export const tools = () =>
   queryOptions({ queryKey: ['tools'], queryFn: ({ signal }) => get<{ items: Obj[] }>('/tools', {}, signal), staleTime: Infinity })

@@ -246,6 +246,38 @@ export interface WorkerItem {
   finished: number
 }
 
+export interface Schedule {
+  name: string
+  path: string
+  version: number | null
+  workload: Obj
+  cron: string | null
+  timezone: string
+  every_s: number | null
+  enabled: boolean
+  catch_up: 'one' | 'skip'
+  next_at: string | null
+  last_at: string | null
+  last_execution: string | null
+  last_error: string | null
+  by: string
+}
+
+export interface Trigger {
+  name: string
+  kind: 'webhook' | 'nats'
+  path: string
+  version: number | null
+  workload: Obj
+  as: string
+  subject: string | null
+  queue: string | null
+  enabled: boolean
+  hook: string | null
+  secret?: string | null
+  by: string
+}
+
 export interface Slice { data: Json; total: number | null; offset: number; content_type: string }
 
 export interface Overview {

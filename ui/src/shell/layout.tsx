@@ -12,6 +12,7 @@ const PLACES = [
   ['/executions', 'Executions', 'runs'],
   ['/playbooks', 'Playbooks', 'book'],
   ['/compare', 'Compare', 'compare'],
+  ['/schedules', 'Schedules', 'clock'],
   ['/workers', 'Workers', 'workers'],
   ['/credentials', 'Credentials', 'key'],
   ['/settings', 'Settings', 'settings'],

@@ -8,6 +8,7 @@ const GOES: Record<string, [string, string]> = {
   e: ['/executions', 'Executions'],
   p: ['/playbooks', 'Playbooks'],
   c: ['/compare', 'Compare'],
+  t: ['/schedules', 'Schedules and triggers'],
   w: ['/workers', 'Workers'],
   k: ['/credentials', 'Credentials'],
   s: ['/settings', 'Settings'],

@@ -1,0 +1,63 @@
+"""Schedules and triggers: made, run at once, paused and deleted from the page."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.ui.conftest import Complaints, Server
+
+
+def test_a_schedule_is_made_run_paused_and_deleted(server: Server, page: Page) -> None:
+    page.goto("/schedules")
+    page.get_by_role("button", name="New schedule").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("nightly")
+    dialog.get_by_label("Playbook").fill("ui/edit")
+    dialog.get_by_role("textbox", name="Cron expression").fill("0 3 * * *")
+    dialog.get_by_role("button", name="Make it").click()
+    row = page.get_by_role("region", name="Schedules").locator("tbody tr", has_text="nightly")
+    expect(row).to_contain_text("0 3 * * *")
+    row.get_by_role("button", name="Pause nightly").click()
+    expect(row.locator("[data-status]")).to_have_attribute("data-status", "paused")
+    row.get_by_role("button", name="Resume nightly").click()
+    expect(row.locator("[data-status]")).to_have_attribute("data-status", "done")
+    row.get_by_role("button", name="Run nightly now").click()
+    expect(page).to_have_url(re.compile(r"/executions/[0-9a-f]{32}"))
+    page.goto("/schedules")
+    row.get_by_role("button", name="Delete nightly", exact=True).click()
+    row.get_by_role("button", name="Really delete nightly").click()
+    expect(page.get_by_text("Nothing is started by the clock")).to_be_visible()
+
+
+def test_a_cron_expression_that_is_none_is_refused_where_it_was_written(
+    server: Server, page: Page, complaints: Complaints
+) -> None:
+    complaints.expect("400", "422")
+    page.goto("/schedules")
+    page.get_by_role("button", name="New schedule").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("never")
+    dialog.get_by_label("Playbook").fill("ui/edit")
+    dialog.get_by_role("textbox", name="Cron expression").fill("at noon")
+    dialog.get_by_role("button", name="Make it").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("at noon")
+
+
+def test_the_secret_of_a_webhook_is_shown_once(server: Server, page: Page) -> None:
+    page.goto("/schedules")
+    page.get_by_role("button", name="New trigger").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("shop_order")
+    dialog.get_by_label("Playbook").fill("ui/edit")
+    dialog.get_by_role("button", name="Make it").click()
+    secret = page.locator("[data-secret]").inner_text()
+    assert len(secret) >= 16
+    page.get_by_role("button", name="I have it").click()
+    row = page.get_by_role("region", name="Triggers").locator("tbody tr", has_text="shop_order")
+    expect(row).to_contain_text("POST /api/v1/hooks/shop_order")
+    page.reload()
+    expect(row).to_be_visible()
+    assert secret not in page.content()
+    row.get_by_role("button", name="Delete shop_order", exact=True).click()
+    row.get_by_role("button", name="Really delete shop_order").click()
+    expect(page.get_by_text("Nothing is started by a message")).to_be_visible()

@@ -1,0 +1,102 @@
+// Making a schedule or a trigger.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState, type ReactNode } from 'react'
+import { post } from '../../api/client'
+import { catalog } from '../../api/queries'
+import type { Json, Trigger } from '../../api/types'
+import { Button, Dialog, Field } from '../../design/controls'
+import { CopyButton } from '../../design/copy'
+import { JsonField } from '../../design/form'
+import { Failure } from '../../design/states'
+import { say } from '../../design/toast'
+
+function Common({ name, setName, path, setPath, workload, setWorkload, children }: { name: string; setName: (name: string) => void; path: string; setPath: (path: string) => void; workload: Json; setWorkload: (value: Json) => void; children: ReactNode }) {
+  const known = useQuery(catalog())
+  return (
+    <>
+      <Field label="Name"><input className="field" required value={name} onChange={(event) => setName(event.target.value)} /></Field>
+      <Field label="Playbook"><input className="field" required list="paths" value={path} onChange={(event) => setPath(event.target.value)} /></Field>
+      <datalist id="paths">{known.data?.items.map((item) => <option key={item.path} value={item.path} />)}</datalist>
+      {children}
+      <Field label="workload (JSON)"><JsonField value={workload} onChange={setWorkload} /></Field>
+    </>
+  )
+}
+
+function Ends({ onClose, busy, error }: { onClose: () => void; busy: boolean; error: unknown }) {
+  return (
+    <>
+      {error ? <Failure error={error} /> : null}
+      <div className="flex justify-end gap-2"><Button onClick={onClose}>Not now</Button><Button kind="primary" type="submit" disabled={busy}>Make it</Button></div>
+    </>
+  )
+}
+
+export function ScheduleDialog({ onClose }: { onClose: () => void }) {
+  const client = useQueryClient()
+  const [name, setName] = useState('')
+  const [path, setPath] = useState('')
+  const [workload, setWorkload] = useState<Json>({})
+  const [by, setBy] = useState<'cron' | 'every'>('cron')
+  const [cron, setCron] = useState('0 6 * * *')
+  const [timezone, setTimezone] = useState('UTC')
+  const [every, setEvery] = useState(3600)
+  const make = useMutation({
+    mutationFn: () => post('/schedules', { name, path, workload, ...(by === 'cron' ? { cron, timezone } : { every_s: every }) }),
+    onSuccess: () => { say(`made ${name}`); void client.invalidateQueries({ queryKey: ['schedules'] }); onClose() },
+  })
+  return (
+    <Dialog title="New schedule" onClose={onClose}>
+      <form className="flex flex-col gap-3" onSubmit={(event) => { event.preventDefault(); make.mutate() }}>
+        <Common {...{ name, setName, path, setPath, workload, setWorkload }}>
+          <Field label="By">
+            <select className="field" value={by} onChange={(event) => setBy(event.target.value as 'cron' | 'every')}><option value="cron">a cron expression</option><option value="every">an interval</option></select>
+          </Field>
+          {by === 'cron' ? (
+            <div className="grid grid-cols-2 gap-2">
+              <Field label="Cron expression"><input className="field font-mono" required value={cron} onChange={(event) => setCron(event.target.value)} /></Field>
+              <Field label="Time zone"><input className="field" required value={timezone} onChange={(event) => setTimezone(event.target.value)} /></Field>
+            </div>
+          ) : <Field label="Seconds between ticks"><input className="field" type="number" min={1} required value={every} onChange={(event) => setEvery(Number(event.target.value))} /></Field>}
+        </Common>
+        <Ends onClose={onClose} busy={make.isPending} error={make.error} />
+      </form>
+    </Dialog>
+  )
+}
+
+export function TriggerDialog({ onClose }: { onClose: () => void }) {
+  const client = useQueryClient()
+  const [name, setName] = useState('')
+  const [path, setPath] = useState('')
+  const [workload, setWorkload] = useState<Json>({})
+  const [kind, setKind] = useState<'webhook' | 'nats'>('webhook')
+  const [subject, setSubject] = useState('')
+  const [key, setKey] = useState('payload')
+  const make = useMutation({
+    mutationFn: () => post<Trigger>('/triggers', { name, kind, path, workload, as: key, ...(kind === 'nats' ? { subject } : {}) }),
+    onSuccess: (made) => { void client.invalidateQueries({ queryKey: ['triggers'] }); if (!made.secret) { say(`made ${name}`); onClose() } },
+  })
+  if (make.data?.secret)
+    return (
+      <Dialog title={`The secret of ${name}`} onClose={onClose}>
+        <p className="mb-2 text-ink-2">Callers prove themselves with it. It is shown this once and kept nowhere.</p>
+        <p className="mb-3 break-words rounded-md bg-sunken px-2 py-1.5 font-mono text-xs [overflow-wrap:anywhere]" data-secret>{make.data.secret}</p>
+        <div className="flex justify-end gap-2"><CopyButton text={make.data.secret} /><Button kind="primary" onClick={onClose}>I have it</Button></div>
+      </Dialog>
+    )
+  return (
+    <Dialog title="New trigger" onClose={onClose}>
+      <form className="flex flex-col gap-3" onSubmit={(event) => { event.preventDefault(); make.mutate() }}>
+        <Common {...{ name, setName, path, setPath, workload, setWorkload }}>
+          <Field label="By">
+            <select className="field" value={kind} onChange={(event) => setKind(event.target.value as 'webhook' | 'nats')}><option value="webhook">a webhook</option><option value="nats">a NATS subject</option></select>
+          </Field>
+          {kind === 'nats' && <Field label="Subject"><input className="field font-mono" required value={subject} onChange={(event) => setSubject(event.target.value)} /></Field>}
+          <Field label="The message in the workload, as"><input className="field font-mono" required value={key} onChange={(event) => setKey(event.target.value)} /></Field>
+        </Common>
+        <Ends onClose={onClose} busy={make.isPending} error={make.error} />
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,126 @@
+// What starts executions without a person: by the clock, by a call, by a message.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { post, put, remove } from '../../api/client'
+import { schedules, triggers } from '../../api/queries'
+import type { Schedule, Trigger } from '../../api/types'
+import { Button } from '../../design/controls'
+import { CopyIcon, shortId } from '../../design/copy'
+import { Empty, Reading } from '../../design/states'
+import { StatusBadge } from '../../design/status'
+import { Ago, duration } from '../../design/time'
+import { complain, say } from '../../design/toast'
+import { PageHead } from '../../shell/layout'
+import { useTitle } from '../../shell/title'
+import type { Begun } from '../execution/actions'
+import { ScheduleDialog, TriggerDialog } from './dialogs'
+
+export function SchedulesPage() {
+  useTitle('Schedules and triggers')
+  const [adding, setAdding] = useState<'schedule' | 'trigger' | null>(null)
+  const clocks = useQuery(schedules())
+  const calls = useQuery(triggers())
+  return (
+    <>
+      <PageHead title="Schedules and triggers">
+        <Button kind="primary" onClick={() => setAdding('schedule')}>New schedule</Button>
+        <Button onClick={() => setAdding('trigger')}>New trigger</Button>
+      </PageHead>
+      <div className="flex flex-col gap-4 px-4 pb-4">
+        <section className="panel overflow-x-auto" aria-label="Schedules">
+          <h2 className="border-b border-line px-3 py-1.5 font-medium">Schedules</h2>
+          <Reading of={clocks}>
+            {({ items }) => items.length === 0 ? <Empty title="Nothing is started by the clock">A schedule starts a playbook by a cron expression, or every so often.</Empty> : (
+              <table className="w-full border-collapse">
+                <thead className="border-b border-line"><tr><th className="th">Name</th><th className="th">State</th><th className="th">Playbook</th><th className="th">When</th><th className="th">Next</th><th className="th">Last</th><th className="th" /></tr></thead>
+                <tbody>{items.map((item) => <ClockRow key={item.name} item={item} />)}</tbody>
+              </table>
+            )}
+          </Reading>
+        </section>
+        <section className="panel overflow-x-auto" aria-label="Triggers">
+          <h2 className="border-b border-line px-3 py-1.5 font-medium">Triggers</h2>
+          <Reading of={calls}>
+            {({ items }) => items.length === 0 ? <Empty title="Nothing is started by a message">A trigger starts a playbook when a webhook is called or a NATS message comes.</Empty> : (
+              <table className="w-full border-collapse">
+                <thead className="border-b border-line"><tr><th className="th">Name</th><th className="th">State</th><th className="th">Playbook</th><th className="th">By</th><th className="th">Payload as</th><th className="th" /></tr></thead>
+                <tbody>{items.map((item) => <CallRow key={item.name} item={item} />)}</tbody>
+              </table>
+            )}
+          </Reading>
+        </section>
+      </div>
+      {adding === 'schedule' && <ScheduleDialog onClose={() => setAdding(null)} />}
+      {adding === 'trigger' && <TriggerDialog onClose={() => setAdding(null)} />}
+    </>
+  )
+}
+
+const placeOf = (kind: 'schedules' | 'triggers', name: string): string => `/${kind}/${encodeURIComponent(name)}`
+
+function useStanding(kind: 'schedules' | 'triggers', name: string) {
+  const client = useQueryClient()
+  const [, go] = useLocation()
+  const renew = () => client.invalidateQueries({ queryKey: [kind] })
+  return {
+    run: useMutation({ mutationFn: () => post<Begun>(`${placeOf(kind, name)}/run`), onSuccess: (made) => go(`/executions/${made.execution_id}`), onError: complain }),
+    keep: useMutation({ mutationFn: (body: object) => put(placeOf(kind, name), body), onSuccess: renew, onError: complain }),
+    drop: useMutation({ mutationFn: () => remove(placeOf(kind, name)), onSuccess: () => { say(`deleted ${name}`); return renew() }, onError: complain }),
+  }
+}
+
+function Acts({ name, enabled, does, turn }: { name: string; enabled: boolean; does: ReturnType<typeof useStanding>; turn: () => void }) {
+  const [sure, setSure] = useState(false)
+  return (
+    <td className="td">
+      <span className="flex justify-end gap-1">
+        <Button icon="play" aria-label={`Run ${name} now`} onClick={() => does.run.mutate()}>Run now</Button>
+        <Button onClick={turn} aria-label={`${enabled ? 'Pause' : 'Resume'} ${name}`}>{enabled ? 'Pause' : 'Resume'}</Button>
+        {sure ? <Button kind="danger" aria-label={`Really delete ${name}`} onClick={() => does.drop.mutate()} onBlur={() => setSure(false)}>Really?</Button> : <Button kind="quiet" aria-label={`Delete ${name}`} onClick={() => setSure(true)}>Delete</Button>}
+      </span>
+    </td>
+  )
+}
+
+function Which({ path, version }: { path: string; version: number | null }) {
+  return <td className="td"><Link href={`/playbooks/${path}`} className="hover:underline">{path}</Link>{version !== null && <span className="ml-1.5 text-xs text-ink-3">v{version}</span>}</td>
+}
+
+function ClockRow({ item }: { item: Schedule }) {
+  const does = useStanding('schedules', item.name)
+  const { name, path, version, workload, cron, timezone, every_s, catch_up } = item
+  const turn = () => does.keep.mutate({ path, version, workload, cron, timezone, every_s, catch_up, enabled: !item.enabled })
+  return (
+    <tr className="border-b border-line last:border-0">
+      <td className="td font-medium">{name}</td>
+      <td className="td"><StatusBadge status={item.enabled ? (item.last_error ? 'failed' : 'done') : 'paused'} label={item.enabled ? (item.last_error ? 'last tick failed' : 'on') : 'paused'} /></td>
+      <Which path={path} version={version} />
+      <td className="td whitespace-nowrap font-mono text-xs">{cron ? <>{cron} <span className="text-ink-3">{timezone}</span></> : `every ${duration((every_s ?? 0) * 1000)}`}</td>
+      <td className="td"><Ago at={item.next_at} /></td>
+      <td className="td">
+        <Ago at={item.last_at} />
+        {item.last_execution && <Link href={`/executions/${item.last_execution}`} className="ml-1.5 font-mono text-xs text-accent hover:underline">{shortId(item.last_execution)}</Link>}
+        {item.last_error && <span className="block max-w-80 break-words text-xs text-failed">{item.last_error}</span>}
+      </td>
+      <Acts name={name} enabled={item.enabled} does={does} turn={turn} />
+    </tr>
+  )
+}
+
+function CallRow({ item }: { item: Trigger }) {
+  const does = useStanding('triggers', item.name)
+  const { name, kind, path, version, workload, subject, queue } = item
+  const turn = () => does.keep.mutate({ kind, path, version, workload, subject, queue, as: item.as, enabled: !item.enabled })
+  const hook = item.hook ? `${window.location.origin}${item.hook}` : ''
+  return (
+    <tr className="border-b border-line last:border-0">
+      <td className="td font-medium">{name}</td>
+      <td className="td"><StatusBadge status={item.enabled ? 'done' : 'paused'} label={item.enabled ? 'on' : 'paused'} /></td>
+      <Which path={path} version={version} />
+      <td className="td font-mono text-xs">{hook ? <span className="inline-flex items-center">POST {item.hook}<CopyIcon text={hook} label="Copy the address" /></span> : <>NATS {subject}{queue && <span className="text-ink-3"> queue {queue}</span>}</>}</td>
+      <td className="td font-mono text-xs">workload.{item.as}</td>
+      <Acts name={name} enabled={item.enabled} does={does} turn={turn} />
+    </tr>
+  )
+}
