@@ -1,7 +1,7 @@
 """The product over this process's engine and store: what the CLI and the HTTP face call.
 
 It asks others and answers in the shapes of the port. Nothing is decided here: not what a message means, nor
-what a playbook says.
+what a playbook says. What only few readings need is imported by them: every run begins with this module.
 """
 
 import asyncio
@@ -24,16 +24,13 @@ from noetl.control.rows import events_of, referenced
 from noetl.control.schedules import ScheduleBook
 from noetl.control.tokens import TokenBook
 from noetl.control.triggers import Keeper, TriggerBook
-from noetl.core.compare import Course, compare
 from noetl.core.event import Event, iso
-from noetl.core.explain import explain
 from noetl.core.lines import lines_of
 from noetl.core.message import Control, Start
 from noetl.core.program import Program
 from noetl.core.state import State
 from noetl.core.synthesize import with_fragments
 from noetl.dsl.nearest import nearest
-from noetl.dsl.sketch import graph, sketch
 from noetl.errors import Conflict, NotFound, RequestError
 from noetl.ports.front import (
     Ask,
@@ -278,6 +275,8 @@ class LocalFront:
 
     async def graph(self, execution_id: str) -> dict[str, Any]:
         """The playbook that ran as steps and arcs, those that it was extended by included."""
+        from noetl.dsl.sketch import graph, sketch
+
         state = self._engine.live_state(execution_id) or await newest_state(self._store, execution_id)
         if not state.hash:
             raise NotFound(f"execution {execution_id} never had a playbook")
@@ -286,6 +285,8 @@ class LocalFront:
 
     async def why(self, execution_id: str, step: str | None = None) -> dict[str, Any]:
         """The decisions explained in words."""
+        from noetl.core.explain import explain
+
         log = [item async for item in events(self._store, execution_id)]
         if step is not None:
             await self._check_step(execution_id, step)
@@ -310,6 +311,8 @@ class LocalFront:
 
     async def diff(self, one: str, other: str) -> dict[str, Any]:
         """How two executions differ."""
+        from noetl.core.compare import Course, compare
+
         courses = []
         for execution_id in (one, other):
             log = [event async for _, event in events(self._store, execution_id)]

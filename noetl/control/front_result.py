@@ -8,9 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import jmespath
 import msgspec
-from jmespath.exceptions import JMESPathError
 
 from noetl.control.history import rows_of
 from noetl.core.output import JSON, MANIFEST, ROWS, is_reference
@@ -137,6 +135,9 @@ def _is_entry(entry: dict[str, Any]) -> bool:
 
 
 def _selected(path: str, value: Any) -> Any:
+    import jmespath
+    from jmespath.exceptions import JMESPathError
+
     try:
         return jmespath.search(path, value)
     except JMESPathError as error:
