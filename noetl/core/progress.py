@@ -75,6 +75,10 @@ class Progress:
         told = {key: data[key] for key in ("by", "why") if data.get(key)}
         self._history.append({"seq": seq, "at": iso(event.ts), "status": status, **told})
 
+    def _restored(self, seq: int, event: Event, data: Data) -> None:
+        for name in data.get("steps", {}):
+            self._step(name).last = "kept"
+
     def _held(self, seq: int, event: Event, data: Data) -> None:
         self._holds[data["token"]] = {"seq": seq, "at": iso(event.ts), "waits_for": data["waits_for"]}
 
@@ -234,6 +238,7 @@ STATUS_AFTER = {
 READERS: dict[str, Callable[[Progress, int, Event, Data], None]] = {
     **dict.fromkeys(STATUS_AFTER, Progress._turned),
     "playbook.processed": Progress._turned,
+    "execution.restored": Progress._restored,
     "token.held": Progress._held,
     "token.refused": Progress._refused,
     "step.scheduled": Progress._scheduled,

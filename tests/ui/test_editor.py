@@ -95,7 +95,7 @@ def test_what_failed_is_put_right_in_the_editor_and_rerun_from_there(server: Ser
     expect(page).to_have_url(re.compile(r"/executions/[0-9a-f]{32}"))
     expect(page.locator("header [data-status]").first).to_have_attribute("data-status", "completed")
     expect(page.locator("[data-step='third']")).to_have_attribute("data-state", "done")
-    expect(page.locator("[data-step='first']")).to_have_attribute("data-state", "idle")
+    expect(page.locator("[data-step='first']")).to_have_attribute("data-state", "kept")
 
 
 def test_a_new_playbook_begins_with_one_that_runs(server: Server, page: Page) -> None:

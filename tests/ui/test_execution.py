@@ -161,7 +161,7 @@ def test_rerun_begins_at_the_step_that_is_chosen(server: Server, page: Page) -> 
     expect(page).not_to_have_url(re.compile(execution_id))
     expect(page.locator("header [data-status]").first).to_have_attribute("data-status", "completed")
     expect(step(page, "meet")).to_have_attribute("data-state", "done")
-    expect(step(page, "left")).to_have_attribute("data-state", "idle")
+    expect(step(page, "left")).to_have_attribute("data-state", "kept")
 
 
 def test_the_same_input_opens_as_a_new_run(server: Server, page: Page) -> None:

@@ -209,3 +209,17 @@ def test_a_loop_that_was_cut_off_shows_how_far_it_came():
         "running": 0,
         "queued": 3,
     }
+
+
+async def test_steps_that_a_rerun_keeps_are_told_from_those_that_never_ran(tmp_path):
+    workflow = """
+        - {step: a, tool: {kind: noop}, next: {arcs: [{step: b}]}}
+        - {step: b, tool: {kind: python, input: {code: "raise ValueError('broken')"}}}
+        """
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, playbook(workflow))
+        await finish(made, execution_id)
+        again = (await made.front.retry(execution_id)).execution_id
+        await finish(made, again)
+        log = [item async for item in events(made.store, again)]
+    assert {name: step["status"] for name, step in read(log)["steps"].items()} == {"a": "kept", "b": "failed"}

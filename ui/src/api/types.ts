@@ -68,7 +68,7 @@ export interface Envelope {
 
 export interface LoopCounts { total: number; done: number; failed: number; running: number; queued: number }
 
-export type StepStatus = 'idle' | 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'refused'
+export type StepStatus = 'idle' | 'queued' | 'running' | 'waiting' | 'done' | 'kept' | 'failed' | 'refused'
 
 export interface StepProgress {
   status: StepStatus

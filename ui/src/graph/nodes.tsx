@@ -41,6 +41,7 @@ function StepBox({ data }: NodeProps<StepNode>) {
         {shape.admission && <Icon name="gate" size={12} />}
         {shape.join && <Icon name="join" size={12} />}
         <span className="min-w-0 flex-1 truncate" title={kinds(shape)}>{kinds(shape)}</span>
+        {status === 'kept' && <span className="text-done">kept</span>}
         {progress && progress.retries > 0 && <span className="text-held" title={`${progress.retries} retries`}>↻{progress.retries}</span>}
         {progress && progress.ended_at !== null && <span className={textOf(status)}>{duration(progress.duration_ms)}</span>}
       </div>

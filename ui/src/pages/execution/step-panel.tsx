@@ -27,7 +27,8 @@ export function StepPanel({ id, step, shape, progress, summary, at, open, onClos
         {known?.desc && <p className="break-words text-ink-2">{known.desc}</p>}
         <dl className="grid grid-cols-[6rem_1fr] gap-x-2 gap-y-0.5">
           <Row name="status">{found ? <StatusBadge status={found.status} /> : <StatusBadge status="idle" label="never ran" />}</Row>
-          {found && <Row name="runs">{found.runs}{found.failed > 0 && <span className="text-failed"> · {found.failed} failed</span>}{found.refused > 0 && ` · ${found.refused} tokens refused`}</Row>}
+          {found?.status === 'kept' && <Row name="from">the execution that this one goes on from</Row>}
+          {found && found.status !== 'kept' && <Row name="runs">{found.runs}{found.failed > 0 && <span className="text-failed"> · {found.failed} failed</span>}{found.refused > 0 && ` · ${found.refused} tokens refused`}</Row>}
           {found && found.ended_at && <Row name="took">{duration(found.duration_ms)}</Row>}
           {found?.started_at && <Row name="scheduled"><Ago at={found.started_at} /></Row>}
           {found && found.retries > 0 && <Row name="retries">{found.retries}</Row>}

@@ -96,7 +96,7 @@ function ClockRow({ item }: { item: Schedule }) {
       <td className="td font-medium">{name}</td>
       <td className="td"><StatusBadge status={item.enabled ? (item.last_error ? 'failed' : 'done') : 'paused'} label={item.enabled ? (item.last_error ? 'last tick failed' : 'on') : 'paused'} /></td>
       <Which path={path} version={version} />
-      <td className="td whitespace-nowrap font-mono text-xs">{cron ? <>{cron} <span className="text-ink-3">{timezone}</span></> : `every ${duration((every_s ?? 0) * 1000)}`}</td>
+      <td className="td whitespace-nowrap font-mono text-xs">{cron ? <>{cron} <span className="text-ink-3">{timezone}</span></> : `every ${(every_s ?? 0) < 120 ? `${every_s} s` : duration((every_s ?? 0) * 1000)}`}</td>
       <td className="td"><Ago at={item.next_at} /></td>
       <td className="td">
         <Ago at={item.last_at} />
