@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from contextlib import aclosing
 from typing import Any
 
 import aiohttp
@@ -28,22 +27,24 @@ async def follow(client: Client, execution_id: str, first: int, told: Told) -> A
     clock = asyncio.get_running_loop().time
     heard_at, wait, resumes, cut = clock(), WAIT_S, False, False
     while True:
+        batches = _connected(client, execution_id, first, resumes=resumes)
         try:
-            async with aclosing(_connected(client, execution_id, first, resumes=resumes)) as batches:
-                async for start, events, ended in batches:
-                    heard_at, wait, resumes, cut = clock(), WAIT_S, True, False
-                    new = events[max(0, first - start) :]
-                    first += len(new)
-                    if new:
-                        yield first - len(new), new
-                    if ended:
-                        return
+            async for start, events, ended in batches:
+                heard_at, wait, resumes, cut = clock(), WAIT_S, True, False
+                new = events[max(0, first - start) :]
+                first += len(new)
+                if new:
+                    yield first - len(new), new
+                if ended:
+                    return
         except BackendError as error:
             if not client.answered or clock() - heard_at > PATIENCE_S:
                 raise
             if not cut:
                 told(f"{error.message}; trying again")
             cut = True
+        finally:
+            await batches.aclose()
         await asyncio.sleep(wait)
         wait = min(wait * 2, WAIT_MOST_S)
 
