@@ -31,6 +31,8 @@ COMMANDS: dict[str, dict[str, str]] = {
         "catalog": "registered playbooks: list, show, compare, delete",
         "register": "register playbooks, as `catalog register` does",
         "credential": "store secrets that playbooks use by name",
+        "schedule": "start playbooks by the clock: cron and intervals",
+        "trigger": "start playbooks by webhooks and NATS subjects",
         "token": "make, list and delete the tokens that a server lets in",
         "db": "the store: its schema, what is in it, and what may go",
     },

@@ -18,6 +18,40 @@ def as_json(function: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
+def server(function: Command) -> Command:
+    """The server that a command speaks to."""
+    return click.option(
+        "--server",
+        metavar="URL",
+        help="Of this server, by its address or its context; not of the store here.",
+    )(function)
+
+
+def workload(function: Command) -> Command:
+    """What a playbook is given whenever it is started: its version and its workload."""
+    for option in (
+        click.option("--version", type=click.IntRange(min=1), metavar="N", help="Not the newest version."),
+        click.option("--input", "file", metavar="FILE|-", help="Workload values from a JSON or YAML file."),
+        click.option(
+            "--set", "assignments", multiple=True, metavar="KEY=VALUE",
+            help="Set a workload key; typed as YAML, dotted.",
+        ),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def path(name: str) -> str:
+    """The path of a registered playbook; a file has one, but is none."""
+    from noetl.cli.sources import SUFFIXES
+    from noetl.errors import RequestError
+
+    if name.endswith(SUFFIXES):
+        told = f"'{name}' is a file; what starts by itself is registered, and named by its path"
+        raise RequestError(told, hint=f"noetl register {name} says the path")
+    return name
+
+
 def timeout(function: Command) -> Command:
     """Cancel a run that takes too long."""
     above_zero = click.FloatRange(min=0, min_open=True)

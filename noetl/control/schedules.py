@@ -117,7 +117,9 @@ class ScheduleBook:
         check_name(ask.name, "schedule")
         if ask.catch_up not in ("one", "skip"):
             raise RequestError(f"catch_up is '{ask.catch_up}'", hint="it is one, or skip")
-        await self._find(Ask(path=ask.path, version=ask.version))
+        known = await self._known(ask.name)
+        if known is None or (known.path, known.version) != (ask.path, ask.version):
+            await self._find(Ask(path=ask.path, version=ask.version))  # one that is gone can still be paused
         schedule = Schedule(
             name=ask.name,
             path=ask.path,
@@ -132,24 +134,18 @@ class ScheduleBook:
             by=ask.by,
         )
         zone(schedule.timezone)
-        following = await self._following(schedule)
+        following = _following(schedule, known)
         schedule.next_at = following if schedule.enabled else None
         if not await self._store.put_schedule(schedule, new=new):
             told = f"there is a schedule '{ask.name}' already"
-            raise Conflict(told, hint="choose another name, or change that one")
+            raise Conflict(told, hint="choose another name, or delete that one")
         return await self._store.schedule(ask.name)
 
-    async def _following(self, schedule: Schedule) -> int:
-        """Its next tick; one whose times do not change goes on as it was, however often it is put again."""
-        following = next_tick(schedule, schedule.created_at)
+    async def _known(self, name: str) -> Schedule | None:
         try:
-            known = await self._store.schedule(schedule.name)
+            return await self._store.schedule(name)
         except NotFound:
-            return following
-        same = all(
-            getattr(known, name) == getattr(schedule, name) for name in ("cron", "timezone", "every_s")
-        )
-        return known.next_at if same and known.next_at is not None else following
+            return None
 
     async def schedules(self) -> Sequence[Schedule]:
         """Every schedule, by name."""
@@ -201,3 +197,12 @@ class ScheduleBook:
             if known is None:
                 raise
             return known.execution_id
+
+
+def _following(schedule: Schedule, known: Schedule | None) -> int:
+    """Its next tick; one whose times do not change goes on as it was, however often it is put again."""
+    following = next_tick(schedule, schedule.created_at)
+    if known is None or known.next_at is None:
+        return following
+    same = all(getattr(known, name) == getattr(schedule, name) for name in ("cron", "timezone", "every_s"))
+    return known.next_at if same else following

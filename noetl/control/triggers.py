@@ -45,8 +45,9 @@ class TriggerBook:
     async def put(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
         """Keep a trigger; the secret of a webhook is made unless it is given, or was."""
         _check(ask)
-        await self._find(Ask(path=ask.path, version=ask.version))
         known = await self._known(ask.name)
+        if known is None or (known.path, known.version) != (ask.path, ask.version):
+            await self._find(Ask(path=ask.path, version=ask.version))
         secret = ask.secret
         kept = known.secret if known is not None else None
         if ask.kind == "webhook" and secret is None and kept is None:
@@ -67,7 +68,7 @@ class TriggerBook:
         )
         if not await self._store.put_trigger(trigger, new=new):
             told = f"there is a trigger '{ask.name}' already"
-            raise Conflict(told, hint="choose another name, or change that one")
+            raise Conflict(told, hint="choose another name, or delete that one")
         if secret is not None:
             await self._vault.keep(credential_of(ask.name), {"secret": secret})
         return NewTrigger(await self._store.trigger(ask.name), secret)

@@ -9,7 +9,10 @@ from typing import Any, Protocol
 
 import msgspec
 
+from noetl.core.event import iso
 from noetl.errors import NotFound
+
+HOOKS = "/api/v1/hooks/"  # below it webhooks are called by their names
 
 
 class Schedule(msgspec.Struct, kw_only=True):
@@ -107,6 +110,23 @@ class ScheduleStore(Protocol):
     async def delete_trigger(self, name: str) -> None:
         """Forget a trigger; raises NotFound."""
         ...
+
+
+def schedule_facts(schedule: Schedule) -> dict[str, Any]:
+    """A schedule as readers see it."""
+    shown = msgspec.structs.asdict(schedule)
+    for field in ("next_at", "last_at", "created_at"):
+        shown[field] = iso(shown[field]) if shown[field] is not None else None
+    return shown
+
+
+def trigger_facts(trigger: Trigger) -> dict[str, Any]:
+    """A trigger as readers see it: without its secret, and with the place where a webhook is called."""
+    shown = msgspec.structs.asdict(trigger)
+    del shown["secret"]
+    shown["as"], shown["created_at"] = shown.pop("payload_key"), iso(trigger.created_at)
+    shown["hook"] = f"{HOOKS}{trigger.name}" if trigger.kind == "webhook" else None
+    return shown
 
 
 def unknown_schedule(name: str) -> NotFound:

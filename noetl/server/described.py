@@ -19,9 +19,13 @@ from noetl.server.access import Scope, require
 REFERENCE = "#/components/schemas/{name}"
 SCOPE = "x-scope"
 SECURITY: list[dict[str, list[str]]] = [{"bearer": []}, {"session": []}]
+HOOK_SECRET, HOOK_SIGNATURE = "X-Noetl-Secret", "X-Hub-Signature-256"
+HOOK_SECURITY: list[dict[str, list[str]]] = [{"hook_secret": []}, {"hook_signature": []}]
 SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "session": {"type": "apiKey", "in": "cookie", "name": "noetl_session"},
+    "hook_secret": {"type": "apiKey", "in": "header", "name": HOOK_SECRET},
+    "hook_signature": {"type": "apiKey", "in": "header", "name": HOOK_SIGNATURE},
 }
 EVENT = {  # of a stream; what is in `data` is JSON of its own
     "type": "object",
@@ -58,7 +62,7 @@ def describe(
     if parameters:
         extra["parameters"] = list(parameters)
     if scope != "public":
-        extra["security"] = SECURITY
+        extra["security"] = HOOK_SECURITY if scope == "hook" else SECURITY
     good = {status: _answer(shape) for status, shape in answers.items()}
     bad = {
         status: _problem(status) for status in sorted({*ALWAYS, *problems} if scope != "public" else problems)

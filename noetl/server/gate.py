@@ -11,6 +11,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noetl.errors import NoetlError
+from noetl.ports.schedule import HOOKS
 from noetl.server import session
 from noetl.server.access import NOBODY, OPERATOR, WHO, Who
 from noetl.server.auth import Denied, Doorkeeper
@@ -28,7 +29,9 @@ PUBLIC = frozenset(
     }
 )
 # Addresses that the web page's own router resolves: a reader may open or reload any of them.
-PAGES = frozenset({"/", "/executions", "/playbooks", "/compare", "/workers", "/credentials", "/settings"})
+PAGES = frozenset(
+    {"/", "/executions", "/playbooks", "/compare", "/schedules", "/workers", "/credentials", "/settings"}
+)
 ABOVE_PAGES = ("/executions/", "/playbooks/")
 ASSETS = "/assets/"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -90,6 +93,9 @@ class Gate:
         if is_public(asked.scope["method"], asked.scope["path"]):
             self._slow_down(self.strangers if asked.scope["method"] == "POST" else self.rate, _address(asked))
             return NOBODY
+        if is_hook(asked.scope["method"], asked.scope["path"]):
+            self._slow_down(self.rate, _address(asked))
+            return NOBODY
         try:
             who = await self._proven(asked, self.doorkeeper)
         except Denied as denied:
@@ -111,6 +117,10 @@ class Gate:
             raise Problem(403, told, hint="GET /api/v1/session says it")
         return who
 
+    def slow_stranger(self, asked: HTTPConnection) -> None:
+        """Count a call that proved nothing; raises Problem when it is one too many."""
+        self._slow_down(self.strangers, _address(asked))
+
     def _slow_down(self, rate: Rate | None, caller: str) -> None:
         wait = rate.wait_s(caller) if rate is not None else 0.0
         if wait:
@@ -127,6 +137,11 @@ def is_public(method: str, path: str) -> bool:
     return (method, path) in PUBLIC or (
         method == "GET" and (path in PAGES or path.startswith((*ABOVE_PAGES, ASSETS)))
     )
+
+
+def is_hook(method: str, path: str) -> bool:
+    """Whether a request calls a webhook by its name; the route checks its proof, the webhook's own secret."""
+    return method == "POST" and path.startswith(HOOKS) and "/" not in path[len(HOOKS) :]
 
 
 _DRESS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]

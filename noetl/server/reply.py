@@ -33,20 +33,30 @@ def options_of(request: Request) -> Options:
     return options
 
 
-async def read(request: Request, shape: type[T], *, optional: bool = False) -> T:
-    """The body of a request as a value of a shape; refused with the place of what does not fit."""
+async def body_of(request: Request) -> bytes:
+    """The body of a request, which is not waited for without end."""
     try:
         async with asyncio.timeout(BODY_S):
-            body = await request.body()
+            return await request.body()
     except TimeoutError:
         raise Problem(408, f"the body did not come within {BODY_S:g} s") from None
-    if optional and not body:
-        return shape()
+
+
+def require_json(request: Request) -> None:
+    """Refuse a body that does not say that it is JSON."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON:
         raise Problem(
             415, f"the body is {kind[:80] or 'of no type'}, not {JSON}", hint=f"Content-Type: {JSON}"
         )
+
+
+async def read(request: Request, shape: type[T], *, optional: bool = False) -> T:
+    """The body of a request as a value of a shape; refused with the place of what does not fit."""
+    body = await body_of(request)
+    if optional and not body:
+        return shape()
+    require_json(request)
     try:
         return msgspec.json.decode(body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

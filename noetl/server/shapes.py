@@ -8,6 +8,8 @@ from msgspec import UNSET, Meta, UnsetType
 ExecutionId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
 Moment = Annotated[str, Meta(description="ISO 8601 in UTC, with milliseconds")]
 PlaybookPath = Annotated[str, Meta(min_length=1, max_length=512)]
+NAME_PATTERN = "^[A-Za-z_][A-Za-z0-9_.-]{0,63}$"
+StandingName = Annotated[str, Meta(pattern=NAME_PATTERN)]
 CredentialName = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_.-]{0,127}$")]
 
 
@@ -70,6 +72,52 @@ class RenderBody(msgspec.Struct, forbid_unknown_fields=True):
 
     template: Annotated[str, Meta(max_length=16_384)]
     at: Annotated[int, Meta(ge=1)] | None = None
+
+
+class ScheduleChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What a schedule starts and when: by a cron expression in a time zone, or every so many seconds."""
+
+    path: PlaybookPath
+    version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    workload: dict[str, Any] = {}
+    cron: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    timezone: Annotated[str, Meta(min_length=1, max_length=64)] = "UTC"
+    every_s: Annotated[int, Meta(ge=1, le=31_622_400)] | None = None
+    enabled: bool = True
+    catch_up: Literal["one", "skip"] = "one"
+
+
+class ScheduleBody(ScheduleChange, kw_only=True):
+    """A schedule that is wanted."""
+
+    name: StandingName
+
+
+class TriggerChange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, rename={"payload_key": "as"}):
+    """What a trigger starts, and by what: a webhook, or a subject of NATS."""
+
+    kind: Literal["webhook", "nats"]
+    path: PlaybookPath
+    version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    workload: dict[str, Any] = {}
+    payload_key: Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")] = "payload"
+    secret: Annotated[str, Meta(min_length=16, max_length=255)] | None = None
+    subject: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    queue: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
+    enabled: bool = True
+
+
+class TriggerBody(TriggerChange, kw_only=True):
+    """A trigger that is wanted."""
+
+    name: StandingName
+
+
+class FireBody(msgspec.Struct, forbid_unknown_fields=True):
+    """What a message would have said."""
+
+    payload: Any = None
+    idempotency_key: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
 
 
 class TokenBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -358,6 +406,63 @@ class NewTokenAnswer(TokenItem):
     """A token, shown this once."""
 
     token: str
+
+
+class ScheduleItem(msgspec.Struct):
+    """A schedule with its next and its last tick."""
+
+    name: str
+    path: str
+    version: int | None
+    workload: dict[str, Any]
+    cron: str | None
+    timezone: str
+    every_s: int | None
+    enabled: bool
+    catch_up: Literal["one", "skip"]
+    next_at: Moment | None
+    last_at: Moment | None
+    last_execution: str | None
+    last_error: str | None
+    created_at: Moment
+    by: str
+
+
+class SchedulePage(msgspec.Struct):
+    """Schedules by name, and where the next page begins."""
+
+    items: list[ScheduleItem]
+    cursor: str | None
+
+
+class TriggerItem(msgspec.Struct, rename={"payload_key": "as"}):
+    """A trigger, without the secret; `hook` is where a webhook is called."""
+
+    name: str
+    kind: Literal["webhook", "nats"]
+    path: str
+    version: int | None
+    workload: dict[str, Any]
+    payload_key: str
+    subject: str | None
+    queue: str | None
+    enabled: bool
+    created_at: Moment
+    by: str
+    hook: str | None
+
+
+class TriggerPage(msgspec.Struct):
+    """Triggers by name, and where the next page begins."""
+
+    items: list[TriggerItem]
+    cursor: str | None
+
+
+class NewTriggerAnswer(TriggerItem):
+    """A trigger, and its secret if that was made or given: shown this once."""
+
+    secret: str | None
 
 
 class SessionAnswer(msgspec.Struct):

@@ -12,12 +12,14 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from noetl.ports.front import ScheduleAsk, TriggerAsk
 from noetl.server.app import create_app
 from noetl.server.options import Options
 from tests.unit.server.serving import HELLO, LONG, WAITS, Served, guarded
 
 # What makes a text a playbook, a template or a known path is more than a schema says.
 UNFIT = [positive_data_acceptance]
+KNOWN = "known"  # a schedule and a trigger
 EXAMPLES = 12  # for each operation; the whole must stay within a minute on a slow machine
 
 
@@ -35,6 +37,9 @@ class Background:
         async with guarded(self.folder) as self.server:
             shown = await self.server.run(HELLO)
             await self.server.register(WAITS)
+            front = self.server.made.front
+            await front.put_schedule(ScheduleAsk(name=KNOWN, path="tests/hello", cron="0 0 1 1 *"))
+            await front.put_trigger(TriggerAsk(name=KNOWN, kind="webhook", path="tests/hello"))
             self.known = shown["execution_id"]
             self._ready.set()
             await self._stop.wait()
@@ -57,11 +62,13 @@ def background(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]
 
 
 def _name_what_is_there(case: Any, execution_id: str) -> None:
-    """Every other id is put in for one of an execution that there is, or no answer would be a good one."""
+    """Every other name is put in for one of something that there is, or no answer would be a good one."""
     given = case.path_parameters or {}
     for name in ("execution_id", "other_id"):
         if re.fullmatch("[0-9a-f]{31}[02468ace]", str(given.get(name))):
             given[name] = execution_id
+    if len(str(given.get("name", ""))) % 2:
+        given["name"] = KNOWN
 
 
 def document() -> dict[str, Any]:

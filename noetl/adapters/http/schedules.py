@@ -111,6 +111,7 @@ def _started(answer: dict[str, Any]) -> Started:
 
 
 def _schedule(item: dict[str, Any]) -> Schedule:
+    """A schedule as it was answered; its fields are those of the port."""
     moments = {name: ms_or_none(item[name]) for name in ("next_at", "last_at")}
     return Schedule(**{**item, **moments, "created_at": ms(item["created_at"])})
 

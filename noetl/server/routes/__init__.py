@@ -11,6 +11,7 @@ from noetl.server.routes import (
     health,
     lookups,
     results,
+    schedules,
     steering,
     streams,
     tokens,
@@ -30,4 +31,5 @@ ROUTERS: tuple[APIRouter, ...] = (  # the busiest first: they are tried in order
     aliases.router,
     views.router,
     tokens.router,
+    schedules.router,
 )

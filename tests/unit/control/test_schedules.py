@@ -108,11 +108,12 @@ class World:
         self.store = MemoryStore(self.clock)
         self.asked: list[Ask] = []
         self.trouble: list[Exception] = []
+        self.missing = "missing"
         self.book = ScheduleBook(self.store, self.start, self.find)
 
     async def find(self, ask: Ask) -> None:
-        if ask.path == "missing":
-            raise NotFound("there is no playbook with the path 'missing'")
+        if ask.path == self.missing:
+            raise NotFound(f"there is no playbook with the path '{ask.path}'")
 
     async def start(self, ask: Ask) -> Started:
         if self.trouble:
@@ -227,6 +228,12 @@ async def test_a_paused_schedule_has_no_ticks_and_begins_anew(world: World) -> N
     await world.book.fire_due()
     assert world.asked == []
     assert (await world.put()).next_at == world.clock.now + 60_000
+
+
+async def test_a_schedule_whose_playbook_is_gone_can_be_paused(world: World) -> None:
+    await world.put()
+    world.missing = "p"
+    assert (await world.put(enabled=False)).next_at is None
 
 
 async def test_a_schedule_that_is_put_again_keeps_its_beat_unless_its_times_change(world: World) -> None:

@@ -1,0 +1,235 @@
+"""`noetl schedule`: playbooks that are started by the clock. A server, or `noetl dev`, starts them."""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from noetl.cli import options
+from noetl.cli.db import Span
+from noetl.cli.render import emit, note
+
+if TYPE_CHECKING:
+    from noetl.ports.schedule import Schedule
+
+EPILOG = """\b
+Examples:
+  noetl schedule add nightly team/load --cron '0 3 * * *' --timezone Europe/Berlin
+  noetl schedule add poll team/poll --every 15m --set source=api
+  noetl schedule list
+  noetl schedule pause nightly
+  noetl schedule run nightly
+
+Schedules rest in the store; whichever server runs over it starts what is due, each tick once.
+"""
+
+
+@click.group("schedule", epilog=EPILOG)
+def command() -> None:
+    """Start playbooks by the clock: at the times of a cron expression, or at an interval."""
+
+
+@command.command("add")
+@click.argument("name")
+@click.argument("path")
+@click.option(
+    "--cron", metavar="EXPRESSION", help="Minute, hour, day, month, weekday, as in '0 3 * * MON-FRI'."
+)
+@click.option("--timezone", metavar="NAME", default="UTC", show_default=True, help="Where its hours are.")
+@click.option("--every", type=Span(), metavar="SPAN", help="An interval instead, as in 30s, 15m or 1d.")
+@options.workload
+@click.option(
+    "--catch-up",
+    type=click.Choice(["one", "skip"]),
+    default="one",
+    show_default=True,
+    help="Of ticks that passed while no server ran, fire one, or none.",
+)
+@click.option("--paused", is_flag=True, help="Do not begin yet.")
+@options.server
+@options.as_json
+def add(name: str, path: str, server: str | None, as_json: bool, **given: Any) -> None:
+    """Start the registered playbook PATH by the clock."""
+    made = asyncio.run(_added(server, name, options.path(path), **given))
+    if as_json:
+        _print(made)
+        return
+    when = f"next at {_moment(made.next_at)}" if made.next_at is not None else "paused"
+    note(f"schedule {name}: {times(made)}, {when}")
+    note("a server starts it: noetl server start, or noetl dev")
+
+
+async def _added(server: str | None, name: str, path: str, **given: Any) -> "Schedule":
+    from noetl.cli import local, reach
+    from noetl.cli.payload import read_payload
+    from noetl.ports.front import ScheduleAsk
+
+    ask = ScheduleAsk(
+        name=name,
+        path=path,
+        version=given["version"],
+        workload=read_payload(given["file"], given["assignments"]),
+        cron=given["cron"],
+        timezone=given["timezone"],
+        every_s=None if given["every"] is None else given["every"] // 1000,
+        enabled=not given["paused"],
+        catch_up=given["catch_up"],
+    )
+    async with reach.reached(local.settings(server), make=True) as reached:
+        return await reached.front.put_schedule(ask, new=True)
+
+
+@command.command("list")
+@options.server
+@options.as_json
+def list_schedules(server: str | None, as_json: bool) -> None:
+    """List schedules with their next tick."""
+    from noetl.cli.closing import pretty
+    from noetl.ports.schedule import schedule_facts
+
+    found = asyncio.run(_all(server))
+    if as_json:
+        emit(pretty([schedule_facts(one) for one in found]))
+        return
+    if not found:
+        note("no schedules; make one with: noetl schedule add NAME PATH --every 15m")
+    width = max((len(one.name) for one in found), default=0)
+    for one in found:
+        when = f"next {_moment(one.next_at)}" if one.next_at is not None else "paused"
+        trouble = f"  last tick failed: {one.last_error}" if one.last_error is not None else ""
+        emit(f"{one.name:<{width}}  {when}  {times(one)}  {one.path}{trouble}")
+
+
+async def _all(server: str | None) -> "list[Schedule]":
+    from noetl.cli import local, reach
+
+    settings = local.settings(server)
+    if not reach.anything(settings):
+        return []
+    async with reach.reached(settings) as reached:
+        return list(await reached.front.schedules())
+
+
+@command.command("show")
+@click.argument("name")
+@options.server
+@options.as_json
+def show(name: str, server: str | None, as_json: bool) -> None:
+    """Show what a schedule starts and when, and what its last tick did."""
+    found = asyncio.run(_one(name, server))
+    if as_json:
+        _print(found)
+        return
+    version = f" v{found.version}" if found.version is not None else ""
+    emit(f"{found.name}: {times(found)}\nplaybook: {found.path}{version}")
+    emit(f"workload: {_json(found.workload)}")
+    emit(f"next: {_moment(found.next_at) if found.next_at is not None else 'paused'}")
+    if found.last_at is not None:
+        did = found.last_error or f"execution {found.last_execution}"
+        emit(f"last: {_moment(found.last_at)}  {did}")
+
+
+async def _one(name: str, server: str | None) -> "Schedule":
+    from noetl.cli import local, reach
+
+    async with reach.reached(local.settings(server)) as reached:
+        return await reached.front.schedule(name)
+
+
+@command.command("delete")
+@click.argument("name")
+@options.server
+def delete(name: str, server: str | None) -> None:
+    """Forget a schedule; what it started goes on."""
+    asyncio.run(_delete(name, server))
+    note(f"deleted {name}")
+
+
+async def _delete(name: str, server: str | None) -> None:
+    from noetl.cli import local, reach
+
+    async with reach.reached(local.settings(server)) as reached:
+        await reached.front.delete_schedule(name)
+
+
+@command.command("pause")
+@click.argument("name")
+@options.server
+def pause(name: str, server: str | None) -> None:
+    """Let a schedule rest: ticks that pass meanwhile are not made up for."""
+    asyncio.run(_turned(name, server, enabled=False))
+    note(f"paused {name}; go on with: noetl schedule resume {name}")
+
+
+@command.command("resume")
+@click.argument("name")
+@options.server
+def resume(name: str, server: str | None) -> None:
+    """Let a paused schedule go on with its next tick."""
+    found = asyncio.run(_turned(name, server, enabled=True))
+    note(f"resumed {name}: next at {_moment(found.next_at)}")
+
+
+async def _turned(name: str, server: str | None, *, enabled: bool) -> "Schedule":
+    import msgspec
+
+    from noetl.cli import local, reach
+    from noetl.ports.front import ScheduleAsk
+
+    async with reach.reached(local.settings(server)) as reached:
+        found = msgspec.structs.asdict(await reached.front.schedule(name))
+        fields = {field: found[field] for field in ScheduleAsk.__struct_fields__}
+        return await reached.front.put_schedule(ScheduleAsk(**{**fields, "enabled": enabled}))
+
+
+@command.command("run")
+@click.argument("name")
+@options.showing
+@options.timeout
+@options.server
+def run(name: str, server: str | None, **given: Any) -> int:
+    """Start at once what a schedule starts, and say how it went; its ticks stay where they are."""
+    from noetl.cli import running
+
+    return asyncio.run(_run(name, server, running.watcher(**options.shown(given)), given["timeout"]))
+
+
+async def _run(name: str, server: str | None, watch: Any, timeout_s: float | None) -> int:
+    from noetl.cli import here, local, reach, there
+    from noetl.ports.schedule import unknown_schedule
+
+    settings = local.settings(server)
+    if not reach.anything(settings):
+        raise unknown_schedule(name)
+    if settings.server is not None:
+        async with reach.server(settings) as reached:
+            started = await reached.front.run_schedule(name)
+            return await there.follow(reached, started.execution_id, started.path, watch, timeout_s)
+    async with local.opened(settings) as made:
+        return await here.begin(made, lambda: made.front.run_schedule(name), watch, timeout_s)
+
+
+def times(schedule: "Schedule") -> str:
+    """When a schedule is due, in words."""
+    if schedule.cron is None:
+        return f"every {schedule.every_s} s"
+    return f"'{schedule.cron}' {schedule.timezone}"
+
+
+def _moment(ms: int | None) -> str:
+    from noetl.core.event import iso
+
+    return f"{iso(ms or 0)[:19].replace('T', ' ')} UTC"
+
+
+def _json(value: Any) -> str:
+    import msgspec
+
+    return msgspec.json.encode(value).decode()
+
+
+def _print(schedule: "Schedule") -> None:
+    from noetl.cli.closing import pretty
+    from noetl.ports.schedule import schedule_facts
+
+    emit(pretty(schedule_facts(schedule)))

@@ -1,0 +1,235 @@
+"""What starts executions without a person: schedules, triggers, and the door of webhooks.
+
+A schedule or trigger goes on when the token that made it is gone, so making one takes `write` besides `run`.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Path, Query, Request
+from starlette.responses import Response
+
+from noetl.errors import Denied, NotFound
+from noetl.ports.front import Knock, NewTrigger, ScheduleAsk, TriggerAsk
+from noetl.ports.schedule import Schedule, Trigger, schedule_facts, trigger_facts
+from noetl.server.access import require, require_everywhere, require_path, who_asks
+from noetl.server.described import HOOK_SECRET, HOOK_SIGNATURE, describe
+from noetl.server.described import router as make_router
+from noetl.server.problem import Problem
+from noetl.server.reply import body_of, front_of, read, reply, require_json
+from noetl.server.routes.catalog import Cursor
+from noetl.server.routes.executions import KEY_PARAMETER, begun, key_of
+from noetl.server.shapes import (
+    NAME_PATTERN,
+    Begun,
+    FireBody,
+    NewTriggerAnswer,
+    ScheduleBody,
+    ScheduleChange,
+    ScheduleItem,
+    SchedulePage,
+    TriggerBody,
+    TriggerChange,
+    TriggerItem,
+    TriggerPage,
+)
+
+router = make_router("schedules")
+T = TypeVar("T", Schedule, Trigger)
+Name = Annotated[str, Path(pattern=NAME_PATTERN, description="The name of a schedule or trigger")]
+Limit = Annotated[int, Query(ge=1, le=500)]
+NAME_PARAMETER = {
+    "name": "name",
+    "in": "path",
+    "required": True,
+    "description": "The name of a webhook",
+    "schema": {"type": "string", "pattern": NAME_PATTERN},
+}
+MADE = (404, 409, 422)
+STARTED = (404, 409, 422)
+
+
+# ---- schedules ------------------------------------------------------------------------------------------
+
+
+@router.get("/schedules", **describe("read", {200: SchedulePage}))
+async def list_schedules(request: Request, cursor: Cursor = None, limit: Limit = 100) -> Response:
+    """Schedules by name, with their next and last tick."""
+    found, more = _page(request, await front_of(request).schedules(), cursor, limit)
+    return reply({"items": [schedule_facts(one) for one in found], "cursor": more})
+
+
+@router.post("/schedules", **describe("write", {201: ScheduleItem}, body=ScheduleBody, problems=MADE))
+async def add_schedule(request: Request) -> Response:
+    """Make a schedule: a playbook, and either a cron expression or an interval."""
+    body = await read(request, ScheduleBody)
+    return reply(await _kept_schedule(request, body.name, body, new=True), 201)
+
+
+@router.get("/schedules/{name}", **describe("read", {200: ScheduleItem}, problems=(404,)))
+async def show_schedule(request: Request, name: Name) -> Response:
+    """One schedule."""
+    return reply(schedule_facts(await _own_schedule(request, name)))
+
+
+@router.put("/schedules/{name}", **describe("write", {200: ScheduleItem}, body=ScheduleChange, problems=MADE))
+async def put_schedule(request: Request, name: Name) -> Response:
+    """Make a schedule, or put it in the place of the one that has the name."""
+    body = await read(request, ScheduleChange)
+    await _not_of_others(request, front_of(request).schedule, name)
+    return reply(await _kept_schedule(request, name, body, new=False))
+
+
+async def _kept_schedule(request: Request, name: str, body: ScheduleChange, *, new: bool) -> dict[str, Any]:
+    _require_standing(request, body.path)
+    fields = {field: getattr(body, field) for field in ScheduleChange.__struct_fields__}
+    ask = ScheduleAsk(**{**fields, "name": name, "by": who_asks(request).name})
+    return schedule_facts(await front_of(request).put_schedule(ask, new=new))
+
+
+@router.delete("/schedules/{name}", **describe("write", {204: None}, problems=(404,)))
+async def delete_schedule(request: Request, name: Name) -> Response:
+    """Forget a schedule; what it started goes on."""
+    await _own_schedule(request, name)
+    await front_of(request).delete_schedule(name)
+    return Response(status_code=204)
+
+
+@router.post("/schedules/{name}/run", **describe("run", {201: Begun}, problems=STARTED))
+async def run_schedule(request: Request, name: Name) -> Response:
+    """Start at once what a schedule starts; its ticks stay where they are."""
+    await _own_schedule(request, name)
+    return begun(await front_of(request).run_schedule(name, who_asks(request).name))
+
+
+async def _own_schedule(request: Request, name: str) -> Schedule:
+    found = await front_of(request).schedule(name)
+    require_path(request, found.path, f"schedule {name!r}")
+    return found
+
+
+# ---- triggers -------------------------------------------------------------------------------------------
+
+
+@router.get("/triggers", **describe("read", {200: TriggerPage}))
+async def list_triggers(request: Request, cursor: Cursor = None, limit: Limit = 100) -> Response:
+    """Triggers by name; no secret is in any answer but the one to its making."""
+    found, more = _page(request, await front_of(request).triggers(), cursor, limit)
+    return reply({"items": [trigger_facts(one) for one in found], "cursor": more})
+
+
+@router.post("/triggers", **describe("write", {201: NewTriggerAnswer}, body=TriggerBody, problems=MADE))
+async def add_trigger(request: Request) -> Response:
+    """Make a trigger. The secret of a webhook can only be read in this answer."""
+    body = await read(request, TriggerBody)
+    return reply(_made(await _kept_trigger(request, body.name, body, new=True)), 201)
+
+
+@router.get("/triggers/{name}", **describe("read", {200: TriggerItem}, problems=(404,)))
+async def show_trigger(request: Request, name: Name) -> Response:
+    """One trigger."""
+    return reply(trigger_facts(await _own_trigger(request, name)))
+
+
+@router.put(
+    "/triggers/{name}", **describe("write", {200: NewTriggerAnswer}, body=TriggerChange, problems=MADE)
+)
+async def put_trigger(request: Request, name: Name) -> Response:
+    """Make a trigger, or put it in the place of the one that has the name; a secret not given stays."""
+    body = await read(request, TriggerChange)
+    await _not_of_others(request, front_of(request).trigger, name)
+    return reply(_made(await _kept_trigger(request, name, body, new=False)))
+
+
+async def _kept_trigger(request: Request, name: str, body: TriggerChange, *, new: bool) -> NewTrigger:
+    _require_standing(request, body.path)
+    if body.kind == "nats":  # a subject belongs to no path
+        require_everywhere(request)
+    fields = {field: getattr(body, field) for field in TriggerChange.__struct_fields__}
+    ask = TriggerAsk(**{**fields, "name": name, "by": who_asks(request).name})
+    return await front_of(request).put_trigger(ask, new=new)
+
+
+@router.delete("/triggers/{name}", **describe("write", {204: None}, problems=(404,)))
+async def delete_trigger(request: Request, name: Name) -> Response:
+    """Forget a trigger and its secret."""
+    await _own_trigger(request, name)
+    await front_of(request).delete_trigger(name)
+    return Response(status_code=204)
+
+
+@router.post("/triggers/{name}/run", **describe("run", {201: Begun}, body=FireBody, problems=STARTED))
+async def run_trigger(request: Request, name: Name) -> Response:
+    """Start what a trigger starts, with a payload, as if a message had said it."""
+    body = await read(request, FireBody)
+    await _own_trigger(request, name)
+    key, by = key_of(request, body.idempotency_key), who_asks(request).name
+    return begun(await front_of(request).fire_trigger(name, body.payload, key=key, by=by))
+
+
+async def _own_trigger(request: Request, name: str) -> Trigger:
+    found = await front_of(request).trigger(name)
+    require_path(request, found.path, f"trigger {name!r}")
+    return found
+
+
+def _made(made: NewTrigger) -> dict[str, Any]:
+    return {**trigger_facts(made.trigger), "secret": made.secret}
+
+
+# ---- webhooks -------------------------------------------------------------------------------------------
+
+
+@router.post(
+    "/hooks/{name}",
+    **describe(
+        "hook",
+        {202: Begun},
+        body=Any,
+        optional_body=True,
+        problems=STARTED,
+        parameters=(NAME_PARAMETER, KEY_PARAMETER),
+    ),
+)
+async def call_hook(request: Request) -> Response:
+    """Start what a webhook starts, with the body in its workload; its secret proves who calls."""
+    body = await body_of(request)
+    if body:
+        require_json(request)
+    knock = Knock(
+        body=body,
+        secret=request.headers.get(HOOK_SECRET),
+        signature=request.headers.get(HOOK_SIGNATURE),
+        key=key_of(request),
+    )
+    try:
+        started = await front_of(request).knock(request.path_params["name"], knock)
+    except Denied as denied:
+        request.app.state.gate.slow_stranger(request)
+        hint = f"send the secret as {HOOK_SECRET}, or sign the body and send {HOOK_SIGNATURE}"
+        raise Problem(401, denied.message, hint=hint, headers={"WWW-Authenticate": "Hook"}) from None
+    return begun(started, 202)
+
+
+# ---- both -----------------------------------------------------------------------------------------------
+
+
+def _require_standing(request: Request, path: str) -> None:
+    require(request, "run")
+    require_path(request, path, f"playbook '{path}'")
+
+
+async def _not_of_others(request: Request, find: Any, name: str) -> None:
+    """Refuse to put something in the place of what lies outside the sender's prefixes."""
+    try:
+        found: Schedule | Trigger = await find(name)
+    except NotFound:
+        return
+    require_path(request, found.path, f"place for {name!r}")
+
+
+def _page(request: Request, found: Sequence[T], cursor: str | None, limit: int) -> tuple[list[T], str | None]:
+    """A page of what the sender sees, in order of names, and where the next one begins."""
+    who = who_asks(request)
+    rest = [one for one in found if who.sees(one.path) and (cursor is None or one.name > cursor)]
+    return rest[:limit], rest[limit - 1].name if len(rest) > limit else None
