@@ -31,6 +31,9 @@ export function HomePage() {
                 </li>
               ))}
             </ul>
+            {SHOWN.every((status) => told.counts[status] === 0) && (
+              <div className="panel"><Empty title="Nothing has run in the last day">Open <Link href="/playbooks" className="text-accent hover:underline">Playbooks</Link>, choose one and press Run.</Empty></div>
+            )}
             <Throughput told={told} />
             <div className="grid items-start gap-4 lg:grid-cols-2">
               <List title="Failures" items={told.failures} more="/executions?status=failed" none="Nothing has failed." />
