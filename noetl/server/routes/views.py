@@ -1,5 +1,6 @@
 """What the web UI's pages show beyond the other routes: a log projected, searched, or followed from afar."""
 
+import re
 import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -38,6 +39,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 COUNTED = 1000  # executions that the overview looks at
 TIMED = 20  # executions whose steps it times
 TIMED_EVENTS = 5000  # of each at most
+NAMED = re.compile(r"""\b(?:auth|credential):\s*["']?([A-Za-z_][A-Za-z0-9_.-]*)""")
 STATUS_AFTER = {
     "workflow.started": "running",
     "execution.paused": "paused",
@@ -282,6 +284,16 @@ async def _durations(request: Request, recent: list[Summary]) -> dict[tuple[str,
         for step, took in reading.timeline.step_durations():
             durations.setdefault((one.path, step), []).append((took, one.execution_id))
     return durations
+
+
+@router.get("/uses", **describe("read", {200: Answer}))
+async def uses(request: Request) -> Response:
+    """Which registered playbooks name which credential."""
+    who, found = who_asks(request), dict[str, list[str]]()
+    for entry in await front_of(request).playbooks():
+        for name in dict.fromkeys(NAMED.findall(entry.text)) if who.sees(entry.path) else ():
+            found.setdefault(name, []).append(entry.path)
+    return reply({"items": found})
 
 
 @router.post("/graph", **describe("read", {200: Answer}, body=ValidateBody))

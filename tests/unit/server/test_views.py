@@ -17,6 +17,7 @@ workflow:
     tool: {kind: python, input: {n: "{{ iter.n }}", code: "print('line', n)"}}
     set: {ctx.done: true}
 """
+KEYCHAIN = "keychain: [{name: shop_api, kind: credential, credential: shop}]\n"
 ORDER = WAITS.replace(
     "{kind: wait, signal: go}",
     "{kind: wait, input: {signal: go}, spec: {validate: {output: {type: object}}}}",
@@ -147,6 +148,15 @@ async def test_a_text_is_drawn_with_its_findings_and_its_workload(server: Served
     bad = (await server.client.post("/api/v1/graph", json={"playbook": BROKEN})).json()
     assert any(finding["severity"] == "error" for finding in bad["diagnostics"])
     assert (await server.client.post("/api/v1/graph", json={"playbook": "no"})).json()["graph"] is None
+
+
+async def test_playbooks_that_name_a_credential_are_told(server: Served) -> None:
+    named = HELLO.replace("kind: python,", "kind: python, auth: shop_api,").replace(
+        "workload:", KEYCHAIN + "workload:"
+    )
+    await server.register(named)
+    await server.register(WAITS)
+    assert (await asked(server, "/uses"))["items"] == {"shop": ["tests/hello"], "shop_api": ["tests/hello"]}
 
 
 async def test_a_server_says_what_it_is(server: Served) -> None:

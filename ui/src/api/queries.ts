@@ -120,6 +120,9 @@ export const workers = () =>
 export const credentials = () =>
   queryOptions({ queryKey: ['credentials'], queryFn: ({ signal }) => get<{ items: { name: string; set_at: string }[] }>('/credentials', {}, signal) })
 
+export const uses = () =>
+  queryOptions({ queryKey: ['uses'], queryFn: ({ signal }) => get<{ items: Record<string, string[]> }>('/uses', {}, signal) })
+
 export const schedules = () =>
   queryOptions({ queryKey: ['schedules'], queryFn: ({ signal }) => get<Page<Schedule>>('/schedules', { limit: 500 }, signal), refetchInterval: 5000 })
 

@@ -47,7 +47,6 @@ export default function Editor({ text, onChange, diagnostics, schema, line = nul
     view.current = editor
     return () => editor.destroy()
     // The editor owns its text from here on; only another document (see below) replaces it.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [readOnly])
 
   useEffect(() => {

@@ -32,7 +32,7 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {} }: Pro
   const frame = useRef<HTMLDivElement>(null)
   const extras = extrasOf(shape, progress)
   const key = JSON.stringify([shape.steps.map((step) => step.step), shape.arcs.map((arc) => [arc.from, arc.to, arc.order, arc.when === null]), extras])
-  // eslint-disable-next-line react-hooks/exhaustive-deps -- the key says all that the layout depends on
+  // The key says all that the layout depends on.
   const placed = useMemo(() => place(shape, extras), [key])
 
   const made = useMemo<StepNode[]>(
@@ -52,7 +52,6 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {} }: Pro
           findings: findings[step.step] ?? 0,
         },
       })),
-    // eslint-disable-next-line react-hooks/exhaustive-deps
     [shape, progress, chosen, placed, JSON.stringify(findings)],
   )
   const [nodes, setNodes, onNodesChange] = useNodesState<StepNode>(made)

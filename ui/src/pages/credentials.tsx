@@ -1,8 +1,9 @@
 // Credentials by name: values only go in, so none is ever shown.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { Link } from 'wouter'
 import { put, remove } from '../api/client'
-import { credentials } from '../api/queries'
+import { credentials, uses } from '../api/queries'
 import type { Json } from '../api/types'
 import { Button, Dialog, Field } from '../design/controls'
 import { Empty, Failure, Reading } from '../design/states'
@@ -14,6 +15,7 @@ import { useTitle } from '../shell/title'
 export function CredentialsPage() {
   useTitle('Credentials')
   const found = useQuery(credentials())
+  const used = useQuery(uses())
   const client = useQueryClient()
   const [adding, setAdding] = useState(false)
   const [dropping, setDropping] = useState<string | null>(null)
@@ -30,11 +32,12 @@ export function CredentialsPage() {
           {({ items }) =>
             items.length === 0 ? <Empty title="No credential is stored">A task names one with <code>auth</code>; a playbook declares it under <code>keychain</code>. Values are sealed and never shown.</Empty> : (
               <table className="w-full border-collapse">
-                <thead className="border-b border-line"><tr><th className="th">Name</th><th className="th">Set</th><th className="th">Value</th><th className="th" /></tr></thead>
+                <thead className="border-b border-line"><tr><th className="th">Name</th><th className="th">Set</th><th className="th">Value</th><th className="th">Named by</th><th className="th" /></tr></thead>
                 <tbody>
                   {items.map((item) => (
                     <tr key={item.name} className="border-b border-line last:border-0">
                       <td className="td font-mono">{item.name}</td><td className="td"><Ago at={item.set_at} /></td><td className="td text-ink-3">sealed</td>
+                      <td className="td"><Named paths={used.data?.items[item.name] ?? []} /></td>
                       <td className="td text-right"><Button kind="quiet" aria-label={`Delete ${item.name}`} onClick={() => setDropping(item.name)}>Delete</Button></td>
                     </tr>
                   ))}
@@ -53,6 +56,11 @@ export function CredentialsPage() {
       )}
     </>
   )
+}
+
+function Named({ paths }: { paths: string[] }) {
+  if (paths.length === 0) return <span className="text-ink-3">no registered playbook</span>
+  return <>{paths.map((path) => <Link key={path} href={`/playbooks/${path}`} className="mr-2 text-accent hover:underline">{path}</Link>)}</>
 }
 
 function SetDialog({ onClose }: { onClose: () => void }) {
