@@ -56,6 +56,7 @@ async def test_an_answer_that_was_altered_or_not_signed_is_refused() -> None:
         Signer(spelled(ID, "t" * 43)).sign("take", b"hello"),
         Signer(spelled("f" * 16, SECRET)).sign("take", b"hello"),
     ],
+    ids=["plain", "nothing", "cut off", "altered", "for another", "wrong secret", "unknown token"],
 )
 async def test_what_is_not_signed_by_a_known_token_is_refused(message: bytes) -> None:
     with pytest.raises(RequestError):
