@@ -1,0 +1,175 @@
+"""`noetl schedule` and `noetl trigger`: kept by name, started by hand, by the clock and by calls."""
+
+import hashlib
+import hmac
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.conftest import Noetl
+from tests.acceptance.playbooks import document
+from tests.acceptance.running import eventually
+from tests.acceptance.test_served import Server
+
+ECHO = document(
+    '- {step: say, tool: {kind: noop, output: "{{ workload.said }}"}}',
+    name="echo",
+    workload="workload: {said: nothing}",
+)
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[Server]:
+    made = Server(tmp_path / "server").start()
+    yield made
+    made.kill()
+
+
+@pytest.fixture
+def at_server(tmp_path: Path, own_server: Server) -> Noetl:
+    made = Noetl(tmp_path, own_server.url)
+    registered(made)
+    return made
+
+
+def registered(noetl: Noetl) -> None:
+    (noetl.folder / "echo.yaml").write_text(ECHO)
+    assert noetl("register", "echo.yaml").returncode == 0
+
+
+def data(noetl: Noetl, *arguments: str) -> Any:
+    done = noetl(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.anywhere
+def test_a_schedule_is_kept_paused_resumed_run_and_deleted(noetl: Noetl) -> None:
+    registered(noetl)
+    name = f"nightly-{noetl.folder.name}"  # the server may be one that others use too
+    done = noetl("schedule", "add", name, "tests/echo", "--cron", "0 3 1 1 *", "--set", "said=hello")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "next at" in done.stderr
+    made = data(noetl, "schedule", "show", name)
+    assert (made["cron"], made["timezone"], made["workload"]) == ("0 3 1 1 *", "UTC", {"said": "hello"})
+    assert made["next_at"].endswith("T03:00:00.000Z")
+    assert noetl("schedule", "pause", name).returncode == 0
+    assert data(noetl, "schedule", "show", name)["next_at"] is None
+    assert "paused" in noetl("schedule", "show", name).stdout
+    assert noetl("schedule", "resume", name).returncode == 0
+    assert data(noetl, "schedule", "show", name) == made
+    assert name in [one["name"] for one in data(noetl, "schedule", "list")]
+    assert "tests/echo" in noetl("schedule", "list").stdout
+    assert noetl("schedule", "run", name, "--quiet").stdout == '"hello"\n'
+    assert noetl("schedule", "delete", name).returncode == 0
+    for verb in ("show", "delete", "pause", "resume", "run"):
+        gone = noetl("schedule", verb, name)
+        assert (gone.returncode, f"there is no schedule '{name}'" in gone.stderr) == (2, True)
+
+
+@pytest.mark.anywhere
+def test_a_trigger_is_kept_shown_without_its_secret_and_deleted(noetl: Noetl) -> None:
+    registered(noetl)
+    name = f"push-{noetl.folder.name}"
+    done = noetl("trigger", "add", name, "tests/echo", "--webhook", "--as", "said")
+    assert done.returncode == 0, done.stderr
+    secret = done.stdout.strip()
+    assert len(secret) >= 40
+    shown = data(noetl, "trigger", "show", name)
+    assert (shown["kind"], shown["as"], shown["hook"]) == ("webhook", "said", f"/api/v1/hooks/{name}")
+    for verb in (("list",), ("show", name)):
+        printed = noetl("trigger", *verb)
+        assert name in printed.stdout
+        assert secret not in printed.stdout + printed.stderr
+    taken = noetl("trigger", "add", name, "tests/echo", "--subject", "orders.new")
+    assert (taken.returncode, "already" in taken.stderr) == (2, True)
+    assert noetl("trigger", "delete", name).returncode == 0
+    assert noetl("trigger", "show", name).returncode == 2
+
+
+def test_a_secret_of_ones_own_is_read_and_not_printed(noetl: Noetl) -> None:
+    registered(noetl)
+    secret = "canary-of-sixteen-letters"
+    done = noetl("trigger", "add", "push", "tests/echo", "--webhook", "--secret", "-", stdin=f"{secret}\n")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert secret not in done.stderr
+    kept = b"".join(file.read_bytes() for file in noetl.folder.rglob("*") if file.is_file())
+    assert secret.encode() not in kept
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["add", "x", "tests/echo", "--cron", "0 0 32 * *"], "wrong day-of-month: '32'"),
+        (["add", "x", "tests/echo", "--cron", "0 0 * * *", "--timezone", "Mars"], "'Mars' is no time zone"),
+        (["add", "x", "tests/ecko", "--every", "1m"], "no playbook with the path 'tests/ecko'"),
+        (["add", "x", "echo.yaml", "--every", "1m"], "noetl register echo.yaml"),
+        (["add", "x", "tests/echo", "--every", "soon"], "'soon' is no span of time"),
+        (["add", "x", "tests/echo"], "either a cron expression or an interval"),
+        (["add", "a b", "tests/echo", "--every", "1m"], "'a b' is no name"),
+    ],
+)
+def test_a_schedule_that_makes_no_sense_is_refused_in_words(
+    noetl: Noetl, arguments: list[str], told: str
+) -> None:
+    registered(noetl)
+    done = noetl("schedule", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+
+
+def test_where_nothing_was_kept_lists_are_empty(noetl: Noetl) -> None:
+    for group in ("schedule", "trigger"):
+        assert data(noetl, group, "list") == []
+    assert not (noetl.folder / ".noetl").exists()
+
+
+def test_a_server_starts_what_is_due(at_server: Noetl) -> None:
+    done = at_server("schedule", "add", "tick", "tests/echo", "--every", "1s", "--set", "said=tick")
+    assert done.returncode == 0, done.stderr
+
+    def ticked() -> Any:
+        listed = data(at_server, "execution", "list", "--path", "tests/echo", "--status", "completed")
+        return len(listed) >= 2 and listed
+
+    first = eventually(ticked, "two ticks")[0]
+    shown = data(at_server, "execution", "show", first["execution_id"])
+    assert (shown["output"], shown["by"]) == ("tick", "schedule tick")
+    found = data(at_server, "schedule", "show", "tick")
+    assert (found["last_error"], found["last_execution"] is not None) == (None, True)
+
+
+def test_a_schedule_made_in_the_store_is_fired_by_the_server_over_it(own_server: Server) -> None:
+    here = Noetl(own_server.folder)
+    registered(here)
+    assert here("schedule", "add", "tick", "tests/echo", "--every", "1s").returncode == 0
+    eventually(lambda: data(here, "schedule", "show", "tick")["last_execution"], "a tick")
+
+
+def test_a_call_starts_an_execution_with_what_it_says(at_server: Noetl) -> None:
+    secret = at_server("trigger", "add", "push", "tests/echo", "--webhook", "--as", "said").stdout.strip()
+    body = json.dumps({"branch": "main"}).encode()
+    signed = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    for header, proof in (("X-Noetl-Secret", secret), ("X-Hub-Signature-256", signed)):
+        status, answer = called(f"{at_server.server}/api/v1/hooks/push", body, {header: proof})
+        assert status == 202
+        execution = answer["execution_id"]
+        followed = at_server("execution", "watch", execution, "--json")
+        assert json.loads(followed.stdout)["output"] == {"branch": "main"}, followed.stderr
+    assert called(f"{at_server.server}/api/v1/hooks/push", body, {"X-Noetl-Secret": "guess"})[0] == 401
+
+
+def called(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, Any]:
+    request = urllib.request.Request(
+        url, body, {"Content-Type": "application/json", **headers}, method="POST"
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status, json.loads(answer.read())
+    except urllib.error.HTTPError as refused:
+        return refused.code, json.loads(refused.read())

@@ -1,0 +1,92 @@
+"""Schedules and triggers of a server far away are those of the server."""
+
+import hashlib
+import hmac
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from noetl.adapters.http.front import HttpFront
+from noetl.errors import Conflict, Denied, NotFound, RequestError
+from noetl.ports.front import Knock, ScheduleAsk, TriggerAsk
+from tests.unit.server.serving import HELLO, Served, served
+
+SECRET = "a secret of some length"
+NIGHTLY = ScheduleAsk(
+    name="nightly",
+    path="tests/hello",
+    version=1,
+    workload={"name": "you"},
+    cron="0 3 * * *",
+    timezone="Europe/Berlin",
+    catch_up="skip",
+)
+ORDERS = TriggerAsk(name="orders", kind="webhook", path="tests/hello", payload_key="order", secret=SECRET)
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        await made.register(HELLO)
+        yield made
+
+
+@pytest.fixture
+async def front(server: Served) -> AsyncIterator[HttpFront]:
+    made = HttpFront(server.url)
+    yield made
+    await made.close()
+
+
+async def test_schedules_are_those_of_the_server(server: Served, front: HttpFront) -> None:
+    made = await front.put_schedule(NIGHTLY, new=True)
+    assert made == await server.made.front.schedule("nightly") == await front.schedule("nightly")
+    assert (made.timezone, made.workload, made.catch_up) == ("Europe/Berlin", {"name": "you"}, "skip")
+    with pytest.raises(Conflict, match="'nightly' already"):
+        await front.put_schedule(NIGHTLY, new=True)
+    every = replace(NIGHTLY, name="poll", cron=None, timezone="UTC", every_s=60)
+    await front.put_schedule(every)
+    assert await front.schedules() == await server.made.front.schedules()
+    assert (await front.put_schedule(replace(every, enabled=False))).next_at is None
+    started = await front.run_schedule("nightly")
+    assert (await server.ended(started.execution_id))["workload"] == {"name": "you"}
+    await front.delete_schedule("nightly")
+    with pytest.raises(NotFound, match="'nightly'"):
+        await front.schedule("nightly")
+
+
+async def test_a_schedule_that_makes_no_sense_is_told_in_the_same_words(front: HttpFront) -> None:
+    with pytest.raises(RequestError, match="wrong minute: '61'"):
+        await front.put_schedule(replace(NIGHTLY, cron="61 * * * *"))
+    with pytest.raises(NotFound, match="tests/helo") as refused:
+        await front.put_schedule(replace(NIGHTLY, path="tests/helo", version=None))
+    assert refused.value.hint == "did you mean 'tests/hello'?"
+
+
+async def test_triggers_are_those_of_the_server(server: Served, front: HttpFront) -> None:
+    made = await front.put_trigger(ORDERS, new=True)
+    assert made.secret == SECRET
+    there = await server.made.front.trigger("orders")
+    assert made.trigger == replace(there, secret=None) == await front.trigger("orders")
+    on_bus = replace(ORDERS, name="bus", kind="nats", secret=None, subject="orders.*")
+    assert (await front.put_trigger(on_bus)).secret is None
+    assert [one.name for one in await front.triggers()] == ["bus", "orders"]
+    started = await front.fire_trigger("orders", {"id": 1}, key="k")
+    assert (await front.fire_trigger("orders", {"id": 1}, key="k")).execution_id == started.execution_id
+    assert (await server.ended(started.execution_id))["workload"]["order"] == {"id": 1}
+    await front.delete_trigger("orders")
+    with pytest.raises(NotFound):
+        await front.trigger("orders")
+
+
+async def test_a_webhook_is_called_as_in_the_process(server: Served, front: HttpFront) -> None:
+    await front.put_trigger(ORDERS)
+    body = b'{"id": 2}'
+    signature = "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
+    for knock in (Knock(body=body, secret=SECRET), Knock(body=body, signature=signature, key="k")):
+        started = await front.knock("orders", knock)
+        assert (await server.ended(started.execution_id))["workload"]["order"] == {"id": 2}
+    with pytest.raises(Denied, match="no such webhook"):
+        await front.knock("orders", Knock(body=body, secret="wrong"))
