@@ -12,6 +12,7 @@ from noetl.core.fold import outer_index
 
 Data = dict[str, Any]
 ERRORS_MOST = 500
+LOOPS_MOST = 100  # a workflow may loop in a cycle; the newest are kept
 PENDING, RUNNING, DONE, FAILED, KEPT = "prdfk"
 
 
@@ -25,7 +26,6 @@ class _Loop:
     took: list[int]
     retries: dict[int, int] = field(default_factory=dict)
     errors: dict[int, Data] = field(default_factory=dict)
-    first_seq: dict[int, int] = field(default_factory=dict)
     ended: bool = False
 
 
@@ -44,7 +44,7 @@ class Iterations:
         elif event.name == "step.scheduled" and data.get("total") is not None:
             self._begin(event, data)
         elif event.run in self._loops:
-            self._move(self._loops[event.run], seq, event, data)
+            self._move(self._loops[event.run], event, data)
 
     def _begin(self, event: Event, data: Data) -> None:
         total = int(data["total"])
@@ -53,14 +53,16 @@ class Iterations:
             for index in self._kept.get(token, ()):
                 loop.marks[index] = KEPT
         self._loops[event.run or ""] = loop
+        if len(self._loops) > LOOPS_MOST:
+            del self._loops[next(iter(self._loops))]
 
-    def _move(self, loop: _Loop, seq: int, event: Event, data: Data) -> None:
+    def _move(self, loop: _Loop, event: Event, data: Data) -> None:
         if event.name in TERMINAL:
             loop.ended = True
             return
         index = outer_index(event.at)
         if index is not None and event.name.startswith("loop.iteration."):
-            _mark(loop, index, seq, event, data)
+            _mark(loop, index, event, data)
         elif event.name == "task.done" and data.get("do") == "retry":
             place = int((event.at or "[0]")[1:].partition("]")[0])
             loop.retries[place] = loop.retries.get(place, 0) + 1
@@ -86,18 +88,16 @@ class Iterations:
             "took": loop.took,
             "retries": loop.retries,
             "errors": loop.errors,
-            "seqs": loop.first_seq,
         }
 
 
 COUNTED = {"queued": PENDING, "running": RUNNING, "done": DONE, "failed": FAILED, "kept": KEPT}
 
 
-def _mark(loop: _Loop, index: int, seq: int, event: Event, data: Data) -> None:
+def _mark(loop: _Loop, index: int, event: Event, data: Data) -> None:
     offset = event.ts - loop.scheduled
     if event.name == "loop.iteration.started":
         loop.marks[index], loop.started[index] = RUNNING, offset
-        loop.first_seq[index] = seq
         return
     failed = event.name == "loop.iteration.failed"
     loop.marks[index] = FAILED if failed else DONE

@@ -4,6 +4,7 @@ One pass over the log, event by event, so a live execution is read on from where
 here knows the playbook: the graph's shape comes from elsewhere and is joined by step name and arc number.
 """
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from noetl.core.fold import evolve
 from noetl.core.state import RUNNING, LoopState, Run, State
 
 Data = dict[str, Any]
+REFUSALS_MOST = 500
 
 
 @dataclass(slots=True)
@@ -51,10 +53,10 @@ class Progress:
         self.state = State(execution_id)
         self._steps: dict[str, _Step] = {}
         self._arcs: dict[tuple[str, int], _Arc] = {}
-        self._refusals: list[Data] = []
+        self._refusals: deque[Data] = deque(maxlen=REFUSALS_MOST)
         self._history: list[Data] = []
         self._holds: dict[str, Data] = {}
-        self._since: dict[tuple[str, str], int] = {}
+        self._since: dict[str, dict[str, int]] = {}  # run -> address -> when it began to wait
         self._ts = 0
 
     def read(self, seq: int, event: Event) -> None:
@@ -90,12 +92,14 @@ class Progress:
 
     def _scheduled(self, seq: int, event: Event, data: Data) -> None:
         step = self._step(data["step"])
+        for token in data["tokens"]:
+            self._holds.pop(token, None)
         step.runs += 1
         step.started_at = step.started_at or event.ts
         step.loop = None
 
     def _parked(self, seq: int, event: Event, data: Data) -> None:
-        self._since[event.run or "", event.at or ""] = event.ts
+        self._since.setdefault(event.run or "", {})[event.at or ""] = event.ts
 
     def _task_done(self, seq: int, event: Event, data: Data) -> None:
         if data.get("do") == "retry":
@@ -104,6 +108,7 @@ class Progress:
     def _ended(self, seq: int, event: Event, data: Data) -> None:
         run = self.state.runs[event.run or ""]
         step = self._step(run.step)
+        self._since.pop(run.id, None)
         failed = event.name == "step.failed"
         step.last, step.error = ("failed", data.get("error")) if failed else ("done", None)
         step.failed, step.done = step.failed + failed, step.done + (not failed)
@@ -141,7 +146,7 @@ class Progress:
             "history": self._history,
             "steps": {name: self._shown_step(name, step) for name, step in self._steps.items()},
             "arcs": [_shown_arc(source, order, arc) for (source, order), arc in self._arcs.items()],
-            "refused": self._refusals,
+            "refused": list(self._refusals),
             "tokens": [self._shown_token(token) for token in state.tokens],
             "waits": [wait for run in state.runs.values() for wait in self._waits(run)],
             "error": state.error,
@@ -177,7 +182,7 @@ class Progress:
                 "step": run.step,
                 "address": address,
                 "task": parked.label,
-                "since": iso(self._since[run.id, address]),
+                "since": iso(self._since[run.id][address]),
                 "signal": parked.signal,
                 "approval": parked.approval,
                 "child": parked.child,

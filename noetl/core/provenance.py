@@ -9,8 +9,8 @@ from typing import Any
 from noetl.core.event import TERMINAL, Event, iso, step_of
 
 Data = dict[str, Any]
-OUTPUTS_MOST = 1000
-LINES_MOST = 50_000
+OUTPUTS_MOST = 300
+LINES_MOST = 20_000
 
 
 class Provenance:

@@ -11,6 +11,7 @@ from typing import Any
 from noetl.core.event import TERMINAL, Event, iso
 
 Data = dict[str, Any]
+RUNS_MOST = 5000  # of one execution; a cycle may have more, and the newest are kept
 TASKS_MOST = 400  # of one run; a pagination may have thousands of visits
 
 
@@ -65,24 +66,29 @@ class Timeline:
         self._first: int | None = None
         self._last = 0
         self._ended = False
+        self._left_out = 0
 
     def read(self, seq: int, event: Event) -> None:
         """Take one more event in."""
         self._first = event.ts if self._first is None else self._first
         self._last = max(self._last, event.ts)
         reader = READERS.get(event.name)
-        if reader is not None:
+        known = event.run is None or event.run in self._lines or event.name == "step.scheduled"
+        if reader is not None and known:
             reader(self, event, event.data or {})
 
     def _enqueued(self, event: Event, data: Data) -> None:
         self._tokens[data["token"]] = data.get("from_run")
 
     def _scheduled(self, event: Event, data: Data) -> None:
-        sources = [self._tokens.get(token) for token in data["tokens"]]
+        sources = [self._tokens.pop(token, None) for token in data["tokens"]]
         known = [source for source in dict.fromkeys(sources) if source in self._lines]
         run = event.run or ""
         line = self._lines[run] = _Line(run, data["step"], event.ts, [source for source in known if source])
         line.total = data.get("total")
+        if len(self._lines) > RUNS_MOST:
+            self._left_out += 1
+            del self._lines[next(iter(self._lines))]
 
     def _started(self, event: Event, data: Data) -> None:
         line = self._lines[event.run or ""]
@@ -144,7 +150,8 @@ class Timeline:
         line = max(ended, key=_end, default=None)
         while line is not None and line.run not in chain:
             chain.append(line.run)
-            line = max((self._lines[run] for run in line.sources), key=_end, default=None)
+            before = [self._lines[run] for run in line.sources if run in self._lines]
+            line = max(before, key=_end, default=None)
         return chain[::-1]
 
     def step_durations(self) -> list[tuple[str, int]]:
@@ -159,6 +166,7 @@ class Timeline:
             "to": iso(self._last),
             "ended": self._ended,
             "critical": self.critical(),
+            "left_out": self._left_out,
             "runs": [_shown_line(line, first) for line in self._lines.values()],
         }
 

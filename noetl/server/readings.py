@@ -18,7 +18,7 @@ from noetl.errors import NotFound
 from noetl.ports.front import Front
 
 PAGE = 200  # rows
-KEPT = 24
+KEPT = 12
 _EVENTS = msgspec.json.Decoder(list[Event])
 
 

@@ -38,7 +38,6 @@ def test_each_iteration_has_its_state_its_start_and_its_duration():
     assert (shown["marks"], shown["started"], shown["took"]) == ("dfrp", [10, 12, 50, -1], [20, 28, -1, -1])
     assert shown["errors"] == {1: {"kind": "python", "message": "no", "task": "t", "attempt": 2}}
     assert shown["counts"] == {"queued": 1, "running": 1, "done": 1, "failed": 1, "kept": 0}
-    assert shown["seqs"] == {0: 2, 1: 3, 2: 6}
     assert not shown["ended"]
 
 
@@ -87,3 +86,9 @@ def test_a_run_without_a_loop_has_none():
     found = read(plain, Event("step.done", 2, "w", "b.1"), scheduled(0))
     assert found.shown("b.1") is None
     assert found.runs() == ["a.1"]
+
+
+def test_loops_are_bounded_and_the_newest_kept(monkeypatch):
+    monkeypatch.setattr(iterations, "LOOPS_MOST", 1)
+    later = Event("step.scheduled", 200, run="a.2", data={"step": "a", "tokens": [], "total": 1})
+    assert read(scheduled(1), later, iteration("started", 0, 300)).runs() == ["a.2"]

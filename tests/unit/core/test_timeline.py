@@ -120,6 +120,23 @@ def test_what_one_run_holds_is_bounded_and_says_so(monkeypatch):
     assert (len(found["runs"][0]["tasks"]), found["runs"][0]["left_out"]) == (2, 3)
 
 
+def test_runs_are_bounded_and_the_newest_kept(monkeypatch):
+    monkeypatch.setattr(timeline, "RUNS_MOST", 1)
+    found = read(
+        *BEGIN,
+        enqueued("t2", "a.1"),
+        scheduled("b.1", "t2", ts=9),
+        task("started", 10),
+        ended("a.1", 11),
+        ended("b.1", 12),
+    )
+    assert ([line["run"] for line in found["runs"]], found["left_out"], found["critical"]) == (
+        ["b.1"],
+        1,
+        ["b.1"],
+    )
+
+
 def test_the_critical_path_goes_back_over_what_came_last():
     found = read(
         enqueued("t1"),

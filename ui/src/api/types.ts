@@ -180,7 +180,7 @@ export interface RunLine {
   loop?: { total: number; done: number; failed: number }
 }
 
-export interface Timeline { from: string; to: string; ended: boolean; critical: string[]; runs: RunLine[] }
+export interface Timeline { from: string; to: string; ended: boolean; left_out: number; critical: string[]; runs: RunLine[] }
 
 export interface LoopView {
   run: string
@@ -194,7 +194,6 @@ export interface LoopView {
   took: number[]
   retries: Record<string, number>
   errors: Record<string, { kind: string | null; message: string | null; task: string | null; attempt: number | null }>
-  seqs: Record<string, number>
 }
 
 export interface StoredRef {

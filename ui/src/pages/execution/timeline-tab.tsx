@@ -79,7 +79,7 @@ function Chart({ id, data, open }: { id: string; data: Timeline; open: Open }) {
         <Button onClick={() => scale(2)} disabled={!zoom}>Zoom out</Button>
         <Button onClick={() => setZoom(null)} disabled={!zoom}>All</Button>
         <label className="flex items-center gap-1.5"><input type="checkbox" className="accent-accent" checked={onlyCritical} onChange={(event) => setOnlyCritical(event.target.checked)} /> critical path only</label>
-        <span className="text-xs text-ink-3">{data.runs.length} runs over {duration(end)} · Ctrl and wheel zooms</span>
+        <span className="text-xs text-ink-3">{data.runs.length} runs over {duration(end)}{data.left_out > 0 && `, ${data.left_out.toLocaleString('en')} older ones left out`} · Ctrl and wheel zooms</span>
         <Legend />
       </div>
       <div ref={frame} className="min-h-0 flex-1 overflow-auto border-t border-line bg-panel" tabIndex={0} aria-label="Timeline">
