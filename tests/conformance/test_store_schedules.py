@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from noetl.adapters.postgres.store import PostgresStore
 from noetl.errors import NotFound
 from noetl.ports.schedule import Fired, Schedule, Trigger
 from noetl.ports.store import Store
-from tests.conformance.stores import NOW, Clock
+from tests.conformance.stores import NOW, Clock, Ground, emptied
 
 
 def schedule(name: str = "nightly", **more: Any) -> Schedule:
@@ -136,3 +137,17 @@ async def test_a_trigger_that_is_not_there_is_told_as_such(store: Store) -> None
     await store.put_trigger(trigger())
     await store.delete_trigger("orders")
     assert await store.triggers() == []
+
+
+async def test_the_clock_of_a_database_is_its_own(ground: Ground) -> None:
+    store = await emptied(await PostgresStore.open(ground.database()))
+    try:
+        now = await store.clock()
+        await store.put_schedule(schedule("past", next_at=now))
+        await store.put_schedule(schedule("future", next_at=now + 3_600_000))
+        assert now > NOW // 2
+        assert [one.name for one in await store.due_schedules()] == ["past"]
+        assert await store.advance_schedule("past", now, Fired(now + 3_600_000, now))
+        assert await store.due_schedules() == []
+    finally:
+        await store.close()
