@@ -6,6 +6,7 @@ to the subject is told when its message has been taken, and sends it again other
 """
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ LOG = logging.getLogger("noetl.trigger")
 LOOK_S = 1.0  # how often the triggers are looked at
 AGAIN_S = 0.5
 MESSAGE_ID = "Nats-Msg-Id"
+KEY_LENGTH = 255
 FROM_STREAM = "$JS.ACK."
 
 Triggers = Callable[[], Awaitable[Sequence[Trigger]]]
@@ -36,6 +38,8 @@ class Fire(Protocol):
 
 class Listening:
     """The subscriptions of one server."""
+
+    patience_s = 60.0  # for a store that is away
 
     def __init__(self, bus: Bus, triggers: Triggers, fire: Fire) -> None:
         self._bus, self._triggers, self._fire = bus, triggers, fire
@@ -58,11 +62,13 @@ class Listening:
 
     def _received(self, name: str) -> Callable[[Any], Awaitable[None]]:
         async def received(message: Any) -> None:
+            kept = False
             try:
                 await self._start(name, message)
             except NoetlError as error:
+                kept = isinstance(error, BackendError)  # a stream sends it again
                 LOG.warning("a message started nothing: %s", error.message, extra={"trigger": name})
-            if str(message.reply).startswith(FROM_STREAM):
+            if str(message.reply).startswith(FROM_STREAM) and not kept:
                 await message.ack()
 
         return received
@@ -73,10 +79,13 @@ class Listening:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             LOG.warning("a message is no JSON: %s", error, extra={"trigger": name})
             return
+        until = asyncio.get_running_loop().time() + self.patience_s
         while True:
             try:
                 await self._fire(name, payload, key=key_of(message))
             except BackendError:  # the store is away; those behind this message would find the same
+                if asyncio.get_running_loop().time() > until:
+                    raise
                 await asyncio.sleep(AGAIN_S)
             else:
                 return
@@ -84,9 +93,9 @@ class Listening:
 
 def key_of(message: Any) -> str | None:
     """What tells a message from others: the id its sender gave it, else its place in a stream."""
-    given = (message.headers or {}).get(MESSAGE_ID)
+    given = str((message.headers or {}).get(MESSAGE_ID) or "")
     if given:
-        return str(given)
+        return given if len(given) <= KEY_LENGTH else hashlib.sha256(given.encode()).hexdigest()
     if str(message.reply).startswith(FROM_STREAM):
         place = message.metadata
         return f"{place.stream}/{place.sequence.stream}"

@@ -112,6 +112,9 @@ async def test_the_id_of_a_message_is_the_key_of_its_execution(world: World) -> 
     await world.listen(world.trigger())
     await world.say(b"1", Nats_Msg_Id="m-1")
     assert await world.front.next() == ("orders", 1, "m-1")
+    await world.say(b"2", Nats_Msg_Id="m" * 5000)
+    _, _, key = await world.front.next()
+    assert len(key or "") == 64
 
 
 async def test_a_message_that_starts_nothing_is_left_behind(world: World) -> None:
@@ -132,6 +135,18 @@ async def test_a_message_waits_for_a_store_that_is_away(world: World) -> None:
     world.front.trouble.append(BackendError("away"))
     await world.say(b"1")
     assert await world.front.next() == ("orders", 1, None)
+
+
+async def test_a_message_does_not_wait_for_a_store_for_ever(world: World) -> None:
+    for one in world.listening:
+        one.patience_s = -1.0
+    await world.listen(world.trigger())
+    world.front.trouble.append(BackendError("away"))
+    await world.say(b"1")
+    async with asyncio.timeout(LONG):
+        await world.front.failed.wait()
+    await world.say(b"2")
+    assert await world.front.next() == ("orders", 2, None)
 
 
 async def test_a_message_of_a_stream_has_its_place_as_key_and_is_acknowledged(world: World) -> None:
