@@ -165,11 +165,18 @@ class ScheduleBook:
         return await self._start(Ask(path=found.path, version=found.version, workload=found.workload, by=by))
 
     async def fire_due(self) -> None:
-        """Start what is due, each tick once; raises BackendError when the store is away."""
+        """Start what is due, each tick once; raises BackendError when that has to be tried again."""
+        trouble: BackendError | None = None
         for schedule in await self._store.due_schedules(AT_ONCE):
             tick = schedule.next_at
-            if tick is not None:
+            if tick is None:
+                continue
+            try:
                 await self._store.advance_schedule(schedule.name, tick, await self._fired(schedule, tick))
+            except BackendError as error:  # this one stays due; those behind it need not wait for it
+                trouble = error
+        if trouble is not None:
+            raise trouble
 
     async def _fired(self, schedule: Schedule, tick: int) -> Fired:
         now = await self._store.clock()

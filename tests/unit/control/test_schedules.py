@@ -222,6 +222,18 @@ async def test_a_tick_waits_for_a_store_that_is_away(world: World) -> None:
     assert len(world.asked) == 1
 
 
+async def test_a_schedule_that_has_to_wait_lets_others_go_first(world: World) -> None:
+    await world.put(name="a")
+    await world.put(name="b")
+    world.clock.now += 60_000
+    world.trouble.append(BackendError("no room for its workload"))
+    with pytest.raises(BackendError):
+        await world.book.fire_due()
+    assert [asked.by for asked in world.asked] == ["schedule b"]
+    await world.book.fire_due()
+    assert [asked.by for asked in world.asked] == ["schedule b", "schedule a"]
+
+
 async def test_a_paused_schedule_has_no_ticks_and_begins_anew(world: World) -> None:
     assert (await world.put(enabled=False)).next_at is None
     world.clock.now += 100_000
