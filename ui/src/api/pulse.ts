@@ -9,32 +9,33 @@ export interface Pulse { seq: number; status: string; link: Link; retryAt: numbe
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 10_000
 const REFRESH_MS = 400
+const SOON_MS = 50
 
-/** Follow an execution that is there; everything that was asked about it is asked again when its log grows. */
-export function usePulse(id: string, there: boolean): Pulse {
+/** Follow an execution that goes on; everything that was asked about it is asked again when its log grows. */
+export function usePulse(id: string, known: 'unknown' | 'going' | 'over'): Pulse {
   const client = useQueryClient()
   const [pulse, setPulse] = useState<Pulse>({ seq: 0, status: '', link: 'connecting', retryAt: null })
 
   useEffect(() => {
-    if (!there) return
+    if (known === 'over') setPulse((old) => ({ ...old, link: 'ended' }))
+    if (known !== 'going') return
     let source: EventSource | null = null
     let timer: number | undefined
     let failures = 0
     let seen = 0
     let closed = false
-    let fresh = true // nothing has happened since the page was opened
 
     let due: number | undefined
     let last = 0
-    // At most every REFRESH_MS, and never cancelling an answer that is on its way.
-    const refresh = () => {
+    const queryKey = ['execution', id]
+    // Answers that are on their way may be older than what was just heard: they are awaited, then all is asked again.
+    const ask = () => {
+      due = client.isFetching({ queryKey }) > 0 ? window.setTimeout(ask, SOON_MS) : undefined
       if (due !== undefined) return
-      due = window.setTimeout(() => {
-        due = undefined
-        last = Date.now()
-        void client.invalidateQueries({ queryKey: ['execution', id] }, { cancelRefetch: false })
-      }, Math.max(0, last + REFRESH_MS - Date.now()))
+      last = Date.now()
+      void client.invalidateQueries({ queryKey })
     }
+    const refresh = () => { due ??= window.setTimeout(ask, Math.max(0, last + REFRESH_MS - Date.now())) }
     const update = (part: Partial<Pulse>) => { if (!closed) setPulse((old) => ({ ...old, ...part })) }
 
     const connect = () => {
@@ -42,14 +43,12 @@ export function usePulse(id: string, there: boolean): Pulse {
       source = new EventSource(address(`/executions/${id}/pulse`, { from: seen + 1 }))
       source.addEventListener('pulse', (message) => {
         const told = JSON.parse((message as MessageEvent<string>).data) as { seq: number; status: string }
-        const moved = (seen > 0 && told.seq > seen) || failures > 0
         failures = 0
         seen = told.seq
-        fresh = fresh && !moved
         update({ seq: told.seq, status: told.status, link: 'live', retryAt: null })
-        if (moved) refresh()
+        refresh()
       })
-      source.addEventListener('end', () => { source?.close(); update({ link: 'ended' }); if (!fresh) refresh() })
+      source.addEventListener('end', () => { source?.close(); update({ link: 'ended' }); refresh() })
       source.onerror = () => {
         source?.close()
         const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures)
@@ -60,7 +59,7 @@ export function usePulse(id: string, there: boolean): Pulse {
     }
     connect()
     return () => { closed = true; source?.close(); window.clearTimeout(timer); window.clearTimeout(due) }
-  }, [client, id, there])
+  }, [client, id, known])
 
   return pulse
 }

@@ -13,13 +13,13 @@ import type { Diagnostic } from '../api/types'
 import { describe, offers, placeOf, type Node } from './schema'
 import { codeTheme } from './theme'
 
-interface Props { text: string; onChange: (text: string) => void; diagnostics: Diagnostic[]; schema: Node | null; line?: number | null; readOnly?: boolean; onSave?: () => void }
+interface Props { initial: string; onChange: (text: string) => void; diagnostics: Diagnostic[]; schema: Node | null; line?: number | null; readOnly?: boolean; onSave?: () => void }
 
 export function mount(host: HTMLElement): ShadowRoot {
   return host.shadowRoot ?? host.attachShadow({ mode: 'open' })
 }
 
-export default function Editor({ text, onChange, diagnostics, schema, line = null, readOnly = false, onSave }: Props) {
+export default function Editor({ initial, onChange, diagnostics, schema, line = null, readOnly = false, onSave }: Props) {
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView | null>(null)
   const latest = useRef({ onChange, schema, onSave })
@@ -32,7 +32,7 @@ export default function Editor({ text, onChange, diagnostics, schema, line = nul
       root,
       parent: root as unknown as HTMLElement,
       state: EditorState.create({
-        doc: text,
+        doc: initial,
         extensions: [
           lineNumbers(), foldGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine(), lintGutter(), yaml(), codeTheme,
           EditorState.tabSize.of(2), EditorState.readOnly.of(readOnly),
@@ -46,18 +46,13 @@ export default function Editor({ text, onChange, diagnostics, schema, line = nul
     })
     view.current = editor
     return () => editor.destroy()
-    // The editor owns its text from here on; only another document (see below) replaces it.
+    // The editor owns its text from here on: what it tells comes back late, and must not be put over what was typed since.
   }, [readOnly])
 
   useEffect(() => {
     const editor = view.current
-    if (editor && editor.state.doc.toString() !== text) editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } })
-  }, [text])
-
-  useEffect(() => {
-    const editor = view.current
     if (editor) editor.dispatch(setDiagnostics(editor.state, diagnostics.map((one) => markOf(editor.state, one))))
-  }, [diagnostics, text])
+  }, [diagnostics])
 
   useEffect(() => {
     const editor = view.current

@@ -1,6 +1,6 @@
 // One execution: what it is and how it stands, then its graph, time, events, data, loops, logs and reasons.
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect } from 'react'
+import { lazy, Suspense, useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
 import { usePulse } from '../../api/pulse'
 import { execution, loops, progress } from '../../api/queries'
@@ -29,13 +29,15 @@ export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined
   const client = useQueryClient()
   const summary = useQuery(execution(id))
   const there = summary.data !== undefined
-  const pulse = usePulse(id, there)
-  const runs = useQuery({ ...loops(id), enabled: !summary.isError })
+  const first = useRef<'going' | 'over' | null>(null) // how it stood when the page was opened
+  if (summary.data) first.current ??= summary.data.ended_at === null ? 'going' : 'over'
+  const pulse = usePulse(id, first.current ?? 'unknown')
+  const runs = useQuery({ ...loops(id), enabled: there })
   const now = useQuery({ ...progress(id), enabled: !summary.isError })
   const [moment, move] = useMoment()
-  // What was read before the stream began may be behind it.
-  const behind = now.data !== undefined && !now.isFetching && now.data.seq < pulse.seq
-  useEffect(() => { if (behind) void client.invalidateQueries({ queryKey: ['execution', id] }, { cancelRefetch: false }) }, [behind, client, id])
+  // What was read beside the summary may be older than the end it tells of.
+  const behind = first.current === 'over' && now.data !== undefined && !now.isFetching && now.data.seq < (summary.data?.counts.events ?? 0)
+  useEffect(() => { if (behind) void client.invalidateQueries({ queryKey: ['execution', id] }) }, [behind, client, id])
   const [, go] = useLocation()
   const shown: Tab = TABS.find((name) => name === tab) ?? 'graph'
   useTitle(summary.data ? `${summary.data.status} · ${summary.data.playbook.path}` : 'Execution', summary.data?.status)

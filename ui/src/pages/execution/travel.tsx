@@ -1,6 +1,6 @@
 // Time travel: a slider over the log's events, and a template evaluated at the one that is chosen.
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { post } from '../../api/client'
 import type { Link } from '../../api/pulse'
 import { eventPage, EVENT_PAGE } from '../../api/queries'
@@ -12,23 +12,25 @@ import { Tree } from '../../design/tree'
 interface Props { id: string; last: number; at: number | undefined; move: (at: number | undefined) => void; live: Link }
 
 export function Travel({ id, last, at, move, live }: Props) {
-  const [place, setPlace] = useState(at ?? last)
+  const [wish, setWish] = useState<number | null>(null) // where the slider is while it is moved
   const [box, setBox] = useState(false)
-  useEffect(() => setPlace(at ?? last), [at, last])
+  const place = wish ?? at ?? last
+  const settle = useRef(() => {})
+  settle.current = () => { if (wish !== null) { move(wish >= last ? undefined : wish); setWish(null) } }
   useEffect(() => {
-    if (place === (at ?? last)) return
-    const timer = window.setTimeout(() => move(place >= last ? undefined : place), 120)
+    if (wish === null) return
+    const timer = window.setTimeout(() => settle.current(), 120)
     return () => window.clearTimeout(timer)
-  }, [place, at, last, move])
+  }, [wish])
   const page = useQuery({ ...eventPage(id, {}, Math.floor((place - 1) / EVENT_PAGE), 0), enabled: at !== undefined })
   const event = page.data?.items.find((one) => one.seq === place)
-  const step = (by: number) => setPlace(Math.min(last, Math.max(1, place + by)))
+  const step = (by: number) => setWish(Math.min(last, Math.max(1, place + by)))
   return (
     <div className={`border-b border-line px-4 py-1.5 ${at === undefined ? '' : 'bg-accent-soft'}`}>
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
         <span className="label-text">Time travel</span>
         <button type="button" aria-label="One event back" className="px-1 text-ink-3 hover:text-ink" onClick={() => step(-1)}>◀</button>
-        <input type="range" aria-label="Event" className="min-w-24 max-w-96 flex-1 accent-accent" min={1} max={last} value={place} onChange={(change) => setPlace(Number(change.target.value))} />
+        <input type="range" aria-label="Event" className="min-w-24 max-w-96 flex-1 accent-accent" min={1} max={last} value={place} onChange={(change) => setWish(Number(change.target.value))} />
         <button type="button" aria-label="One event on" className="px-1 text-ink-3 hover:text-ink" onClick={() => step(1)}>▶</button>
         <span className="whitespace-nowrap text-xs" data-seq={place}>event {place} of {last}</span>
         {at !== undefined && event && <span className="min-w-0 truncate font-mono text-xs text-ink-2">{clock(event.ts)} {event.name} {event.step ?? ''}</span>}

@@ -1,5 +1,5 @@
 // What the list is narrowed to.
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Button } from '../../design/controls'
 import { WITHIN, type Filters } from './find'
 
@@ -31,11 +31,12 @@ export function FilterBar({ filters, change }: { filters: Filters; change: (part
 /** A text field that tells after a short rest, not at every key. */
 export function Typed({ label, value, onChange, placeholder, search = false, className = 'w-44' }: { label: string; value: string; onChange: (value: string) => void; placeholder: string; search?: boolean; className?: string }) {
   const [text, setText] = useState(value)
-  useEffect(() => setText(value), [value])
+  const told = useRef(value) // what comes back of our own telling must not be put over what was typed since
+  useEffect(() => { if (value !== told.current) { told.current = value; setText(value) } }, [value])
   useEffect(() => {
-    if (text === value) return
-    const timer = window.setTimeout(() => onChange(text), 250)
+    if (text === told.current) return
+    const timer = window.setTimeout(() => { told.current = text; onChange(text) }, 250)
     return () => window.clearTimeout(timer)
-  }, [text, value, onChange])
+  }, [text, onChange])
   return <input type="search" aria-label={label} placeholder={placeholder} className={`field ${className}`} value={text} onChange={(event) => setText(event.target.value)} {...(search ? { 'data-search': '' } : {})} />
 }

@@ -76,7 +76,7 @@ function Workbench({ path, saved, version, fix }: Props) {
         <div className="flex h-[60vh] min-w-0 flex-col lg:h-auto lg:min-h-0 lg:flex-[3]">
           <div className="min-h-0 flex-1">
             <Suspense fallback={<Loading what="Loading the editor" />}>
-              {compared !== null ? <Compared path={path} version={compared} text={text} /> : <Editor text={text} onChange={setText} diagnostics={findings} schema={(language.data as Node | undefined) ?? null} line={line} onSave={() => save.mutate(text)} />}
+              {compared !== null ? <Compared path={path} version={compared} text={text} /> : <Editor initial={text} onChange={setText} diagnostics={findings} schema={(language.data as Node | undefined) ?? null} line={line} onSave={() => save.mutate(text)} />}
             </Suspense>
           </div>
           <Findings findings={findings} jump={jump} failed={seen.error} />
