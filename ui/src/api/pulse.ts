@@ -22,7 +22,6 @@ export function usePulse(id: string, known: 'unknown' | 'going' | 'over'): Pulse
     let source: EventSource | null = null
     let timer: number | undefined
     let failures = 0
-    let seen = 0
     let closed = false
 
     let due: number | undefined
@@ -40,11 +39,10 @@ export function usePulse(id: string, known: 'unknown' | 'going' | 'over'): Pulse
 
     const connect = () => {
       update({ link: failures ? 'lost' : 'connecting', retryAt: null })
-      source = new EventSource(address(`/executions/${id}/pulse`, { from: seen + 1 }))
+      source = new EventSource(address(`/executions/${id}/pulse`))
       source.addEventListener('pulse', (message) => {
         const told = JSON.parse((message as MessageEvent<string>).data) as { seq: number; status: string }
         failures = 0
-        seen = told.seq
         update({ seq: told.seq, status: told.status, link: 'live', retryAt: null })
         refresh()
       })
