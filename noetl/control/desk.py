@@ -11,7 +11,7 @@ from typing import Any, Literal
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
 from noetl.control.leasing import Leasing
-from noetl.core.message import Expire, Payload, Report, WorkOrder
+from noetl.core.message import Answer, Expire, Payload, Report, WorkOrder
 from noetl.core.park import undelivered
 from noetl.core.program import Pipeline, Program
 from noetl.errors import BackendError, Conflict, NotFound
@@ -50,6 +50,9 @@ class ControlDesk:
     async def report(self, told: Told) -> Answered:
         """Decide on a report, and give the next orders along with the answer."""
         execution_id, report, hello = told.execution_id, told.report, told.hello
+        if self._leasing.others(execution_id, report.lease, report.epoch, hello.worker_id):
+            refused = Answer(False, f"the lease is with another worker than {hello.worker_id}")
+            return Answered(refused, await self._orders(hello, []))
         self._leasing.reported(execution_id, report.lease, report.epoch, hello.worker_id)
         answer = await self._engine.report(execution_id, report)
         state = self._engine.live_state(execution_id)

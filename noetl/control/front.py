@@ -84,6 +84,7 @@ class LocalFront:
     ) -> None:
         self._engine, self._catalog, self._payloads, self._vault = engine, catalog, payloads, vault
         self._store, self._new_id, self.fleet = engine.store, new_id, fleet
+        self.backlog: Callable[[], int] = lambda: 0  # for how long work has waited for a worker, in ms
         self._steering = Steering(engine, adopts=adopts)
         self._followers = Followers(engine)
         self._tokens = TokenBook(engine.store, engine.now)
@@ -428,8 +429,8 @@ class LocalFront:
     async def overdue_ms(self) -> int:
         """How long the oldest due work has been waiting."""
         now = self._engine.now()
-        waits = [0]
-        for execution_id in await self._store.due(now, 20):
+        waits = [self.backlog()]
+        for execution_id in await self._store.due(limit=20):
             due_at = (await self._store.summary(execution_id)).due_at
             waits.append(now - due_at if due_at is not None else 0)
         return max(waits)

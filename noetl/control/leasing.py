@@ -49,6 +49,7 @@ class Waiting:
 
     def __init__(self) -> None:
         self._orders: OrderedDict[Key, WorkOrder] = OrderedDict()
+        self._since: dict[Key, float] = {}
         self._of: dict[str, dict[Key, None]] = {}
 
     def __len__(self) -> int:
@@ -58,20 +59,26 @@ class Waiting:
         """The order of a lease."""
         return self._orders.get(key)
 
-    def add(self, order: WorkOrder) -> None:
+    def add(self, order: WorkOrder, now: float) -> None:
         """Put an order at the end; an earlier one of the same lease is void."""
         key = (order.execution_id, order.lease)
-        self._orders[key] = order
+        self._orders[key], self._since[key] = order, now
         self._of.setdefault(order.execution_id, {})[key] = None
 
     def remove(self, key: Key) -> WorkOrder | None:
         """Take one order out."""
         order = self._orders.pop(key, None)
+        self._since.pop(key, None)
         own = self._of.get(key[0], {})
         own.pop(key, None)
         if not own:
             self._of.pop(key[0], None)
         return order
+
+    @property
+    def oldest(self) -> float | None:
+        """When the order that waits longest came."""
+        return min(self._since.values(), default=None)
 
     def take(self, room: int, first: str | None, fits: Callable[[WorkOrder], bool]) -> list[WorkOrder]:
         """As many as there is room for: of one execution before all others, then the oldest."""
@@ -114,7 +121,7 @@ class Leasing:
     def offer(self, order: WorkOrder) -> None:
         """Keep an order for the next worker of its pool that has room."""
         self._held.pop((order.execution_id, order.lease), None)
-        self._waiting.setdefault(order.pool, Waiting()).add(order)
+        self._waiting.setdefault(order.pool, Waiting()).add(order, self._clock())
         if not self._hinting:  # the answer that is on its way out may take it along
             self._hinting = True
             self._later(self._hint)
@@ -202,6 +209,11 @@ class Leasing:
         if held is not None and held.epoch == epoch:
             del self._held[execution_id, lease]
 
+    def others(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> bool:
+        """Whether a lease is known to be with another worker."""
+        held = self._held.get((execution_id, lease))
+        return held is not None and held.epoch == epoch and held.worker_id not in (worker_id, None)
+
     def holds(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> bool:
         """Whether a worker has a lease."""
         held = self._held.get((execution_id, lease))
@@ -269,6 +281,11 @@ class Leasing:
     def waiting(self) -> int:
         """Orders that no worker has taken."""
         return sum(map(len, self._waiting.values()))
+
+    def longest_wait_ms(self) -> int:
+        """How long an order has been waiting for a worker."""
+        since = [orders.oldest for orders in self._waiting.values() if orders.oldest is not None]
+        return round((self._clock() - min(since)) * 1000) if since else 0
 
     @property
     def out(self) -> int:

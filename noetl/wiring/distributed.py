@@ -165,7 +165,7 @@ async def _with_workers(
     plane = control_plane(settings, store, results, adopts=True)
     leasing = Leasing(Calling(bus, server_id), settings.lease_s, later=_soon)
     plane.engine.workers = leasing
-    plane.front.fleet = _fleet(leasing)
+    plane.front.fleet, plane.front.backlog = _fleet(leasing), leasing.longest_wait_ms
     desk = ControlDesk(
         server_id, plane.engine, leasing, plane.catalog, results, secrets=plane.resolve, seal=seal
     )

@@ -203,6 +203,8 @@ def test_a_lease_that_goes_out_again_is_held_by_its_new_worker_alone(world: Worl
     assert world.leasing.holds("e1", "l1", 2, "new")
     assert not world.leasing.holds("e1", "l1", 1, "old")
     assert not world.leasing.holds("e1", "l1", 2, "old")
+    assert world.leasing.others("e1", "l1", 2, "old")
+    assert not world.leasing.others("e1", "l1", 2, "new")
     world.leasing.let_go("e1", "l1", 1)
     assert world.leasing.holds("e1", "l1", 2, "new")
 
@@ -236,3 +238,13 @@ def test_speaking_says_that_the_server_is_there_and_where_work_waits(world: Worl
     world.leasing.offer(order(pool="gpu"))
     world.leasing.speak()
     assert (world.said_alive, world.hints) == (1, ["gpu"])
+
+
+def test_how_long_work_has_waited_for_a_worker_is_known(world: World) -> None:
+    assert world.leasing.longest_wait_ms() == 0
+    world.leasing.offer(order())
+    world.now += 5
+    world.leasing.offer(order("e2"))
+    assert world.leasing.longest_wait_ms() == 5000
+    world.leasing.take(hello("w"), 1)
+    assert world.leasing.longest_wait_ms() == 0
