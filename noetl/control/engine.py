@@ -85,6 +85,15 @@ def _at_rest(run: Run) -> list[dict[str, Any]]:
     return stored_refs([run.frame, run.outcomes])
 
 
+def _effective(decisions: list[Decision]) -> list[Command]:
+    """Commands of decisions that were committed together; a lease that goes out twice goes out once, last."""
+    commands = [command for decision in decisions for command in decision.commands]
+    last = {one.lease: place for place, one in enumerate(commands) if isinstance(one, Dispatch)}
+    return [
+        one for place, one in enumerate(commands) if not isinstance(one, Dispatch) or last[one.lease] == place
+    ]
+
+
 class Engine:
     """Runs the executions this process owns."""
 
@@ -196,9 +205,8 @@ class Engine:
             for future, answer in waiting:
                 if future is not None and not future.done():
                     future.set_result(answer)
-            for decision in decisions:
-                for command in decision.commands:
-                    self._carry_out(live, command)
+            for command in _effective(decisions):
+                self._carry_out(live, command)
             self._after(live)
 
     async def _decide(self, live: Live, message: Message, now: int) -> Decision:
@@ -310,8 +318,8 @@ class Engine:
     def _offer(self, live: Live, lease: str) -> None:
         """Send a lease out; what its pipelines put aside is loaded first, and not kept."""
         found = live.state.leases.get(lease)
-        if found is None or live.program is None or self.workers is None:
-            return
+        if found is None or not found.out or live.program is None or self.workers is None:
+            return  # what was decided together with it has ended it, or called it back
         aside = [ref for ref in _at_rest(live.state.runs[found.run]) if _key(ref) not in live.hydrated]
         if aside:
             self._spawn(self._offer_loaded(live, lease, found.epoch, aside))

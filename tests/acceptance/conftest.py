@@ -72,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "topology" in metafunc.fixturenames:
-        chosen = os.environ.get("TOPOLOGIES", "embedded,server").split(",")
+        chosen = os.environ.get("TOPOLOGIES", "embedded,server,cluster").split(",")
         anywhere = metafunc.definition.get_closest_marker("anywhere") is not None
         names = [name for name in chosen if anywhere or name == "embedded"]
         metafunc.parametrize("topology", names, ids=[f"on-{name}" for name in names] if anywhere else None)

@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -126,13 +127,9 @@ class Disk:
 
     def fill(self) -> None:
         """Leave no room at all."""
-        with (self.folder / "filler").open("wb") as filler:
-            try:
-                while True:
-                    filler.write(b"\0" * 65536)
-                    filler.flush()
-            except OSError:
-                return
+        with suppress(OSError), (self.folder / "filler").open("wb", buffering=0) as filler:
+            while True:
+                filler.write(b"\0" * 65536)
 
     def close(self) -> None:
         self._run("umount", "-l", str(self.folder))
