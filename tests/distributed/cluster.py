@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -185,6 +187,13 @@ class Cluster:
         ]
         return "the execution does not end:\n" + "\n".join([*log[-40:], *printed])
 
+    async def says(self, server: Node, *, ready: bool) -> None:
+        """Wait until a server says that it is ready, or that it is not."""
+        until = time.monotonic() + WITHIN_S
+        while await asyncio.to_thread(_is_ready, server.said) is not ready:
+            assert time.monotonic() < until, f"{server.name} says otherwise"
+            await asyncio.sleep(LOOK_S)
+
     async def reached(self, execution_id: str, name: str, count: int) -> None:
         """Wait until the log has so many events of a name."""
         until = time.monotonic() + WITHIN_S
@@ -196,3 +205,12 @@ class Cluster:
     async def log(self, execution_id: str) -> list[Event]:
         async with self.store() as store:
             return [event async for _, event in events(store, execution_id)]
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/health/ready", timeout=READY_S) as answer:
+            return bool(answer.status == 200)
+    except urllib.error.HTTPError as refused:
+        refused.close()
+        return False

@@ -1,11 +1,6 @@
 """Work goes to the pool that playbook and step name, and waits for it when nobody serves it."""
 
-import asyncio
-import time
-import urllib.error
-import urllib.request
-
-from tests.distributed.cluster import LOOK_S, WITHIN_S, Cluster, Node
+from tests.distributed.cluster import Cluster
 
 PLAYBOOK = """
 apiVersion: noetl.io/v2
@@ -45,24 +40,7 @@ async def test_work_for_a_pool_that_nobody_serves_waits_and_the_server_says_so(c
     cluster.worker(pool="small")
     execution_id = await cluster.start(server, PLAYBOOK)
     await cluster.reached(execution_id, "step.done", 1)
-    await asyncio.to_thread(wait_until, server, ready=False)
+    await cluster.says(server, ready=False)
     cluster.worker(pool="large")
     assert (await cluster.finished(execution_id)).status == "completed"
-    await asyncio.to_thread(wait_until, server, ready=True)
-
-
-def wait_until(server: Node, *, ready: bool) -> None:
-    """Wait for what a server says of itself."""
-    until = time.monotonic() + WITHIN_S
-    while _is_ready(server) is not ready:
-        assert time.monotonic() < until
-        time.sleep(LOOK_S)
-
-
-def _is_ready(server: Node) -> bool:
-    try:
-        with urllib.request.urlopen(f"{server.said}/health/ready", timeout=30) as answer:
-            return bool(answer.status == 200)
-    except urllib.error.HTTPError as refused:
-        refused.close()
-        return False
+    await cluster.says(server, ready=True)
