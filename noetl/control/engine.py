@@ -5,6 +5,7 @@ then the commit, then the commands. When a commit fails, the execution is droppe
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -47,6 +48,7 @@ from noetl.ports.control import Dispatch as Workers
 from noetl.ports.results import Results
 from noetl.ports.store import Append, Row, Store
 
+_LOG = logging.getLogger("noetl.engine")
 SNAPSHOT_EVENTS = 5_000
 HYDRATED_KEPT = 16  # payloads kept at hand before those that the state does not name are dropped
 CLOSE_S = 5.0
@@ -257,6 +259,12 @@ class Engine:
 
     def _break(self, live: Live, error: NoetlError, waiting: list[asyncio.Future[Answer] | None]) -> None:
         """The commit failed: forget what is in memory; whoever asked is told, and the log decides."""
+        _LOG.log(
+            logging.ERROR if isinstance(error, InvariantViolation) else logging.WARNING,
+            error.message,
+            exc_info=error.__cause__,
+            extra={"execution_id": live.state.execution_id},
+        )
         self._live.pop(live.state.execution_id, None)
         self._dropped.add(live.state.execution_id)
         live.broken = error
@@ -379,6 +387,7 @@ class Engine:
         self._background.discard(task)
         if not task.cancelled() and task.exception() is not None:
             self.failed = task.exception()
+            _LOG.warning("work that nobody waits for has failed", exc_info=self.failed)
 
     failed: BaseException | None = None  # of work nobody waits for; the process edge reports it
 
@@ -447,8 +456,14 @@ class Engine:
         due = dict.fromkeys([*self._dropped, *await self.store.due()])
         wanted = [one for one in due if one not in self._live]
         for execution_id in wanted:
-            with suppress(Conflict, NotFound):  # another server was quicker
+            try:
                 await self.pick_up(execution_id)
+            except (Conflict, NotFound):
+                pass  # another server was quicker
+            except BackendError:
+                raise
+            except Exception:  # its log or playbook cannot be read: it must not keep the others from going on
+                _LOG.exception("an execution cannot be picked up", extra={"execution_id": execution_id})
             self._dropped.discard(execution_id)
         return len(wanted)
 

@@ -1,13 +1,14 @@
 """What happens by the clock: ownership is renewed, mail is taken, children are tended. All else is pushed."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 
 from noetl.control.desk import ControlDesk
 from noetl.control.engine import Engine
 from noetl.errors import BackendError
 
+_LOG = logging.getLogger("noetl.sweep")
 MAIL_S = 0.2
 PICK_UP_S = 1.0
 LEASES_S = 0.25
@@ -47,7 +48,15 @@ async def serve(engine: Engine, desk: ControlDesk | None, also: Sequence[tuple[f
 
 
 async def _again(seconds: float, work: Work) -> None:
+    """Do something again and again; what goes wrong is told once, and tried again."""
+    wrong = ""
     while True:
-        with suppress(BackendError):  # it is tried again, and whoever waits for an answer is told
+        try:
             await work()
+            wrong = ""
+        except Exception as error:  # a bug of ours in one round must not end the clockwork
+            known = isinstance(error, BackendError)
+            if str(error) != wrong:
+                _LOG.log(logging.WARNING if known else logging.ERROR, str(error), exc_info=not known)
+            wrong = str(error)
         await asyncio.sleep(seconds)

@@ -1,6 +1,7 @@
 """The control plane over a store and a result store, and the toolbox of a worker: what every topology has."""
 
 import gc
+import logging
 import os
 import socket
 import uuid
@@ -34,6 +35,7 @@ from noetl.wiring.payloads import StoredPayloads
 from noetl.worker.python_host import PythonHost
 from noetl.worker.toolbox import Toolbox, no_trace
 
+logging.getLogger("noetl").addHandler(logging.NullHandler())  # who wants to read it sets a log up
 OWN_MACHINE = ("loopback",)
 
 

@@ -4,6 +4,7 @@ It never starts a step and never writes the log. Orders come through `offer`, re
 """
 
 import asyncio
+import logging
 import random
 import time
 from collections import deque
@@ -22,6 +23,7 @@ from noetl.worker.runner import Runner
 from noetl.worker.slots import Slots
 from noetl.worker.toolbox import Toolbox
 
+_LOG = logging.getLogger("noetl.worker")
 GRACE_S = 10.0
 Key = tuple[str, str]
 
@@ -105,6 +107,11 @@ class Pool:
         """An order has ended, perhaps before it began; the lease may be here again under a new epoch."""
         if key in self._running and self._running[key][1] is task:
             del self._running[key]
+        if not task.cancelled() and task.exception() is not None:
+            self.lost = task.exception()
+            _LOG.error(
+                "an order ended with a bug of ours", exc_info=self.lost, extra={"execution_id": key[0]}
+            )
         self.finished += 1
         self.slots.give()
 

@@ -4,6 +4,7 @@ It has no port that anyone could call: everything goes out through its link to t
 """
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,6 +16,7 @@ from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.link import AskSecret, Beat, Handed, Hello, Link, Orders, Push, Take, Told, beat_s
 from noetl.worker.pool import Pool
 
+_LOG = logging.getLogger("noetl.worker")
 PROGRAMS_KEPT = 256
 Compile = Callable[[str, str], Program]  # digest and text
 
@@ -193,8 +195,13 @@ class RemoteWorker:
     def _go(self, work: Any) -> "asyncio.Task[Any]":
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
         return task
+
+    def _done(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _LOG.error("the worker could not go on with something", exc_info=task.exception())
 
     async def close(self) -> None:
         """Stop asking; what runs is the pool's to end."""

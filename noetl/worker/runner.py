@@ -31,6 +31,8 @@ from noetl.worker.reporter import Reporter
 from noetl.worker.slots import Slots
 from noetl.worker.toolbox import Toolbox
 
+HELD_EVENTS = 2000  # so many wait to be reported before a pipeline waits too
+
 
 class Runner:
     """One work order in progress."""
@@ -142,6 +144,8 @@ class Runner:
     async def go_on(self, machine: Drive, effect: Effect, frame: Frame) -> Ended:
         while True:
             self.reporter.touch()
+            if len(self.around.events) >= HELD_EVENTS:  # nobody takes reports: go on when someone does
+                await self.reporter.flush()
             reply = await self.effects[type(effect)](effect, frame)
             try:
                 effect = machine.send(reply)

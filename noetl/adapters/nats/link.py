@@ -1,6 +1,7 @@
 """A worker's way to the servers over the bus. Asks one server, or any, until it is answered."""
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from noetl.core.message import Payload
 from noetl.errors import BackendError
 from noetl.ports.link import Answered, AskSecret, Beat, Orders, Push, Take, Told
 
+_LOG = logging.getLogger("noetl.worker")
 ANSWER_S = 2.0  # what is asked again is harmless, so that the first wait is short
 ANSWER_MOST_S = 20.0
 ALIVE_S = 3.0  # a server that was not heard for so long is not asked by name
@@ -100,7 +102,7 @@ class NatsLink:
 
     async def _ask(self, what: str, body: bytes, server: str | None = None) -> bytes:
         """Ask one server, then others, until someone answers; an error that is an answer is raised."""
-        wait, patience = AGAIN_S, ANSWER_S
+        wait, patience, told = AGAIN_S, ANSWER_S, False
         server = server or self._some_server()
         while True:
             try:
@@ -110,6 +112,9 @@ class NatsLink:
             except NoAnswer:
                 self._alive.pop(server or "", None)
                 patience = min(patience * 1.5, ANSWER_MOST_S)
+                if not told:
+                    _LOG.warning("no server answers; asking again", extra={"asked": what})
+                told = True
             except BackendError:  # it is not the one to ask, or its store is away
                 await asyncio.sleep(wait)
                 wait = min(wait * 1.5, AGAIN_MOST_S)
