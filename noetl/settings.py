@@ -52,16 +52,6 @@ def _whole(value: Any) -> int:
         raise ValueError("a whole number") from None
 
 
-def _is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    import ipaddress
-
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _seconds(value: Any) -> float:
     try:
         number = float("nan" if isinstance(value, bool) else value)
@@ -191,7 +181,9 @@ class Settings:
     @property
     def guarded(self) -> bool:
         """Whether a server asks who is there: as told, else unless only this machine can reach it."""
-        return self.auth if self.auth is not None else not _is_loopback(self.host)
+        from noetl.ports.network import is_loopback
+
+        return self.auth if self.auth is not None else not is_loopback(self.host)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """What a command speaks to: the server that the settings name, else the store of this project."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from noetl.cli import local
 from noetl.errors import Denied, NotFound
@@ -14,6 +14,7 @@ from noetl.settings import Settings
 if TYPE_CHECKING:
     from noetl.wiring.embedded import Embedded
 
+Answer = TypeVar("Answer")
 LAST = "@last"
 SOME = 5
 _BEGINNING = re.compile("[0-9a-f]{1,32}")
@@ -53,6 +54,12 @@ async def reached(settings: Settings | None = None, *, make: bool = False) -> As
         return
     async with local.consulted(found) as made:
         yield Reached(made.front, found, made=made)
+
+
+async def asked(server: str | None, work: Callable[[Front], Awaitable[Answer]]) -> Answer:
+    """What the product of a server, or of this project, answers."""
+    async with reached(local.settings(server)) as found:
+        return await work(found.front)
 
 
 @asynccontextmanager

@@ -116,7 +116,9 @@ async def _all(server: str | None) -> "list[Schedule]":
 @options.as_json
 def show(name: str, server: str | None, as_json: bool) -> None:
     """Show what a schedule starts and when, and what its last tick did."""
-    found = asyncio.run(_one(name, server))
+    from noetl.cli import reach
+
+    found = asyncio.run(reach.asked(server, lambda front: front.schedule(name)))
     if as_json:
         _print(found)
         return
@@ -129,27 +131,15 @@ def show(name: str, server: str | None, as_json: bool) -> None:
         emit(f"last: {_moment(found.last_at)}  {did}")
 
 
-async def _one(name: str, server: str | None) -> "Schedule":
-    from noetl.cli import local, reach
-
-    async with reach.reached(local.settings(server)) as reached:
-        return await reached.front.schedule(name)
-
-
 @command.command("delete")
 @click.argument("name")
 @options.server
 def delete(name: str, server: str | None) -> None:
     """Forget a schedule; what it started goes on."""
-    asyncio.run(_delete(name, server))
+    from noetl.cli import reach
+
+    asyncio.run(reach.asked(server, lambda front: front.delete_schedule(name)))
     note(f"deleted {name}")
-
-
-async def _delete(name: str, server: str | None) -> None:
-    from noetl.cli import local, reach
-
-    async with reach.reached(local.settings(server)) as reached:
-        await reached.front.delete_schedule(name)
 
 
 @command.command("pause")

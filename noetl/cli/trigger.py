@@ -118,10 +118,11 @@ async def _all(server: str | None) -> "list[Trigger]":
 @options.as_json
 def show(name: str, server: str | None, as_json: bool) -> None:
     """Show what a trigger listens to and what it starts; never its secret."""
+    from noetl.cli import reach
     from noetl.cli.closing import pretty
     from noetl.ports.schedule import trigger_facts
 
-    found = asyncio.run(_one(name, server))
+    found = asyncio.run(reach.asked(server, lambda front: front.trigger(name)))
     facts = trigger_facts(found)
     if as_json:
         emit(pretty(facts))
@@ -130,27 +131,15 @@ def show(name: str, server: str | None, as_json: bool) -> None:
     emit(f"payload: workload.{found.payload_key}\nmade: {facts['created_at'][:19]} by {found.by}")
 
 
-async def _one(name: str, server: str | None) -> "Trigger":
-    from noetl.cli import local, reach
-
-    async with reach.reached(local.settings(server)) as reached:
-        return await reached.front.trigger(name)
-
-
 @command.command("delete")
 @click.argument("name")
 @options.server
 def delete(name: str, server: str | None) -> None:
     """Forget a trigger and its secret."""
-    asyncio.run(_delete(name, server))
+    from noetl.cli import reach
+
+    asyncio.run(reach.asked(server, lambda front: front.delete_trigger(name)))
     note(f"deleted {name}")
-
-
-async def _delete(name: str, server: str | None) -> None:
-    from noetl.cli import local, reach
-
-    async with reach.reached(local.settings(server)) as reached:
-        await reached.front.delete_trigger(name)
 
 
 def _words(trigger: "Trigger") -> str:

@@ -106,12 +106,8 @@ class AskSecret(msgspec.Struct):
     key: bytes
 
 
-class Desk(Protocol):
-    """What a server does for workers."""
-
-    async def take(self, take: Take) -> Orders:
-        """Orders for a worker that has room."""
-        ...
+class Asked(Protocol):
+    """What workers ask of servers, whichever answers."""
 
     async def report(self, told: Told) -> Answered:
         """Decide on a report; raises BackendError when it must be sent again, perhaps to another server."""
@@ -131,6 +127,14 @@ class Desk(Protocol):
 
     async def read(self, key: str) -> bytes:
         """A payload of the result store; raises NotFound."""
+        ...
+
+
+class Desk(Asked, Protocol):
+    """What one server does for workers."""
+
+    async def take(self, take: Take) -> Orders:
+        """Orders for a worker that has room."""
         ...
 
 
@@ -158,7 +162,7 @@ class Calls(Protocol):
         ...
 
 
-class Link(Desk, Protocol):
+class Link(Asked, Protocol):
     """A worker's way to the servers."""
 
     on_hint: Callable[[str], None]  # a server has work

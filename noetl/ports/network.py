@@ -39,6 +39,14 @@ def class_of(address: str) -> str:
     return _class(ip_address(address.partition("%")[0]))
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address that is listened on."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def _class(address: Address) -> str:
     found = next((name for name, network in _RANGES if _within(address, network)), None)
     if found is not None:

@@ -1,7 +1,6 @@
 """Listening: an address that may be listened on, and serving an app there until told to stop."""
 
 import asyncio
-import ipaddress
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from noetl.errors import BackendError, RequestError
+from noetl.ports.network import is_loopback
 
 DRAIN_S = 10  # for answers that are under way when the server stops
 HEAD_BYTES = 64 * 1024  # of a request that is still only headers
@@ -55,14 +55,6 @@ def _protocol() -> Any:
             super().on_headers_complete()
 
     return Bounded
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def bind(host: str, port: int, *, guarded: bool) -> socket.socket:

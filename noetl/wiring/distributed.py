@@ -23,8 +23,6 @@ from noetl.control import sweep
 from noetl.control.desk import ControlDesk
 from noetl.control.front import LocalFront
 from noetl.control.leasing import Leasing
-from noetl.core.fragment import extended
-from noetl.core.message import WorkOrder
 from noetl.core.program import Program, compile_program
 from noetl.dsl.load import load
 from noetl.errors import InvariantViolation, RequestError
@@ -35,7 +33,7 @@ from noetl.ports.store import Store
 from noetl.settings import Settings
 from noetl.tools import kinds
 from noetl.wiring.embedded import assemble, store_path
-from noetl.wiring.plane import Plane, collect_seldom, control_plane, make_toolbox
+from noetl.wiring.plane import Plane, collect_seldom, control_plane, make_toolbox, with_own_steps
 from noetl.worker.pool import Pool
 from noetl.worker.remote import Programs, RemoteReports, RemoteSecrets, RemoteWorker
 from noetl.worker.results import LinkedResults
@@ -236,7 +234,7 @@ async def working(settings: Settings) -> AsyncIterator[RemoteWorker]:
                 toolbox,
                 RemoteReports(worker),
                 results,
-                _programs(programs),
+                lambda order: with_own_steps(programs.get(order.program), order),
                 settings.concurrency,
                 now=link.now,
             )
@@ -270,13 +268,3 @@ def compile_text(digest: str, text: str) -> Program:
     if loaded.playbook is None:
         raise InvariantViolation(f"the playbook {digest} that a server sent cannot be read here")
     return compile_program(loaded.playbook, known, digest)
-
-
-def _programs(programs: Programs) -> Any:
-    def program_of(order: WorkOrder) -> Program:
-        program = programs.get(order.program)
-        for fragment in order.fragments:
-            program = extended(program, fragment["origin"], fragment["steps"])
-        return program
-
-    return program_of

@@ -14,7 +14,6 @@ from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control.engine import now_ms
 from noetl.control.front import Fleet
-from noetl.core.fragment import extended
 from noetl.core.message import WorkOrder
 from noetl.core.program import Program
 from noetl.errors import RequestError
@@ -22,7 +21,14 @@ from noetl.ports.front import Worker
 from noetl.ports.results import Results
 from noetl.ports.store import Store
 from noetl.settings import FILE_NAME, Settings
-from noetl.wiring.plane import Plane, collect_seldom, control_plane, make_toolbox, new_execution_id
+from noetl.wiring.plane import (
+    Plane,
+    collect_seldom,
+    control_plane,
+    make_toolbox,
+    new_execution_id,
+    with_own_steps,
+)
 from noetl.worker.pool import Pool
 
 __all__ = ["MEMORY", "Embedded", "assemble", "build", "embedded", "new_execution_id", "store_path"]
@@ -114,10 +120,7 @@ def _programs(plane: Plane) -> Callable[[WorkOrder], Program]:
         live = plane.engine.program_of(order.execution_id)  # with the steps it was given while it ran
         if live is not None and order.step in live.steps:
             return live
-        program = plane.catalog.compiled(order.program)
-        for fragment in order.fragments:
-            program = extended(program, fragment["origin"], fragment["steps"])
-        return program
+        return with_own_steps(plane.catalog.compiled(order.program), order)
 
     return program_of
 

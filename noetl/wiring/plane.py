@@ -19,6 +19,7 @@ from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine, now_ms
 from noetl.control.front import LocalFront
 from noetl.core.effect import RunTool
+from noetl.core.fragment import extended
 from noetl.core.message import Start, WorkOrder
 from noetl.core.output import problem
 from noetl.core.program import Program
@@ -119,6 +120,13 @@ def _reach(settings: Settings, *, trusted: bool) -> Network:
 def _closed(settings: Settings) -> tuple[Path, ...]:
     """Where keys, tokens and addresses of noetl itself are: no file there is a secret of a playbook."""
     return settings.home, settings.project / ".noetl", settings.project / FILE_NAME, Path("/proc")
+
+
+def with_own_steps(program: Program, order: WorkOrder) -> Program:
+    """The program of an order, with the steps that its execution was given while it ran."""
+    for fragment in order.fragments:
+        program = extended(program, fragment["origin"], fragment["steps"])
+    return program
 
 
 def make_toolbox(

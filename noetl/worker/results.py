@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from noetl.core.message import Payload
 from noetl.errors import RequestError
-from noetl.ports.link import Desk
+from noetl.ports.link import Asked
 from noetl.ports.results import Held, check_key, stream_key
 
 IN_MEMORY_BYTES = 8 * 1024**2
@@ -15,12 +15,12 @@ IN_MEMORY_BYTES = 8 * 1024**2
 class LinkedResults:
     """Payloads written and read by a server."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, servers: Asked) -> None:
+        self._servers = servers
 
     async def write(self, payload: Payload) -> None:
         """Write a payload durably."""
-        await self._desk.write(payload)
+        await self._servers.write(payload)
 
     async def write_stream(self, execution_id: str, chunks: AsyncIterator[bytes]) -> tuple[str, int, str]:
         """Gather bytes as they arrive, since their key is known at their end, then write them."""
@@ -32,12 +32,12 @@ class LinkedResults:
                 size += len(chunk)
             gathered.seek(0)
             key = stream_key(execution_id, digest.hexdigest())
-            await self._desk.write(Payload(key, gathered.read()))
+            await self._servers.write(Payload(key, gathered.read()))
         return key, size, digest.hexdigest()
 
     async def read(self, key: str) -> bytes:
         """The bytes of a payload."""
-        return await self._desk.read(check_key(key))
+        return await self._servers.read(check_key(key))
 
     async def held(self) -> Sequence[Held]:
         """Not for a worker to ask."""

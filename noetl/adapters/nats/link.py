@@ -72,10 +72,6 @@ class NatsLink:
         """Ask one server for orders."""
         return self._noted(_ORDERS.decode(await self._once("take", _encode(take), server, ANSWER_S)))
 
-    async def take(self, take: Take) -> Orders:
-        """Ask any server for orders."""
-        return self._noted(_ORDERS.decode(await self._ask("take", _encode(take))))
-
     async def report(self, told: Told) -> Answered:
         """Hand a report in, again and again until it is answered: a repeated batch changes nothing."""
         owner = self._owners.get(told.execution_id)

@@ -4,23 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from noetl.errors import Conflict, NoetlError
-from noetl.ports.store import Append, check_owner, unknown_execution
+from noetl.ports.store import Append, Summary, check_owner, unknown_execution
 
-_SUMMARY = (
-    "status",
-    "path",
-    "version",
-    "hash",
-    "requested_at",
-    "started_at",
-    "ended_at",
-    "due_at",
-    "parent",
-    "retry_of",
-    "idempotency_key",
-    "request",
-    "result",
-)
+_SUMMARY = Summary.__struct_fields__[1:]  # all but the execution's id
 _ROW = ("first", "last", "ts", "cause", "body", "hash", "batch")
 _NOTHING = (None,) * len(_SUMMARY)
 _CHANGING = ("status", "path", "version", "hash", "started_at", "due_at")

@@ -1,23 +1,10 @@
 """Every statement of the SQLite store that is not in a schema file. Text only: nothing is executed here."""
 
-ROW_FIELDS = ("first", "last", "ts", "cause", "body", "hash", "batch", "seal")
+from noetl.ports.store import Row, Summary
+
+ROW_FIELDS = Row.__struct_fields__
 ROW = ", ".join(ROW_FIELDS)
-SUMMARY_FIELDS = (
-    "execution_id",
-    "status",
-    "path",
-    "version",
-    "hash",
-    "requested_at",
-    "started_at",
-    "ended_at",
-    "due_at",
-    "parent",
-    "retry_of",
-    "idempotency_key",
-    "request",
-    "result",
-)
+SUMMARY_FIELDS = Summary.__struct_fields__
 SUMMARY = ", ".join(SUMMARY_FIELDS)
 # Who asked for what stays as it was; an index over a column that is not set again is not written again.
 CHANGING_FIELDS = ("status", "path", "version", "hash", "started_at", "ended_at", "due_at", "result")

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from noetl.errors import BackendError, InvariantViolation, RequestError
+from noetl.ports.network import is_loopback
 from noetl.server import reply
 from noetl.server.gate import HEADERS
-from noetl.server.listen import bind, is_loopback, url_of
+from noetl.server.listen import bind, url_of
 from noetl.server.options import Options
 from noetl.server.rate import CALLERS_MOST, Rate
 from tests.unit.server.serving import Served, served
