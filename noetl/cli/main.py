@@ -22,10 +22,12 @@ COMMANDS: dict[str, dict[str, str]] = {
         "dev": "a server over the playbooks of a folder, in one process",
     },
     "Write playbooks": {
+        "init": "begin a small project: a playbook, a test of it, completion in editors",
         "validate": "check playbooks: what is wrong, where, and how to fix it",
         "compile": "print a playbook as the engine sees it, sugar expanded",
         "graph": "draw a playbook: mermaid, dot, svg, json or pnml",
         "migrate": "rewrite older spellings to the current language",
+        "test": "test playbooks with given tool outputs; say what the tests cover",
     },
     "Keep things": {
         "catalog": "registered playbooks: list, show, compare, delete",

@@ -76,6 +76,13 @@ def kind_schema(kind: Kind) -> Schema:
     return _Builder({kind.name: kind}).task_alone(kind)
 
 
+def record_schema(record: Record, title: str) -> Schema:
+    """The schema of a document that is one record."""
+    builder = _Builder({})
+    body = builder.record(record)
+    return {"$schema": DIALECT, "title": title, **body, "$defs": builder.defs}
+
+
 class _Builder:
     """One schema being built: shapes in, schemas out; records and tasks become shared definitions."""
 
@@ -177,6 +184,7 @@ class _Builder:
             "reduce": lambda: {**_assign("ctx", "step"), "additionalProperties": {"enum": list(REDUCERS)}},
             "json_schema": lambda: {"type": ["object", "boolean"]},
             "reserved": dict,
+            "anything": dict,
             "keychain": self.keychain,
             "workbook": self.workbook,
             "task_spec": lambda: self.shared("task_spec", partial(self.record, TASK_SPEC)),

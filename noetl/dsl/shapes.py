@@ -76,7 +76,7 @@ class Special:
     name: Literal[
         "tool", "tasks", "branches", "branch", "request", "assign", "arc_assign", "block_assign",
         "collection", "task_rules", "before_rules", "admit_rules", "delay", "reduce", "json_schema",
-        "reserved", "keychain", "workbook", "task_spec", "executor_spec",
+        "reserved", "keychain", "workbook", "task_spec", "executor_spec", "anything",
     ]  # fmt: skip
 
 

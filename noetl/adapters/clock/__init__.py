@@ -1,0 +1,1 @@
+"""Time for those who cannot wait for it."""

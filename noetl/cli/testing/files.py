@@ -1,0 +1,124 @@
+"""Which test files the user means, and what each says. Nothing is run here."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from noetl.cli.sources import IGNORED_FOLDERS, LOOKS_LIKE_PLAYBOOK, SUFFIXES, Source, read, read_one
+from noetl.errors import NotFound, RequestError
+
+if TYPE_CHECKING:
+    from noetl.cli.checked import Checked
+    from noetl.dsl.testing.suite import Suite
+
+ENDINGS = tuple(f".test{suffix}" for suffix in SUFFIXES)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFile:
+    """A test file, the playbook that it tests, and whatever is wrong with either."""
+
+    source: Source
+    suite: "Suite"
+    playbook: "Checked | None" = None
+
+    @property
+    def name(self) -> str:
+        """The name the file is reported under."""
+        return self.source.name
+
+    @property
+    def ok(self) -> bool:
+        """Whether its tests can be run."""
+        return self.suite.ok and self.playbook is not None and self.playbook.valid
+
+
+def is_test(name: str) -> bool:
+    """Whether a file is a test by its name."""
+    return name.endswith(ENDINGS)
+
+
+def file_beside(playbook: str) -> str:
+    """Where the tests of a playbook are, unless a test file says otherwise."""
+    return f"{os.path.splitext(playbook)[0]}{ENDINGS[0]}"
+
+
+def find(arguments: Sequence[str]) -> list[str]:
+    """Every test file the arguments name, each once; a playbook stands for the test file beside it."""
+    found: dict[str, None] = {}
+    for argument in arguments or ["."]:
+        names = list(_expand(argument))
+        if not names:
+            raise _nothing(argument)
+        found.update(dict.fromkeys(names))
+    return list(found)
+
+
+def _expand(argument: str) -> Iterator[str]:
+    if os.path.isdir(argument):
+        yield from _in_folder(argument)
+    elif os.path.exists(argument) and not is_test(argument) and is_playbook(argument):
+        beside = file_beside(argument)
+        if os.path.exists(beside):
+            yield beside
+    elif os.path.exists(argument):
+        yield argument
+
+
+def is_playbook(name: str) -> bool:
+    """Whether a file is a playbook by what it says."""
+    return LOOKS_LIKE_PLAYBOOK.search(read_one(name).data) is not None
+
+
+def _in_folder(folder: str) -> Iterator[str]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name[0] != "." and name not in IGNORED_FOLDERS)
+        yield from (os.path.normpath(os.path.join(place, file)) for file in sorted(files) if is_test(file))
+
+
+def _nothing(argument: str) -> NotFound:
+    if os.path.isdir(argument):
+        told = f"there are no tests in '{argument}'"
+        return NotFound(told, hint=f"a test file ends in {ENDINGS[0]}; to make one: noetl test --record FILE")
+    if os.path.exists(argument):
+        told = f"'{argument}' has no tests: there is no '{file_beside(argument)}'"
+        return NotFound(told, hint=f"noetl test --record {argument}")
+    return NotFound(f"no such file or folder: '{argument}'", hint="noetl test runs every test of a folder")
+
+
+def load(name: str) -> CaseFile:
+    """Read a test file and its playbook; raises RequestError when a file cannot be read."""
+    from noetl.cli.checked import check
+    from noetl.dsl.testing.names import check_names
+    from noetl.dsl.testing.suite import read_suite
+
+    source = read(name)
+    suite = read_suite(source.data)
+    if not suite.ok:
+        return CaseFile(source, suite)
+    playbook = check(read(_beside(name, suite, source)))
+    if playbook.valid and playbook.loaded.playbook is not None:
+        suite = replace(suite, diagnostics=check_names(suite, playbook.loaded.playbook))
+    return CaseFile(source, suite, playbook)
+
+
+def _beside(name: str, suite: "Suite", source: Source) -> str:
+    """The playbook's file; a test file names it from its own folder."""
+    path = os.path.normpath(Path(name).parent / suite.playbook)
+    if not os.path.isfile(path):
+        mark = suite.tree.at("playbook")
+        told = f"{name}:{mark.line}:{mark.column}: there is no playbook '{path}'"
+        raise RequestError(told, hint="playbook: is a file, named from the folder of the test file")
+    return path
+
+
+def shown(file: CaseFile) -> "list[Checked]":
+    """What is wrong with a file and its playbook, ready to be printed."""
+    from noetl.cli.checked import Checked
+    from noetl.dsl.load import Loaded
+
+    own = Checked(file.source, Loaded(None, None, None, file.suite.diagnostics, {}))
+    wrong = [own] if file.suite.diagnostics else []
+    return wrong if file.playbook is None or file.playbook.valid else [*wrong, file.playbook]

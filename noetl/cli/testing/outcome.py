@@ -1,0 +1,93 @@
+"""Running the tests of a file: what came of each, and what of the playbooks they went through."""
+
+import os
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from noetl.cli.running import text_of
+from noetl.cli.testing.files import CaseFile
+from noetl.core.coverage import Coverage
+from noetl.core.verdict import finding, judge
+
+if TYPE_CHECKING:
+    from noetl.dsl.diagnostic import Diagnostic
+    from noetl.dsl.testing.suite import Case
+    from noetl.settings import Settings
+    from noetl.wiring.rehearsal import Rehearsal, Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one test went."""
+
+    file: CaseFile
+    name: str
+    findings: "list[Diagnostic]"
+    duration_ms: int
+    skipped_ms: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything was as expected."""
+        return not self.findings
+
+
+@dataclass(slots=True)
+class Covered:
+    """The playbooks that tests went through, by their content."""
+
+    by_hash: dict[str, tuple[str, Coverage]] = field(default_factory=dict)
+
+    def add(self, seen: "Seen") -> None:
+        """Count what one execution went through."""
+        entry = seen.entry
+        if not entry.hash:
+            return
+        if entry.hash not in self.by_hash:
+            name = os.path.relpath(entry.file) if entry.file else entry.path
+            self.by_hash[entry.hash] = (name, Coverage(seen.playbook))
+        self.by_hash[entry.hash][1].read(seen.events)
+
+
+def run(file: CaseFile, case: "Case", settings: "Settings", covered: Covered) -> Outcome:
+    """Run one test."""
+    from noetl.wiring.rehearsal import rehearse
+
+    assert file.playbook is not None
+    began = time.perf_counter()
+    source = file.playbook.source
+    rehearsal = rehearse(settings, case, text_of(source), os.path.abspath(source.name))
+    for seen in rehearsal.seen:
+        covered.add(seen)
+    duration_ms = round((time.perf_counter() - began) * 1000)
+    return Outcome(file, case.name, findings(case, rehearsal), duration_ms, rehearsal.skipped_ms)
+
+
+def findings(case: "Case", rehearsal: "Rehearsal") -> "list[Diagnostic]":
+    """Why a test failed: first what it lacks, then what it expects and did not get."""
+    if rehearsal.stuck is not None:
+        hint = "send what it waits for under signals, or bound the wait with spec.timeout"
+        return [*_not_given(case, rehearsal), finding(case.mark, f"it never ends: {rehearsal.stuck}", hint)]
+    return [*_not_given(case, rehearsal), *judge(case, rehearsal.facts), *_unused(rehearsal)]
+
+
+def _not_given(case: "Case", rehearsal: "Rehearsal") -> "list[Diagnostic]":
+    missing: dict[str, Diagnostic] = {}
+    for called in rehearsal.calls:
+        if called.answered or called.place.name in missing:
+            continue
+        own = called.execution_id == rehearsal.main
+        under = "given" if own else f"children, {called.place.playbook}"
+        hint = f"add {called.place.name} under {under}, or let its kind run: run: [KIND]"
+        told = f"{called.place.words} was called, and the test gives no output for it"
+        missing[called.place.name] = finding(case.mark, told, hint)
+    return list(missing.values())
+
+
+def _unused(rehearsal: "Rehearsal") -> "list[Diagnostic]":
+    hint = "leave it out, or look at its run, iteration, visit and attempt"
+    return [
+        finding(answer.mark, f"no call came for this answer of '{task}'", hint)
+        for task, answer in rehearsal.script.unused()
+    ]

@@ -1,0 +1,201 @@
+"""`noetl test --record`: run a playbook for real, write what its tools answered into a test, and run it."""
+
+import asyncio
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from noetl.cli import local
+from noetl.cli.render import emit, note
+from noetl.cli.running import text_of
+from noetl.cli.sources import Source, read_one
+from noetl.cli.testing import files
+from noetl.cli.testing.files import CaseFile
+from noetl.errors import RequestError
+
+if TYPE_CHECKING:
+    from noetl.core.verdict import Facts
+    from noetl.dsl.testing.suite import Case
+    from noetl.settings import Settings
+    from noetl.worker.rehearsed import Called
+
+CALLS_MAX = 1000
+OUTPUT_BYTES = 4096
+STEPS_LISTED = 20
+HEAD = (
+    "# Recorded by `noetl test --record`; run it with `noetl test`.",
+    "# What stands under given is what the tools answered: change it to test what happens then.",
+)
+
+
+def record(path: str, given: dict[str, Any]) -> int:
+    """Record a playbook into a new test file, or the tests of a file again."""
+    settings = local.settings()
+    if files.is_test(path):
+        return _again(path, given["only"], settings)
+    return _new(path, given, settings)
+
+
+def _new(path: str, given: dict[str, Any], settings: "Settings") -> int:
+    from noetl.cli.checked import check
+    from noetl.cli.payload import read_payload
+    from noetl.cli.watches import print_findings
+    from noetl.dsl.testing.suite import Case, read_suite
+    from noetl.dsl.testing.writing import recorded_case, suite_text
+    from noetl.dsl.tree import Map, Mark
+
+    source, target = read_one(path), files.file_beside(path)
+    if not check(source).valid:
+        print_findings(source)
+        return 1
+    if os.path.exists(target):
+        told = f"'{target}' is there already, and is not overwritten"
+        raise RequestError(told, hint=f"noetl test --record {target} records its tests again")
+    workload = read_payload(given["input_file"], given["assignments"])
+    case = Case("recorded", Mark(), Map(), workload=workload)
+    recorded = _recorded(source, case, settings)
+    test = recorded_case(case.name, workload, recorded.parts)
+    name = os.path.basename(path)
+    suite = read_suite(suite_text(HEAD, name, test))
+    expect = _expect(_facts(source, suite.cases[0], settings))
+    with open(target, "x", encoding="utf-8") as file:
+        file.write(suite_text(HEAD, name, {**test, "expect": expect}))
+    _told(target, recorded)
+    return _verified(target, case.name, settings)
+
+
+def _again(path: str, only: str | None, settings: "Settings") -> int:
+    if not os.path.exists(path):
+        raise RequestError(f"there is no '{path}'", hint="noetl test --record PLAYBOOK makes one")
+    file = files.load(path)
+    if not file.ok or file.playbook is None:
+        from noetl.cli.testing.report import Progress
+
+        Progress(quiet=False).unusable(files.shown(file))
+        return 1
+    code = 0
+    for case in file.suite.cases:
+        if only is None or only in case.name:
+            code = max(code, _one_again(path, case.name, settings))
+    return code
+
+
+def _one_again(path: str, name: str, settings: "Settings") -> int:
+    """Record one test of a file; what it expects stays, unless it expects nothing yet."""
+    file = files.load(path)
+    assert file.playbook is not None
+    case = next(one for one in file.suite.cases if one.name == name)
+    recorded = _recorded(file.playbook.source, case, settings)
+    parts: dict[str, Any] = {"given": None, "children": None, **recorded.parts}
+    text = _rewritten(file, name, parts)
+    if "expect" not in case.node:
+        from noetl.dsl.testing.suite import read_suite
+
+        suite = read_suite(text)
+        again = next(one for one in suite.cases if one.name == name)
+        facts = _facts(file.playbook.source, again, settings)
+        text = _rewritten(_reread(file, text), name, {"expect": _expect(facts)})
+    with open(path, "w", encoding="utf-8") as opened:
+        opened.write(text)
+    _told(path, recorded)
+    return _verified(path, name, settings)
+
+
+def _rewritten(file: CaseFile, name: str, parts: dict[str, Any]) -> str:
+    from noetl.dsl.testing.writing import NotInBlocks, with_parts
+
+    tests = file.suite.tree["tests"]
+    index = next(number for number, node in enumerate(tests) if node["name"] == name)
+    try:
+        return with_parts(text_of(file.source), tests, index, parts)
+    except NotInBlocks:
+        mark = file.suite.cases[index].mark
+        told = f"{file.name}:{mark.line}:{mark.column}: the test '{name}' is written on one line"
+        hint = "write each of its keys on a line of its own; then it can be recorded"
+        raise RequestError(told, hint=hint) from None
+
+
+def _reread(file: CaseFile, text: str) -> CaseFile:
+    from noetl.dsl.testing.suite import read_suite
+
+    return CaseFile(Source(file.name, text.encode()), read_suite(text), file.playbook)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a real run gave: the recorded parts of a test, how many calls, and what had to be cut."""
+
+    parts: dict[str, Any]
+    calls: int
+    cut: list[str]
+    status: str
+
+
+def _recorded(source: Source, case: "Case", settings: "Settings") -> Recorded:
+    from noetl.wiring.rehearsal import record
+
+    note(f"running {source.name} for real")
+    made = asyncio.run(record(settings, case, text_of(source), os.path.abspath(source.name)))
+    calls = [called for called in made.calls if called.kind not in case.run]
+    if len(calls) > CALLS_MAX:
+        told = f"{source.name} made {len(calls)} tool calls; at most {CALLS_MAX} are recorded"
+        raise RequestError(told, hint="record it with a smaller workload: --set KEY=VALUE")
+    own, cut = _answers([called for called in calls if called.execution_id == made.main])
+    parts: dict[str, Any] = {"given": own} if own else {}
+    children: dict[str, Any] = {}
+    for path in dict.fromkeys(called.place.playbook for called in calls if called.execution_id != made.main):
+        mine = [one for one in calls if one.execution_id != made.main and one.place.playbook == path]
+        children[path], more = _answers(mine)
+        cut += more
+    if children:
+        parts["children"] = children
+    return Recorded(parts, len(calls), cut, made.facts.status)
+
+
+def _answers(calls: "list[Called]") -> tuple[dict[str, Any], list[str]]:
+    from noetl.dsl.testing.writing import answers
+
+    return answers([(called.place, called.output) for called in calls])
+
+
+def _facts(source: Source, case: "Case", settings: "Settings") -> "Facts":
+    from noetl.wiring.rehearsal import rehearse
+
+    return rehearse(settings, case, text_of(source), os.path.abspath(source.name)).facts
+
+
+def _expect(facts: "Facts") -> dict[str, Any]:
+    """What a recorded test expects: how it ended, with what, and the way it took."""
+    from collections import Counter
+
+    from noetl.dsl.testing.writing import size
+
+    expect: dict[str, Any] = {"status": facts.status}
+    if facts.error is not None:
+        kept = ("kind", "step", "task")
+        expect["error"] = {key: facts.error[key] for key in kept if facts.error.get(key) is not None}
+    elif size(facts.output) <= OUTPUT_BYTES:
+        expect["output"] = facts.output
+    listed = len(facts.steps) <= STEPS_LISTED
+    expect["steps"] = facts.steps if listed else dict(Counter(facts.steps))
+    return expect
+
+
+def _told(target: str, recorded: Recorded) -> None:
+    from noetl.cli.render import counted
+
+    emit(f"{target}: {counted(recorded.calls, 'output')} of an execution that {recorded.status}")
+    for task in recorded.cut:
+        note(f"{task}: its data was too large for a test file and was cut")
+
+
+def _verified(target: str, name: str, settings: "Settings") -> int:
+    """Run what was recorded: it must be enough by itself."""
+    from noetl.cli.testing import outcome
+    from noetl.cli.testing.report import Progress
+
+    file = files.load(target)
+    case = next(one for one in file.suite.cases if one.name == name)
+    came = outcome.run(file, case, settings, outcome.Covered())
+    Progress(quiet=False).ended(came)
+    return 0 if came.passed else 1

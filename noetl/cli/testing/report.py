@@ -1,0 +1,171 @@
+"""How tests went, for people and for programs. Nothing is run here."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from noetl.cli.checked import Checked
+from noetl.cli.formats import json, text
+from noetl.cli.render import Paint, colourful, counted, emit, note
+
+if TYPE_CHECKING:
+    from noetl.cli.testing.files import CaseFile
+    from noetl.cli.testing.outcome import Covered, Outcome
+    from noetl.core.coverage import ArcUse, Coverage, RuleUse
+
+SORTS = {"rule": "rule", "before": "before-rule", "admit": "admission rule"}
+GUARD_SHOWN = 60
+
+
+class Progress:
+    """A line for each test as it ends, by file; what went wrong comes below it."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet = quiet
+        self.paint = Paint(colourful(sys.stdout))
+        self._file = ""
+
+    def ended(self, outcome: "Outcome") -> None:
+        """One test is over."""
+        from noetl.cli.closing import duration
+
+        if outcome.passed and self.quiet:
+            return
+        if outcome.file.name != self._file:
+            self._file = outcome.file.name
+            emit(self.paint(self._file, "strong"))
+        word = self.paint("ok    ", "good") if outcome.passed else self.paint("failed", "error")
+        skipped = outcome.skipped_ms - outcome.duration_ms
+        spent = f"{duration(skipped)} skipped" if skipped >= 1000 else ""
+        emit(f"  {word}  {text.shown(outcome.name):<50} {self.paint(spent, 'faint')}".rstrip())
+        if not outcome.passed:
+            emit(f"\n{found(outcome, self.paint)}\n")
+
+    def unusable(self, wrong: Sequence[Checked]) -> None:
+        """A test file or its playbook has errors."""
+        emit(text.render(wrong, self.paint) + "\n")
+
+
+def found(outcome: "Outcome", paint: Paint) -> str:
+    """Why a test failed, with the lines of its file."""
+    from noetl.dsl.load import Loaded
+
+    wrong = Loaded(None, None, None, tuple(outcome.findings), {})
+    return text.render([Checked(outcome.file.source, wrong)], paint)
+
+
+def coverage(covered: "Covered") -> None:
+    """What the tests went through, and every place that they did not come to."""
+    paint = Paint(colourful(sys.stdout))
+    for name, seen in covered.by_hash.values():
+        counts = totals(seen)
+        told = ", ".join(f"{some} of {counted(all_, noun)}" for noun, (some, all_) in counts.items() if all_)
+        emit(f"{paint(name, 'strong')}: {told}")
+        for line, column, words in sorted(_gaps(seen)):
+            emit(f"  {paint(f'{line}:{column}'.ljust(8), 'faint')}{text.shown(words)}")
+
+
+def totals(seen: "Coverage") -> dict[str, tuple[int, int]]:
+    """How many of the steps, arcs and rules were used, and how many there are."""
+    return {
+        "step": (sum(use.runs > 0 for use in seen.steps.values()), len(seen.steps)),
+        "arc": (sum(use.taken > 0 for use in seen.arcs.values()), len(seen.arcs)),
+        "rule": (sum(use.matched > 0 for use in seen.rules.values()), len(seen.rules)),
+    }
+
+
+def _gaps(seen: "Coverage") -> Iterator[tuple[int, int, str]]:
+    for step in seen.steps.values():
+        if not step.runs:
+            yield step.mark.line, step.mark.column, f"step {step.name} never ran"
+    for arc in seen.arcs.values():
+        if not arc.taken:
+            yield arc.mark.line, arc.mark.column, _untaken(arc)
+    for rule in seen.rules.values():
+        if not rule.matched:
+            yield rule.mark.line, rule.mark.column, _unmatched(rule)
+
+
+def _untaken(arc: "ArcUse") -> str:
+    name = f"arc {arc.step} -> {arc.to} was never taken"
+    if arc.refused:
+        return f"{name}: {_guard(arc.when)} was asked {_times(arc.refused)} and never held"
+    return f"{name}: an arc before it was, each time" if arc.unasked else name
+
+
+def _unmatched(rule: "RuleUse") -> str:
+    when = "else" if rule.when is None else _guard(rule.when)
+    return f"{SORTS[rule.sort]} {rule.index} of {rule.place} never decided: {when}, {rule.does}"
+
+
+def _guard(when: Any) -> str:
+    words = " ".join(str(when).split())
+    return words if len(words) <= GUARD_SHOWN else f"{words[: GUARD_SHOWN - 1]}…"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def summary(outcomes: "Sequence[Outcome]", unusable: int) -> None:
+    """One line that says how it went."""
+    paint = Paint(colourful(sys.stderr))
+    failed = sum(not outcome.passed for outcome in outcomes)
+    parts = [f"{len(outcomes) - failed} passed"]
+    parts += [paint(f"{failed} failed", "error")] if failed else []
+    parts += [paint(f"{counted(unusable, 'file')} could not be read", "error")] if unusable else []
+    mark = paint("failed", "error") if failed or unusable else paint("ok", "good")
+    note(f"{mark}: {', '.join(parts)}")
+
+
+def as_object(
+    outcomes: "Sequence[Outcome]", unusable: "Sequence[CaseFile]", covered: "Covered"
+) -> dict[str, Any]:
+    """Everything for programs."""
+    from noetl.cli.testing.files import shown
+
+    return {
+        "tests": [_test(outcome) for outcome in outcomes],
+        "unusable": [
+            {"file": wrong.name, "diagnostics": [json.finding(one) for one in wrong.diagnostics]}
+            for file in unusable
+            for wrong in shown(file)
+        ],
+        "passed": sum(outcome.passed for outcome in outcomes),
+        "failed": sum(not outcome.passed for outcome in outcomes),
+        "coverage": [_covered(name, seen) for name, seen in covered.by_hash.values()],
+    }
+
+
+def _test(outcome: "Outcome") -> dict[str, Any]:
+    return {
+        "file": outcome.file.name,
+        "name": outcome.name,
+        "status": "passed" if outcome.passed else "failed",
+        "duration_ms": outcome.duration_ms,
+        "skipped_ms": max(0, outcome.skipped_ms - outcome.duration_ms),
+        "failures": [json.finding(one) for one in outcome.findings],
+    }
+
+
+def _covered(name: str, seen: "Coverage") -> dict[str, Any]:
+    return {
+        "file": name,
+        "path": seen.playbook.path,
+        "totals": {f"{noun}s": {"used": some, "all": all_} for noun, (some, all_) in totals(seen).items()},
+        "steps": [{"step": use.name, **_at(use), "runs": use.runs} for use in seen.steps.values()],
+        "arcs": [
+            {"step": use.step, "to": use.to, "when": use.when, **_at(use), "taken": use.taken}
+            | {"refused": use.refused, "unasked": use.unasked}
+            for use in seen.arcs.values()
+        ],
+        "rules": [
+            {"place": use.place, "sort": use.sort, "index": use.index, "when": use.when, "does": use.does}
+            | {**_at(use), "matched": use.matched}
+            for use in seen.rules.values()
+        ],
+    }
+
+
+def _at(use: Any) -> dict[str, int]:
+    return {"line": use.mark.line, "column": use.mark.column}

@@ -1,0 +1,271 @@
+"""One test of a playbook: the engine and a worker in memory, on a clock that skips waits, tools answered.
+
+And the recording of one: the same with real tools and real time.
+"""
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+import msgspec
+
+from noetl.adapters.clock.skipping import SkippingLoop
+from noetl.adapters.memory.results import MemoryResults
+from noetl.adapters.memory.store import MemoryStore
+from noetl.control.audit import audit
+from noetl.control.engine import now_ms
+from noetl.control.rows import shown
+from noetl.core.event import Event, step_of
+from noetl.core.message import Control, Start, WorkOrder
+from noetl.core.output import is_reference
+from noetl.core.program import Program
+from noetl.core.state import State
+from noetl.core.verdict import Facts, arc_name
+from noetl.dsl.model import Playbook
+from noetl.dsl.testing.script import Script
+from noetl.dsl.testing.suite import Case
+from noetl.dsl.tree import plain
+from noetl.errors import InvariantViolation
+from noetl.ports.store import PlaybookText
+from noetl.settings import Settings
+from noetl.wiring.embedded import Embedded
+from noetl.wiring.plane import Plane, control_plane, make_toolbox, with_own_steps
+from noetl.worker.pool import Pool
+from noetl.worker.rehearsed import Called, RecordingToolbox, RehearsedToolbox
+from noetl.worker.toolbox import Toolbox
+
+BEGAN_MS = 1_767_225_600_000  # every test begins with the year 2026
+PATIENCE_S = 60.0  # of real time
+LEASE_MS = 100 * 365 * 86_400_000  # nobody else is there to take over
+SLOTS = 1000
+Box = TypeVar("Box", bound=Toolbox)
+FIELDS = ("value", "token", "username", "password", "key", "secret")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An execution of a rehearsal: its playbook and its events."""
+
+    entry: PlaybookText
+    playbook: Playbook
+    events: list[Event]
+
+
+@dataclass(slots=True)
+class Rehearsal:
+    """How a test went: what was seen, what was called, and why it did not come to its end."""
+
+    facts: Facts
+    seen: list[Seen] = field(default_factory=list)
+    calls: list[Called] = field(default_factory=list)
+    main: str = ""
+    script: Script = field(default_factory=Script)
+    stuck: str | None = None
+    skipped_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSecrets:
+    """The keychain of a test: what it gives, else something that stands for it."""
+
+    keychain: Mapping[str, Any]
+
+    async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
+        """The fields of an entry."""
+        given = self.keychain.get(name)
+        if isinstance(given, Mapping):
+            return dict(plain(given))
+        text = f"test-{name}" if given is None else str(given)
+        return dict.fromkeys(FIELDS, text)
+
+
+def rehearse(settings: Settings, case: Case, text: str, file: str | None) -> Rehearsal:
+    """Run one test of a playbook, with waits skipped; raises PlaybookError."""
+    loop = SkippingLoop(BEGAN_MS, PATIENCE_S)
+    try:
+        return loop.run_until_complete(_rehearse(settings, case, text, file, loop))
+    finally:
+        with loop.outside():
+            loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+
+async def _rehearse(
+    settings: Settings, case: Case, text: str, file: str | None, loop: SkippingLoop
+) -> Rehearsal:
+    stopped: asyncio.Future[bool] = loop.create_future()
+
+    def stop(late: bool) -> None:
+        if not stopped.done():
+            stopped.set_result(late)
+
+    loop.when_stuck = stop
+    secrets = GivenSecrets(case.keychain)
+    script = Script(case.given, case.children)
+
+    def toolbox(plane: Plane) -> RehearsedToolbox:
+        own = _parts(make_toolbox(settings, plane.results, secrets, "test", trusted=True))
+        return RehearsedToolbox(
+            **own, script=script, main=_id(file, case.name), run=frozenset(case.run), outside=loop.outside
+        )
+
+    made, box = _assembled(settings, loop.now_ms, toolbox)
+    made.catalog.gate = _unguarded
+    try:
+        rehearsal = await _run(made, box.main, text, file, case, stopped)
+    finally:
+        with loop.outside():
+            await made.close()
+    rehearsal.calls, rehearsal.script = box.calls, script
+    rehearsal.facts.calls = [
+        (called.place.name, called.input) for called in box.calls if called.execution_id == box.main
+    ]
+    return rehearsal
+
+
+async def record(settings: Settings, case: Case, text: str, file: str | None) -> Rehearsal:
+    """Run a playbook for real and keep what its tools answered; raises PlaybookError."""
+
+    def toolbox(plane: Plane) -> RecordingToolbox:
+        return RecordingToolbox(**_parts(make_toolbox(settings, plane.results, plane, "test", trusted=True)))
+
+    made, box = _assembled(settings, now_ms, toolbox)
+    try:
+        rehearsal = await _run(made, _id(file, case.name), text, file, case, None)
+    finally:
+        await made.close()
+    rehearsal.calls = box.calls
+    return rehearsal
+
+
+def _parts(toolbox: Toolbox) -> dict[str, Any]:
+    return {one.name: getattr(toolbox, one.name) for one in fields(Toolbox) if not one.name.startswith("_")}
+
+
+def _assembled(
+    settings: Settings, now: Callable[[], int], toolbox: Callable[[Plane], Box]
+) -> tuple[Embedded, Box]:
+    """An engine and a worker in memory."""
+    results = MemoryResults(now)
+    plane = control_plane(settings, MemoryStore(now), results, now, trusted=True)
+    plane.engine.lease_ms = LEASE_MS
+    box = toolbox(plane)
+
+    def program_of(order: WorkOrder) -> Program:
+        return with_own_steps(plane.catalog.compiled(order.program), order)
+
+    pool = Pool(box, plane.engine, results, program_of, SLOTS, now=now, spread=lambda: 0.0)
+    plane.engine.workers = pool
+    return Embedded(**{name: getattr(plane, name) for name in Plane.__slots__}, pool=pool), box
+
+
+async def _unguarded(start: Start, program: Program) -> Start:
+    """The keychain of a test is the test's."""
+    return start
+
+
+def _id(file: str | None, name: str) -> str:
+    """The same test is the same execution, whenever it is run."""
+    return hashlib.sha256(f"{file}\0{name}".encode()).hexdigest()[:32]
+
+
+async def _run(
+    made: Embedded,
+    execution_id: str,
+    text: str,
+    file: str | None,
+    case: Case,
+    stopped: "asyncio.Future[bool] | None",
+) -> Rehearsal:
+    """From the request to the end, or to where it cannot go on; every log is audited."""
+    logs: dict[str, list[Event]] = {}
+    made.engine.listeners.append(lambda one, _, events: logs.setdefault(one, []).extend(events))
+    entry, program = await made.catalog.register(text, file)
+    start = await made.catalog.request(entry, program, plain(case.workload), by="test")
+    start = await made.catalog.gate(start, program)
+    began = made.engine.now()
+    await made.engine.start(execution_id, start)
+    for signal in case.signals:
+        wish = Control("signal", name=signal["name"], payload=plain(signal.get("payload")))
+        await made.engine.send(execution_id, wish)
+    stuck = await _ended(made, execution_id, stopped)
+    state = made.engine.live_state(execution_id)
+    facts = await _facts(made, execution_id, state, logs.get(execution_id, []))
+    facts.workload = start.workload or {}
+    seen = [] if stuck else [await _seen(made, one, events) for one, events in logs.items()]
+    if made.trouble is not None:
+        raise made.trouble
+    return Rehearsal(facts, seen, main=execution_id, stuck=stuck, skipped_ms=made.engine.now() - began)
+
+
+async def _ended(made: Embedded, execution_id: str, stopped: "asyncio.Future[bool] | None") -> str | None:
+    """Wait until it is over; else why it never will be."""
+    for awaited in (made.engine.until_quiet(execution_id), made.engine.until_idle()):
+        if await _first(awaited, stopped):
+            assert stopped is not None
+            if stopped.result():
+                return f"it did not come to an end within {PATIENCE_S:g} s"
+            return _waits(made.engine.live_state(execution_id))
+        state = made.engine.live_state(execution_id)
+        if state is not None and state.status == "paused":
+            return None
+    return None
+
+
+async def _first(work: Coroutine[Any, Any, Any], stopped: "asyncio.Future[bool] | None") -> bool:
+    """Whether everything stopped before the work was done."""
+    task = asyncio.ensure_future(work)
+    awaited = [task] if stopped is None else [task, stopped]
+    await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+    if task.done():
+        task.result()
+        return False
+    task.cancel()
+    return True
+
+
+def _waits(state: State | None) -> str:
+    """What an execution that cannot go on is waiting for."""
+    runs = state.runs.values() if state is not None else ()
+    for run in runs:
+        for parked in run.parked.values():
+            if parked.output is None and (parked.signal or parked.approval):
+                return f"{step_of(run.id)}.{parked.label} waits for the signal '{parked.signal}'"
+    return "it waits for something that never comes"
+
+
+async def _facts(made: Embedded, execution_id: str, state: State | None, events: list[Event]) -> Facts:
+    if state is not None and not state.ended:
+        result = shown(state)
+    else:
+        result = msgspec.json.decode((await made.store.summary(execution_id)).result or b"{}")
+    output = result["output"]
+    taken = [
+        arc_name(step_of(event.run or ""), step)
+        for event in events
+        if event.name == "next.evaluated"
+        for step in (event.data or {})["taken"]
+    ]
+    return Facts(
+        status=result["status"],
+        output=await made.payloads.get(output) if is_reference(output) else output,
+        error=result["error"],
+        ctx=result["ctx"],
+        steps=[(event.data or {})["step"] for event in events if event.name == "step.scheduled"],
+        arcs=Counter(taken),
+    )
+
+
+async def _seen(made: Embedded, execution_id: str, events: list[Event]) -> Seen:
+    summary = await made.store.summary(execution_id)
+    program = await made.catalog.program(summary.hash) if summary.hash else None
+    found = await audit(made.store, execution_id, program, made.catalog.engine)
+    if found.problems:
+        told = f"the log of a test breaks its own rules: {found.problems[0]}"
+        raise InvariantViolation(told, hint="this is a bug in noetl; please report the test")
+    if program is None:
+        return Seen(PlaybookText(summary.path, 0, "", ""), Playbook("", summary.path, ()), events)
+    return Seen(await made.catalog.entry(summary.hash), program.playbook, events)
