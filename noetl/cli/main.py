@@ -42,6 +42,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "server": "the control plane: start, stop, status",
         "worker": "the processes that run tasks: start, stop, list",
         "context": "servers by name, and the one that commands talk to",
+        "mcp": "offer playbooks and executions to AI agents, as an MCP server",
     },
     "Look things up": {
         "doctor": "check every connection and setting by name",
