@@ -537,6 +537,13 @@ class Engine:
         live = self._live.get(execution_id)
         return live.state if live else None
 
+    async def settled(self, execution_id: str) -> State | None:
+        """The state of an execution that runs here; that it is over is not told before it is committed."""
+        live = self._live.get(execution_id)
+        if live is not None and live.state.ended and live.pump is not None:
+            await asyncio.wait({live.pump})
+        return self.live_state(execution_id)
+
     async def heartbeat(self) -> None:
         """Stay the owner of what runs here, and take what others left in the mailboxes."""
         if self._live:

@@ -20,7 +20,7 @@ from noetl.control.front_result import Payloads, Reader
 from noetl.control.front_scope import evaluated
 from noetl.control.front_state import moments, newest_state, standing, stands
 from noetl.control.history import envelopes, events, state_at
-from noetl.control.rows import events_of, referenced
+from noetl.control.rows import request_of, summary_of
 from noetl.control.schedules import ScheduleBook
 from noetl.control.tokens import TokenBook
 from noetl.control.triggers import Keeper, TriggerBook
@@ -201,26 +201,19 @@ class LocalFront:
         return await self._store.executions(**msgspec.structs.asdict(find))
 
     async def execution(self, execution_id: str) -> dict[str, Any]:
-        """How it stands, from the projection."""
+        """How it stands: from memory while it runs here, else from the projection."""
+        state = await self._engine.settled(execution_id)
+        if state is not None:
+            return self._shown(state, summary_of(state, None, None))
         summary = await self._store.summary(execution_id)
-        state = self._engine.live_state(execution_id)
-        if state is None and summary.result:
-            result = msgspec.json.decode(summary.result)
-        else:
-            result = standing(state or await newest_state(self._store, execution_id), self._engine.now())
-        request = await self._request(execution_id)
-        return {**result, **moments(summary), **request, "log": self._store.path}
+        if summary.result:
+            found: dict[str, Any] = msgspec.json.decode(summary.result)
+            return {**found, **moments(summary), "log": self._store.path}
+        return self._shown(await newest_state(self._store, execution_id), summary)
 
-    async def _request(self, execution_id: str) -> dict[str, Any]:
-        """What was asked for, from the first row of the log."""
-        state, by = State(execution_id), None
-        for row in await self._store.rows(execution_id, 1, 1):
-            for event in events_of(row)[:2]:
-                data = event.data or {}
-                by = data.get("by", by)
-                if event.name == "playbook.request.evaluated":
-                    state.workload = data.get("workload")
-        return {"workload": referenced(state.workload), "by": by}
+    def _shown(self, state: State, summary: Summary) -> dict[str, Any]:
+        result = standing(state, self._engine.now())
+        return {**result, **moments(summary), **request_of(state), "log": self._store.path}
 
     async def status(self, execution_id: str) -> str:
         """Its status, and no more than that."""

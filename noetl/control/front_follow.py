@@ -1,12 +1,14 @@
 """Followers of executions: each hears every event once and in order, whoever runs the execution.
 
 What runs here is pushed by the engine; what another process runs is read from the store by one reader for
-all of its followers. A follower that is behind reads the log, so that nothing depends on who was quicker.
+all of its followers. The first events of executions that began here lately are at hand: whoever starts one
+and then follows it needs no log. A follower that is behind reads the log, so that nothing depends on who was
+quicker. What happens in quick succession is heard together.
 """
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections import OrderedDict, deque
+from collections.abc import AsyncGenerator
 from functools import partial
 
 from noetl.control.engine import Engine
@@ -15,15 +17,18 @@ from noetl.core.event import Event
 
 POLL_S = 0.1
 POLL_MOST_S = 1.0
+PACE_S = 0.01  # a follower hears nothing for so long after it heard something, unless it is the end
 PAGE = 200  # rows read at once
 KEPT_EVENTS = 2000  # of a followed execution at hand; who is further behind reads the log
+KEPT_UNFOLLOWED = 100
+KEPT_TOPICS = 256  # executions that began lately, followed or not
 LAST_EVENT = "playbook.processed"
 
 Batch = tuple[int, list[Event]]
 
 
 class _Topic:
-    """One followed execution: its newest events, and how far its log is known to go."""
+    """One execution: its newest events, and how far its log is known to go."""
 
     def __init__(self) -> None:
         self.head = 0
@@ -32,9 +37,10 @@ class _Topic:
         self.ready = asyncio.Event()  # what was there before is known, or could not be had
         self.reader: asyncio.Task[None] | None = None
         self.failed: BaseException | None = None
+        self.kept = 0
         self._recent: deque[Batch] = deque()
-        self._kept = 0
-        self._news = asyncio.Event()
+        self._waiting: list[asyncio.Future[None]] = []
+        self._pausing: list[asyncio.Future[None]] = []
 
     def reaches(self, head: int) -> None:
         """The log goes this far; what of it was not heard is read."""
@@ -45,7 +51,7 @@ class _Topic:
 
     def _forget(self) -> None:
         self._recent.clear()
-        self._kept = 0
+        self.kept = 0
 
     def feed(self, first: int, events: list[Event]) -> None:
         """Take committed events; those that are known are left out."""
@@ -56,27 +62,52 @@ class _Topic:
             self._forget()
         new = events[max(0, self.head + 1 - first) :]
         self._recent.append((last - len(new) + 1, new))
-        self._kept += len(new)
-        while self._kept > KEPT_EVENTS and len(self._recent) > 1:
-            self._kept -= len(self._recent.popleft()[1])
+        self.kept += len(new)
+        while self.kept > KEPT_EVENTS and len(self._recent) > 1:
+            self.kept -= len(self._recent.popleft()[1])
         self.head = last
         self.over = self.over or events[-1].name == LAST_EVENT
         self.wake()
 
     def wake(self) -> None:
-        """Let every follower look again."""
-        self._news.set()
-        self._news = asyncio.Event()
+        """Let every follower look again; one that pauses does so only for the end."""
+        _free(self._waiting)
+        if self.over or self.failed is not None:
+            _free(self._pausing)
 
     async def changed(self) -> None:
         """Wait for more."""
-        await self._news.wait()
+        await _queued(self._waiting)
 
-    def after(self, first: int) -> list[Batch] | None:
-        """What is at hand from an event on; None when it must be read from the log."""
+    async def pause(self) -> None:
+        """Let a moment pass, so that what happens in it is heard together."""
+        if self.over or self.failed is not None:
+            return
+        try:
+            async with asyncio.timeout(PACE_S):
+                await _queued(self._pausing)
+        except TimeoutError:
+            return
+
+    def after(self, first: int) -> list[Event] | None:
+        """The events at hand from one on; None when they must be read from the log."""
         if not self._recent or self._recent[0][0] > first:
             return None
-        return [batch for batch in self._recent if batch[0] + len(batch[1]) > first] or None
+        newer = (batch for batch in self._recent if batch[0] + len(batch[1]) > first)
+        return [event for start, events in newer for event in events[max(0, first - start) :]]
+
+
+def _queued(queue: list[asyncio.Future[None]]) -> asyncio.Future[None]:
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    queue.append(future)
+    return future
+
+
+def _free(queue: list[asyncio.Future[None]]) -> None:
+    for future in queue:
+        if not future.done():
+            future.set_result(None)
+    queue.clear()
 
 
 class Followers:
@@ -84,13 +115,28 @@ class Followers:
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._store = engine, engine.store
-        self._topics: dict[str, _Topic] = {}
+        self._topics: OrderedDict[str, _Topic] = OrderedDict()
         engine.listeners.append(self._heard)
 
     def _heard(self, execution_id: str, first: int, events: list[Event]) -> None:
         topic = self._topics.get(execution_id)
-        if topic is not None:
-            topic.feed(first, events)
+        if topic is None:
+            if first > 1:
+                return
+            topic = self._begun(execution_id)
+        topic.feed(first, events)
+        if topic.followers == 0 and topic.kept > KEPT_UNFOLLOWED:
+            del self._topics[execution_id]
+
+    def _begun(self, execution_id: str) -> _Topic:
+        """An execution begins here: whoever asked for it will want to hear of it."""
+        topic = self._topics[execution_id] = _Topic()
+        topic.ready.set()
+        if len(self._topics) > KEPT_TOPICS:
+            old = next((name for name, one in self._topics.items() if one.followers == 0), None)
+            if old is not None:
+                del self._topics[old]
+        return topic
 
     async def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[Batch]:
         """The events of an execution from one on, until it is over; raises NotFound."""
@@ -101,11 +147,12 @@ class Followers:
                 if topic.failed is not None:
                     raise topic.failed
                 known, over = topic.head, topic.over
-                async for batch in self._known(topic, execution_id, first, known):
-                    first = batch[0] + len(batch[1])
-                    yield batch
-                    if batch[1][-1].name == LAST_EVENT:
+                while first <= known and (found := await self._next(topic, execution_id, first)):
+                    yield found
+                    first = found[0] + len(found[1])
+                    if found[1][-1].name == LAST_EVENT:
                         return
+                    await topic.pause()
                 if over:
                     return
                 if topic.head == known and not topic.over and topic.failed is None:
@@ -117,6 +164,7 @@ class Followers:
         topic = self._topics.get(execution_id)
         if topic is None:
             topic = self._topics[execution_id] = _Topic()
+        if topic.reader is None and not topic.over:
             topic.reader = asyncio.create_task(self._read(execution_id, topic))
             topic.reader.add_done_callback(partial(_ended, topic))
         topic.followers += 1
@@ -124,37 +172,34 @@ class Followers:
 
     def _leave(self, execution_id: str, topic: _Topic) -> None:
         topic.followers -= 1
-        if topic.followers == 0:
-            self._topics.pop(execution_id, None)
-            if topic.reader is not None:
-                topic.reader.cancel()
+        if topic.followers == 0 and self._topics.get(execution_id) is topic:
+            del self._topics[execution_id]
+        if topic.followers == 0 and topic.reader is not None:
+            topic.reader.cancel()
 
-    async def _known(self, topic: _Topic, execution_id: str, first: int, last: int) -> AsyncIterator[Batch]:
-        """What is known of the log between two events, from memory or from the log."""
-        while first <= last:
-            batches = topic.after(first)
-            if batches is None:
-                batches = [
-                    (row.first, events_of(row)) for row in await self._store.rows(execution_id, first, PAGE)
-                ]
-                if not batches:
-                    return
-            for start, events in batches:
-                new = events[max(0, first - start) :]
-                if new:
-                    yield max(first, start), new
-                    first = start + len(events)
+    async def _next(self, topic: _Topic, execution_id: str, first: int) -> Batch | None:
+        """What is known of the log from an event on, from memory or a page of the log."""
+        at_hand = topic.after(first)
+        if at_hand is not None:
+            return (first, at_hand) if at_hand else None
+        rows = await self._store.rows(execution_id, first, PAGE)
+        if not rows:
+            return None
+        start = max(first, rows[0].first)
+        return start, [event for row in rows for event in events_of(row)][start - rows[0].first :]
 
     async def _read(self, execution_id: str, topic: _Topic) -> None:
         """Look after an execution that does not run here, gently; one that does is heard."""
         live = self._engine.in_memory(execution_id)
         if live is not None:
             topic.reaches(live.committed)
-        else:
+        elif not topic.over:
             over = (await self._store.summary(execution_id)).ended_at is not None
             topic.reaches(await self._store.end(execution_id))
-            topic.over = topic.over or over
+            if over:
+                topic.over = True
         topic.ready.set()
+        topic.wake()
         wait = POLL_S
         while not topic.over:
             await asyncio.sleep(wait)

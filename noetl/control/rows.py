@@ -64,7 +64,7 @@ def summary_of(state: State, due: int | None, request: str | None) -> Summary:
         retry_of=state.retry_of,
         idempotency_key=state.idempotency_key,
         request=request,
-        result=_ENCODER.encode(shown(state)) if state.ended else None,
+        result=_ENCODER.encode({**shown(state), **request_of(state)}) if state.ended else None,
     )
 
 
@@ -91,6 +91,11 @@ def shown(state: State) -> dict[str, Any]:
         "parent": state.parent,
         "retry_of": state.retry_of,
     }
+
+
+def request_of(state: State) -> dict[str, Any]:
+    """What an execution was asked to work on, and by whom."""
+    return {"workload": referenced(state.workload), "by": state.by}
 
 
 def referenced(value: Any) -> Any:

@@ -6,6 +6,7 @@ derived, such as event_id, entity and status, is derived when it is read. Nothin
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -133,7 +134,13 @@ def _index(event: Event) -> int | list[int] | None:
 
 def iso(ms: int) -> str:
     """Milliseconds since the epoch as ISO 8601 in UTC."""
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"{_second(ms // 1000)}.{ms % 1000:03d}Z"
+
+
+@lru_cache(maxsize=64)
+def _second(seconds: int) -> str:
+    """Events of one second share all but its last digits."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _own_status(data: dict[str, Any]) -> str:

@@ -59,6 +59,7 @@ def _requested(state: State, event: Event, data: dict[str, Any]) -> None:
     state.idempotency_key = data.get("idempotency_key")
     state.retry_of = data.get("retry_of")
     state.until = data.get("until")
+    state.by = data.get("by")
     state.requested_at = event.ts
 
 

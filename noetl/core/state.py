@@ -157,6 +157,7 @@ class State(msgspec.Struct, omit_defaults=True):
     parent: dict[str, Any] | None = None
     retry_of: str | None = None
     until: str | None = None
+    by: str | None = None  # who asked for it
     workload: Any = None
     ctx: dict[str, Any] = {}
     tokens: dict[str, Token] = {}

@@ -1,13 +1,13 @@
 """Events as they happen: Server-Sent Events that resume, stay alive, and end with the execution."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
 import msgspec
 from fastapi import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from noetl.core.event import Event, envelope
 from noetl.errors import RequestError
@@ -22,6 +22,7 @@ MEDIA_TYPE = "text/event-stream"
 ALIVE = b": still here\n\n"
 LAST_CHUNK = {"type": "http.response.body", "body": b"", "more_body": False}
 END = b"event: end\ndata: {}\n\n"
+FIRST_SIGN_S = 0.05  # so that the reader knows that it is connected; events that are there come first
 CHUNK_EVENTS = 200  # so much is encoded at once; a reader that is slow holds no more than this
 LAST_PARAMETER = {
     "name": "Last-Event-ID",
@@ -79,9 +80,9 @@ class EventStream(Response):
 
     heartbeat_s = 15.0
 
-    def __init__(self, execution_id: str, batches: AsyncIterator[Batch], closing: asyncio.Event) -> None:
+    def __init__(self, execution_id: str, batches: AsyncGenerator[Batch], closing: asyncio.Event) -> None:
         self.execution_id, self.batches, self.closing = execution_id, batches, closing
-        self.status_code, self.background, self._begun = 200, None, False
+        self.status_code, self.background, self._begun, self._quiet = 200, None, False, True
         self.body = b""
         self.init_headers({"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
@@ -106,37 +107,30 @@ class EventStream(Response):
     async def _send(self, send: Send) -> None:
         self._begun = True
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        with suppress(OSError):
-            async with aclosing(self._chunks()) as chunks:
-                async for chunk in chunks:
-                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        alive = asyncio.create_task(self._stay_alive(send))
+        try:
+            with suppress(OSError):
+                await self._send_events(send)
+        finally:
+            alive.cancel()
         await send(LAST_CHUNK)
 
-    async def _chunks(self) -> AsyncGenerator[bytes]:
-        """Encoded events, and a sign of life whenever there was none for a while."""
-        waiting: asyncio.Task[Batch] | None = None
-        try:
-            yield ALIVE
-            while True:
-                waiting = waiting or asyncio.ensure_future(anext(self.batches))
-                done, _ = await asyncio.wait({waiting}, timeout=self.heartbeat_s)
-                if not done:
-                    yield ALIVE
-                    continue
-                try:
-                    first, events = waiting.result()
-                except StopAsyncIteration:
-                    break
-                waiting = None
+    async def _send_events(self, send: Send) -> None:
+        async with aclosing(self.batches) as batches:
+            async for first, events in batches:
                 for place in range(0, len(events), CHUNK_EVENTS):
-                    yield self._encoded(first + place, events[place : place + CHUNK_EVENTS])
-            yield END
-        finally:
-            if waiting is not None:
-                waiting.cancel()
-                await asyncio.gather(waiting, return_exceptions=True)
-            if isinstance(self.batches, AsyncGenerator):
-                await self.batches.aclose()
+                    self._quiet = False
+                    await send(_chunk(self._encoded(first + place, events[place : place + CHUNK_EVENTS])))
+        await send(_chunk(END))
+
+    async def _stay_alive(self, send: Send) -> None:
+        """A sign of life soon after the start, and whenever there was none for a while."""
+        await asyncio.sleep(FIRST_SIGN_S)
+        while True:
+            if self._quiet:
+                await send(_chunk(ALIVE))
+            self._quiet = True
+            await asyncio.sleep(self.heartbeat_s)
 
     def _encoded(self, first: int, events: list[Event]) -> bytes:
         encode, name = msgspec.json.encode, self.execution_id
@@ -145,6 +139,10 @@ class EventStream(Response):
             % (seq, event.name.encode(), encode(envelope(name, seq, event)))
             for seq, event in enumerate(events, first)
         )
+
+
+def _chunk(body: bytes) -> Message:
+    return {"type": "http.response.body", "body": body, "more_body": True}
 
 
 async def _gone(receive: Receive) -> None:

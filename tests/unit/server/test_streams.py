@@ -1,13 +1,14 @@
 """The stream of events: past ones at once, the others as they happen, and nothing left behind afterwards."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from noetl.core.event import Event
 from noetl.server.options import Options
 from noetl.server.routes.streams import EventStream
 from tests.unit.server.serving import HELLO, LONG, WAITS, Served, served
@@ -120,11 +121,11 @@ async def test_a_slow_reader_holds_up_its_own_stream_and_nothing_else() -> None:
     """No more batches are taken from the log than the reader has room for."""
     taken = 0
 
-    async def batches() -> AsyncIterator[Any]:
+    async def batches() -> AsyncGenerator[Any]:
         nonlocal taken
         while True:
             taken += 1
-            yield taken, []
+            yield taken, [Event("workflow.started", 0)]
 
     stream = EventStream("e" * 32, batches(), asyncio.Event())
     stuck = asyncio.Event()
