@@ -1,10 +1,26 @@
 import react from '@vitejs/plugin-react'
 import tailwindcss from '@tailwindcss/vite'
-import { defineConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
+
+/** The page's code is fetched beside the small script that begins it, not after it; an execution's page has more of it. */
+const preloaded: Plugin = {
+  name: 'preloaded',
+  enforce: 'post',
+  generateBundle(_, bundle) {
+    const files = Object.values(bundle)
+    const links = (...names: string[]) =>
+      files.filter((file) => file.type === 'chunk' && names.includes(file.name)).map((file) => `    <link rel="modulepreload" crossorigin href="/${file.fileName}">\n`).join('')
+    const index = bundle['index.html']
+    if (index?.type !== 'asset') throw new Error('there is no index.html')
+    const [head, rest] = String(index.source).split('  </head>')
+    index.source = `${head}${links('app')}  </head>${rest}`
+    this.emitFile({ type: 'asset', fileName: 'execution.html', source: `${head}${links('app', 'rolldown-runtime', 'page', 'flow', 'moment')}  </head>${rest}` })
+  },
+}
 
 // The built files are committed inside the Python package, so that users need no node.
 export default defineConfig({
-  plugins: [react(), tailwindcss()],
+  plugins: [react(), tailwindcss(), preloaded],
   build: {
     outDir: '../noetl/server/static',
     emptyOutDir: true,
@@ -12,6 +28,18 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 900,
+    rolldownOptions: {
+      output: {
+        // What every page uses is one file, what the graph uses another: few questions, asked at once.
+        codeSplitting: {
+          includeDependenciesRecursively: false,
+          groups: [
+            { name: 'app', test: /node_modules\/(react|react-dom|scheduler|wouter|regexparam|mitt|use-sync-external-store|@tanstack\/(react-query|query-core))\/|rolldown\/runtime|src\/(mount|app|favicon|design|pages\/(?!execution\/|playbooks\/playbook)|pages\/execution\/(rerun|actions|signal)|shell\/(?!theme)|api\/(?!ahead))/ },
+            { name: 'flow', test: /node_modules\/(@xyflow|@dagrejs|d3-|zustand|classcat)|src\/(graph|pages\/execution\/(graph-tab|step-panel|reasons))/ },
+          ],
+        },
+      },
+    },
   },
   server: { proxy: { '/api': process.env.NOETL_DEV ?? 'http://127.0.0.1:8080' } },
 })

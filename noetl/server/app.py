@@ -5,12 +5,12 @@ from functools import partial
 
 from fastapi import FastAPI, Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 
 from noetl.errors import NotFound
 from noetl.ports.front import Front
 from noetl.server import problem
+from noetl.server.assets import Assets
 from noetl.server.described import openapi
 from noetl.server.gate import ABOVE_PAGES, ASSETS, PAGES, Gate
 from noetl.server.metrics import Meter
@@ -56,10 +56,12 @@ def _serve_pages(app: FastAPI, options: Options) -> None:
     async def page(request: Request) -> Response:
         if not (options.static / "index.html").is_file():
             raise NotFound("this server was installed without its web page", hint="the API is at /api/v1")
-        return FileResponse(options.static / "index.html", headers={"Cache-Control": "no-cache"})
+        own = options.static / "execution.html"  # the same page; it names what an execution's needs besides
+        asked = request.url.path.startswith("/executions/") and own.is_file()
+        file = own if asked else options.static / "index.html"
+        return FileResponse(file, headers={"Cache-Control": "no-cache"})
 
     for place in (*PAGES, *(f"{above}{{rest:path}}" for above in ABOVE_PAGES)):
         app.router.routes.append(Route(place, page, include_in_schema=False))
-    folder = options.static / "assets"
-    if folder.is_dir():
-        app.router.routes.append(Mount(ASSETS.rstrip("/"), StaticFiles(directory=folder), name="assets"))
+    assets = Assets(options.static / "assets")
+    app.router.routes.append(Route(f"{ASSETS}{{name}}", assets.answer, include_in_schema=False))

@@ -307,7 +307,16 @@ def test_two_executions_are_compared(server: Server, page: Page) -> None:
     expect(page.get_by_role("region", name="workload")).to_contain_text("count212")
 
 
-def test_a_hundred_steps_are_drawn(server: Server, page: Page) -> None:
+def test_a_hundred_steps_open_where_they_can_be_read_and_each_can_be_gone_to(
+    server: Server, page: Page
+) -> None:
     page.goto(f"/executions/{server.ran('hundred')}")
-    expect(page.locator("[data-step]")).to_have_count(100)
+    expect(step(page, "s0")).to_be_in_viewport()
+    expect(page.locator(".react-flow__minimap-node")).to_have_count(100)
+    assert page.locator("[data-step]").count() < 100  # what is out of sight is not drawn
+    page.get_by_label("Go to step").select_option("s99")
+    expect(step(page, "s99")).to_be_in_viewport()
     expect(step(page, "s99")).to_have_attribute("data-state", "done")
+    expect(page.get_by_role("complementary", name="Step s99")).to_be_visible()
+    page.get_by_role("button", name="Fit View").click()
+    expect(page.locator("[data-step]")).to_have_count(100)

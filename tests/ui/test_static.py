@@ -4,12 +4,17 @@ import gzip
 import re
 from pathlib import Path
 
+import pytest
+
 STATIC = Path(__file__).parents[2] / "noetl" / "server" / "static"
 FIRST_LOAD_BYTES = 300 * 1000
 
 
-def index() -> str:
-    return (STATIC / "index.html").read_text()
+PAGES = ("index.html", "execution.html")
+
+
+def index(page: str = "index.html") -> str:
+    return (STATIC / page).read_text()
 
 
 def referenced(text: str) -> set[str]:
@@ -40,13 +45,21 @@ def test_the_first_load_is_small_and_has_neither_editor_nor_graph() -> None:
     assert sum(len(gzip.compress(file.read_bytes())) for file in files) <= FIRST_LOAD_BYTES
 
 
+def test_the_page_of_an_execution_names_its_code_beforehand_and_is_else_the_same() -> None:
+    beside = re.findall(r'modulepreload" crossorigin href="/assets/(\w+)-', index("execution.html"))
+    assert {"app", "page", "flow"} <= set(beside)
+    bare = re.compile(r'    <link rel="modulepreload".*\n')
+    assert bare.sub("", index("execution.html")) == bare.sub("", index())
+
+
 def test_an_execution_page_is_within_the_first_load_too() -> None:
     lazy = [file for file in (STATIC / "assets").iterdir() if not file.name.startswith(("editor", "diff"))]
     assert sum(len(gzip.compress(file.read_bytes())) for file in lazy) <= FIRST_LOAD_BYTES
 
 
-def test_the_page_has_no_inline_script_and_no_inline_style() -> None:
-    text = index()
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_has_no_inline_script_and_no_inline_style(page: str) -> None:
+    text = index(page)
     assert re.findall(r"<script(?![^>]*\bsrc=)", text) == []
     assert "<style" not in text
     assert " style=" not in text

@@ -1,8 +1,9 @@
 // Which page an address shows. Heavy pages load when they are opened.
-import { lazy, Suspense } from 'react'
+import type { QueryClient } from '@tanstack/react-query'
 import { Route, Switch, useLocation, useSearch } from 'wouter'
+import { opened, overview, session } from './api/queries'
 import { Boundary } from './design/boundary'
-import { Empty, Loading } from './design/states'
+import { Empty } from './design/states'
 import { ComparePage } from './pages/compare'
 import { CredentialsPage } from './pages/credentials'
 import { ExecutionsPage } from './pages/executions/page'
@@ -12,12 +13,24 @@ import { SchedulesPage } from './pages/schedules/page'
 import { SettingsPage } from './pages/settings'
 import { WorkersPage } from './pages/workers'
 import { Layout } from './shell/layout'
+import { onDemand } from './shell/on-demand'
 
-const ExecutionPage = lazy(() => {
+const ExecutionPage = onDemand(() => {
   void import('./pages/execution/graph-tab') // what the page opens with, fetched beside it
-  return import('./pages/execution/page').then((module) => ({ default: module.ExecutionPage }))
+  return import('./pages/execution/page').then((module) => module.ExecutionPage)
 })
-const PlaybookPage = lazy(() => import('./pages/playbooks/playbook').then((module) => ({ default: module.PlaybookPage })))
+const PlaybookPage = onDemand(() => import('./pages/playbooks/playbook').then((module) => module.PlaybookPage))
+
+/** What the address needs before it can be shown in one go: code and first answers. */
+export async function prepare(client: QueryClient): Promise<void> {
+  const [, page, id, tab] = window.location.pathname.split('/')
+  const wanted: Promise<unknown>[] = [client.prefetchQuery(session())]
+  if (!page) wanted.push(client.prefetchQuery(overview()))
+  if (page === 'executions' && id) {
+    wanted.push(client.prefetchQuery(opened(id)), ExecutionPage.fetched(), import('./pages/execution/page').then((module) => module.tabFetched(tab)))
+  }
+  await Promise.all(wanted)
+}
 
 function Playbooks() {
   return new URLSearchParams(useSearch()).has('new') ? <PlaybookPage path="" /> : <CatalogPage />
@@ -28,21 +41,19 @@ export function App() {
   return (
     <Layout>
       <Boundary key={location.split('/').slice(0, 3).join('/')}>
-        <Suspense fallback={<Loading />}>
-          <Switch>
-            <Route path="/" component={HomePage} />
-            <Route path="/executions" component={ExecutionsPage} />
-            <Route path="/executions/:id/:tab?">{({ id, tab }) => <ExecutionPage key={id} id={id} tab={tab} />}</Route>
-            <Route path="/playbooks" component={Playbooks} />
-            <Route path="/playbooks/*?">{(params) => <PlaybookPage path={params['*'] ?? ''} />}</Route>
-            <Route path="/compare" component={ComparePage} />
-            <Route path="/schedules" component={SchedulesPage} />
-            <Route path="/workers" component={WorkersPage} />
-            <Route path="/credentials" component={CredentialsPage} />
-            <Route path="/settings" component={SettingsPage} />
-            <Route><Empty title="There is no such page">Press <kbd>?</kbd> for where one can go.</Empty></Route>
-          </Switch>
-        </Suspense>
+        <Switch>
+          <Route path="/" component={HomePage} />
+          <Route path="/executions" component={ExecutionsPage} />
+          <Route path="/executions/:id/:tab?">{({ id, tab }) => <ExecutionPage key={id} id={id} tab={tab} />}</Route>
+          <Route path="/playbooks" component={Playbooks} />
+          <Route path="/playbooks/*?">{(params) => <PlaybookPage path={params['*'] ?? ''} />}</Route>
+          <Route path="/compare" component={ComparePage} />
+          <Route path="/schedules" component={SchedulesPage} />
+          <Route path="/workers" component={WorkersPage} />
+          <Route path="/credentials" component={CredentialsPage} />
+          <Route path="/settings" component={SettingsPage} />
+          <Route><Empty title="There is no such page">Press <kbd>?</kbd> for where one can go.</Empty></Route>
+        </Switch>
       </Boundary>
     </Layout>
   )

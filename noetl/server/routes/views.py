@@ -2,14 +2,14 @@
 
 import re
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import Path, Query, Request
 from starlette.responses import Response
+from starlette.types import Send
 
 from noetl.core.event import Event, envelope, step_of
 from noetl.core.overview import Entry, slowest, throughput
@@ -39,6 +39,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 COUNTED = 1000  # executions that the overview looks at
 TIMED = 20  # executions whose steps it times
 TIMED_EVENTS = 5000  # of each at most
+CHILDREN = 50  # of one execution that its page lists
 NAMED = re.compile(r"""\b(?:auth|credential):\s*["']?([A-Za-z_][A-Za-z0-9_.-]*)""")
 STATUS_AFTER = {
     "workflow.started": "running",
@@ -86,11 +87,9 @@ class Pulse(EventStream):
     greeting = b""
     status = ""
 
-    async def _chunks(self) -> AsyncGenerator[bytes]:
-        yield self.greeting
-        async with aclosing(super()._chunks()) as chunks:
-            async for chunk in chunks:
-                yield chunk
+    async def _send_events(self, send: Send) -> None:
+        await send({"type": "http.response.body", "body": self.greeting, "more_body": True})
+        await super()._send_events(send)
 
     def _encoded(self, first: int, events: list[Event]) -> bytes:
         for event in events:
@@ -104,16 +103,46 @@ def _beat(seq: int, status: str) -> bytes:
     return b"event: pulse\ndata: %s\n\n" % msgspec.json.encode({"seq": seq, "status": status})
 
 
+@router.get("/executions/{execution_id}/page", **describe("read", {200: Answer}, problems=(404,)))
+async def page(request: Request, execution_id: ExecutionId) -> Response:
+    """What an execution's page opens with: how it stands, its graph, its loops and its children."""
+    await require_execution(request, execution_id)
+    front = front_of(request)
+    summary = await front.execution(execution_id)
+    reading = await readings_of(request).newest(execution_id)  # after the summary, never behind it
+    children = await front.executions(Find(parent=execution_id, limit=CHILDREN))
+    now = int(time.time() * 1000)
+    return reply(
+        {
+            "summary": summary,
+            "progress": await _progress(request, reading),
+            "graph": await _graph(request, execution_id),
+            "loops": reading.iterations.runs(),
+            "children": [listed(one, now) for one in children.items if who_asks(request).sees(one.path)],
+        }
+    )
+
+
+async def _graph(request: Request, execution_id: str) -> Answer | None:
+    try:
+        return await front_of(request).graph(execution_id)
+    except NotFound:  # refused before it had a playbook
+        return None
+
+
 @router.get("/executions/{execution_id}/progress", **describe("read", {200: Answer}, problems=(404,)))
 async def progress(request: Request, execution_id: ExecutionId, at: At = None) -> Response:
     """The graph's colours: steps with their runs, arcs with what they saw, tokens, what waits."""
-    reading = await _reading(request, execution_id, at)
+    return reply(await _progress(request, await _reading(request, execution_id, at)))
+
+
+async def _progress(request: Request, reading: Reading) -> Answer:
     shown = reading.progress.shown()
     if any(wait["signal"] for wait in shown["waits"]):
-        tasks = await _tasks(request, execution_id)
+        tasks = await _tasks(request, reading.execution_id)
         for wait in shown["waits"]:
             wait["schema"] = _answer_schema(tasks.get((wait["step"], wait["task"])))
-    return reply(shown)
+    return shown
 
 
 def _answer_schema(task: Task | None) -> Any:

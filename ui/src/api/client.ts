@@ -1,4 +1,5 @@
 // One place that speaks HTTP. Problems (RFC 9457) become `Problem` errors that pages show as they are.
+import { taken } from './ahead'
 import type { Diagnostic } from './types'
 
 export class Problem extends Error {
@@ -40,7 +41,8 @@ async function send<T>(method: string, path: string, query?: Query, body?: unkno
       init.body = JSON.stringify(body)
       init.headers = { ...init.headers, 'Content-Type': 'application/json' }
     }
-    answer = await fetch(address(path, query), init)
+    const url = address(path, query)
+    answer = (method === 'GET' && (await taken(url))) || (await fetch(url, init))
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
     throw new Problem(0, { detail: 'the server cannot be reached', hint: 'is it running? this page tries again by itself' })

@@ -2,7 +2,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { catalogPath, get, post, type Query } from './client'
 import type {
-  CatalogEntry, DataView, Diagnostic, Diff, Envelope, Execution, ExecutionItem, Graph, LogLine, LoopView, Obj, Overview, Page, Progress, Schedule, Slice,
+  CatalogEntry, DataView, Diagnostic, Diff, Envelope, ExecutionItem, Graph, LogLine, LoopView, Obj, Opened, Overview, Page, Progress, Schedule, Slice,
   Timeline, Trigger, Why, WorkerItem,
 } from './types'
 
@@ -17,24 +17,16 @@ export const executions = (find: Query) =>
     placeholderData: keepPreviousData,
   })
 
-export const execution = (id: string) =>
-  queryOptions({ queryKey: ['execution', id, 'summary'], queryFn: ({ signal }) => get<Execution>(of(id), {}, signal) })
+/** What an execution's page opens with; its pulse says when it is time to ask again. */
+export const opened = (id: string) =>
+  queryOptions({ queryKey: ['execution', id, 'page'], queryFn: ({ signal }) => get<Opened>(`${of(id)}/page`, {}, signal), staleTime: Infinity })
 
-export const children = (id: string) =>
+export const progress = (id: string, at: number) =>
   queryOptions({
-    queryKey: ['execution', id, 'children'],
-    queryFn: ({ signal }) => get<Page<ExecutionItem>>('/executions', { parent: id, limit: 50 }, signal),
-  })
-
-export const graph = (id: string) =>
-  queryOptions({ queryKey: ['execution', id, 'graph'], queryFn: ({ signal }) => get<Graph>(`${of(id)}/graph`, {}, signal) })
-
-export const progress = (id: string, at?: number) =>
-  queryOptions({
-    queryKey: at === undefined ? ['execution', id, 'progress'] : ['past', id, 'progress', at],
+    queryKey: ['past', id, 'progress', at],
     queryFn: ({ signal }) => get<Progress>(`${of(id)}/progress`, { at }, signal),
     placeholderData: keepPreviousData,
-    staleTime: at === undefined ? 0 : Infinity,
+    staleTime: Infinity,
   })
 
 export const dataView = (id: string, at?: number) =>
@@ -51,9 +43,6 @@ export const timeline = (id: string) =>
     queryFn: ({ signal }) => get<Timeline>(`${of(id)}/timeline`, {}, signal),
     placeholderData: keepPreviousData,
   })
-
-export const loops = (id: string) =>
-  queryOptions({ queryKey: ['execution', id, 'loops'], queryFn: ({ signal }) => get<{ items: string[] }>(`${of(id)}/loops`, {}, signal) })
 
 export const loop = (id: string, run: string) =>
   queryOptions({
@@ -112,7 +101,7 @@ export const versions = (path: string) =>
   })
 
 export const overview = () =>
-  queryOptions({ queryKey: ['overview'], queryFn: ({ signal }) => get<Overview>('/overview', {}, signal), refetchInterval: 4000 })
+  queryOptions({ queryKey: ['overview'], queryFn: ({ signal }) => get<Overview>('/overview', {}, signal), refetchInterval: 4000, staleTime: 2000 })
 
 export const workers = () =>
   queryOptions({ queryKey: ['workers'], queryFn: ({ signal }) => get<{ items: WorkerItem[] }>('/workers', {}, signal), refetchInterval: POLL_MS })

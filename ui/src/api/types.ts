@@ -154,6 +154,8 @@ export interface GraphArc { from: string; to: string; when: string | null; mode:
 
 export interface Graph { name: string; path: string; entry: string; steps: GraphStep[]; arcs: GraphArc[] }
 
+export interface Opened { summary: Execution; progress: Progress; graph: Graph | null; loops: string[]; children: ExecutionItem[] }
+
 export interface TaskBar {
   task: string
   visit: number

@@ -1,6 +1,7 @@
 // Buttons, dialogs and the like: thin dressings of the platform's own elements.
 import { useEffect, useRef, type ButtonHTMLAttributes, type ReactNode } from 'react'
 import { Icon } from './icons'
+import { count } from './number'
 
 type Kind = 'plain' | 'primary' | 'danger' | 'quiet'
 const KINDS: Record<Kind, string> = {
@@ -68,7 +69,7 @@ export function Tabs<T extends string>({ tabs, value, onChange }: { tabs: readon
           className={`-mb-px whitespace-nowrap border-b-2 px-3 py-1.5 text-sm ${tab.id === value ? 'border-accent font-medium text-ink' : 'border-transparent text-ink-3 hover:text-ink'}`}
         >
           {tab.label}
-          {tab.count !== undefined && <span className="ml-1.5 text-xs text-ink-3">{tab.count.toLocaleString('en')}</span>}
+          {tab.count !== undefined && <span className="ml-1.5 text-xs text-ink-3">{count(tab.count)}</span>}
         </button>
       ))}
     </div>

@@ -1,5 +1,6 @@
 // A small line plot of numeric columns: one line each, the axis labelled with what matters.
 import type { Obj } from '../api/types'
+import { count } from './number'
 
 const WIDTH = 560
 const HEIGHT = 140
@@ -23,7 +24,7 @@ export function Plot({ rows, columns }: { rows: Obj[]; columns: string[] }) {
       </svg>
       <figcaption className="flex flex-wrap gap-3 text-xs text-ink-2">
         {shown.map((name, index) => <span key={name} className="inline-flex items-center gap-1"><svg width="12" height="3" aria-hidden="true"><rect width="12" height="3" fill={LINES[index]} /></svg>{name}</span>)}
-        <span className="text-ink-3">from {low.toLocaleString('en')} to {high.toLocaleString('en')}</span>
+        <span className="text-ink-3">from {count(low)} to {count(high)}</span>
       </figcaption>
     </figure>
   )

@@ -41,9 +41,14 @@ export function duration(ms: number | null | undefined): string {
   return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`
 }
 
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const two = (value: number): string => String(value).padStart(2, '0')
+
+/** A moment where the reader is, and as it was recorded. */
 export const exact = (moment: string): string => {
   const date = new Date(moment)
-  return `${date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })} (${moment})`
+  const day = `${date.getDate()} ${MONTHS[date.getMonth()]} ${date.getFullYear()}`
+  return `${day}, ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())} (${moment})`
 }
 
 export function Ago({ at }: { at: string | null }) {

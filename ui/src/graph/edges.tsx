@@ -3,7 +3,7 @@ import { BaseEdge, EdgeLabelRenderer, type Edge, type EdgeProps } from '@xyflow/
 import { useLayoutEffect, useRef, useState } from 'react'
 import type { ArcProgress, GraphArc, Refusal } from '../api/types'
 import { StatusIcon } from '../design/status'
-import { curve, type Route } from './layout'
+import { curve, middle, type Route } from './layout'
 import { arcWords, guard, short, type ArcState } from './words'
 
 export interface ArcData extends Record<string, unknown> {
@@ -28,7 +28,7 @@ export function ArcView({ id, data, markerEnd }: EdgeProps<ArcEdge>) {
   const [open, setOpen] = useState(false)
   if (!data) return null
   const look = LOOK[data.state]
-  const middle = data.route.label ?? data.route.points[Math.floor(data.route.points.length / 2)] ?? { x: 0, y: 0 }
+  const at = middle(data.route)
   const text = guard(data.arc.when)
   const path = curve(data.route.points)
   return (
@@ -37,7 +37,7 @@ export function ArcView({ id, data, markerEnd }: EdgeProps<ArcEdge>) {
       <EdgeLabelRenderer>
         <div
           className="nodrag nopan pointer-events-auto absolute"
-          style={{ transform: `translate(-50%, -50%) translate(${middle.x}px,${middle.y}px)`, zIndex: open ? 20 : 1 }}
+          style={{ transform: `translate(-50%, -50%) translate(${at.x}px,${at.y}px)`, zIndex: open ? 20 : 1 }}
           onMouseEnter={() => setOpen(true)}
           onMouseLeave={() => setOpen(false)}
         >

@@ -1,9 +1,10 @@
 // The workflow drawn: steps and arcs placed by dagre, coloured by what happened, panned and zoomed by xyflow.
-import { Background, Controls, MarkerType, ReactFlow, ReactFlowProvider, useNodesState, useReactFlow } from '@xyflow/react'
-import { useEffect, useMemo, useRef } from 'react'
+import { Background, Controls, MarkerType, MiniMap, Panel, Position, ReactFlow, ReactFlowProvider, useReactFlow, type Viewport } from '@xyflow/react'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Graph, Progress } from '../api/types'
+import { toneOf } from '../design/status'
 import { edgeTypes, type ArcEdge } from './edges'
-import { HELD_HEIGHT, heightOf, LOOP_HEIGHT, place } from './layout'
+import { BODY_HEIGHT, HELD_HEIGHT, heightOf, LOOP_HEIGHT, NODE_WIDTH, place, type Layout } from './layout'
 import { nodeTypes, type StepNode } from './nodes'
 import { arcState } from './words'
 
@@ -14,8 +15,15 @@ interface Props {
   onChoose?: (step: string | null) => void
   findings?: Record<string, number>
 }
+interface Size { width: number; height: number }
 
 const COLOURS: Record<string, string> = { taken: 'var(--done)', refused: 'var(--failed)' }
+const LARGE = 30 // steps; more than that get a map and a list to find one by
+const LARGEST_ZOOM = 1.1
+const LEGIBLE_ZOOM = 0.4 // a graph that would have to be smaller is not shown whole at first
+const READING_ZOOM = 0.8
+const MARGIN = 24
+const TELLING = ['failed', 'running', 'waiting', 'held'] // what one wants to see first
 
 function extrasOf(shape: Graph, progress: Progress | null): Record<string, number> {
   const extras: Record<string, number> = {}
@@ -27,35 +35,54 @@ function extrasOf(shape: Graph, progress: Progress | null): Record<string, numbe
   return extras
 }
 
-function Canvas({ shape, progress, chosen = null, onChoose, findings = {} }: Props) {
-  const { fitView } = useReactFlow()
-  const frame = useRef<HTMLDivElement>(null)
+/** All of the graph where that can be read, else the part that tells most at a size that can. */
+function view(placed: Layout, frame: Size, shape: Graph, progress: Progress | null, chosen: string | null): Viewport {
+  const fit = Math.min((frame.width - 2 * MARGIN) / placed.width, (frame.height - 2 * MARGIN) / placed.height, LARGEST_ZOOM)
+  if (fit >= LEGIBLE_ZOOM) return { x: (frame.width - placed.width * fit) / 2, y: (frame.height - placed.height * fit) / 2, zoom: fit }
+  const telling = TELLING.map((status) => shape.steps.find(({ step }) => progress?.steps[step]?.status === status)?.step).find(Boolean)
+  const focus = chosen ?? telling ?? shape.entry
+  const zoom = Math.min(READING_ZOOM, Math.max(LEGIBLE_ZOOM, (frame.width - 2 * MARGIN) / placed.width))
+  const at = placed.nodes[focus] ?? { x: 0, y: 0 }
+  const above = focus === shape.entry ? MARGIN : frame.height / 3
+  return { x: frame.width / 2 - (at.x + NODE_WIDTH / 2) * zoom, y: above - at.y * zoom, zoom }
+}
+
+function Canvas({ shape, progress, chosen = null, onChoose, findings = {}, frame }: Props & { frame: Size }) {
+  const { setViewport, setCenter, getViewport } = useReactFlow()
+  const moved = useRef(false) // by whoever looks: then it stays where they put it
+  const large = shape.steps.length > LARGE
   const extras = extrasOf(shape, progress)
   const key = JSON.stringify([shape.steps.map((step) => step.step), shape.arcs.map((arc) => [arc.from, arc.to, arc.order, arc.when === null]), extras])
   // The key says all that the layout depends on.
   const placed = useMemo(() => place(shape, extras), [key])
 
-  const made = useMemo<StepNode[]>(
+  const nodes = useMemo<StepNode[]>(
     () =>
-      shape.steps.map((step) => ({
-        id: step.step,
-        type: 'step',
-        position: placed.nodes[step.step] ?? { x: 0, y: 0 },
-        initialHeight: heightOf(extras[step.step] ?? 0),
-        draggable: false,
-        ariaLabel: `step ${step.step}, ${progress?.steps[step.step]?.status ?? 'not run'}`,
-        data: {
-          shape: step,
-          progress: progress ? (progress.steps[step.step] ?? { ...NEVER }) : null,
-          tokens: progress?.tokens.filter((token) => token.step === step.step) ?? [],
-          chosen: chosen === step.step,
-          findings: findings[step.step] ?? 0,
-        },
-      })),
+      shape.steps.map((step) => {
+        const size = { width: NODE_WIDTH, height: heightOf(extras[step.step] ?? 0) }
+        return {
+          id: step.step,
+          type: 'step',
+          position: placed.nodes[step.step] ?? { x: 0, y: 0 },
+          ...size,
+          measured: size, // known beforehand, so nothing is drawn twice to find it out
+          handles: [
+            { type: 'target', position: Position.Top, x: NODE_WIDTH / 2, y: 0 },
+            { type: 'source', position: Position.Bottom, x: NODE_WIDTH / 2, y: size.height },
+          ],
+          draggable: false,
+          ariaLabel: `step ${step.step}, ${progress?.steps[step.step]?.status ?? 'not run'}`,
+          data: {
+            shape: step,
+            progress: progress ? (progress.steps[step.step] ?? NEVER) : null,
+            tokens: progress?.tokens.filter((token) => token.step === step.step) ?? [],
+            chosen: chosen === step.step,
+            findings: findings[step.step] ?? 0,
+          },
+        }
+      }),
     [shape, progress, chosen, placed, JSON.stringify(findings)],
   )
-  const [nodes, setNodes, onNodesChange] = useNodesState<StepNode>(made)
-  useEffect(() => setNodes(made), [made, setNodes])
 
   const edges = useMemo<ArcEdge[]>(
     () =>
@@ -78,48 +105,81 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {} }: Pro
     [shape, progress, placed],
   )
 
+  const [settled, settle] = useState(false) // the map can wait until the graph is there
+  useEffect(() => { const timer = window.setTimeout(() => settle(true), 50); return () => window.clearTimeout(timer) }, [])
+  const first = useRef<Viewport>(undefined)
+  first.current ??= view(placed, frame, shape, progress, chosen)
+  useEffect(() => { if (!moved.current) void setViewport(view(placed, frame, shape, progress, chosen)) }, [placed, frame, setViewport])
   useEffect(() => {
-    const fit = () => void fitView({ padding: 0.12, maxZoom: 1.1, duration: 0 })
-    const timer = window.setTimeout(fit, 30)
-    const observer = new ResizeObserver(fit)
-    if (frame.current) observer.observe(frame.current)
-    return () => { window.clearTimeout(timer); observer.disconnect() }
-  }, [key, fitView])
+    const at = chosen === null ? undefined : placed.nodes[chosen]
+    if (!at) return
+    const { x, y, zoom } = getViewport()
+    const [left, top] = [at.x * zoom + x, at.y * zoom + y]
+    if (left < 0 || top < 0 || left + NODE_WIDTH * zoom > frame.width || top + BODY_HEIGHT * zoom > frame.height) void setCenter(at.x + NODE_WIDTH / 2, at.y + BODY_HEIGHT / 2, { zoom })
+  }, [chosen, placed, frame, getViewport, setCenter])
 
   return (
-    <div ref={frame} className="h-full w-full" data-graph>
-      <ReactFlow
-        nodes={nodes}
-        edges={edges}
-        nodeTypes={nodeTypes}
-        edgeTypes={edgeTypes}
-        onNodesChange={(changes) => {
-          onNodesChange(changes)
-          const picked = changes.find((change) => change.type === 'select' && change.selected)
-          if (picked?.type === 'select') onChoose?.(picked.id) // also by Enter, not only by a click
-        }}
-        onNodeClick={(_, node) => onChoose?.(node.id)}
-        onPaneClick={() => onChoose?.(null)}
-        nodesConnectable={false}
-        nodesDraggable={false}
-        deleteKeyCode={null}
-        minZoom={0.04}
-        maxZoom={2}
-        fitView
-      >
-        <Background gap={20} size={1} color="var(--line)" />
-        <Controls showInteractive={false} position="bottom-left" />
-      </ReactFlow>
-    </div>
+    <ReactFlow
+      nodes={nodes}
+      edges={edges}
+      nodeTypes={nodeTypes}
+      edgeTypes={edgeTypes}
+      onNodesChange={(changes) => {
+        const picked = changes.find((change) => change.type === 'select' && change.selected)
+        if (picked?.type === 'select') onChoose?.(picked.id) // also by Enter, not only by a click
+      }}
+      onNodeClick={(_, node) => onChoose?.(node.id)}
+      onPaneClick={() => onChoose?.(null)}
+      onMoveStart={(event) => { if (event) moved.current = true }}
+      defaultViewport={first.current}
+      width={frame.width}
+      height={frame.height}
+      onlyRenderVisibleElements={large}
+      nodesConnectable={false}
+      nodesDraggable={false}
+      deleteKeyCode={null}
+      minZoom={0.04}
+      maxZoom={2}
+    >
+      <Background gap={20} size={1} color="var(--line)" />
+      <Controls showInteractive={false} position="bottom-left" fitViewOptions={{ padding: 0.08, maxZoom: LARGEST_ZOOM }} onFitView={() => { moved.current = true }} />
+      {large && settled && <MiniMap pannable zoomable ariaLabel="Map of the workflow" nodeColor={(node) => `var(--${toneOf((node as StepNode).data.progress?.status ?? 'idle')})`} />}
+      {large && onChoose && (
+        <Panel position="top-right">
+          <select className="field" aria-label="Go to step" value={chosen ?? ''} onChange={(event) => onChoose(event.target.value || null)}>
+            <option value="">Go to step…</option>
+            {shape.steps.map(({ step }) => <option key={step}>{step}</option>)}
+          </select>
+        </Panel>
+      )}
+    </ReactFlow>
   )
 }
 
 const NEVER = { status: 'idle' as const, runs: 0, running: 0, done: 0, failed: 0, refused: 0, retries: 0, duration_ms: 0, started_at: null, ended_at: null, loop: null, error: null }
 
 export function Flow(props: Props) {
+  const box = useRef<HTMLDivElement>(null)
+  const [frame, setFrame] = useState<Size | null>(null)
+  useLayoutEffect(() => {
+    const element = box.current
+    if (!element) return
+    const measure = () => {
+      const [width, height] = [element.clientWidth, element.clientHeight]
+      setFrame((old) => (old?.width === width && old.height === height ? old : { width, height }))
+    }
+    measure()
+    const observer = new ResizeObserver(measure)
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
   return (
-    <ReactFlowProvider>
-      <Canvas {...props} />
-    </ReactFlowProvider>
+    <div ref={box} className="h-full w-full" data-graph>
+      {frame && (
+        <ReactFlowProvider>
+          <Canvas {...props} frame={frame} />
+        </ReactFlowProvider>
+      )}
+    </div>
   )
 }

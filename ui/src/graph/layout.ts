@@ -1,40 +1,111 @@
 // Where steps and arcs stand: dagre's layered layout, top to bottom, the author's order kept.
 import { Graph, layout } from '@dagrejs/dagre'
-import type { Graph as Shape } from '../api/types'
+import type { Graph as Shape, GraphArc } from '../api/types'
 
 export interface Placed { x: number; y: number }
 export interface Route { points: { x: number; y: number }[]; label: { x: number; y: number } | null }
 
 export const NODE_WIDTH = 208
-export const LOOP_HEIGHT = 34
+export const LOOP_HEIGHT = 31
 export const HELD_HEIGHT = 21
-export const heightOf = (extra: number): number => 54 + extra
+export const BODY_HEIGHT = 52
+export const heightOf = (extra: number): number => BODY_HEIGHT + extra
+
+const MANY = 40 // steps; below it every step is placed by dagre itself, so that branches stand in rows
+const GAP = 54
+const MARGIN = 16
+const LABEL_GAP = 72
+
+export interface Layout { nodes: Record<string, Placed>; arcs: Record<string, Route>; width: number; height: number }
 
 /** Positions of steps and routes of arcs; arcs are known by `from#order`. */
-export function place(shape: Shape, extras: Record<string, number>): { nodes: Record<string, Placed>; arcs: Record<string, Route> } {
+export function place(shape: Shape, extras: Record<string, number>): Layout {
+  const found = chainsOf(shape)
+  const chains = shape.steps.length > MANY || found.length === 1 ? found : shape.steps.map((step) => [step.step])
+  const gaps = gapsOf(shape)
+  const height = (step: string) => heightOf(extras[step] ?? 0)
+  const head = new Map(chains.flatMap((chain) => chain.map((step) => [step, chain[0] ?? step] as const)))
   const graph = new Graph({ multigraph: true })
-  graph.setGraph({ rankdir: 'TB', nodesep: 36, ranksep: 54, edgesep: 18, marginx: 16, marginy: 16 })
+  graph.setGraph({ rankdir: 'TB', nodesep: 36, ranksep: GAP, edgesep: 18, marginx: MARGIN, marginy: MARGIN })
   graph.setDefaultEdgeLabel(() => ({}))
-  for (const step of shape.steps) graph.setNode(step.step, { width: NODE_WIDTH, height: heightOf(extras[step.step] ?? 0) })
-  for (const arc of shape.arcs) {
-    if (!graph.hasNode(arc.from) || !graph.hasNode(arc.to)) continue
-    const text = arc.when !== null
-    graph.setEdge(arc.from, arc.to, text ? { width: 120, height: 18, labelpos: 'c' } : {}, `${arc.from}#${arc.order}`)
+  for (const chain of chains) {
+    const tall = chain.reduce((sum, step, index) => sum + height(step) + (index ? (gaps.get(step) ?? GAP) : 0), 0)
+    graph.setNode(chain[0] ?? '', { width: NODE_WIDTH, height: tall })
   }
-  layout(graph)
+  const inner: GraphArc[] = []
+  for (const arc of shape.arcs) {
+    const [from, to] = [head.get(arc.from), head.get(arc.to)]
+    if (from === undefined || to === undefined) continue
+    if (from === to && arc.to !== from) inner.push(arc)
+    else graph.setEdge(from, to, arc.when !== null ? { width: 120, height: 18, labelpos: 'c' } : {}, `${arc.from}#${arc.order}`)
+  }
+  if (chains.length > 1 || graph.edgeCount() > 0) layout(graph)
+  else stand(graph, chains[0]?.[0])
   const nodes: Record<string, Placed> = {}
-  for (const name of graph.nodes()) {
-    const node = graph.node(name) as { x: number; y: number; width: number; height: number }
-    nodes[name] = { x: node.x - node.width / 2, y: node.y - node.height / 2 }
+  for (const chain of chains) {
+    const box = graph.node(chain[0] ?? '') as Box
+    let top = box.y - box.height / 2
+    chain.forEach((step, index) => {
+      top += index ? (gaps.get(step) ?? GAP) : 0
+      nodes[step] = { x: box.x - box.width / 2, y: top }
+      top += height(step)
+    })
   }
   const arcs: Record<string, Route> = {}
+  for (const arc of inner) arcs[`${arc.from}#${arc.order}`] = straight(nodes, arc, height(arc.from))
   for (const edge of graph.edges()) {
     const found = graph.edge(edge) as { points: { x: number; y: number }[]; x?: number; y?: number }
     settle(found.points, graph.node(edge.v) as Box, graph.node(edge.w) as Box)
     const label = found.x !== undefined && found.y !== undefined ? { x: found.x, y: found.y } : null
     arcs[edge.name ?? ''] = { points: found.points, label }
   }
-  return { nodes, arcs }
+  const size = graph.graph() as { width?: number; height?: number }
+  return { nodes, arcs, width: size.width ?? 0, height: size.height ?? 0 }
+}
+
+/** One chain and nothing else: there is nothing to think about. */
+function stand(graph: Graph, only: string | undefined): void {
+  if (only === undefined) return
+  const box = graph.node(only) as Box
+  Object.assign(box, { x: MARGIN + box.width / 2, y: MARGIN + box.height / 2 })
+  Object.assign(graph.graph() as object, { width: box.width + 2 * MARGIN, height: box.height + 2 * MARGIN })
+}
+
+/** Steps in runs where one can only come after the other: dagre need not think about what lies inside of them. */
+export function chainsOf(shape: Shape): string[][] {
+  const into = new Map<string, string[]>()
+  const out = new Map<string, string[]>()
+  for (const { from, to } of shape.arcs) {
+    into.set(to, [...(into.get(to) ?? []), from])
+    out.set(from, [...(out.get(from) ?? []), to])
+  }
+  const follows = (step: string): string | null => {
+    const [next, ...others] = out.get(step) ?? []
+    return next !== undefined && next !== step && others.length === 0 && into.get(next)?.length === 1 ? next : null
+  }
+  const seen = new Set<string>()
+  const chains: string[][] = []
+  const follow = (first: string) => {
+    const chain: string[] = []
+    for (let step: string | null = first; step !== null && !seen.has(step); step = follows(step)) { seen.add(step); chain.push(step) }
+    if (chain.length) chains.push(chain)
+  }
+  for (const { step } of shape.steps) {
+    const [before, ...others] = into.get(step) ?? []
+    if (before === undefined || others.length > 0 || follows(before) !== step) follow(step)
+  }
+  for (const { step } of shape.steps) follow(step) // rings, which have no first one
+  return chains
+}
+
+/** How far a step stands below the one before it; a guard between them needs room. */
+const gapsOf = (shape: Shape): Map<string, number> => new Map(shape.arcs.map((arc) => [arc.to, arc.when !== null ? LABEL_GAP : GAP]))
+
+function straight(nodes: Record<string, Placed>, arc: GraphArc, height: number): Route {
+  const [from, to] = [nodes[arc.from] ?? { x: 0, y: 0 }, nodes[arc.to] ?? { x: 0, y: 0 }]
+  const x = from.x + NODE_WIDTH / 2
+  const [start, end] = [from.y + height, to.y]
+  return { points: [{ x, y: start }, { x, y: end }], label: arc.when !== null ? { x, y: (start + end) / 2 } : null }
 }
 
 interface Box { x: number; y: number; width: number; height: number }
@@ -47,6 +118,21 @@ function settle(points: { x: number; y: number }[], from: Box, to: Box): void {
   points[0] = { x: lean(from, second.x), y: from.y + from.height / 2 }
   points[points.length - 1] = { x: lean(to, last.x), y: to.y - to.height / 2 }
 }
+
+/** Where the line of a route passes nearest to the place that was kept for its words. */
+export function middle({ points, label }: Route): { x: number; y: number } {
+  const away = (point: { x: number; y: number }) => (label ? Math.hypot(point.x - label.x, point.y - label.y) : 0)
+  const inner = points.slice(1, -1)
+  const [first, last] = [points[0] ?? { x: 0, y: 0 }, points.at(-1) ?? { x: 0, y: 0 }]
+  if (inner.length === 0) return half(first, last)
+  const nearest = label ? inner.reduce((best, point, index) => (away(point) < away(inner[best] ?? point) ? index : best), 0) : Math.floor((inner.length - 1) / 2)
+  const control = inner[nearest] ?? first
+  const start = nearest === 0 ? first : half(inner[nearest - 1] ?? first, control)
+  const end = nearest === inner.length - 1 ? last : half(control, inner[nearest + 1] ?? last)
+  return half(half(start, end), control)
+}
+
+const half = (one: { x: number; y: number }, other: { x: number; y: number }) => ({ x: (one.x + other.x) / 2, y: (one.y + other.y) / 2 })
 
 /** A smooth line through the points of a route. */
 export function curve(points: { x: number; y: number }[]): string {

@@ -6,6 +6,7 @@ import { Icon } from '../design/icons'
 import { borderOf, softOf, StatusIcon, textOf } from '../design/status'
 import { duration } from '../design/time'
 import { NODE_WIDTH } from './layout'
+import { count } from '../design/number'
 
 export interface StepData extends Record<string, unknown> {
   shape: GraphStep
@@ -26,7 +27,7 @@ function StepBox({ data }: NodeProps<StepNode>) {
       data-step={shape.step}
       data-state={status}
       style={{ width: NODE_WIDTH }}
-      className={`rounded-md border bg-panel text-left shadow-[0_1px_2px_rgb(0_0_0/0.05)] ${coloured ? borderOf(status) : 'border-line-strong'} ${progress && !coloured ? 'border-dashed' : ''} ${chosen ? 'outline-2 outline-offset-2 outline-accent' : ''}`}
+      className={`h-full rounded-md border bg-panel text-left shadow-[0_1px_2px_rgb(0_0_0/0.05)] ${coloured ? borderOf(status) : 'border-line-strong'} ${progress && !coloured ? 'border-dashed' : ''} ${chosen ? 'outline-2 outline-offset-2 outline-accent' : ''}`}
     >
       <Handle type="target" position={Position.Top} />
       <div className={`flex items-center gap-1.5 rounded-t-[5px] px-2 py-1 ${coloured ? softOf(status) : ''}`}>
@@ -80,10 +81,10 @@ function LoopBar({ loop }: { loop: NonNullable<StepProgress['loop']> }) {
         <div className="bg-running" style={{ width: share(loop.running) }} />
       </div>
       <div className="truncate text-2xs text-ink-2">
-        {loop.done.toLocaleString('en')}/{loop.total.toLocaleString('en')} ok
+        {count(loop.done)}/{count(loop.total)} ok
         {loop.failed > 0 && <span className="text-failed"> · {loop.failed} failed</span>}
         {loop.running > 0 && <span className="text-running"> · {loop.running} running</span>}
-        {loop.queued > 0 && <span> · {loop.queued.toLocaleString('en')} queued</span>}
+        {loop.queued > 0 && <span> · {count(loop.queued)} queued</span>}
       </div>
     </div>
   )

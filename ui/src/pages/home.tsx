@@ -9,6 +9,7 @@ import { StatusBadge, StatusIcon } from '../design/status'
 import { Ago, clock, duration, Took } from '../design/time'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
+import { count } from '../design/number'
 
 const SHOWN = ['running', 'pending', 'paused', 'completed', 'failed', 'cancelled'] as const
 
@@ -26,7 +27,7 @@ export function HomePage() {
                 <li key={status}>
                   <Link href={`/executions?status=${status}&within=24h`} className="panel flex flex-col px-3 py-2 hover:border-line-strong">
                     <StatusBadge status={status} />
-                    <span className="text-xl font-semibold leading-8 tracking-tight" data-count={status}>{told.counts[status].toLocaleString('en')}</span>
+                    <span className="text-xl font-semibold leading-8 tracking-tight" data-count={status}>{count(told.counts[status])}</span>
                   </Link>
                 </li>
               ))}
@@ -52,7 +53,7 @@ function Throughput({ told }: { told: Overview }) {
   const total = told.buckets.reduce((sum, bucket) => sum + bucket.completed + bucket.failed + bucket.cancelled, 0)
   return (
     <section className="panel p-3" aria-label="Throughput">
-      <h2 className="mb-2 flex items-baseline justify-between font-medium">Throughput <span className="text-xs font-normal text-ink-3">{total.toLocaleString('en')} ended · most in {duration(told.bucket_ms)}: {most}</span></h2>
+      <h2 className="mb-2 flex items-baseline justify-between font-medium">Throughput <span className="text-xs font-normal text-ink-3">{count(total)} ended · most in {duration(told.bucket_ms)}: {most}</span></h2>
       <div className="flex h-20 items-end gap-px">
         {told.buckets.map((bucket) => (
           <div key={bucket.at} className="flex h-full min-w-0 flex-1 flex-col justify-end rounded-t-sm bg-sunken" title={`${clock(bucket.at).slice(0, 5)} UTC: ${bucket.completed} completed, ${bucket.failed} failed, ${bucket.cancelled} cancelled, ${bucket.active} under way`}>

@@ -8,7 +8,8 @@ import { Reading } from '../design/states'
 import { complain } from '../design/toast'
 import { Tree } from '../design/tree'
 import { PageHead } from '../shell/layout'
-import { choose, useTheme, type Theme } from '../shell/theme'
+import { choose, type Theme } from '../shell/theme'
+import { useTheme } from '../shell/use-theme'
 import { useTitle } from '../shell/title'
 
 export function SettingsPage() {

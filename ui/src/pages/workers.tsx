@@ -10,6 +10,7 @@ import { StatusBadge } from '../design/status'
 import { Ago, useNow } from '../design/time'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
+import { count } from '../design/number'
 
 const SILENT_MS = 30_000
 
@@ -53,7 +54,7 @@ function Row({ item }: { item: WorkerItem }) {
       <td className="td font-mono text-xs">{item.worker_id}<span className="block font-sans text-ink-3">{[item.host, item.version].filter(Boolean).join(' · ')}</span></td>
       <td className="td"><StatusBadge status={silent ? 'failed' : item.draining ? 'paused' : item.running ? 'running' : 'done'} label={silent ? 'silent' : item.draining ? 'draining' : item.running ? 'working' : 'idle'} /></td>
       <td className="td"><span className="text-xs">{item.running}/{item.concurrency}</span><Bar value={item.running / Math.max(1, item.concurrency)} tone="bg-running" /></td>
-      <td className="td text-right">{item.finished.toLocaleString('en')}</td>
+      <td className="td text-right">{count(item.finished)}</td>
       <td className="td text-right">{(item.finished / minutes).toFixed(1)}</td>
       <td className="td"><Ago at={item.started_at} /></td>
       <td className="td"><Ago at={item.heard_at} /></td>

@@ -5,7 +5,8 @@ import { IconButton } from '../design/controls'
 import { Icon } from '../design/icons'
 import { Toasts } from '../design/toast'
 import { Shortcuts } from './shortcuts'
-import { choose, useDark } from './theme'
+import { choose } from './theme'
+import { useDark } from './use-theme'
 
 const PLACES = [
   ['/', 'Home', 'home'],

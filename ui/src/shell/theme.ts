@@ -1,13 +1,12 @@
-// Light, dark, or what the system says; remembered in this browser.
-import { useSyncExternalStore } from 'react'
-
+// Light, dark, or what the system says; remembered in this browser. Runs before the page's code is there.
 export type Theme = 'system' | 'light' | 'dark'
 const KEY = 'noetl.theme'
 const system = window.matchMedia('(prefers-color-scheme: dark)')
 const listeners = new Set<() => void>()
+let stored: string | null | undefined // reading it takes a while, so it is read once
 
 export const chosen = (): Theme => {
-  const stored = localStorage.getItem(KEY)
+  if (stored === undefined) stored = localStorage.getItem(KEY)
   return stored === 'light' || stored === 'dark' ? stored : 'system'
 }
 
@@ -19,12 +18,15 @@ export function applyTheme(): void {
 }
 
 export function choose(theme: Theme): void {
-  if (theme === 'system') localStorage.removeItem(KEY)
-  else localStorage.setItem(KEY, theme)
+  stored = theme === 'system' ? null : theme
+  if (stored === null) localStorage.removeItem(KEY)
+  else localStorage.setItem(KEY, stored)
   applyTheme()
 }
 
-system.addEventListener('change', applyTheme)
+export function subscribe(tell: () => void): () => void {
+  listeners.add(tell)
+  return () => listeners.delete(tell)
+}
 
-export const useTheme = (): Theme => useSyncExternalStore((tell) => { listeners.add(tell); return () => listeners.delete(tell) }, chosen)
-export const useDark = (): boolean => useSyncExternalStore((tell) => { listeners.add(tell); return () => listeners.delete(tell) }, isDark)
+system.addEventListener('change', applyTheme)

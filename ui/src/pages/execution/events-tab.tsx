@@ -13,6 +13,7 @@ import { clock, exact } from '../../design/time'
 import { Typed } from '../executions/filters'
 import { EventDetail } from './event-detail'
 import { useParameter } from './moment'
+import { count } from '../../design/number'
 
 const ROW = 26
 
@@ -37,7 +38,7 @@ export function EventsTab({ id, last, live }: { id: string; last: number; live: 
         <Typed label="Step" value={step} onChange={setStep} placeholder="Step" className="w-28" />
         <Typed label="Task" value={task} onChange={setTask} placeholder="Task" className="w-28" />
         <Typed label="Iteration" value={iteration} onChange={setIteration} placeholder="Iteration" className="w-24" />
-        <span className="text-xs text-ink-3">{total.toLocaleString('en')} {picky ? 'match' : 'events'}</span>
+        <span className="text-xs text-ink-3">{count(total)} {picky ? 'match' : 'events'}</span>
         <span className="ml-auto flex items-center gap-2">
           {live && <label className="flex items-center gap-1.5"><input type="checkbox" className="accent-accent" checked={follow} onChange={(event) => setFollow(event.target.checked)} /> follow</label>}
           <Button icon="download" onClick={() => void exportEvents(id)}>Export</Button>

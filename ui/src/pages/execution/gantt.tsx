@@ -4,6 +4,7 @@ import { Icon } from '../../design/icons'
 import { solidOf, StatusIcon } from '../../design/status'
 import { duration } from '../../design/time'
 import { Lanes } from './lanes'
+import { count } from '../../design/number'
 
 export interface Span { from: number; to: number }
 export type Line = { kind: 'run'; run: RunLine } | { kind: 'task'; run: RunLine; task: TaskBar; bars: TaskBar[] } | { kind: 'lanes'; run: RunLine }
@@ -48,7 +49,7 @@ export function BarRow({ id, line, span, end, critical, opened, toggle, choose }
             {critical && <span className="ml-auto size-1.5 shrink-0 rounded-full bg-accent" title="on the critical path" />}
           </>
         ) : line.kind === 'lanes' ? (
-          <button type="button" className="text-left text-xs text-accent hover:underline" onClick={choose}>each of {run.loop?.total.toLocaleString('en')} iterations</button>
+          <button type="button" className="text-left text-xs text-accent hover:underline" onClick={choose}>each of {count(run.loop?.total ?? 0)} iterations</button>
         ) : (
           <span className="truncate text-xs text-ink-2">{line.task.task}{line.task.visit > 1 && ` visit ${line.task.visit}`}{line.task.attempt > 1 && ` attempt ${line.task.attempt}`}</span>
         )}

@@ -1,16 +1,15 @@
 // Who, what, when: the facts of an execution in one dense block.
-import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { children as childrenOf } from '../../api/queries'
-import type { Execution, Progress } from '../../api/types'
+import type { Execution, ExecutionItem, Progress } from '../../api/types'
 import { CopyIcon, shortId } from '../../design/copy'
 import { StatusBadge, StatusIcon } from '../../design/status'
 import { Ago, clock, exact, Took } from '../../design/time'
+import { count } from '../../design/number'
 
-interface Props { summary: Execution; history: Progress['history']; link: ReactNode; children: ReactNode }
+interface Props { summary: Execution; history: Progress['history']; inside: ExecutionItem[]; link: ReactNode; children: ReactNode }
 
-export function Header({ summary, history, link, children }: Props) {
+export function Header({ summary, history, inside, link, children }: Props) {
   const { playbook } = summary
   const parent = typeof summary.parent === 'string' ? summary.parent : summary.parent?.execution_id
   return (
@@ -30,11 +29,11 @@ export function Header({ summary, history, link, children }: Props) {
         <Fact name="took"><Took from={summary.requested_at} to={summary.ended_at} ms={summary.duration_ms} /></Fact>
         {summary.by && <Fact name="by">{summary.by}</Fact>}
         <Fact name="steps">{summary.counts.steps}</Fact>
-        <Fact name="tasks">{summary.counts.tasks.toLocaleString('en')}</Fact>
-        {summary.counts.iterations > 0 && <Fact name="iterations">{summary.counts.iterations.toLocaleString('en')}</Fact>}
+        <Fact name="tasks">{count(summary.counts.tasks)}</Fact>
+        {summary.counts.iterations > 0 && <Fact name="iterations">{count(summary.counts.iterations)}</Fact>}
         {parent && <Fact name="child of"><Other id={parent} /></Fact>}
         {summary.retry_of && <Fact name="goes on from"><Other id={summary.retry_of} /></Fact>}
-        <Children id={summary.execution_id} />
+        <Children items={inside} />
         <History history={history} />
       </div>
       {summary.error && (
@@ -58,9 +57,7 @@ function Other({ id }: { id: string }) {
   return <Link href={`/executions/${id}`} className="font-mono text-accent hover:underline">{shortId(id)}</Link>
 }
 
-function Children({ id }: { id: string }) {
-  const found = useQuery(childrenOf(id))
-  const items = found.data?.items ?? []
+function Children({ items }: { items: ExecutionItem[] }) {
   if (items.length === 0) return null
   return (
     <details className="relative">

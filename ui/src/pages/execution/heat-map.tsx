@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'react'
 import type { LoopView } from '../../api/types'
 import { duration } from '../../design/time'
-import { useDark } from '../../shell/theme'
+import { useDark } from '../../shell/use-theme'
 
 export const MARKS: Record<string, string> = { p: 'queued', r: 'running', d: 'done', f: 'failed', k: 'kept' }
 const CELL = 12

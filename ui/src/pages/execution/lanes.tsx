@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { loop } from '../../api/queries'
 import type { RunLine } from '../../api/types'
-import { useDark } from '../../shell/theme'
+import { useDark } from '../../shell/use-theme'
 import type { Span } from './gantt'
 import { pack } from './packing'
 

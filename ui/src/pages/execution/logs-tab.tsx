@@ -9,6 +9,7 @@ import { Empty, Reading } from '../../design/states'
 import { clock, exact } from '../../design/time'
 import { Typed } from '../executions/filters'
 import { useParameter } from './moment'
+import { count } from '../../design/number'
 
 export function LogsTab({ id, live }: { id: string; live: boolean }) {
   const [text, setText] = useParameter('text')
@@ -21,7 +22,7 @@ export function LogsTab({ id, live }: { id: string; live: boolean }) {
       <div className="flex flex-wrap items-center gap-2 px-4 py-2" role="search">
         <Typed label="Search in logs" value={text} onChange={setText} placeholder="Search ( / )" search />
         <Typed label="Step" value={step} onChange={setStep} placeholder="Step" className="w-32" />
-        {found.data && <span className="text-xs text-ink-3">{found.data.total.toLocaleString('en')} lines{found.data.dropped > 0 && `, ${found.data.dropped.toLocaleString('en')} older ones left out`}</span>}
+        {found.data && <span className="text-xs text-ink-3">{count(found.data.total)} lines{found.data.dropped > 0 && `, ${count(found.data.dropped)} older ones left out`}</span>}
         <span className="ml-auto flex items-center gap-2">
           {live && <label className="flex items-center gap-1.5"><input type="checkbox" className="accent-accent" checked={follow} onChange={(event) => setFollow(event.target.checked)} /> follow</label>}
           <CopyButton text={() => lines.map((line) => `${line.at} ${line.run}${line.address}/${line.task} ${line.text}`).join('\n')}>Copy all</CopyButton>

@@ -12,6 +12,7 @@ import { useAct } from './actions'
 import { HeatMap, MARKS } from './heat-map'
 import { useParameter } from './moment'
 import type { Open } from './page'
+import { count } from '../../design/number'
 
 export function LoopsTab({ id, runs, summary, open }: { id: string; runs: string[]; summary: Execution; open: Open }) {
   const [given, choose] = useParameter('run')
@@ -64,8 +65,8 @@ function Counts({ view }: { view: LoopView }) {
   const median = known[Math.floor(known.length / 2)]
   return (
     <div className="flex flex-wrap items-center gap-x-3" data-counts={JSON.stringify(view.counts)}>
-      <span className="font-medium">{view.total.toLocaleString('en')} iterations</span>
-      {(['done', 'failed', 'running', 'queued', 'kept'] as const).filter((name) => view.counts[name] > 0).map((name) => <StatusBadge key={name} status={name} label={`${view.counts[name].toLocaleString('en')} ${name}`} />)}
+      <span className="font-medium">{count(view.total)} iterations</span>
+      {(['done', 'failed', 'running', 'queued', 'kept'] as const).filter((name) => view.counts[name] > 0).map((name) => <StatusBadge key={name} status={name} label={`${count(view.counts[name])} ${name}`} />)}
       {known.length > 0 && <span className="text-xs text-ink-3">median {duration(median)} · longest {duration(known.at(-1))}</span>}
     </div>
   )

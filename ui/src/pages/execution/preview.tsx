@@ -8,6 +8,7 @@ import { CopyIcon } from '../../design/copy'
 import { Reading } from '../../design/states'
 import { Plot } from '../../design/plot'
 import { Tree } from '../../design/tree'
+import { count } from '../../design/number'
 
 const PAGE = 50
 
@@ -22,7 +23,7 @@ function Stored({ stored }: { stored: StoredRef }) {
   const bytes = stored.meta?.bytes
   return (
     <div>
-      <p className="mb-2 text-xs text-ink-3">stored by reference{bytes !== undefined ? `, ${bytes.toLocaleString('en')} bytes` : ''}; read in pages</p>
+      <p className="mb-2 text-xs text-ink-3">stored by reference{bytes !== undefined ? `, ${count(bytes)} bytes` : ''}; read in pages</p>
       <Reading of={found}>
         {(slice) => (
           <>
@@ -30,7 +31,7 @@ function Stored({ stored }: { stored: StoredRef }) {
             {slice.total !== null && slice.total > PAGE && (
               <div className="mt-2 flex items-center gap-2">
                 <Button disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - PAGE))}>Back</Button>
-                <span className="text-xs text-ink-3">{offset + 1}–{Math.min(slice.total, offset + PAGE)} of {slice.total.toLocaleString('en')}</span>
+                <span className="text-xs text-ink-3">{offset + 1}–{Math.min(slice.total, offset + PAGE)} of {count(slice.total)}</span>
                 <Button disabled={offset + PAGE >= slice.total} onClick={() => setOffset(offset + PAGE)}>On</Button>
               </div>
             )}
@@ -74,7 +75,7 @@ function Rows({ rows, total }: { rows: Obj[]; total: number }) {
   return (
     <div>
       <p className="mb-1.5 flex items-center gap-3 text-xs text-ink-3">
-        {total.toLocaleString('en')} rows
+        {count(total)} rows
         {numeric.length > 0 && <button type="button" className="text-accent hover:underline" onClick={() => setPlot(!plot)}>{plot ? 'hide the plot' : 'plot'}</button>}
       </p>
       {plot && <Plot rows={rows} columns={numeric} />}

@@ -3,19 +3,19 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { get, catalogPath } from '../../api/client'
-import { graph } from '../../api/queries'
+import { opened } from '../../api/queries'
 import type { CatalogEntry, Execution } from '../../api/types'
 import { Button, Dialog, Field } from '../../design/controls'
 import { complain } from '../../design/toast'
 import { useAct } from './actions'
 
 export function RerunDialog({ summary, step, onClose }: { summary: Execution; step?: string; onClose: () => void }) {
-  const shape = useQuery(graph(summary.execution_id))
+  const shape = useQuery(opened(summary.execution_id))
   const act = useAct(summary.execution_id)
   const [, go] = useLocation()
   const [from, setFrom] = useState(step ?? summary.error?.step ?? '')
   const [newest, setNewest] = useState(false)
-  const names = shape.data?.steps.map((one) => one.step) ?? []
+  const names = shape.data?.graph?.steps.map((one) => one.step) ?? []
   const start = from || names[0] || ''
   const run = async () => {
     const playbook = newest ? (await get<CatalogEntry>(catalogPath(summary.playbook.path))).text : undefined

@@ -10,6 +10,7 @@ import { duration, useNow } from '../../design/time'
 import { Axis, BarRow, type Line, type Span } from './gantt'
 import { LANES_HEIGHT } from './lanes'
 import type { Open } from './page'
+import { count } from '../../design/number'
 
 export function TimelineTab({ id, open }: { id: string; open: Open }) {
   const found = useQuery(timeline(id))
@@ -79,7 +80,7 @@ function Chart({ id, data, open }: { id: string; data: Timeline; open: Open }) {
         <Button onClick={() => scale(2)} disabled={!zoom}>Zoom out</Button>
         <Button onClick={() => setZoom(null)} disabled={!zoom}>All</Button>
         <label className="flex items-center gap-1.5"><input type="checkbox" className="accent-accent" checked={onlyCritical} onChange={(event) => setOnlyCritical(event.target.checked)} /> critical path only</label>
-        <span className="text-xs text-ink-3">{data.runs.length} runs over {duration(end)}{data.left_out > 0 && `, ${data.left_out.toLocaleString('en')} older ones left out`} · Ctrl and wheel zooms</span>
+        <span className="text-xs text-ink-3">{data.runs.length} runs over {duration(end)}{data.left_out > 0 && `, ${count(data.left_out)} older ones left out`} · Ctrl and wheel zooms</span>
         <Legend />
       </div>
       <div ref={frame} className="min-h-0 flex-1 overflow-auto border-t border-line bg-panel" tabIndex={0} aria-label="Timeline">

@@ -5,6 +5,7 @@ import { shortId } from '../../design/copy'
 import { Bar } from '../../design/controls'
 import { solidOf, StatusBadge } from '../../design/status'
 import { Ago, Took, useNow } from '../../design/time'
+import { count } from '../../design/number'
 
 interface Props { items: ExecutionItem[]; picked?: Set<string>; pick?: (ids: string[], on: boolean) => void; onPath?: (path: string) => void }
 
@@ -55,8 +56,8 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
               </div>
             </td>
             <td className="td"><Ago at={item.requested_at} /></td>
-            <td className="td text-right text-ink-2">{item.counts?.steps.toLocaleString('en') ?? '–'}</td>
-            <td className="td text-right text-ink-2">{item.counts?.tasks.toLocaleString('en') ?? '–'}</td>
+            <td className="td text-right text-ink-2">{item.counts ? count(item.counts.steps) : '–'}</td>
+            <td className="td text-right text-ink-2">{item.counts ? count(item.counts.tasks) : '–'}</td>
             <td className="td text-xs text-ink-3"><Origin item={item} /></td>
           </tr>
         ))}

@@ -1,6 +1,6 @@
 // One playbook: its text with live findings, its graph beside it, its versions and their differences.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { post } from '../../api/client'
 import { playbook, schema, sketch } from '../../api/queries'
@@ -10,6 +10,7 @@ import { Empty, Failure, Loading } from '../../design/states'
 import { complain, say } from '../../design/toast'
 import type { Node } from '../../editor/schema'
 import { Flow } from '../../graph/flow'
+import { onDemand } from '../../shell/on-demand'
 import { useTitle } from '../../shell/title'
 import type { Begun } from '../execution/actions'
 import { Findings } from './findings'
@@ -17,7 +18,7 @@ import { RunDialog } from './run-dialog'
 import { STARTER } from './starter'
 import { Versions } from './versions'
 
-const Editor = lazy(() => import('../../editor/editor'))
+const Editor = onDemand(() => import('../../editor/editor').then((module) => module.default), 'Loading the editor')
 
 export function PlaybookPage({ path }: { path: string }) {
   const search = new URLSearchParams(useSearch())
@@ -75,9 +76,7 @@ function Workbench({ path, saved, version, fix }: Props) {
       <div className="flex min-h-0 flex-1 flex-col border-t border-line lg:flex-row">
         <div className="flex h-[60vh] min-w-0 flex-col lg:h-auto lg:min-h-0 lg:flex-[3]">
           <div className="min-h-0 flex-1">
-            <Suspense fallback={<Loading what="Loading the editor" />}>
-              {compared !== null ? <Compared path={path} version={compared} text={text} /> : <Editor initial={text} onChange={setText} diagnostics={findings} schema={(language.data as Node | undefined) ?? null} line={line} onSave={() => save.mutate(text)} />}
-            </Suspense>
+            {compared !== null ? <Compared path={path} version={compared} text={text} /> : <Editor initial={text} onChange={setText} diagnostics={findings} schema={(language.data as Node | undefined) ?? null} line={line} onSave={() => save.mutate(text)} />}
           </div>
           <Findings findings={findings} jump={jump} failed={seen.error} />
         </div>
@@ -131,7 +130,7 @@ function useSave(path: string, version: number | null) {
   })
 }
 
-const Diff = lazy(() => import('../../editor/diff'))
+const Diff = onDemand(() => import('../../editor/diff').then((module) => module.default), 'Loading the editor')
 
 function Compared({ path, version, text }: { path: string; version: number; text: string }) {
   const other = useQuery(playbook(path, version))

@@ -1,13 +1,10 @@
+// The page itself: what is known of the server, who one is, and the app inside of that.
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Problem } from './api/client'
-import { App } from './app'
+import { App, prepare } from './app'
 import { Known } from './shell/session'
-import { applyTheme } from './shell/theme'
-import './styles.css'
-
-applyTheme()
 
 const client = new QueryClient({
   // A session that has run out is asked for again, wherever it was noticed.
@@ -26,8 +23,13 @@ const client = new QueryClient({
   },
 })
 
-const root = document.getElementById('root')
-if (root) {
+const PATIENCE_MS = 400
+
+/** Show the page: in one go if what it needs comes soon, else with what is there. */
+export async function mount(): Promise<void> {
+  const root = document.getElementById('root')
+  if (!root) return
+  await Promise.race([prepare(client).catch(() => undefined), new Promise((tell) => window.setTimeout(tell, PATIENCE_MS))])
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={client}>
