@@ -133,14 +133,15 @@ def _conditions(expect: Map, facts: Facts) -> Iterator[Mismatch]:
     }
     for index, condition in enumerate(conditions):
         compiled = compile_value(condition)
+        words = condition if isinstance(condition, str) else flow(condition)
         try:
             if compiled.truth(scope):
                 continue
             paths = sorted(".".join(path) for path in compiled.paths)
             values = ", ".join(f"{path} is {_seen(_at(scope, path))}" for path in paths)
-            yield conditions.at(index), f"{condition} does not hold" + (f": {values}" if values else "")
+            yield conditions.at(index), f"{words} does not hold" + (f": {values}" if values else "")
         except TemplateError as problem:
-            yield conditions.at(index), f"{condition}: {problem.message}"
+            yield conditions.at(index), f"{words}: {problem.message}"
 
 
 def _at(scope: Value, path: str) -> Value:

@@ -6,7 +6,7 @@ And the recording of one: the same with real tools and real time.
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -203,28 +203,24 @@ async def _run(
 
 async def _ended(made: Embedded, execution_id: str, stopped: "asyncio.Future[bool] | None") -> str | None:
     """Wait until it is over; else why it never will be."""
-    for awaited in (made.engine.until_quiet(execution_id), made.engine.until_idle()):
-        if await _first(awaited, stopped):
-            assert stopped is not None
-            if stopped.result():
-                return f"it did not come to an end within {PATIENCE_S:g} s"
-            return _waits(made.engine.live_state(execution_id))
-        state = made.engine.live_state(execution_id)
-        if state is not None and state.status == "paused":
-            return None
-    return None
-
-
-async def _first(work: Coroutine[Any, Any, Any], stopped: "asyncio.Future[bool] | None") -> bool:
-    """Whether everything stopped before the work was done."""
-    task = asyncio.ensure_future(work)
-    awaited = [task] if stopped is None else [task, stopped]
+    task = asyncio.ensure_future(_over(made, execution_id))
+    awaited: list[asyncio.Future[Any]] = [task] if stopped is None else [task, stopped]
     await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
     if task.done():
         task.result()
-        return False
+        return None
     task.cancel()
-    return True
+    await asyncio.gather(task, return_exceptions=True)
+    if stopped is not None and stopped.result():
+        return f"it did not come to an end within {PATIENCE_S:g} s"
+    return _waits(made.engine.live_state(execution_id))
+
+
+async def _over(made: Embedded, execution_id: str) -> None:
+    """An execution is over and so is what it started; or it rests."""
+    state = await made.engine.until_quiet(execution_id)
+    if state is None or state.ended:
+        await made.engine.until_idle()
 
 
 def _waits(state: State | None) -> str:

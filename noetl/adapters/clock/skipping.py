@@ -12,6 +12,9 @@ from contextlib import contextmanager
 from typing import Any
 
 
+RESOLUTION_S = 1e-6
+
+
 class SkippingLoop(asyncio.SelectorEventLoop):
     """A loop whose time is a number.
 
@@ -26,6 +29,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
         self._late_at = time.monotonic() + patience_s
         self.when_stuck: Callable[[bool], None] = _nobody
         super().__init__(_Skipping(self))
+        self._clock_resolution = RESOLUTION_S  # so that a sum of years and seconds still reaches its timer
 
     def time(self) -> float:
         """Seconds since the loop was made, skipped ones included."""
@@ -33,7 +37,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
 
     def now_ms(self) -> int:
         """The moment as the engine sees it, in milliseconds since the epoch."""
-        return self._began_ms + int(self._seconds * 1000 + 1e-6)
+        return self._began_ms + int((self._seconds + RESOLUTION_S) * 1000)
 
     @contextmanager
     def outside(self) -> Iterator[None]:

@@ -21,11 +21,12 @@ from noetl.errors import NoetlError, PlaybookError
 Work = Callable[[Reach, Mapping[str, Any], Asked], Awaitable[dict[str, Any]]]
 
 INSTRUCTIONS = (
-    "NoETL runs workflows written as YAML playbooks: steps with tools, joined by arcs with conditions. To write "
-    "one, look at `tool_kinds`, write the text, `validate` it until it has no errors, then `run` it. When a run "
-    "fails, `why` explains every decision with the values it saw, `events` shows what happened, and `render` "
-    "evaluates a template as of any event. Executions are named by id, by its beginning, or by @last. A test of "
-    "a playbook, NAME.test.yaml beside it, gives tool outputs and says what must come of them; `test` runs it."
+    "NoETL runs workflows written as YAML playbooks: steps with tools, joined by arcs with conditions. To "
+    "write one, look at `tool_kinds`, write the text, `validate` it until it has no errors, then `run` "
+    "it. When a run fails, `why` explains every decision with the values it saw, `events` shows what "
+    "happened, and `render` evaluates a template as of any event. Executions are named by id, by its "
+    "beginning, or by @last. A test of a playbook, NAME.test.yaml beside it, gives tool outputs and says "
+    "what must come of them; `test` runs it."
 )
 
 
