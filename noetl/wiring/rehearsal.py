@@ -64,7 +64,7 @@ class Rehearsal:
     main: str = ""
     script: Script = field(default_factory=Script)
     stuck: str | None = None
-    skipped_ms: int = 0
+    skipped_ms: int = 0  # of waiting that nobody waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,7 @@ async def _rehearse(
         with loop.outside():
             await made.close()
     rehearsal.calls, rehearsal.script = box.calls, script
+    rehearsal.skipped_ms = round(loop.skipped_s * 1000)
     rehearsal.facts.calls = [
         (called.place.name, called.input) for called in box.calls if called.execution_id == box.main
     ]
@@ -186,7 +187,6 @@ async def _run(
     entry, program = await made.catalog.register(text, file)
     start = await made.catalog.request(entry, program, plain(case.workload), by="test")
     start = await made.catalog.gate(start, program)
-    began = made.engine.now()
     await made.engine.start(execution_id, start)
     for signal in case.signals:
         wish = Control("signal", name=signal["name"], payload=plain(signal.get("payload")))
@@ -198,7 +198,7 @@ async def _run(
     seen = [] if stuck else [await _seen(made, one, events) for one, events in logs.items()]
     if made.trouble is not None:
         raise made.trouble
-    return Rehearsal(facts, seen, main=execution_id, stuck=stuck, skipped_ms=made.engine.now() - began)
+    return Rehearsal(facts, seen, main=execution_id, stuck=stuck)
 
 
 async def _ended(made: Embedded, execution_id: str, stopped: "asyncio.Future[bool] | None") -> str | None:

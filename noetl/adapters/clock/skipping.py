@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-
 RESOLUTION_S = 1e-6
 
 
@@ -24,6 +23,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
 
     def __init__(self, began_ms: int, patience_s: float = float("inf")) -> None:
         self._seconds = 0.0
+        self.skipped_s = 0.0
         self._began_ms = began_ms
         self._outside = 0
         self._late_at = time.monotonic() + patience_s
@@ -73,6 +73,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
         found = select(0)
         if not found and timeout is not None:
             self._seconds += timeout
+            self.skipped_s += timeout
         elif not found:
             self.call_soon(self.when_stuck, False)
         return found

@@ -35,8 +35,7 @@ class Progress:
             self._file = outcome.file.name
             emit(self.paint(self._file, "strong"))
         word = self.paint("ok    ", "good") if outcome.passed else self.paint("failed", "error")
-        skipped = outcome.skipped_ms - outcome.duration_ms
-        spent = f"{duration(skipped)} skipped" if skipped >= 1000 else ""
+        spent = f"{duration(outcome.skipped_ms)} skipped" if outcome.skipped_ms >= 1000 else ""
         emit(f"  {word}  {text.shown(outcome.name):<50} {self.paint(spent, 'faint')}".rstrip())
         if not outcome.passed:
             emit(f"\n{found(outcome, self.paint)}\n")
@@ -143,7 +142,7 @@ def _test(outcome: "Outcome") -> dict[str, Any]:
         "name": outcome.name,
         "status": "passed" if outcome.passed else "failed",
         "duration_ms": outcome.duration_ms,
-        "skipped_ms": max(0, outcome.skipped_ms - outcome.duration_ms),
+        "skipped_ms": outcome.skipped_ms,
         "failures": [json.finding(one) for one in outcome.findings],
     }
 

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -81,7 +82,12 @@ def test_when_nothing_can_happen_any_more_someone_is_told(loop):
 
 def test_nobody_to_tell_is_an_error(loop):
     problems: list[str] = []
-    loop.set_exception_handler(lambda _, context: (problems.append(str(context["exception"])), loop.stop()))
+
+    def note(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        problems.append(str(context["exception"]))
+        loop.stop()
+
+    loop.set_exception_handler(note)
     loop.create_future()
     loop.run_forever()
     assert problems == ["what is awaited never comes"]
@@ -92,10 +98,9 @@ def test_one_who_is_busy_for_too_long_is_told_too():
     late = loop.create_future()
     loop.when_stuck = late.set_result
 
-    async def busy() -> bool:
-        while not late.done():
-            await asyncio.sleep(0)
-        return bool(late.result())
+    def busy() -> None:
+        loop.call_soon(busy)
 
-    assert loop.run_until_complete(busy()) is True
+    busy()
+    assert loop.run_until_complete(late) is True
     loop.close()

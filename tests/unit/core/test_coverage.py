@@ -75,7 +75,8 @@ def test_what_can_be_covered_is_what_the_author_wrote():
         ("workbook/doing.inner", "rule", 0, "fail"),
         ("workbook/doing.inner", "rule", 1, "skip"),
     ]
-    assert all(use.mark.line > 4 for use in [*seen.steps.values(), *seen.arcs.values(), *seen.rules.values()])
+    assert all(use.mark.line > 4 for use in seen.arcs.values())
+    assert all(use.mark.line > 4 for use in seen.rules.values())
 
 
 def test_steps_and_arcs_are_counted():

@@ -71,7 +71,7 @@ def test_a_test_has_what_it_gives_itself_over_what_its_file_gives():
     assert suite.ok, suite.diagnostics
     first, second = suite.cases
     assert plain(first.workload) == {"goal": 2, "deep": {"a": 1, "b": 3}}
-    assert [plain(answer.node) for answer in first.given["start.read"]][0] == {"data": "own"}
+    assert plain(first.given["start.read"][0].node) == {"data": "own"}
     assert [answer.repeat for answer in first.given["start.read"]] == [False, False]
     assert [answer.repeat for answer in first.given["start.other"]] == [True]
     assert {path: sorted(given) for path, given in first.children.items()} == {

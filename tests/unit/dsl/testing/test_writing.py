@@ -1,5 +1,7 @@
 """Recorded outputs as text: within bounds, told apart, and put into a file that is otherwise as it was."""
 
+from typing import Any
+
 import pytest
 
 from noetl.dsl.testing.script import Place
@@ -36,7 +38,7 @@ def test_one_call_is_an_answer_alone_and_several_say_what_tells_them_apart():
 
 
 def test_an_error_is_written_with_what_it_says_and_headers_without_cookies():
-    output = {
+    output: dict[str, Any] = {
         "status": "error",
         "data": None,
         "error": {"kind": "http", "code": None, "message": "busy", "retryable": True, "details": {}},
