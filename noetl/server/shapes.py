@@ -238,15 +238,27 @@ class PlaybookVersion(msgspec.Struct):
     """Which playbook it is."""
 
     path: str
-    version: int | None = None
-    hash: str = ""
+    version: int | None
+    hash: str
+
+
+Status = Literal["pending", "running", "paused", "completed", "failed", "cancelled"]
+
+
+class Counts(msgspec.Struct):
+    """How much happened in an execution."""
+
+    events: int
+    steps: int
+    tasks: int
+    iterations: int
 
 
 class ExecutionItem(msgspec.Struct):
     """An execution as lists show it."""
 
     execution_id: ExecutionId
-    status: str
+    status: Status
     playbook: PlaybookVersion
     requested_at: Moment
     started_at: Moment | None
@@ -255,7 +267,7 @@ class ExecutionItem(msgspec.Struct):
     parent: str | None
     retry_of: str | None
     interrupted: bool
-    counts: dict[str, int] | None = None  # once it has ended
+    counts: Counts | None  # once it has ended
 
 
 class ExecutionPage(msgspec.Struct):
@@ -265,23 +277,71 @@ class ExecutionPage(msgspec.Struct):
     cursor: str | None
 
 
+class RunError(msgspec.Struct):
+    """Why something failed, and where."""
+
+    kind: str
+    message: str
+    step: str | UnsetType | None = UNSET
+    task: str | UnsetType | None = UNSET
+    iteration: str | UnsetType | None = UNSET
+    attempt: int | UnsetType | None = UNSET
+    code: Any = UNSET
+    retryable: bool | UnsetType | None = UNSET
+    details: Any = UNSET
+
+
+class Failure(msgspec.Struct):
+    """A failure that the workflow went on from, and what took it."""
+
+    step: str
+    error: RunError
+    taken_by: str
+
+
+class StepStanding(msgspec.Struct):
+    """How a step stands."""
+
+    runs: int
+    status: str
+
+
+class ParentOf(msgspec.Struct):
+    """The execution that started this one, and the run of it that waits."""
+
+    execution_id: str
+    run: str
+    at: str
+    depth: int
+    waits: bool
+    path: str
+
+
 class ExecutionAnswer(msgspec.Struct):
     """How an execution stands."""
 
     execution_id: ExecutionId
-    status: Literal["pending", "running", "paused", "completed", "failed", "cancelled"]
+    status: Status
     playbook: PlaybookVersion
     output: Any
-    error: dict[str, Any] | None
-    failures: list[dict[str, Any]]
+    error: RunError | None
+    failures: list[Failure]
     ctx: dict[str, Any]
-    steps: dict[str, Any]
-    counts: dict[str, int]
+    steps: dict[str, StepStanding]
+    counts: Counts
     duration_ms: int | None
+    parent: ParentOf | None
+    retry_of: str | None
+    workload: Any
+    by: str | None
+    requested_at: Moment
+    started_at: Moment | None
+    ended_at: Moment | None
+    log: str | None
 
 
 class EventEnvelope(msgspec.Struct):
-    """One event of an execution."""
+    """One event of an execution; ids that do not apply are absent."""
 
     event_id: str
     execution_id: ExecutionId
@@ -293,6 +353,18 @@ class EventEnvelope(msgspec.Struct):
     entity_id: str
     status: str
     data: dict[str, Any]
+    step: str | UnsetType = UNSET
+    step_run_id: str | UnsetType = UNSET
+    task_run_id: str | UnsetType = UNSET
+    iteration_id: str | UnsetType = UNSET
+    task_label: str | UnsetType = UNSET
+    visit: int | UnsetType = UNSET
+    attempt: int | UnsetType = UNSET
+    index: int | list[int] | UnsetType = UNSET
+    worker_id: str | UnsetType = UNSET
+    lease_epoch: int | UnsetType = UNSET
+    trace_id: str | UnsetType = UNSET
+    parent_id: str | UnsetType = UNSET
 
 
 class EventPage(msgspec.Struct):
@@ -362,6 +434,16 @@ class CredentialList(msgspec.Struct):
     items: list[CredentialItem]
 
 
+class LeaseItem(msgspec.Struct):
+    """A run in a worker's hands: since when, and how long ago it was last heard of."""
+
+    execution_id: str
+    step_run_id: str
+    epoch: int | UnsetType = UNSET
+    since: Moment | UnsetType = UNSET
+    age_ms: int | UnsetType = UNSET
+
+
 class WorkerItem(msgspec.Struct):
     """A worker that was heard of."""
 
@@ -374,7 +456,7 @@ class WorkerItem(msgspec.Struct):
     version: str
     host: str
     draining: bool
-    leases: list[dict[str, Any]]
+    leases: list[LeaseItem]
     finished: int
 
 

@@ -1,6 +1,6 @@
 """What a log says: the state at an event, why it went so, how two executions differ, the log itself."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query, Request
 from starlette.responses import Response
@@ -12,12 +12,12 @@ from noetl.server.reply import front_of, read, reply
 from noetl.server.routes.catalog import entry
 from noetl.server.routes.executions import ID_PARAMETER, ExecutionId, id_of
 from noetl.server.shapes import CatalogText, LogPage, RenderBody, Rendered
+from noetl.server.view_shapes import DiffAnswer, GraphAnswer, StateAnswer, WhyAnswer
 
 router = make_router("explanations")
-Answer = dict[str, Any]
 
 
-@router.get("/executions/{execution_id}/state", **describe("read", {200: Answer}, problems=(404,)))
+@router.get("/executions/{execution_id}/state", **describe("read", {200: StateAnswer}, problems=(404,)))
 async def state(
     request: Request,
     execution_id: ExecutionId,
@@ -28,7 +28,7 @@ async def state(
     return reply(await front_of(request).state(execution_id, at))
 
 
-@router.get("/executions/{execution_id}/why", **describe("read", {200: Answer}, problems=(404,)))
+@router.get("/executions/{execution_id}/why", **describe("read", {200: WhyAnswer}, problems=(404,)))
 async def why(
     request: Request, execution_id: ExecutionId, step: Annotated[str | None, Query(max_length=255)] = None
 ) -> Response:
@@ -37,7 +37,9 @@ async def why(
     return reply(await front_of(request).why(execution_id, step))
 
 
-@router.get("/executions/{execution_id}/diff/{other_id}", **describe("read", {200: Answer}, problems=(404,)))
+@router.get(
+    "/executions/{execution_id}/diff/{other_id}", **describe("read", {200: DiffAnswer}, problems=(404,))
+)
 async def diff(request: Request, execution_id: ExecutionId, other_id: ExecutionId) -> Response:
     """How two executions differ."""
     await require_execution(request, execution_id)
@@ -45,7 +47,7 @@ async def diff(request: Request, execution_id: ExecutionId, other_id: ExecutionI
     return reply(await front_of(request).diff(execution_id, other_id))
 
 
-@router.get("/executions/{execution_id}/graph", **describe("read", {200: Answer}, problems=(404,)))
+@router.get("/executions/{execution_id}/graph", **describe("read", {200: GraphAnswer}, problems=(404,)))
 async def graph(request: Request, execution_id: ExecutionId) -> Response:
     """The playbook that ran as steps and arcs, those that it was extended by included."""
     await require_execution(request, execution_id)

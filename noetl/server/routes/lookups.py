@@ -28,7 +28,8 @@ async def workers(request: Request) -> Response:
 
 def _worker(found: Worker) -> dict[str, Any]:
     times = {"heard_at": iso(found.heard_at), "started_at": iso(found.started_at)}
-    return {**msgspec.structs.asdict(found), **times}
+    leases = [{**one, "since": iso(one["since"])} if "since" in one else one for one in found.leases]
+    return {**msgspec.structs.asdict(found), **times, "leases": leases}
 
 
 @router.get("/tools", **describe("read", {200: ToolList}))

@@ -29,6 +29,20 @@ from noetl.server.routes.catalog import checked
 from noetl.server.routes.executions import ExecutionId
 from noetl.server.routes.streams import EventStream
 from noetl.server.shapes import ValidateBody
+from noetl.server.view_shapes import (
+    AboutAnswer,
+    DataAnswer,
+    FoundAnswer,
+    LinesAnswer,
+    LoopAnswer,
+    LoopRuns,
+    OverviewAnswer,
+    PageAnswer,
+    ProgressAnswer,
+    SketchAnswer,
+    TimelineAnswer,
+    Uses,
+)
 
 router = make_router("views")
 Answer = dict[str, Any]
@@ -103,7 +117,7 @@ def _beat(seq: int, status: str) -> bytes:
     return b"event: pulse\ndata: %s\n\n" % msgspec.json.encode({"seq": seq, "status": status})
 
 
-@router.get("/executions/{execution_id}/page", **describe("read", {200: Answer}, problems=(404,)))
+@router.get("/executions/{execution_id}/page", **describe("read", {200: PageAnswer}, problems=(404,)))
 async def page(request: Request, execution_id: ExecutionId) -> Response:
     """What an execution's page opens with: how it stands, its graph, its loops and its children."""
     await require_execution(request, execution_id)
@@ -130,7 +144,7 @@ async def _graph(request: Request, execution_id: str) -> Answer | None:
         return None
 
 
-@router.get("/executions/{execution_id}/progress", **describe("read", {200: Answer}, problems=(404,)))
+@router.get("/executions/{execution_id}/progress", **describe("read", {200: ProgressAnswer}, problems=(404,)))
 async def progress(request: Request, execution_id: ExecutionId, at: At = None) -> Response:
     """The graph's colours: steps with their runs, arcs with what they saw, tokens, what waits."""
     return reply(await _progress(request, await _reading(request, execution_id, at)))
@@ -162,7 +176,7 @@ async def _tasks(request: Request, execution_id: str) -> Mapping[tuple[str, str]
     return {(step.name, task.label): task for step in steps for task in step.tasks}
 
 
-@router.get("/executions/{execution_id}/data", **describe("read", {200: Answer}, problems=(404,)))
+@router.get("/executions/{execution_id}/data", **describe("read", {200: DataAnswer}, problems=(404,)))
 async def data(request: Request, execution_id: ExecutionId, at: At = None) -> Response:
     """ctx and workload with the event that wrote each key, and the outputs of runs."""
     reading = await _reading(request, execution_id, at)
@@ -179,19 +193,19 @@ async def data(request: Request, execution_id: ExecutionId, at: At = None) -> Re
     )
 
 
-@router.get("/executions/{execution_id}/timeline", **describe("read", {200: Answer}, problems=(404,)))
+@router.get("/executions/{execution_id}/timeline", **describe("read", {200: TimelineAnswer}, problems=(404,)))
 async def timeline(request: Request, execution_id: ExecutionId) -> Response:
     """Runs, tasks, attempts and waits on a time axis, and the critical path."""
     return reply((await _reading(request, execution_id)).timeline.shown())
 
 
-@router.get("/executions/{execution_id}/loops", **describe("read", {200: Answer}, problems=(404,)))
+@router.get("/executions/{execution_id}/loops", **describe("read", {200: LoopRuns}, problems=(404,)))
 async def loops(request: Request, execution_id: ExecutionId) -> Response:
     """The runs that are loops."""
     return reply({"items": (await _reading(request, execution_id)).iterations.runs()})
 
 
-@router.get("/executions/{execution_id}/loops/{run}", **describe("read", {200: Answer}, problems=(404,)))
+@router.get("/executions/{execution_id}/loops/{run}", **describe("read", {200: LoopAnswer}, problems=(404,)))
 async def loop(
     request: Request, execution_id: ExecutionId, run: Annotated[str, Path(max_length=512)]
 ) -> Response:
@@ -202,7 +216,7 @@ async def loop(
     return reply(shown)
 
 
-@router.get("/executions/{execution_id}/lines", **describe("read", {200: Answer}, problems=(404,)))
+@router.get("/executions/{execution_id}/lines", **describe("read", {200: LinesAnswer}, problems=(404,)))
 async def lines(
     request: Request,
     execution_id: ExecutionId,
@@ -217,7 +231,7 @@ async def lines(
     return reply({"total": len(found), "dropped": kept.dropped, "items": found[-limit:]})
 
 
-@router.get("/executions/{execution_id}/found", **describe("read", {200: Answer}, problems=(404,)))
+@router.get("/executions/{execution_id}/found", **describe("read", {200: FoundAnswer}, problems=(404,)))
 async def found(
     request: Request,
     execution_id: ExecutionId,
@@ -269,7 +283,7 @@ class _Wanted:
 # ---- all of them ----------------------------------------------------------------------------------------
 
 
-@router.get("/overview", **describe("read", {200: Answer}))
+@router.get("/overview", **describe("read", {200: OverviewAnswer}))
 async def overview(request: Request) -> Response:
     """The last day: executions by status and hour, failures, what is under way, the slowest steps."""
     require_everywhere(request)
@@ -315,7 +329,7 @@ async def _durations(request: Request, recent: list[Summary]) -> dict[tuple[str,
     return durations
 
 
-@router.get("/uses", **describe("read", {200: Answer}))
+@router.get("/uses", **describe("read", {200: Uses}))
 async def uses(request: Request) -> Response:
     """Which registered playbooks name which credential."""
     who, found = who_asks(request), dict[str, list[str]]()
@@ -325,7 +339,7 @@ async def uses(request: Request) -> Response:
     return reply({"items": found})
 
 
-@router.post("/graph", **describe("read", {200: Answer}, body=ValidateBody))
+@router.post("/graph", **describe("read", {200: SketchAnswer}, body=ValidateBody))
 async def graph(request: Request) -> Response:
     """A text's graph as far as it can be read, its findings, and the workload it declares."""
     body = await read(request, ValidateBody)
@@ -337,7 +351,7 @@ async def graph(request: Request) -> Response:
     return reply({"graph": shown, "diagnostics": findings, "workload": workload})
 
 
-@router.get("/about", **describe("read", {200: Answer}))
+@router.get("/about", **describe("read", {200: AboutAnswer}))
 async def about(request: Request) -> Response:
     """What this server is: its version, its limits, and what the asker may do."""
     options, who = options_of(request), who_asks(request)

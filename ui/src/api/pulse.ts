@@ -39,7 +39,7 @@ export function usePulse(id: string, known: 'unknown' | 'going' | 'over'): Pulse
 
     const connect = () => {
       update({ link: failures ? 'lost' : 'connecting', retryAt: null })
-      source = new EventSource(address(`/executions/${id}/pulse`))
+      source = new EventSource(address('/executions/{execution_id}/pulse', { execution_id: id }))
       source.addEventListener('pulse', (message) => {
         const told = JSON.parse((message as MessageEvent<string>).data) as { seq: number; status: string }
         failures = 0

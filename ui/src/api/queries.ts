@@ -1,30 +1,25 @@
 // Every reading a page makes, by name. Keys of one execution begin with ['execution', id], so its pulse renews them.
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
-import { catalogPath, get, post, type Query } from './client'
-import type {
-  CatalogEntry, DataView, Diagnostic, Diff, Envelope, ExecutionItem, Graph, LogLine, LoopView, Obj, Opened, Overview, Page, Progress, Schedule, Slice,
-  Timeline, Trigger, Why, WorkerItem,
-} from './types'
+import { get, post, type Query } from './client'
 
 const POLL_MS = 2000
-const of = (id: string) => `/executions/${id}`
 
-export const executions = (find: Query) =>
+export const executions = (find: Query<'/executions', 'get'>) =>
   queryOptions({
     queryKey: ['executions', find],
-    queryFn: ({ signal }) => get<Page<ExecutionItem>>('/executions', find, signal),
+    queryFn: ({ signal }) => get('/executions', {}, find, signal),
     refetchInterval: POLL_MS,
     placeholderData: keepPreviousData,
   })
 
 /** What an execution's page opens with; its pulse says when it is time to ask again. */
 export const opened = (id: string) =>
-  queryOptions({ queryKey: ['execution', id, 'page'], queryFn: ({ signal }) => get<Opened>(`${of(id)}/page`, {}, signal), staleTime: Infinity })
+  queryOptions({ queryKey: ['execution', id, 'page'], queryFn: ({ signal }) => get('/executions/{execution_id}/page', { execution_id: id }, {}, signal), staleTime: Infinity })
 
 export const progress = (id: string, at: number) =>
   queryOptions({
     queryKey: ['past', id, 'progress', at],
-    queryFn: ({ signal }) => get<Progress>(`${of(id)}/progress`, { at }, signal),
+    queryFn: ({ signal }) => get('/executions/{execution_id}/progress', { execution_id: id }, { at }, signal),
     placeholderData: keepPreviousData,
     staleTime: Infinity,
   })
@@ -32,7 +27,7 @@ export const progress = (id: string, at: number) =>
 export const dataView = (id: string, at?: number) =>
   queryOptions({
     queryKey: at === undefined ? ['execution', id, 'data'] : ['past', id, 'data', at],
-    queryFn: ({ signal }) => get<DataView>(`${of(id)}/data`, { at }, signal),
+    queryFn: ({ signal }) => get('/executions/{execution_id}/data', { execution_id: id }, { at }, signal),
     placeholderData: keepPreviousData,
     staleTime: at === undefined ? 0 : Infinity,
   })
@@ -40,14 +35,14 @@ export const dataView = (id: string, at?: number) =>
 export const timeline = (id: string) =>
   queryOptions({
     queryKey: ['execution', id, 'timeline'],
-    queryFn: ({ signal }) => get<Timeline>(`${of(id)}/timeline`, {}, signal),
+    queryFn: ({ signal }) => get('/executions/{execution_id}/timeline', { execution_id: id }, {}, signal),
     placeholderData: keepPreviousData,
   })
 
 export const loop = (id: string, run: string) =>
   queryOptions({
     queryKey: ['execution', id, 'loop', run],
-    queryFn: ({ signal }) => get<LoopView>(`${of(id)}/loops/${encodeURIComponent(run)}`, {}, signal),
+    queryFn: ({ signal }) => get('/executions/{execution_id}/loops/{run}', { execution_id: id, run }, {}, signal),
     placeholderData: keepPreviousData,
   })
 
@@ -59,7 +54,7 @@ export const eventPage = (id: string, find: EventFind, page: number, upTo: numbe
   queryOptions({
     queryKey: ['log', id, find, page, upTo],
     queryFn: ({ signal }) =>
-      get<{ total: number; items: Envelope[] }>(`${of(id)}/found`, { ...find, offset: page * EVENT_PAGE, limit: EVENT_PAGE }, signal),
+      get('/executions/{execution_id}/found', { execution_id: id }, { ...find, offset: page * EVENT_PAGE, limit: EVENT_PAGE }, signal),
     placeholderData: keepPreviousData,
     gcTime: 30_000,
   })
@@ -67,72 +62,71 @@ export const eventPage = (id: string, find: EventFind, page: number, upTo: numbe
 export const logs = (id: string, text: string, step: string) =>
   queryOptions({
     queryKey: ['execution', id, 'logs', text, step],
-    queryFn: ({ signal }) => get<{ total: number; dropped: number; items: LogLine[] }>(`${of(id)}/lines`, { text, step, limit: 5000 }, signal),
+    queryFn: ({ signal }) => get('/executions/{execution_id}/lines', { execution_id: id }, { text, step, limit: 5000 }, signal),
     placeholderData: keepPreviousData,
   })
 
 export const why = (id: string, step?: string) =>
-  queryOptions({ queryKey: ['execution', id, 'why', step ?? ''], queryFn: ({ signal }) => get<Why>(`${of(id)}/why`, { step }, signal) })
+  queryOptions({ queryKey: ['execution', id, 'why', step ?? ''], queryFn: ({ signal }) => get('/executions/{execution_id}/why', { execution_id: id }, { step }, signal) })
 
 export const diff = (a: string, b: string) =>
-  queryOptions({ queryKey: ['diff', a, b], queryFn: ({ signal }) => get<Diff>(`/executions/${a}/diff/${b}`, {}, signal), enabled: !!a && !!b })
+  queryOptions({ queryKey: ['diff', a, b], queryFn: ({ signal }) => get('/executions/{execution_id}/diff/{other_id}', { execution_id: a, other_id: b }, {}, signal), enabled: !!a && !!b })
 
 export const result = (key: string, offset: number, limit: number) =>
   queryOptions({
     queryKey: ['result', key, offset, limit],
-    queryFn: ({ signal }) => get<Slice>(`/results/${key}`, { offset, limit }, signal),
+    queryFn: ({ signal }) => {
+      const [execution_id = '', digest = ''] = key.split('/')
+      return get('/results/{execution_id}/{digest}', { execution_id, digest }, { offset, limit }, signal)
+    },
     staleTime: Infinity,
     placeholderData: keepPreviousData,
   })
 
 export const catalog = () =>
-  queryOptions({ queryKey: ['catalog'], queryFn: ({ signal }) => get<Page<CatalogEntry>>('/catalog', { limit: 500 }, signal), refetchInterval: 5000 })
+  queryOptions({ queryKey: ['catalog'], queryFn: ({ signal }) => get('/catalog', {}, { limit: 500 }, signal), refetchInterval: 5000 })
 
 export const playbook = (path: string, version?: number) =>
   queryOptions({
     queryKey: ['catalog', path, version ?? 'newest'],
-    queryFn: ({ signal }) => get<CatalogEntry>(catalogPath(path), { version }, signal),
+    queryFn: ({ signal }) => get('/catalog/{path}', { path }, { version }, signal),
   })
 
 export const versions = (path: string) =>
   queryOptions({
     queryKey: ['catalog', path, 'versions'],
-    queryFn: ({ signal }) => get<Page<CatalogEntry>>('/catalog', { path, limit: 200 }, signal),
+    queryFn: ({ signal }) => get('/catalog', {}, { path, limit: 200 }, signal),
   })
 
 export const overview = () =>
-  queryOptions({ queryKey: ['overview'], queryFn: ({ signal }) => get<Overview>('/overview', {}, signal), refetchInterval: 4000, staleTime: 2000 })
+  queryOptions({ queryKey: ['overview'], queryFn: ({ signal }) => get('/overview', {}, {}, signal), refetchInterval: 4000, staleTime: 2000 })
 
 export const workers = () =>
-  queryOptions({ queryKey: ['workers'], queryFn: ({ signal }) => get<{ items: WorkerItem[] }>('/workers', {}, signal), refetchInterval: POLL_MS })
+  queryOptions({ queryKey: ['workers'], queryFn: ({ signal }) => get('/workers', {}, {}, signal), refetchInterval: POLL_MS })
 
 export const credentials = () =>
-  queryOptions({ queryKey: ['credentials'], queryFn: ({ signal }) => get<{ items: { name: string; set_at: string }[] }>('/credentials', {}, signal) })
+  queryOptions({ queryKey: ['credentials'], queryFn: ({ signal }) => get('/credentials', {}, {}, signal) })
 
 export const uses = () =>
-  queryOptions({ queryKey: ['uses'], queryFn: ({ signal }) => get<{ items: Record<string, string[]> }>('/uses', {}, signal) })
+  queryOptions({ queryKey: ['uses'], queryFn: ({ signal }) => get('/uses', {}, {}, signal) })
 
 export const schedules = () =>
-  queryOptions({ queryKey: ['schedules'], queryFn: ({ signal }) => get<Page<Schedule>>('/schedules', { limit: 500 }, signal), refetchInterval: 5000 })
+  queryOptions({ queryKey: ['schedules'], queryFn: ({ signal }) => get('/schedules', {}, { limit: 500 }, signal), refetchInterval: 5000 })
 
 export const triggers = () =>
-  queryOptions({ queryKey: ['triggers'], queryFn: ({ signal }) => get<Page<Trigger>>('/triggers', { limit: 500 }, signal) })
+  queryOptions({ queryKey: ['triggers'], queryFn: ({ signal }) => get('/triggers', {}, { limit: 500 }, signal) })
 
 export const tools = () =>
-  queryOptions({ queryKey: ['tools'], queryFn: ({ signal }) => get<{ items: Obj[] }>('/tools', {}, signal), staleTime: Infinity })
+  queryOptions({ queryKey: ['tools'], queryFn: ({ signal }) => get('/tools', {}, {}, signal), staleTime: Infinity })
 
 export const about = () =>
-  queryOptions({ queryKey: ['about'], queryFn: ({ signal }) => get<Obj>('/about', {}, signal), staleTime: 60_000 })
-
-export interface Session { name: string; scopes: string[]; prefixes: string[]; csrf: string | null }
+  queryOptions({ queryKey: ['about'], queryFn: ({ signal }) => get('/about', {}, {}, signal), staleTime: 60_000 })
 
 export const session = () =>
-  queryOptions({ queryKey: ['session'], queryFn: ({ signal }) => get<Session>('/session', {}, signal), staleTime: Infinity, retry: false })
+  queryOptions({ queryKey: ['session'], queryFn: ({ signal }) => get('/session', {}, {}, signal), staleTime: Infinity, retry: false })
 
 export const schema = () =>
-  queryOptions({ queryKey: ['schema'], queryFn: ({ signal }) => get<Obj>('/schema', {}, signal), staleTime: Infinity })
-
-export interface Sketched { graph: Graph | null; diagnostics: Diagnostic[]; workload: Obj }
+  queryOptions({ queryKey: ['schema'], queryFn: ({ signal }) => get('/schema', {}, {}, signal), staleTime: Infinity })
 
 export const sketch = (text: string) =>
-  queryOptions({ queryKey: ['sketch', text], queryFn: () => post<Sketched>('/graph', { playbook: text }), placeholderData: keepPreviousData, staleTime: Infinity, gcTime: 10_000 })
+  queryOptions({ queryKey: ['sketch', text], queryFn: () => post('/graph', {}, { playbook: text, strict: false }), placeholderData: keepPreviousData, staleTime: Infinity, gcTime: 10_000 })

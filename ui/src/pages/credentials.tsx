@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import { put, remove } from '../api/client'
 import { credentials, uses } from '../api/queries'
-import type { Json } from '../api/types'
+import type { Obj } from '../api/types'
 import { Button, Dialog, Field } from '../design/controls'
 import { Empty, Failure, Reading } from '../design/states'
 import { Ago } from '../design/time'
@@ -20,7 +20,7 @@ export function CredentialsPage() {
   const [adding, setAdding] = useState(false)
   const [dropping, setDropping] = useState<string | null>(null)
   const drop = useMutation({
-    mutationFn: (name: string) => remove(`/credentials/${encodeURIComponent(name)}`),
+    mutationFn: (name: string) => remove('/credentials/{name}', { name }),
     onSuccess: (_, name) => { say(`deleted ${name}`); setDropping(null); void client.invalidateQueries({ queryKey: ['credentials'] }) },
     onError: complain,
   })
@@ -68,7 +68,7 @@ function SetDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('')
   const [text, setText] = useState('{\n  "token": ""\n}')
   const set = useMutation({
-    mutationFn: () => put(`/credentials/${encodeURIComponent(name)}`, JSON.parse(text) as Json),
+    mutationFn: () => put('/credentials/{name}', { name }, JSON.parse(text) as Obj),
     onSuccess: () => { say(`set ${name}`); void client.invalidateQueries({ queryKey: ['credentials'] }); onClose() },
   })
   return (

@@ -48,7 +48,7 @@ export function SettingsPage() {
 function You() {
   const known = useQuery(session())
   const client = useQueryClient()
-  const leave = useMutation({ mutationFn: () => remove('/session'), onSuccess: () => client.resetQueries(), onError: complain })
+  const leave = useMutation({ mutationFn: () => remove('/session', {}), onSuccess: () => client.resetQueries(), onError: complain })
   if (!known.data) return null
   return (
     <section className="panel p-3" aria-label="You">

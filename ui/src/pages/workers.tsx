@@ -7,7 +7,7 @@ import { Bar } from '../design/controls'
 import { shortId } from '../design/copy'
 import { Empty, Reading } from '../design/states'
 import { StatusBadge } from '../design/status'
-import { Ago, useNow } from '../design/time'
+import { Ago, duration, Took, useNow } from '../design/time'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
 import { count } from '../design/number'
@@ -59,7 +59,7 @@ function Row({ item }: { item: WorkerItem }) {
       <td className="td"><Ago at={item.started_at} /></td>
       <td className="td"><Ago at={item.heard_at} /></td>
       <td className="td">
-        {item.leases.slice(0, 5).map((lease) => <span key={lease.execution_id + lease.step_run_id} className="mr-2 whitespace-nowrap text-xs"><Link href={`/executions/${lease.execution_id}`} className="font-mono text-accent hover:underline">{shortId(lease.execution_id)}</Link> {lease.step_run_id}</span>)}
+        {item.leases.slice(0, 5).map((lease) => <span key={lease.execution_id + lease.step_run_id} className="mr-2 whitespace-nowrap text-xs"><Link href={`/executions/${lease.execution_id}`} className="font-mono text-accent hover:underline">{shortId(lease.execution_id)}</Link> {lease.step_run_id}{lease.since && <span className="text-ink-3" title={lease.age_ms === undefined ? undefined : `last heard of ${duration(lease.age_ms)} ago`}> · for <Took from={lease.since} to={null} /></span>}</span>)}
         {item.leases.length > 5 && <span className="text-xs text-ink-3">and {item.leases.length - 5} more</span>}
         {item.leases.length === 0 && <span className="text-ink-3">–</span>}
       </td>

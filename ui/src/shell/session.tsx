@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 import { carry, post, Problem } from '../api/client'
-import { session, type Session } from '../api/queries'
+import { session } from '../api/queries'
 import { Button, Field } from '../design/controls'
 import { Failure, Loading } from '../design/states'
 
@@ -18,7 +18,7 @@ function Login() {
   const client = useQueryClient()
   const [token, setToken] = useState('')
   const enter = useMutation({
-    mutationFn: () => post<Session>('/session', { token: token.trim() }),
+    mutationFn: () => post('/session', {}, { token: token.trim() }),
     onSuccess: (known) => { carry(known.csrf); client.setQueryData(session().queryKey, known) },
   })
   return (

@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { post } from '../../api/client'
+import { post, type Body } from '../../api/client'
 import type { Execution, Obj, Wait } from '../../api/types'
 import { Button } from '../../design/controls'
 import { complain, say } from '../../design/toast'
@@ -12,12 +12,13 @@ import { SignalDialog } from './signal'
 
 const ENDED = new Set(['completed', 'failed', 'cancelled'])
 
-export interface Begun { execution_id: string; status: string }
+type Action = 'cancel' | 'pause' | 'resume' | 'retry' | 'rerun' | 'signal'
+interface Act { action: Action; body?: Body<`/executions/{execution_id}/${Action}`, 'post'>; said: string }
 
 export function useAct(id: string) {
   const client = useQueryClient()
   return useMutation({
-    mutationFn: ({ action, body }: { action: string; body?: Obj; said: string }) => post<Begun>(`/executions/${id}/${action}`, body ?? {}),
+    mutationFn: ({ action, body }: Act) => post(`/executions/{execution_id}/${action}`, { execution_id: id }, body ?? {}),
     onSuccess: (_, { said }) => {
       say(said)
       void client.invalidateQueries({ queryKey: ['execution', id] })

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { get } from '../../api/client'
-import type { Envelope, Json } from '../../api/types'
+import type { Json } from '../../api/types'
 import { IconButton } from '../../design/controls'
 import { CopyButton } from '../../design/copy'
 import { Empty, Reading } from '../../design/states'
@@ -14,7 +14,7 @@ export function EventDetail({ id, seq, onClose }: { id: string; seq: number; onC
   const [raw, setRaw] = useState(false)
   const found = useQuery({
     queryKey: ['event', id, seq],
-    queryFn: ({ signal }) => get<{ items: Envelope[] }>(`/executions/${id}/events`, { from: seq, limit: 1 }, signal),
+    queryFn: ({ signal }) => get('/executions/{execution_id}/events', { execution_id: id }, { from: seq, limit: 1 }, signal),
     staleTime: Infinity,
   })
   return (

@@ -2,9 +2,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { get, catalogPath } from '../../api/client'
+import { get } from '../../api/client'
 import { opened } from '../../api/queries'
-import type { CatalogEntry, Execution } from '../../api/types'
+import type { Execution } from '../../api/types'
 import { Button, Dialog, Field } from '../../design/controls'
 import { complain } from '../../design/toast'
 import { useAct } from './actions'
@@ -18,7 +18,7 @@ export function RerunDialog({ summary, step, onClose }: { summary: Execution; st
   const names = shape.data?.graph?.steps.map((one) => one.step) ?? []
   const start = from || names[0] || ''
   const run = async () => {
-    const playbook = newest ? (await get<CatalogEntry>(catalogPath(summary.playbook.path))).text : undefined
+    const playbook = newest ? (await get('/catalog/{path}', { path: summary.playbook.path })).text : undefined
     act.mutate(
       { action: 'rerun', body: { from: start, ...(playbook ? { playbook } : {}) }, said: `a new execution begins at ${start}` },
       { onSuccess: (made) => { onClose(); go(`/executions/${made.execution_id}`) } },

@@ -1,6 +1,6 @@
 // Telling a waiting task what it waits for: a form from the payload's schema, or the payload as JSON.
 import { useState } from 'react'
-import type { Json, Obj, Wait } from '../../api/types'
+import type { Json, Wait } from '../../api/types'
 import { Button, Dialog, Field } from '../../design/controls'
 import { fromSchema, SchemaForm, type Schema } from '../../design/form'
 import { useAct } from './actions'
@@ -48,7 +48,7 @@ function Payload({ id, name, schema, onClose }: { id: string; name: string; sche
     if (!schema) {
       try { payload = JSON.parse(text) as Json } catch (error) { setWrong(`this is not JSON: ${(error as Error).message}`); return }
     }
-    act.mutate({ action: 'signal', body: { name, payload } as Obj, said: `signal '${name}' sent` }, { onSuccess: onClose })
+    act.mutate({ action: 'signal', body: { name, payload }, said: `signal '${name}' sent` }, { onSuccess: onClose })
   }
   return (
     <>

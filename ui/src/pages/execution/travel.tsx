@@ -4,7 +4,6 @@ import { useEffect, useRef, useState } from 'react'
 import { post } from '../../api/client'
 import type { Link } from '../../api/pulse'
 import { eventPage, EVENT_PAGE } from '../../api/queries'
-import type { Json } from '../../api/types'
 import { Button, IconButton } from '../../design/controls'
 import { clock } from '../../design/time'
 import { Tree } from '../../design/tree'
@@ -46,7 +45,7 @@ export function Travel({ id, last, at, move, live }: Props) {
 
 function TemplateBox({ id, at, onClose }: { id: string; at: number | undefined; onClose: () => void }) {
   const [template, setTemplate] = useState('{{ ctx }}')
-  const told = useMutation({ mutationFn: () => post<{ value: Json }>(`/executions/${id}/render`, { template, ...(at === undefined ? {} : { at }) }) })
+  const told = useMutation({ mutationFn: () => post('/executions/{execution_id}/render', { execution_id: id }, { template, ...(at === undefined ? {} : { at }) }) })
   const { mutate } = told
   useEffect(() => { mutate() }, [at, mutate])
   return (

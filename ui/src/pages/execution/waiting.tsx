@@ -1,7 +1,7 @@
 // What an execution waits for that a person can answer, said where it cannot be missed.
 import { useState } from 'react'
 import { Link } from 'wouter'
-import type { Obj, Wait } from '../../api/types'
+import type { Wait } from '../../api/types'
 import { Button } from '../../design/controls'
 import { StatusIcon } from '../../design/status'
 import { Ago } from '../../design/time'
@@ -25,7 +25,7 @@ function One({ id, wait, waits }: { id: string; wait: Wait; waits: Wait[] }) {
   const act = useAct(id)
   const [open, setOpen] = useState(false)
   const answer = (approved: boolean) =>
-    act.mutate({ action: 'signal', body: { name: wait.signal, payload: { approved } } as Obj, said: approved ? 'approved' : 'rejected' })
+    act.mutate({ action: 'signal', body: { name: wait.signal ?? '', payload: { approved } }, said: approved ? 'approved' : 'rejected' })
   return (
     <li className="flex flex-wrap items-center gap-2 rounded-md bg-waiting-soft px-2.5 py-1.5">
       <StatusIcon status="waiting" />

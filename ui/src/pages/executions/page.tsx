@@ -71,8 +71,8 @@ function BulkBar({ items, picked, clear }: { items: ExecutionItem[]; picked: Set
   const live = chosen.filter((item) => LIVE.has(item.status))
   const failed = chosen.filter((item) => item.status === 'failed' || item.status === 'cancelled')
   if (chosen.length === 0) return null
-  const each = async (list: ExecutionItem[], action: string, past: string) => {
-    const done = await Promise.allSettled(list.map((item) => post(`/executions/${item.execution_id}/${action}`)))
+  const each = async (list: ExecutionItem[], action: 'cancel' | 'retry', past: string) => {
+    const done = await Promise.allSettled(list.map((item) => post(`/executions/{execution_id}/${action}`, { execution_id: item.execution_id }, {})))
     const good = done.filter((one) => one.status === 'fulfilled').length
     say(`${good} of ${list.length} ${past}`, good === list.length ? 'done' : 'failed')
     clear()

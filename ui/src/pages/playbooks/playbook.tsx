@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { post } from '../../api/client'
 import { playbook, schema, sketch } from '../../api/queries'
-import type { CatalogEntry, Diagnostic, Graph } from '../../api/types'
+import type { Diagnostic, Graph } from '../../api/types'
 import { Button } from '../../design/controls'
 import { Empty, Failure, Loading } from '../../design/states'
 import { complain, say } from '../../design/toast'
@@ -12,7 +12,6 @@ import type { Node } from '../../editor/schema'
 import { Flow } from '../../graph/flow'
 import { onDemand } from '../../shell/on-demand'
 import { useTitle } from '../../shell/title'
-import type { Begun } from '../execution/actions'
 import { Findings } from './findings'
 import { RunDialog } from './run-dialog'
 import { STARTER } from './starter'
@@ -30,7 +29,7 @@ export function PlaybookPage({ path }: { path: string }) {
   if (found.error) return <Failure error={found.error} retry={() => void found.refetch()} />
   if (!found.data) return <Loading what="Reading the playbook" />
   const fix = search.get('fix') ? { id: search.get('fix') ?? '', step: search.get('step') ?? '' } : null
-  return <Workbench key={`${path}@${found.data.version}`} path={path} saved={found.data.text ?? ''} version={found.data.version} fix={fix} />
+  return <Workbench key={`${path}@${found.data.version}`} path={path} saved={found.data.text} version={found.data.version} fix={fix} />
 }
 
 interface Props { path: string; saved: string; version: number | null; fix: { id: string; step: string } | null }
@@ -49,7 +48,7 @@ function Workbench({ path, saved, version, fix }: Props) {
   const save = useSave(path, version)
   const go = useLocation()[1]
   const rerun = useMutation({
-    mutationFn: () => post<Begun>(`/executions/${fix?.id}/rerun`, { from: fix?.step, playbook: text }),
+    mutationFn: () => post('/executions/{execution_id}/rerun', { execution_id: fix?.id ?? '' }, { from: fix?.step ?? '', playbook: text }),
     onSuccess: (made) => { say(`a new execution begins at ${fix?.step}`); go(`/executions/${made.execution_id}`) },
     onError: complain,
   })
@@ -120,7 +119,7 @@ function useSave(path: string, version: number | null) {
   const client = useQueryClient()
   const go = useLocation()[1]
   return useMutation({
-    mutationFn: (text: string) => post<CatalogEntry>('/catalog', { playbook: text }),
+    mutationFn: (text: string) => post('/catalog', {}, { playbook: text }),
     onSuccess: async (made) => {
       say(made.path === path && made.version === version ? `unchanged: v${made.version}` : `registered ${made.path} v${made.version}`)
       await client.invalidateQueries({ queryKey: ['catalog'] })
@@ -135,5 +134,5 @@ const Diff = onDemand(() => import('../../editor/diff').then((module) => module.
 function Compared({ path, version, text }: { path: string; version: number; text: string }) {
   const other = useQuery(playbook(path, version))
   if (!other.data) return <Loading />
-  return <Diff before={other.data.text ?? ''} after={text} />
+  return <Diff before={other.data.text} after={text} />
 }

@@ -2,22 +2,20 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
-import { catalogPath, get, post } from '../../api/client'
-import type { Sketched } from '../../api/queries'
-import type { CatalogEntry, Json, Obj } from '../../api/types'
+import { get, post } from '../../api/client'
+import type { Json, Obj } from '../../api/types'
 import { Button, Dialog } from '../../design/controls'
 import { JsonField, likeValue, SchemaForm } from '../../design/form'
 import { Failure, Reading } from '../../design/states'
-import type { Begun } from '../execution/actions'
 
 interface Props { path: string; version?: number | null; text?: string; workload?: Obj; onClose: () => void }
 
 export function RunDialog({ path, version = null, text, workload, onClose }: Props) {
   const found = useQuery({
     queryKey: ['workload-of', path, version, text],
-    queryFn: async (): Promise<Sketched> => {
-      const source = text ?? (await get<CatalogEntry>(catalogPath(path), { version })).text ?? ''
-      return post<Sketched>('/graph', { playbook: source })
+    queryFn: async () => {
+      const source = text ?? (await get('/catalog/{path}', { path }, { version })).text
+      return post('/graph', {}, { playbook: source, strict: false })
     },
     gcTime: 0,
   })
@@ -34,7 +32,7 @@ function RunForm({ path, version, text, defaults, onClose }: { path: string; ver
   const [, go] = useLocation()
   useEffect(() => { document.querySelector<HTMLElement>('[data-run]')?.focus() }, [])
   const run = useMutation({
-    mutationFn: () => post<Begun>('/executions', { workload: value, ...(text === undefined ? { path, ...(version === null ? {} : { version }) } : { playbook: text }) }),
+    mutationFn: () => post('/executions', {}, { workload: value as Obj, ...(text === undefined ? { path, ...(version === null ? {} : { version }) } : { playbook: text }) }),
     onSuccess: (made) => { onClose(); go(`/executions/${made.execution_id}`) },
   })
   const empty = Object.keys(defaults).length === 0

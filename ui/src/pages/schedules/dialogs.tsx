@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 import { post } from '../../api/client'
 import { catalog } from '../../api/queries'
-import type { Json, Trigger } from '../../api/types'
+import type { Json, Obj } from '../../api/types'
 import { Button, Dialog, Field } from '../../design/controls'
 import { CopyButton } from '../../design/copy'
 import { JsonField } from '../../design/form'
@@ -42,7 +42,7 @@ export function ScheduleDialog({ onClose }: { onClose: () => void }) {
   const [timezone, setTimezone] = useState('UTC')
   const [every, setEvery] = useState(3600)
   const make = useMutation({
-    mutationFn: () => post('/schedules', { name, path, workload, ...(by === 'cron' ? { cron, timezone } : { every_s: every }) }),
+    mutationFn: () => post('/schedules', {}, { name, path, workload: workload as Obj, ...(by === 'cron' ? { cron, timezone } : { every_s: every }) }),
     onSuccess: () => { say(`made ${name}`); void client.invalidateQueries({ queryKey: ['schedules'] }); onClose() },
   })
   return (
@@ -74,7 +74,7 @@ export function TriggerDialog({ onClose }: { onClose: () => void }) {
   const [subject, setSubject] = useState('')
   const [key, setKey] = useState('payload')
   const make = useMutation({
-    mutationFn: () => post<Trigger>('/triggers', { name, kind, path, workload, as: key, ...(kind === 'nats' ? { subject } : {}) }),
+    mutationFn: () => post('/triggers', {}, { name, kind, path, workload: workload as Obj, as: key, ...(kind === 'nats' ? { subject } : {}) }),
     onSuccess: (made) => { void client.invalidateQueries({ queryKey: ['triggers'] }); if (!made.secret) { say(`made ${name}`); onClose() } },
   })
   if (make.data?.secret)

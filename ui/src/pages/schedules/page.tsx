@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { post, put, remove } from '../../api/client'
+import { post, put, remove, type Body } from '../../api/client'
 import { schedules, triggers } from '../../api/queries'
 import type { Schedule, Trigger } from '../../api/types'
 import { Button } from '../../design/controls'
@@ -13,7 +13,6 @@ import { Ago, duration } from '../../design/time'
 import { complain, say } from '../../design/toast'
 import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
-import type { Begun } from '../execution/actions'
 import { ScheduleDialog, TriggerDialog } from './dialogs'
 
 export function SchedulesPage() {
@@ -57,16 +56,16 @@ export function SchedulesPage() {
   )
 }
 
-const placeOf = (kind: 'schedules' | 'triggers', name: string): string => `/${kind}/${encodeURIComponent(name)}`
+type Change = Body<'/schedules/{name}' | '/triggers/{name}', 'put'>
 
 function useStanding(kind: 'schedules' | 'triggers', name: string) {
   const client = useQueryClient()
   const [, go] = useLocation()
   const renew = () => client.invalidateQueries({ queryKey: [kind] })
   return {
-    run: useMutation({ mutationFn: () => post<Begun>(`${placeOf(kind, name)}/run`), onSuccess: (made) => go(`/executions/${made.execution_id}`), onError: complain }),
-    keep: useMutation({ mutationFn: (body: object) => put(placeOf(kind, name), body), onSuccess: renew, onError: complain }),
-    drop: useMutation({ mutationFn: () => remove(placeOf(kind, name)), onSuccess: () => { say(`deleted ${name}`); return renew() }, onError: complain }),
+    run: useMutation({ mutationFn: () => post(`/${kind}/{name}/run`, { name }, {}), onSuccess: (made) => go(`/executions/${made.execution_id}`), onError: complain }),
+    keep: useMutation({ mutationFn: (body: Change) => put(`/${kind}/{name}`, { name }, body), onSuccess: renew, onError: complain }),
+    drop: useMutation({ mutationFn: () => remove(`/${kind}/{name}`, { name }), onSuccess: () => { say(`deleted ${name}`); return renew() }, onError: complain }),
   }
 }
 

@@ -1,0 +1,4315 @@
+// Made by `npm run types` from openapi.json (sha256 a24446aaf15cc43d3d0d01a104ca391637743dff421b7c5ccc71b2c4991d207b); not to be changed by hand.
+import type { Json, Obj } from './json'
+
+export interface paths {
+    "/api/catalog/register": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Register
+         * @description As POST /api/v1/catalog; `content` may also be base64.
+         */
+        post: operations["register_api_catalog_register_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/credentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Credential
+         * @description As PUT /api/v1/credentials/{name}.
+         */
+        post: operations["credential_api_credentials_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/execute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Execute
+         * @description As POST /api/v1/executions.
+         */
+        post: operations["execute_api_execute_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/executions/{execution_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Execution
+         * @description As GET /api/v1/executions/{execution_id}.
+         */
+        get: operations["show_execution_api_executions__execution_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/about": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * About
+         * @description What this server is: its version, its limits, and what the asker may do.
+         */
+        get: operations["about_api_v1_about_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Playbooks
+         * @description The newest version of every path in order of paths, or every version of one, the newest first.
+         */
+        get: operations["list_playbooks_api_v1_catalog_get"];
+        put?: never;
+        /**
+         * Register
+         * @description Register a playbook under its metadata.path; a changed text becomes the next version.
+         */
+        post: operations["register_api_v1_catalog_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalog/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Playbook
+         * @description One version of a playbook with its text.
+         */
+        get: operations["show_playbook_api_v1_catalog__path__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Playbook
+         * @description Take a playbook, or one version of it, off the catalog; executions keep their text.
+         */
+        delete: operations["delete_playbook_api_v1_catalog__path__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/credentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Credentials
+         * @description The names of credentials, and when each was last set.
+         */
+        get: operations["list_credentials_api_v1_credentials_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/credentials/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate
+         * @description Seal every credential again with the newest key of the server.
+         */
+        post: operations["rotate_api_v1_credentials_rotate_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/credentials/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show
+         * @description Which fields a credential has and when it was set; no value.
+         */
+        get: operations["show_api_v1_credentials__name__get"];
+        /**
+         * Put
+         * @description Store a credential, sealed; one that has the name is replaced.
+         */
+        put: operations["put_api_v1_credentials__name__put"];
+        post?: never;
+        /**
+         * Delete
+         * @description Forget a credential.
+         */
+        delete: operations["delete_api_v1_credentials__name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Executions
+         * @description Executions, the newest first.
+         */
+        get: operations["list_executions_api_v1_executions_get"];
+        put?: never;
+        /**
+         * Start
+         * @description Start an execution of a registered playbook, or of a text; with `wait`, answer how it ended.
+         */
+        post: operations["start_api_v1_executions_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show
+         * @description How an execution stands, from its projection: the size of its log does not matter.
+         */
+        get: operations["show_api_v1_executions__execution_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel
+         * @description Stop an execution; what runs is interrupted.
+         */
+        post: operations["cancel_api_v1_executions__execution_id__cancel_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/data": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Data
+         * @description ctx and workload with the event that wrote each key, and the outputs of runs.
+         */
+        get: operations["data_api_v1_executions__execution_id__data_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/diff/{other_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Diff
+         * @description How two executions differ.
+         */
+        get: operations["diff_api_v1_executions__execution_id__diff__other_id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events
+         * @description The events of an execution in order, those that match.
+         */
+        get: operations["events_api_v1_executions__execution_id__events_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/found": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Found
+         * @description A page of the events that match, wherever it lies, and how many match in all.
+         */
+        get: operations["found_api_v1_executions__execution_id__found_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Graph
+         * @description The playbook that ran as steps and arcs, those that it was extended by included.
+         */
+        get: operations["graph_api_v1_executions__execution_id__graph_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/lines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lines
+         * @description What tasks logged, the newest lines of those that have a text in them.
+         */
+        get: operations["lines_api_v1_executions__execution_id__lines_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Log
+         * @description The log as it rests: decided messages with their events and the hash chain, bytes in base64.
+         */
+        get: operations["log_api_v1_executions__execution_id__log_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/loops": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Loops
+         * @description The runs that are loops.
+         */
+        get: operations["loops_api_v1_executions__execution_id__loops_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/loops/{run}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Loop
+         * @description Every iteration of a loop: its state, its start and its duration.
+         */
+        get: operations["loop_api_v1_executions__execution_id__loops__run__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/page": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Page
+         * @description What an execution's page opens with: how it stands, its graph, its loops and its children.
+         */
+        get: operations["page_api_v1_executions__execution_id__page_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause
+         * @description Let an execution rest at the next task boundaries.
+         */
+        post: operations["pause_api_v1_executions__execution_id__pause_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/playbook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Playbook
+         * @description The playbook that an execution runs or ran, also when it is off the catalog.
+         */
+        get: operations["playbook_api_v1_executions__execution_id__playbook_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/progress": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Progress
+         * @description The graph's colours: steps with their runs, arcs with what they saw, tokens, what waits.
+         */
+        get: operations["progress_api_v1_executions__execution_id__progress_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/pulse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Pulse
+         * @description How far the log has come and how the execution stands, as Server-Sent Events, until it is over.
+         */
+        get: operations["pulse_api_v1_executions__execution_id__pulse_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/render": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Render
+         * @description A template evaluated against an execution as it was after an event.
+         */
+        post: operations["render_api_v1_executions__execution_id__render_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/rerun": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rerun
+         * @description A new execution that begins again at a step, perhaps with a changed playbook.
+         */
+        post: operations["rerun_api_v1_executions__execution_id__rerun_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume
+         * @description Let a paused execution go on.
+         */
+        post: operations["resume_api_v1_executions__execution_id__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry
+         * @description A new execution that keeps what went well and goes on from what failed.
+         */
+        post: operations["retry_api_v1_executions__execution_id__retry_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/signal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Signal
+         * @description Give tasks that wait for a signal what they wait for.
+         */
+        post: operations["signal_api_v1_executions__execution_id__signal_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * State
+         * @description The state of an execution after an event: ctx, tokens, runs, what waits and for what.
+         */
+        get: operations["state_api_v1_executions__execution_id__state_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream
+         * @description The events of an execution as Server-Sent Events: past ones at once, the others as they happen.
+         */
+        get: operations["stream_api_v1_executions__execution_id__stream_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Timeline
+         * @description Runs, tasks, attempts and waits on a time axis, and the critical path.
+         */
+        get: operations["timeline_api_v1_executions__execution_id__timeline_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Why
+         * @description The decisions of an execution explained in words, with the values they were made on.
+         */
+        get: operations["why_api_v1_executions__execution_id__why_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Graph
+         * @description A text's graph as far as it can be read, its findings, and the workload it declares.
+         */
+        post: operations["graph_api_v1_graph_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hooks/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call Hook
+         * @description Start what a webhook starts, with the body in its workload; its secret proves who calls.
+         */
+        post: operations["call_hook_api_v1_hooks__name__post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Overview
+         * @description The last day: executions by status and hour, failures, what is under way, the slowest steps.
+         */
+        get: operations["overview_api_v1_overview_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/results/{execution_id}/{digest}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Result
+         * @description The payload of a reference, whose `locator.key` is `<execution_id>/<digest>`.
+         */
+        get: operations["result_api_v1_results__execution_id___digest__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Schedules
+         * @description Schedules by name, with their next and last tick.
+         */
+        get: operations["list_schedules_api_v1_schedules_get"];
+        put?: never;
+        /**
+         * Add Schedule
+         * @description Make a schedule: a playbook, and either a cron expression or an interval.
+         */
+        post: operations["add_schedule_api_v1_schedules_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Schedule
+         * @description One schedule.
+         */
+        get: operations["show_schedule_api_v1_schedules__name__get"];
+        /**
+         * Put Schedule
+         * @description Make a schedule, or put it in the place of the one that has the name.
+         */
+        put: operations["put_schedule_api_v1_schedules__name__put"];
+        post?: never;
+        /**
+         * Delete Schedule
+         * @description Forget a schedule; what it started goes on.
+         */
+        delete: operations["delete_schedule_api_v1_schedules__name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{name}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run Schedule
+         * @description Start at once what a schedule starts; its ticks stay where they are.
+         */
+        post: operations["run_schedule_api_v1_schedules__name__run_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Schema
+         * @description The JSON Schema of playbooks for editors, or of one task of a kind.
+         */
+        get: operations["schema_api_v1_schema_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Session
+         * @description Who one is here, and what changes of this session must carry.
+         */
+        get: operations["show_session_api_v1_session_get"];
+        put?: never;
+        /**
+         * Log In
+         * @description Begin a session of the web page with a token; the cookie is out of reach of scripts.
+         */
+        post: operations["log_in_api_v1_session_post"];
+        /**
+         * Log Out
+         * @description End a session.
+         */
+        delete: operations["log_out_api_v1_session_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Tokens
+         * @description Every token by name: scopes, prefixes, when it expires. Never the token itself.
+         */
+        get: operations["list_tokens_api_v1_tokens_get"];
+        put?: never;
+        /**
+         * Create
+         * @description Make a token. The answer is the only place where it can ever be read.
+         */
+        post: operations["create_api_v1_tokens_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{token_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete
+         * @description Let a token be good for nothing, within seconds.
+         */
+        delete: operations["delete_api_v1_tokens__token_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tools
+         * @description The installed tool kinds: inputs, knobs, what each returns, an example.
+         */
+        get: operations["tools_api_v1_tools_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Triggers
+         * @description Triggers by name; no secret is in any answer but the one to its making.
+         */
+        get: operations["list_triggers_api_v1_triggers_get"];
+        put?: never;
+        /**
+         * Add Trigger
+         * @description Make a trigger. The secret of a webhook can only be read in this answer.
+         */
+        post: operations["add_trigger_api_v1_triggers_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/triggers/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Trigger
+         * @description One trigger.
+         */
+        get: operations["show_trigger_api_v1_triggers__name__get"];
+        /**
+         * Put Trigger
+         * @description Make a trigger, or put it in the place of the one that has the name; a secret not given stays.
+         */
+        put: operations["put_trigger_api_v1_triggers__name__put"];
+        post?: never;
+        /**
+         * Delete Trigger
+         * @description Forget a trigger and its secret.
+         */
+        delete: operations["delete_trigger_api_v1_triggers__name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/triggers/{name}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run Trigger
+         * @description Start what a trigger starts, with a payload, as if a message had said it.
+         */
+        post: operations["run_trigger_api_v1_triggers__name__run_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/uses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Uses
+         * @description Which registered playbooks name which credential.
+         */
+        get: operations["uses_api_v1_uses_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Validate
+         * @description Check a text: everything that is wrong, where, and how to put it right. Nothing is kept.
+         */
+        post: operations["validate_api_v1_validate_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Workers
+         * @description The workers that were heard of lately, and what each has in hand.
+         */
+        get: operations["workers_api_v1_workers_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/health/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Live
+         * @description The process answers.
+         */
+        get: operations["live_health_live_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/health/ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ready
+         * @description The store answers, and no work has been due for long.
+         */
+        get: operations["ready_health_ready_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Metrics
+         * @description What is counted and measured, in Prometheus' text format.
+         */
+        get: operations["metrics_metrics_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /**
+         * AboutAnswer
+         * @description What a server is.
+         */
+        AboutAnswer: {
+            kinds: string[];
+            limits: components["schemas"]["Limits"];
+            version: string;
+            you: components["schemas"]["You"];
+        };
+        /**
+         * ArcProgress
+         * @description What an arc was asked so far, and what its guard saw last.
+         */
+        ArcProgress: {
+            asked: boolean;
+            from: string;
+            matched: boolean;
+            not_asked: number;
+            not_taken: number;
+            order: number;
+            seen: Obj;
+            seq: number;
+            set: Json[];
+            taken: number;
+            to: string;
+        };
+        /**
+         * Begun
+         * @description An execution that was asked for.
+         */
+        Begun: {
+            execution_id: string;
+            path?: string;
+            status: string;
+        };
+        /**
+         * Bucket
+         * @description Executions that ended in a part of the span, and those that began in it and go on.
+         */
+        Bucket: {
+            active: number;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            at: string;
+            cancelled: number;
+            completed: number;
+            failed: number;
+        };
+        /**
+         * CatalogEntry
+         * @description One version of a registered playbook, without its text.
+         */
+        CatalogEntry: {
+            file: string | null;
+            hash: string;
+            path: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            registered_at: string;
+            version: number;
+        };
+        /**
+         * CatalogPage
+         * @description A page of the catalog, and where the next one begins.
+         */
+        CatalogPage: {
+            cursor: string | null;
+            items: components["schemas"]["CatalogEntry"][];
+        };
+        /**
+         * CatalogText
+         * @description One version of a registered playbook.
+         */
+        CatalogText: {
+            file: string | null;
+            hash: string;
+            path: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            registered_at: string;
+            text: string;
+            version: number;
+        };
+        /**
+         * Change
+         * @description A place at which two values differ; a side that has nothing there is absent.
+         */
+        Change: {
+            a?: Json;
+            b?: Json;
+            path: string;
+        };
+        /**
+         * Counts
+         * @description How much happened in an execution.
+         */
+        Counts: {
+            events: number;
+            iterations: number;
+            steps: number;
+            tasks: number;
+        };
+        /**
+         * CredentialAnswer
+         * @description A credential with the names of its fields; no answer has a value.
+         */
+        CredentialAnswer: {
+            fields: string[];
+            name: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            set_at: string;
+        };
+        /**
+         * CredentialItem
+         * @description A credential by its name; no answer has a value.
+         */
+        CredentialItem: {
+            name: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            set_at: string;
+        };
+        /**
+         * CredentialList
+         * @description Every credential by name.
+         */
+        CredentialList: {
+            items: components["schemas"]["CredentialItem"][];
+        };
+        /**
+         * DataAnswer
+         * @description ctx and workload with the event that wrote each key, and the outputs of runs.
+         */
+        DataAnswer: {
+            ctx: Obj;
+            outputs: components["schemas"]["RunOutput"][];
+            seq: number;
+            workload: Json;
+            writers: {
+                [key: string]: components["schemas"]["Writer"];
+            };
+        };
+        /**
+         * Deleted
+         * @description How many versions were taken off the catalog.
+         */
+        Deleted: {
+            deleted: number;
+        };
+        /**
+         * DiffAnswer
+         * @description How two executions differ; a pair is there only where they do.
+         */
+        DiffAnswer: {
+            a: string;
+            b: string;
+            ctx: components["schemas"]["Change"][];
+            error: Json[] | null;
+            outputs: components["schemas"]["Change"][];
+            path: string[];
+            playbook: [
+                string,
+                string
+            ] | null;
+            same: boolean;
+            status: [
+                string,
+                string
+            ] | null;
+            timing_ms: {
+                [key: string]: [
+                    number | null,
+                    number | null
+                ];
+            };
+            workload: components["schemas"]["Change"][];
+        };
+        /**
+         * EventEnvelope
+         * @description One event of an execution; ids that do not apply are absent.
+         */
+        EventEnvelope: {
+            attempt?: number;
+            data: Obj;
+            entity: string;
+            entity_id: string;
+            event_id: string;
+            execution_id: string;
+            index?: number | number[];
+            iteration_id?: string;
+            lease_epoch?: number;
+            name: string;
+            parent_id?: string;
+            seq: number;
+            /** @enum {unknown} */
+            source: "server" | "worker";
+            status: string;
+            step?: string;
+            step_run_id?: string;
+            task_label?: string;
+            task_run_id?: string;
+            trace_id?: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            ts: string;
+            visit?: number;
+            worker_id?: string;
+        };
+        /**
+         * EventPage
+         * @description Events in order, and the number at which the next page begins.
+         */
+        EventPage: {
+            items: components["schemas"]["EventEnvelope"][];
+            next: number | null;
+        };
+        /**
+         * ExecutionAnswer
+         * @description How an execution stands.
+         */
+        ExecutionAnswer: {
+            by: string | null;
+            counts: components["schemas"]["Counts"];
+            ctx: Obj;
+            duration_ms: number | null;
+            ended_at: string | null;
+            error: components["schemas"]["RunError"] | null;
+            execution_id: string;
+            failures: components["schemas"]["Failure"][];
+            log: string | null;
+            output: Json;
+            parent: components["schemas"]["ParentOf"] | null;
+            playbook: components["schemas"]["PlaybookVersion"];
+            /** @description ISO 8601 in UTC, with milliseconds */
+            requested_at: string;
+            retry_of: string | null;
+            started_at: string | null;
+            /** @enum {unknown} */
+            status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running";
+            steps: {
+                [key: string]: components["schemas"]["StepStanding"];
+            };
+            workload: Json;
+        };
+        /**
+         * ExecutionItem
+         * @description An execution as lists show it.
+         */
+        ExecutionItem: {
+            counts: components["schemas"]["Counts"] | null;
+            duration_ms: number;
+            ended_at: string | null;
+            execution_id: string;
+            interrupted: boolean;
+            parent: string | null;
+            playbook: components["schemas"]["PlaybookVersion"];
+            /** @description ISO 8601 in UTC, with milliseconds */
+            requested_at: string;
+            retry_of: string | null;
+            started_at: string | null;
+            /** @enum {unknown} */
+            status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running";
+        };
+        /**
+         * ExecutionPage
+         * @description A page of executions, the newest first, and where the next one begins.
+         */
+        ExecutionPage: {
+            cursor: string | null;
+            items: components["schemas"]["ExecutionItem"][];
+        };
+        /**
+         * Failure
+         * @description A failure that the workflow went on from, and what took it.
+         */
+        Failure: {
+            error: components["schemas"]["RunError"];
+            step: string;
+            taken_by: string;
+        };
+        /**
+         * Finding
+         * @description One finding about a playbook.
+         */
+        Finding: {
+            code: string;
+            column: number;
+            hint: string | null;
+            line: number;
+            message: string;
+            path: string;
+            /** @enum {unknown} */
+            severity: "error" | "info" | "warning";
+        };
+        /**
+         * Findings
+         * @description What was found in a text.
+         */
+        Findings: {
+            diagnostics: components["schemas"]["Finding"][];
+            errors: number;
+            infos: number;
+            /** @default null */
+            path?: string | null;
+            warnings: number;
+        };
+        /**
+         * FireBody
+         * @description What a message would have said.
+         */
+        FireBody: {
+            /** @default null */
+            idempotency_key?: string | null;
+            /** @default null */
+            payload?: Json;
+        };
+        /**
+         * FoundAnswer
+         * @description A page of the events that match, and how many match in all.
+         */
+        FoundAnswer: {
+            items: components["schemas"]["EventEnvelope"][];
+            total: number;
+        };
+        /**
+         * GraphAnswer
+         * @description A playbook as steps and arcs.
+         */
+        GraphAnswer: {
+            arcs: components["schemas"]["GraphArc"][];
+            entry: string;
+            name: string;
+            path: string;
+            steps: components["schemas"]["GraphStep"][];
+        };
+        /**
+         * GraphArc
+         * @description An arc as a graph shows it.
+         */
+        GraphArc: {
+            from: string;
+            line: number;
+            mode: string;
+            order: number;
+            to: string;
+            when: string | null;
+        };
+        /**
+         * GraphStep
+         * @description A step as a graph shows it.
+         */
+        GraphStep: {
+            admission: boolean;
+            desc: string | null;
+            end: boolean;
+            entry: boolean;
+            join: string | null;
+            kinds: string[];
+            line: number;
+            loop: string | null;
+            step: string;
+        };
+        /**
+         * GuardSeen
+         * @description What a guard came to, and the values it saw.
+         */
+        GuardSeen: {
+            seen: Obj;
+            value: boolean;
+        };
+        /**
+         * Health
+         * @description Whether the server can do its work.
+         */
+        Health: {
+            overdue_ms?: number;
+            /** @enum {unknown} */
+            status: "behind" | "ok";
+        };
+        /**
+         * Hold
+         * @description Why a token is held: branches from which another one may still come.
+         */
+        Hold: {
+            /** @description ISO 8601 in UTC, with milliseconds */
+            at: string;
+            seq: number;
+            waits_for: string[];
+        };
+        /**
+         * IterationCounts
+         * @description Iterations by state; kept ones come from the execution that this one goes on from.
+         */
+        IterationCounts: {
+            done: number;
+            failed: number;
+            kept: number;
+            queued: number;
+            running: number;
+        };
+        /**
+         * IterationError
+         * @description Why an iteration failed.
+         */
+        IterationError: {
+            attempt: number | null;
+            kind: string | null;
+            message: string | null;
+            task: string | null;
+        };
+        /**
+         * LeaseItem
+         * @description A run in a worker's hands: since when, and how long ago it was last heard of.
+         */
+        LeaseItem: {
+            age_ms?: number;
+            epoch?: number;
+            execution_id: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            since?: string;
+            step_run_id: string;
+        };
+        /**
+         * LegacyCredentialBody
+         * @description What clients of the original send to store a credential; fields beyond these are left unread.
+         */
+        LegacyCredentialBody: {
+            data: Obj;
+            name: string;
+        };
+        /**
+         * LegacyExecuteBody
+         * @description What clients of the original send to run a playbook; fields beyond these are left unread.
+         */
+        LegacyExecuteBody: {
+            /** @default null */
+            input_payload?: Obj | null;
+            /** @default null */
+            path?: string | null;
+            /** @default null */
+            payload?: Obj | null;
+            /** @default null */
+            playbook_id?: string | null;
+            /** @default null */
+            version?: number | null;
+            /** @default null */
+            workload?: Obj | null;
+        };
+        /**
+         * LegacyRegisterBody
+         * @description What clients of the original send to register a playbook; fields beyond these are left unread.
+         */
+        LegacyRegisterBody: {
+            /** @default null */
+            content?: string | null;
+            /** @default null */
+            playbook?: string | null;
+        };
+        /**
+         * Limits
+         * @description What a server lets through.
+         */
+        Limits: {
+            body_bytes: number;
+            ready_after_ms: number;
+        };
+        /**
+         * LinesAnswer
+         * @description Lines that match, the newest of them; how many older ones are not kept.
+         */
+        LinesAnswer: {
+            dropped: number;
+            items: components["schemas"]["LogLine"][];
+            total: number;
+        };
+        /**
+         * Locator
+         * @description Where a payload rests.
+         */
+        Locator: {
+            key: string;
+            store: string;
+        };
+        /**
+         * LogLine
+         * @description A line that a task logged.
+         */
+        LogLine: {
+            address: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            at: string;
+            attempt: number | null;
+            run: string;
+            seq: number;
+            task: string;
+            text: string;
+        };
+        /**
+         * LogPage
+         * @description Rows in order, and the event at which the next page begins.
+         */
+        LogPage: {
+            items: components["schemas"]["LogRow"][];
+            next: number | null;
+        };
+        /**
+         * LogRow
+         * @description One row of the log as it rests; bytes are in base64.
+         */
+        LogRow: {
+            batch: string | null;
+            body: string;
+            cause: string;
+            first: number;
+            hash: string;
+            last: number;
+            seal: string | null;
+            ts: number;
+        };
+        /**
+         * LoopAnswer
+         * @description Every iteration of a loop: a mark for its state, its start and its duration, -1 where there is none.
+         */
+        LoopAnswer: {
+            counts: components["schemas"]["IterationCounts"];
+            ended: boolean;
+            errors: {
+                [key: string]: components["schemas"]["IterationError"];
+            };
+            marks: string;
+            retries: {
+                [key: string]: number;
+            };
+            run: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            scheduled_at: string;
+            started: number[];
+            step: string;
+            took: number[];
+            total: number;
+        };
+        /**
+         * LoopCounts
+         * @description The iterations of a loop by state.
+         */
+        LoopCounts: {
+            done: number;
+            failed: number;
+            queued: number;
+            running: number;
+            total: number;
+        };
+        /**
+         * LoopOutcome
+         * @description How the iterations of a loop ended so far.
+         */
+        LoopOutcome: {
+            done: number;
+            failed: number;
+            total: number;
+        };
+        /**
+         * LoopRuns
+         * @description The runs that are loops.
+         */
+        LoopRuns: {
+            items: string[];
+        };
+        /**
+         * NewTokenAnswer
+         * @description A token, shown this once.
+         */
+        NewTokenAnswer: {
+            by: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            created_at: string;
+            expires_at: string | null;
+            id: string;
+            name: string;
+            prefixes: string[];
+            scopes: string[];
+            token: string;
+        };
+        /**
+         * NewTriggerAnswer
+         * @description A trigger, and its secret if that was made or given: shown this once.
+         */
+        NewTriggerAnswer: {
+            as: string;
+            by: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            created_at: string;
+            enabled: boolean;
+            hook: string | null;
+            /** @enum {unknown} */
+            kind: "nats" | "webhook";
+            name: string;
+            path: string;
+            queue: string | null;
+            secret: string | null;
+            subject: string | null;
+            version: number | null;
+            workload: Obj;
+        };
+        /**
+         * OverviewAnswer
+         * @description The last day: executions by status and hour, failures, what is under way, the slowest steps.
+         */
+        OverviewAnswer: {
+            active: components["schemas"]["ExecutionItem"][];
+            bucket_ms: number;
+            buckets: components["schemas"]["Bucket"][];
+            counts: components["schemas"]["StatusCounts"];
+            failures: components["schemas"]["ExecutionItem"][];
+            overdue_ms: number;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            since: string;
+            slowest: components["schemas"]["SlowStep"][];
+        };
+        /**
+         * PageAnswer
+         * @description What an execution's page opens with.
+         */
+        PageAnswer: {
+            children: components["schemas"]["ExecutionItem"][];
+            graph: components["schemas"]["GraphAnswer"] | null;
+            loops: string[];
+            progress: components["schemas"]["ProgressAnswer"];
+            summary: components["schemas"]["ExecutionAnswer"];
+        };
+        /**
+         * ParentOf
+         * @description The execution that started this one, and the run of it that waits.
+         */
+        ParentOf: {
+            at: string;
+            depth: number;
+            execution_id: string;
+            path: string;
+            run: string;
+            waits: boolean;
+        };
+        /**
+         * PlaybookVersion
+         * @description Which playbook it is.
+         */
+        PlaybookVersion: {
+            hash: string;
+            path: string;
+            version: number | null;
+        };
+        /**
+         * ProblemAnswer
+         * @description What went wrong (RFC 9457).
+         */
+        ProblemAnswer: {
+            code: string;
+            detail: string;
+            diagnostics?: components["schemas"]["Finding"][];
+            /** @default null */
+            hint?: string | null;
+            status: number;
+            title: string;
+            type: string;
+        };
+        /**
+         * ProgressAnswer
+         * @description The graph's colours: steps with their runs, arcs with what they saw, tokens, what waits.
+         */
+        ProgressAnswer: {
+            arcs: components["schemas"]["ArcProgress"][];
+            /** @description ISO 8601 in UTC, with milliseconds */
+            at: string;
+            error: components["schemas"]["RunError"] | null;
+            execution_id: string;
+            history: components["schemas"]["Turn"][];
+            refused: components["schemas"]["Refusal"][];
+            seq: number;
+            /** @enum {unknown} */
+            status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running";
+            steps: {
+                [key: string]: components["schemas"]["StepProgress"];
+            };
+            tokens: components["schemas"]["TokenProgress"][];
+            waits: components["schemas"]["Wait"][];
+        };
+        /**
+         * Reason
+         * @description One thing that happened and why: the event that says so, what it is about, the sentence, the facts.
+         */
+        Reason: {
+            about: string;
+            facts: Obj;
+            run: string | null;
+            seq: number;
+            step: string | null;
+            text: string;
+        };
+        /**
+         * Refusal
+         * @description A token that a step did not let in.
+         */
+        Refusal: {
+            from: string | null;
+            guards: components["schemas"]["GuardSeen"][] | null;
+            reason: string | null;
+            rule: number | string | null;
+            seq: number;
+            step: string;
+        };
+        /**
+         * RegisterBody
+         * @description A playbook to register.
+         */
+        RegisterBody: {
+            playbook: string;
+        };
+        /**
+         * RenderBody
+         * @description A template, and the event after which it is evaluated, else the newest.
+         */
+        RenderBody: {
+            /** @default null */
+            at?: number | null;
+            template: string;
+        };
+        /**
+         * Rendered
+         * @description What a template evaluates to.
+         */
+        Rendered: {
+            value: Json;
+        };
+        /**
+         * RerunBody
+         * @description Where to begin again, perhaps with a changed playbook.
+         */
+        RerunBody: {
+            from: string;
+            /** @default null */
+            playbook?: string | null;
+        };
+        /**
+         * ResultSlice
+         * @description A stored payload, or a part of it.
+         */
+        ResultSlice: {
+            content_type: string;
+            data: Json;
+            offset: number;
+            total: number | null;
+        };
+        /**
+         * RetryBody
+         * @description Where to go on: at a step, else at what failed.
+         */
+        RetryBody: {
+            /** @default null */
+            step?: string | null;
+        };
+        /**
+         * RunError
+         * @description Why something failed, and where.
+         */
+        RunError: {
+            attempt?: number | null;
+            code?: Json;
+            details?: Json;
+            iteration?: string | null;
+            kind: string;
+            message: string;
+            retryable?: boolean | null;
+            step?: string | null;
+            task?: string | null;
+        };
+        /**
+         * RunLine
+         * @description One run on the time axis, in milliseconds since the start.
+         */
+        RunLine: {
+            ended: number | null;
+            from: string[];
+            left_out: number;
+            loop?: components["schemas"]["LoopOutcome"];
+            run: string;
+            scheduled: number;
+            started: number | null;
+            status: string;
+            step: string;
+            tasks: components["schemas"]["TaskBar"][];
+            worker: string | null;
+        };
+        /**
+         * RunOutput
+         * @description What a run put out.
+         */
+        RunOutput: {
+            /** @description ISO 8601 in UTC, with milliseconds */
+            at: string;
+            bytes: number | null;
+            data: Json;
+            error: components["schemas"]["RunError"] | null;
+            loop: Obj;
+            ref: components["schemas"]["StoredRef"] | null;
+            run: string;
+            seq: number;
+            status: string;
+            step: string;
+        };
+        /**
+         * RunStanding
+         * @description A run that has not ended.
+         */
+        RunStanding: {
+            id: string;
+            loop?: components["schemas"]["LoopCounts"];
+            /** @description ISO 8601 in UTC, with milliseconds */
+            scheduled_at: string;
+            started_at: string | null;
+            /** @enum {unknown} */
+            status: "queued" | "running" | "waiting";
+            step: string;
+            waiting: components["schemas"]["Waiting"][];
+        };
+        /**
+         * ScheduleBody
+         * @description A schedule that is wanted.
+         */
+        ScheduleBody: {
+            /**
+             * @default one
+             * @enum {unknown}
+             */
+            catch_up?: "one" | "skip";
+            /** @default null */
+            cron?: string | null;
+            /** @default true */
+            enabled?: boolean;
+            /** @default null */
+            every_s?: number | null;
+            name: string;
+            path: string;
+            /** @default UTC */
+            timezone?: string;
+            /** @default null */
+            version?: number | null;
+            /** @default {} */
+            workload?: Obj;
+        };
+        /**
+         * ScheduleChange
+         * @description What a schedule starts and when: by a cron expression in a time zone, or every so many seconds.
+         */
+        ScheduleChange: {
+            /**
+             * @default one
+             * @enum {unknown}
+             */
+            catch_up?: "one" | "skip";
+            /** @default null */
+            cron?: string | null;
+            /** @default true */
+            enabled?: boolean;
+            /** @default null */
+            every_s?: number | null;
+            path: string;
+            /** @default UTC */
+            timezone?: string;
+            /** @default null */
+            version?: number | null;
+            /** @default {} */
+            workload?: Obj;
+        };
+        /**
+         * ScheduleItem
+         * @description A schedule with its next and its last tick.
+         */
+        ScheduleItem: {
+            by: string;
+            /** @enum {unknown} */
+            catch_up: "one" | "skip";
+            /** @description ISO 8601 in UTC, with milliseconds */
+            created_at: string;
+            cron: string | null;
+            enabled: boolean;
+            every_s: number | null;
+            last_at: string | null;
+            last_error: string | null;
+            last_execution: string | null;
+            name: string;
+            next_at: string | null;
+            path: string;
+            timezone: string;
+            version: number | null;
+            workload: Obj;
+        };
+        /**
+         * SchedulePage
+         * @description Schedules by name, and where the next page begins.
+         */
+        SchedulePage: {
+            cursor: string | null;
+            items: components["schemas"]["ScheduleItem"][];
+        };
+        /**
+         * Sealed
+         * @description How many credentials were sealed again.
+         */
+        Sealed: {
+            sealed: number;
+        };
+        /**
+         * SessionAnswer
+         * @description Who one is, and what changes of a session carry in the header X-CSRF-Token.
+         */
+        SessionAnswer: {
+            csrf: string | null;
+            name: string;
+            prefixes: string[];
+            scopes: string[];
+        };
+        /**
+         * SessionBody
+         * @description The token a session begins with.
+         */
+        SessionBody: {
+            token: string;
+        };
+        /**
+         * SignalBody
+         * @description A signal for tasks that wait.
+         */
+        SignalBody: {
+            name: string;
+            /** @default null */
+            payload?: Json;
+        };
+        /**
+         * SketchAnswer
+         * @description A text's graph as far as it can be read, its findings, and the workload it declares.
+         */
+        SketchAnswer: {
+            diagnostics: components["schemas"]["Finding"][];
+            graph: components["schemas"]["GraphAnswer"] | null;
+            workload: Obj;
+        };
+        /**
+         * SlowStep
+         * @description A step and how long it took of late.
+         */
+        SlowStep: {
+            execution_id: string;
+            max_ms: number;
+            mean_ms: number;
+            path: string;
+            runs: number;
+            step: string;
+        };
+        /**
+         * StartBody
+         * @description What to run: the path of a registered playbook, or a playbook's text.
+         */
+        StartBody: {
+            /** @default null */
+            idempotency_key?: string | null;
+            /** @default null */
+            path?: string | null;
+            /** @default null */
+            playbook?: string | null;
+            /** @default null */
+            playbook_id?: string | null;
+            /** @default null */
+            until?: string | null;
+            /** @default null */
+            version?: number | null;
+            /** @default null */
+            workload?: Obj | null;
+        };
+        /**
+         * StateAnswer
+         * @description The state of an execution after an event.
+         */
+        StateAnswer: {
+            ctx: Obj;
+            error: components["schemas"]["RunError"] | null;
+            execution_id: string;
+            failures: Obj[];
+            last_seq: number;
+            output: Json;
+            runs: components["schemas"]["RunStanding"][];
+            seq: number;
+            /** @enum {unknown} */
+            status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running";
+            steps: {
+                [key: string]: components["schemas"]["StepStanding"];
+            };
+            tokens: components["schemas"]["TokenStanding"][];
+            workload: Json;
+        };
+        /**
+         * StatusCounts
+         * @description Executions by status.
+         */
+        StatusCounts: {
+            cancelled: number;
+            completed: number;
+            failed: number;
+            paused: number;
+            pending: number;
+            running: number;
+        };
+        /**
+         * StepProgress
+         * @description All runs of one step so far.
+         */
+        StepProgress: {
+            done: number;
+            duration_ms: number;
+            ended_at: string | null;
+            error: components["schemas"]["RunError"] | null;
+            failed: number;
+            loop: components["schemas"]["LoopCounts"] | null;
+            refused: number;
+            retries: number;
+            running: number;
+            runs: number;
+            started_at: string | null;
+            /** @enum {unknown} */
+            status: "done" | "failed" | "idle" | "kept" | "queued" | "refused" | "running" | "waiting";
+        };
+        /**
+         * StepStanding
+         * @description How a step stands.
+         */
+        StepStanding: {
+            runs: number;
+            status: string;
+        };
+        /**
+         * StoredMeta
+         * @description What is known of a payload without reading it.
+         */
+        StoredMeta: {
+            bytes?: number;
+            content_type?: string;
+            preview?: Json;
+            schema_hint?: Json;
+            sha256?: string;
+            ttl?: string;
+        };
+        /**
+         * StoredRef
+         * @description A payload that rests elsewhere.
+         */
+        StoredRef: {
+            auth_reference?: Json;
+            locator: components["schemas"]["Locator"];
+            meta?: components["schemas"]["StoredMeta"];
+            type: string;
+        };
+        /**
+         * TaskBar
+         * @description A task, a wait or a delay on the time axis, in milliseconds since the start.
+         */
+        TaskBar: {
+            address: string;
+            attempt: number;
+            do: string | null;
+            ended: number | null;
+            started: number;
+            status: string;
+            task: string;
+            visit: number;
+            /** @enum {unknown} */
+            what: "child" | "delay" | "task" | "wait";
+        };
+        /**
+         * TimelineAnswer
+         * @description Runs, tasks, attempts and waits on a time axis, and the critical path.
+         */
+        TimelineAnswer: {
+            critical: string[];
+            ended: boolean;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            from: string;
+            left_out: number;
+            runs: components["schemas"]["RunLine"][];
+            /** @description ISO 8601 in UTC, with milliseconds */
+            to: string;
+        };
+        /**
+         * TokenBody
+         * @description A token that is wanted.
+         */
+        TokenBody: {
+            /** @default null */
+            expires_ms?: number | null;
+            name: string;
+            /** @default [] */
+            prefixes?: string[];
+            scopes: ("admin" | "read" | "run" | "worker" | "write")[];
+        };
+        /**
+         * TokenItem
+         * @description A token as lists show it, never itself.
+         */
+        TokenItem: {
+            by: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            created_at: string;
+            expires_at: string | null;
+            id: string;
+            name: string;
+            prefixes: string[];
+            scopes: string[];
+        };
+        /**
+         * TokenList
+         * @description Every token.
+         */
+        TokenList: {
+            items: components["schemas"]["TokenItem"][];
+        };
+        /**
+         * TokenProgress
+         * @description A token and where it is.
+         */
+        TokenProgress: {
+            from: string | null;
+            held: boolean;
+            hold: components["schemas"]["Hold"] | null;
+            id: string;
+            step: string;
+        };
+        /**
+         * TokenStanding
+         * @description A token of a state; why it is held, if it is.
+         */
+        TokenStanding: {
+            from: string | null;
+            held: boolean;
+            id: string;
+            reason?: string;
+            step: string;
+        };
+        /**
+         * ToolList
+         * @description The installed tool kinds.
+         */
+        ToolList: {
+            items: Obj[];
+        };
+        /**
+         * TriggerBody
+         * @description A trigger that is wanted.
+         */
+        TriggerBody: {
+            /** @default payload */
+            as?: string;
+            /** @default true */
+            enabled?: boolean;
+            /** @enum {unknown} */
+            kind: "nats" | "webhook";
+            name: string;
+            path: string;
+            /** @default null */
+            queue?: string | null;
+            /** @default null */
+            secret?: string | null;
+            /** @default null */
+            subject?: string | null;
+            /** @default null */
+            version?: number | null;
+            /** @default {} */
+            workload?: Obj;
+        };
+        /**
+         * TriggerChange
+         * @description What a trigger starts, and by what: a webhook, or a subject of NATS.
+         */
+        TriggerChange: {
+            /** @default payload */
+            as?: string;
+            /** @default true */
+            enabled?: boolean;
+            /** @enum {unknown} */
+            kind: "nats" | "webhook";
+            path: string;
+            /** @default null */
+            queue?: string | null;
+            /** @default null */
+            secret?: string | null;
+            /** @default null */
+            subject?: string | null;
+            /** @default null */
+            version?: number | null;
+            /** @default {} */
+            workload?: Obj;
+        };
+        /**
+         * TriggerItem
+         * @description A trigger, without the secret; `hook` is where a webhook is called.
+         */
+        TriggerItem: {
+            as: string;
+            by: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            created_at: string;
+            enabled: boolean;
+            hook: string | null;
+            /** @enum {unknown} */
+            kind: "nats" | "webhook";
+            name: string;
+            path: string;
+            queue: string | null;
+            subject: string | null;
+            version: number | null;
+            workload: Obj;
+        };
+        /**
+         * TriggerPage
+         * @description Triggers by name, and where the next page begins.
+         */
+        TriggerPage: {
+            cursor: string | null;
+            items: components["schemas"]["TriggerItem"][];
+        };
+        /**
+         * Turn
+         * @description A change of an execution's status; who asked for it, and why.
+         */
+        Turn: {
+            /** @description ISO 8601 in UTC, with milliseconds */
+            at: string;
+            by?: string;
+            seq: number;
+            status: string;
+            why?: string;
+        };
+        /**
+         * Uses
+         * @description Which registered playbooks name which credential.
+         */
+        Uses: {
+            items: {
+                [key: string]: string[];
+            };
+        };
+        /**
+         * ValidateBody
+         * @description A text to check.
+         */
+        ValidateBody: {
+            playbook: string;
+            /** @default false */
+            strict?: boolean;
+        };
+        /**
+         * Wait
+         * @description A task that waits: for a signal, an answer, a child or a time.
+         */
+        Wait: {
+            address: string;
+            approval: string | null;
+            child: string | null;
+            expires: string | null;
+            path: string | null;
+            run: string;
+            schema?: Json;
+            signal: string | null;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            since: string;
+            step: string;
+            task: string;
+            until: string | null;
+        };
+        /**
+         * Waiting
+         * @description A task that waits, and for what.
+         */
+        Waiting: {
+            address: string;
+            for: Obj;
+            task: string;
+        };
+        /**
+         * WhyAnswer
+         * @description The decisions of an execution, or of one step of it, in words.
+         */
+        WhyAnswer: {
+            execution_id: string;
+            reasons: components["schemas"]["Reason"][];
+            status: string;
+            step: string | null;
+            summary: string;
+        };
+        /**
+         * WishBody
+         * @description Why it is asked for.
+         */
+        WishBody: {
+            /** @default null */
+            why?: string | null;
+        };
+        /**
+         * WorkerItem
+         * @description A worker that was heard of.
+         */
+        WorkerItem: {
+            concurrency: number;
+            draining: boolean;
+            finished: number;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            heard_at: string;
+            host: string;
+            leases: components["schemas"]["LeaseItem"][];
+            pool: string;
+            running: number;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            started_at: string;
+            version: string;
+            worker_id: string;
+        };
+        /**
+         * WorkerList
+         * @description The workers that were heard of lately.
+         */
+        WorkerList: {
+            items: components["schemas"]["WorkerItem"][];
+        };
+        /**
+         * Writer
+         * @description The event that wrote a value.
+         */
+        Writer: {
+            address: string | null;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            at: string;
+            origin: string | null;
+            run: string | null;
+            seq: number;
+        };
+        /**
+         * You
+         * @description Who asks, and what they may do.
+         */
+        You: {
+            name: string;
+            prefixes: string[];
+            scopes: string[];
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    register_api_catalog_register_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LegacyRegisterBody"];
+            };
+        };
+        responses: {
+            /** @description One version of a registered playbook, without its text. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CatalogEntry"];
+                };
+            };
+        };
+    };
+    credential_api_credentials_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LegacyCredentialBody"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    execute_api_execute_post: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Under one key at most one execution is started; a repeat answers 200 with that one */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LegacyExecuteBody"];
+            };
+        };
+        responses: {
+            /** @description An execution that was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+            /** @description An execution that was asked for. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+        };
+    };
+    show_execution_api_executions__execution_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How an execution stands. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutionAnswer"];
+                };
+            };
+        };
+    };
+    about_api_v1_about_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What a server is. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AboutAnswer"];
+                };
+            };
+        };
+    };
+    list_playbooks_api_v1_catalog_get: {
+        parameters: {
+            query?: {
+                /** @description Every version of this path */
+                path?: string | null;
+                /** @description Where the page before ended */
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the catalog, and where the next one begins. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CatalogPage"];
+                };
+            };
+        };
+    };
+    register_api_v1_catalog_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RegisterBody"];
+            };
+        };
+        responses: {
+            /** @description One version of a registered playbook, without its text. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CatalogEntry"];
+                };
+            };
+        };
+    };
+    show_playbook_api_v1_catalog__path__get: {
+        parameters: {
+            query?: {
+                /** @description A version, else the newest */
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One version of a registered playbook. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CatalogText"];
+                };
+            };
+        };
+    };
+    delete_playbook_api_v1_catalog__path__delete: {
+        parameters: {
+            query?: {
+                /** @description A version, else the newest */
+                version?: number | null;
+            };
+            header?: never;
+            path: {
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many versions were taken off the catalog. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    list_credentials_api_v1_credentials_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Every credential by name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CredentialList"];
+                };
+            };
+        };
+    };
+    rotate_api_v1_credentials_rotate_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many credentials were sealed again. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Sealed"];
+                };
+            };
+        };
+    };
+    show_api_v1_credentials__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a credential */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A credential with the names of its fields; no answer has a value. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CredentialAnswer"];
+                };
+            };
+        };
+    };
+    put_api_v1_credentials__name__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a credential */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Obj;
+            };
+        };
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    delete_api_v1_credentials__name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a credential */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    list_executions_api_v1_executions_get: {
+        parameters: {
+            query?: {
+                status?: string | null;
+                /** @description Of one playbook */
+                path?: string | null;
+                /** @description The beginning of ids */
+                prefix?: string;
+                /** @description A part of an id or a path */
+                text?: string | null;
+                /** @description Requested at or after */
+                since?: string | null;
+                /** @description Requested before */
+                until?: string | null;
+                parent?: string | null;
+                /** @description Whether children of others are listed too */
+                children?: boolean;
+                /** @description Where the page before ended */
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of executions, the newest first, and where the next one begins. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutionPage"];
+                };
+            };
+        };
+    };
+    start_api_v1_executions_post: {
+        parameters: {
+            query?: {
+                /** @description Answer when it is over or paused, after so many seconds at the latest */
+                wait?: number;
+            };
+            header?: {
+                /** @description Under one key at most one execution is started; a repeat answers 200 with that one */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartBody"];
+            };
+        };
+        responses: {
+            /** @description An execution that was asked for. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+            /** @description An execution that was asked for. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+        };
+    };
+    show_api_v1_executions__execution_id__get: {
+        parameters: {
+            query?: {
+                /** @description Answer when it is over or paused, after so many seconds at the latest */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How an execution stands. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutionAnswer"];
+                };
+            };
+        };
+    };
+    cancel_api_v1_executions__execution_id__cancel_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["WishBody"];
+            };
+        };
+        responses: {
+            /** @description An execution that was asked for. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+        };
+    };
+    data_api_v1_executions__execution_id__data_get: {
+        parameters: {
+            query?: {
+                /** @description After this event, else the newest */
+                at?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description ctx and workload with the event that wrote each key, and the outputs of runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataAnswer"];
+                };
+            };
+        };
+    };
+    diff_api_v1_executions__execution_id__diff__other_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+                /** @description The id of an execution */
+                other_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How two executions differ; a pair is there only where they do. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffAnswer"];
+                };
+            };
+        };
+    };
+    events_api_v1_executions__execution_id__events_get: {
+        parameters: {
+            query?: {
+                from?: number;
+                limit?: number;
+                /** @description A pattern such as task.* */
+                name?: string | null;
+                step?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events in order, and the number at which the next page begins. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventPage"];
+                };
+            };
+        };
+    };
+    found_api_v1_executions__execution_id__found_get: {
+        parameters: {
+            query?: {
+                name?: string | null;
+                step?: string | null;
+                task?: string | null;
+                iteration?: string | null;
+                text?: string | null;
+                offset?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the events that match, and how many match in all. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundAnswer"];
+                };
+            };
+        };
+    };
+    graph_api_v1_executions__execution_id__graph_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A playbook as steps and arcs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphAnswer"];
+                };
+            };
+        };
+    };
+    lines_api_v1_executions__execution_id__lines_get: {
+        parameters: {
+            query?: {
+                text?: string;
+                step?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Lines that match, the newest of them; how many older ones are not kept. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinesAnswer"];
+                };
+            };
+        };
+    };
+    log_api_v1_executions__execution_id__log_get: {
+        parameters: {
+            query?: {
+                from?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Rows in order, and the event at which the next page begins. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogPage"];
+                };
+            };
+        };
+    };
+    loops_api_v1_executions__execution_id__loops_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The runs that are loops. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoopRuns"];
+                };
+            };
+        };
+    };
+    loop_api_v1_executions__execution_id__loops__run__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Every iteration of a loop: a mark for its state, its start and its duration, -1 where there is none. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoopAnswer"];
+                };
+            };
+        };
+    };
+    page_api_v1_executions__execution_id__page_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What an execution's page opens with. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageAnswer"];
+                };
+            };
+        };
+    };
+    pause_api_v1_executions__execution_id__pause_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["WishBody"];
+            };
+        };
+        responses: {
+            /** @description An execution that was asked for. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+        };
+    };
+    playbook_api_v1_executions__execution_id__playbook_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One version of a registered playbook. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CatalogText"];
+                };
+            };
+        };
+    };
+    progress_api_v1_executions__execution_id__progress_get: {
+        parameters: {
+            query?: {
+                /** @description After this event, else the newest */
+                at?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The graph's colours: steps with their runs, arcs with what they saw, tokens, what waits. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProgressAnswer"];
+                };
+            };
+        };
+    };
+    pulse_api_v1_executions__execution_id__pulse_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        data: string;
+                        event?: string;
+                        id?: string;
+                    };
+                };
+            };
+        };
+    };
+    render_api_v1_executions__execution_id__render_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenderBody"];
+            };
+        };
+        responses: {
+            /** @description What a template evaluates to. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rendered"];
+                };
+            };
+        };
+    };
+    rerun_api_v1_executions__execution_id__rerun_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RerunBody"];
+            };
+        };
+        responses: {
+            /** @description An execution that was asked for. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+        };
+    };
+    resume_api_v1_executions__execution_id__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["WishBody"];
+            };
+        };
+        responses: {
+            /** @description An execution that was asked for. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+        };
+    };
+    retry_api_v1_executions__execution_id__retry_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RetryBody"];
+            };
+        };
+        responses: {
+            /** @description An execution that was asked for. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+        };
+    };
+    signal_api_v1_executions__execution_id__signal_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignalBody"];
+            };
+        };
+        responses: {
+            /** @description An execution that was asked for. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+        };
+    };
+    state_api_v1_executions__execution_id__state_get: {
+        parameters: {
+            query?: {
+                /** @description After this event, else the newest */
+                at?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state of an execution after an event. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StateAnswer"];
+                };
+            };
+        };
+    };
+    stream_api_v1_executions__execution_id__stream_get: {
+        parameters: {
+            query?: {
+                /** @description The number of the first event wanted */
+                from?: number;
+            };
+            header?: {
+                /** @description The number of the last event that was seen; the stream goes on behind it */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        data: string;
+                        event?: string;
+                        id?: string;
+                    };
+                };
+            };
+        };
+    };
+    timeline_api_v1_executions__execution_id__timeline_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Runs, tasks, attempts and waits on a time axis, and the critical path. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimelineAnswer"];
+                };
+            };
+        };
+    };
+    why_api_v1_executions__execution_id__why_get: {
+        parameters: {
+            query?: {
+                step?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The decisions of an execution, or of one step of it, in words. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhyAnswer"];
+                };
+            };
+        };
+    };
+    graph_api_v1_graph_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ValidateBody"];
+            };
+        };
+        responses: {
+            /** @description A text's graph as far as it can be read, its findings, and the workload it declares. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SketchAnswer"];
+                };
+            };
+        };
+    };
+    call_hook_api_v1_hooks__name__post: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Under one key at most one execution is started; a repeat answers 200 with that one */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The name of a webhook */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": unknown;
+            };
+        };
+        responses: {
+            /** @description An execution that was asked for. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+        };
+    };
+    overview_api_v1_overview_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The last day: executions by status and hour, failures, what is under way, the slowest steps. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewAnswer"];
+                };
+            };
+        };
+    };
+    result_api_v1_results__execution_id___digest__get: {
+        parameters: {
+            query?: {
+                /** @description The first item of a list */
+                offset?: number;
+                /** @description How many items of a list */
+                limit?: number | null;
+                /** @description A path into the value */
+                select?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+                /** @description The digest of the payload */
+                digest: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A stored payload, or a part of it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResultSlice"];
+                };
+            };
+        };
+    };
+    list_schedules_api_v1_schedules_get: {
+        parameters: {
+            query?: {
+                /** @description Where the page before ended */
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Schedules by name, and where the next page begins. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SchedulePage"];
+                };
+            };
+        };
+    };
+    add_schedule_api_v1_schedules_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScheduleBody"];
+            };
+        };
+        responses: {
+            /** @description A schedule with its next and its last tick. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleItem"];
+                };
+            };
+        };
+    };
+    show_schedule_api_v1_schedules__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a schedule or trigger */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A schedule with its next and its last tick. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleItem"];
+                };
+            };
+        };
+    };
+    put_schedule_api_v1_schedules__name__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a schedule or trigger */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScheduleChange"];
+            };
+        };
+        responses: {
+            /** @description A schedule with its next and its last tick. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleItem"];
+                };
+            };
+        };
+    };
+    delete_schedule_api_v1_schedules__name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a schedule or trigger */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    run_schedule_api_v1_schedules__name__run_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a schedule or trigger */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An execution that was asked for. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+        };
+    };
+    schema_api_v1_schema_get: {
+        parameters: {
+            query?: {
+                /** @description Of one tool kind */
+                kind?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Obj;
+                };
+            };
+        };
+    };
+    show_session_api_v1_session_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Who one is, and what changes of a session carry in the header X-CSRF-Token. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionAnswer"];
+                };
+            };
+        };
+    };
+    log_in_api_v1_session_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionBody"];
+            };
+        };
+        responses: {
+            /** @description Who one is, and what changes of a session carry in the header X-CSRF-Token. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionAnswer"];
+                };
+            };
+        };
+    };
+    log_out_api_v1_session_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    list_tokens_api_v1_tokens_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Every token. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenList"];
+                };
+            };
+        };
+    };
+    create_api_v1_tokens_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenBody"];
+            };
+        };
+        responses: {
+            /** @description A token, shown this once. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewTokenAnswer"];
+                };
+            };
+        };
+    };
+    delete_api_v1_tokens__token_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a token */
+                token_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    tools_api_v1_tools_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The installed tool kinds. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolList"];
+                };
+            };
+        };
+    };
+    list_triggers_api_v1_triggers_get: {
+        parameters: {
+            query?: {
+                /** @description Where the page before ended */
+                cursor?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Triggers by name, and where the next page begins. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerPage"];
+                };
+            };
+        };
+    };
+    add_trigger_api_v1_triggers_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TriggerBody"];
+            };
+        };
+        responses: {
+            /** @description A trigger, and its secret if that was made or given: shown this once. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewTriggerAnswer"];
+                };
+            };
+        };
+    };
+    show_trigger_api_v1_triggers__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a schedule or trigger */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A trigger, without the secret; `hook` is where a webhook is called. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerItem"];
+                };
+            };
+        };
+    };
+    put_trigger_api_v1_triggers__name__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a schedule or trigger */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TriggerChange"];
+            };
+        };
+        responses: {
+            /** @description A trigger, and its secret if that was made or given: shown this once. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewTriggerAnswer"];
+                };
+            };
+        };
+    };
+    delete_trigger_api_v1_triggers__name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a schedule or trigger */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    run_trigger_api_v1_triggers__name__run_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of a schedule or trigger */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FireBody"];
+            };
+        };
+        responses: {
+            /** @description An execution that was asked for. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
+                };
+            };
+        };
+    };
+    uses_api_v1_uses_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Which registered playbooks name which credential. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Uses"];
+                };
+            };
+        };
+    };
+    validate_api_v1_validate_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ValidateBody"];
+            };
+        };
+        responses: {
+            /** @description What was found in a text. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Findings"];
+                };
+            };
+        };
+    };
+    workers_api_v1_workers_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The workers that were heard of lately. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkerList"];
+                };
+            };
+        };
+    };
+    live_health_live_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether the server can do its work. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    ready_health_ready_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether the server can do its work. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    metrics_metrics_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+        };
+    };
+}
