@@ -1,14 +1,18 @@
 """`noetl test`: playbook tests through the real program, what it prints, its exit codes, and recording."""
 
 import json
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from examples.api import Server, Shop
 from tests.acceptance.conftest import Noetl
 from tests.acceptance.playbooks import document
 
 Write = Callable[[str, str], str]
+EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 
 ORDERS = document(
     """
@@ -255,3 +259,46 @@ def test_on_a_terminal_it_is_coloured(noetl: Noetl, write: Write) -> None:
     shown = noetl.on_a_terminal("test")
     assert "\x1b[32m\x1b[1mok    \x1b[0m" in shown
     assert "\x1b[31m\x1b[1mfailed\x1b[0m" in shown
+
+
+RECORDED = ["child_playbook", "paginate", "parallel_pagination", "polling", "references", "retry", "workbook"]
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_an_example_that_was_recorded_goes_the_same_way_without_its_tools(noetl: Noetl, name: str) -> None:
+    shutil.copytree(EXAMPLES, noetl.folder / "examples")
+    file = f"examples/{name}.yaml"
+    with Server(Shop()) as shop:
+        done = noetl("test", "--record", file, "--set", f"api_url={shop.url}")
+        assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(noetl("test", "--json", file).stdout)  # the shop is closed
+    assert (told["passed"], told["failed"]) == (1, 0), told
+    assert not any(
+        rule["place"].endswith((".received", ".end", ".next")) for rule in told["coverage"][0]["rules"]
+    )
+
+
+def test_a_run_that_never_began_is_not_recorded(noetl: Noetl, write: Write) -> None:
+    write("shell.yaml", SHELL)
+    done = noetl("test", "--record", "shell.yaml")
+    assert (done.returncode, "shell.yaml did not run: " in done.stderr) == (2, True)
+    assert not (noetl.folder / "shell.test.yaml").exists()
+
+
+def test_a_choice_that_no_test_makes_is_told_as_one(noetl: Noetl, write: Write) -> None:
+    write(
+        "choice.yaml",
+        document(
+            """
+            - step: start
+              tool:
+                - name: pick
+                  choose:
+                    - {when: "{{ workload.n > 1 }}", then: [{name: many, kind: noop}]}
+                    - else: [{name: one, kind: noop}]
+            """,
+            workload="workload: {n: 1}",
+        ),
+    )
+    write("choice.test.yaml", "playbook: choice.yaml\ntests: [{name: one}]\n")
+    assert "choice 0 of start.pick was never made: {{ workload.n > 1 }}" in noetl("test").stdout

@@ -136,6 +136,8 @@ def _recorded(source: Source, case: "Case", settings: "Settings") -> Recorded:
 
     note(f"running {source.name} for real")
     made = asyncio.run(record(settings, case, text_of(source), os.path.abspath(source.name)))
+    if made.facts.error is not None and not made.facts.steps:
+        raise RequestError(f"{source.name} did not run: {made.facts.error['message']}")
     calls = [called for called in made.calls if called.kind not in case.run]
     if len(calls) > CALLS_MAX:
         told = f"{source.name} made {len(calls)} tool calls; at most {CALLS_MAX} are recorded"

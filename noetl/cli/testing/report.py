@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from noetl.cli.checked import Checked
 from noetl.cli.formats import json, text
 from noetl.cli.render import Paint, colourful, counted, emit, note
+from noetl.dsl.label import is_generated
 
 if TYPE_CHECKING:
     from noetl.cli.testing.files import CaseFile
@@ -94,6 +95,8 @@ def _untaken(arc: "ArcUse") -> str:
 
 def _unmatched(rule: "RuleUse") -> str:
     when = "else" if rule.when is None else _guard(rule.when)
+    if is_generated(rule.place):
+        return f"choice {rule.index} of {rule.place.removesuffix('.test')} was never made: {when}"
     return f"{SORTS[rule.sort]} {rule.index} of {rule.place} never decided: {when}, {rule.does}"
 
 
