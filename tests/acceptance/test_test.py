@@ -64,6 +64,7 @@ def test_what_passed_what_failed_and_why_and_what_was_never_tried(noetl: Noetl) 
     assert "3 min 20 s skipped" in done.stdout
     assert "  failed  few orders" in done.stdout
     assert "error[expectation]: output is few, expected many\n   --> orders.test.yaml:12:15" in done.stdout
+    assert "  ran     start, few\n  called  start.fetch (attempt 1): ok\n" in done.stdout
     assert "orders.yaml: 3 of 3 steps, 2 of 2 arcs, 2 of 3 rules" in done.stdout
     assert "rule 1 of start.fetch never decided: {{ output.status == 'error' }}, fail" in done.stdout
     assert done.stderr == "failed: 1 passed, 1 failed\n"
@@ -78,6 +79,10 @@ def test_for_programs_it_is_one_object(noetl: Noetl) -> None:
     first, second = told["tests"]
     assert (first["name"], first["status"], first["failures"]) == ("many orders", "passed", [])
     assert first["skipped_ms"] >= 200_000
+    assert [(one["task"], one["attempt"], one["status"]) for one in first["calls"]] == [
+        ("start.fetch", 1, "error"),
+        ("start.fetch", 2, "ok"),
+    ]
     assert [(one["line"], one["column"], one["path"]) for one in second["failures"]] == [
         (12, 15, "/tests/1/expect/output")
     ]

@@ -25,7 +25,7 @@ class Outcome:
     name: str
     findings: "list[Diagnostic]"
     duration_ms: int
-    skipped_ms: int
+    rehearsal: "Rehearsal"
 
     @property
     def passed(self) -> bool:
@@ -61,7 +61,7 @@ def run(file: CaseFile, case: "Case", settings: "Settings", covered: Covered) ->
     for seen in rehearsal.seen:
         covered.add(seen)
     duration_ms = round((time.perf_counter() - began) * 1000)
-    return Outcome(file, case.name, findings(case, rehearsal), duration_ms, rehearsal.skipped_ms)
+    return Outcome(file, case.name, findings(case, rehearsal), duration_ms, rehearsal)
 
 
 def findings(case: "Case", rehearsal: "Rehearsal") -> "list[Diagnostic]":

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from noetl.cli.testing.files import CaseFile
     from noetl.cli.testing.outcome import Covered, Outcome
     from noetl.core.coverage import ArcUse, Coverage, RuleUse
+    from noetl.wiring.rehearsal import Rehearsal
+    from noetl.worker.rehearsed import Called
 
 SORTS = {"rule": "rule", "before": "before-rule", "admit": "admission rule"}
 GUARD_SHOWN = 60
+COURSE_MAX = 12
 
 
 class Progress:
@@ -36,10 +39,12 @@ class Progress:
             self._file = outcome.file.name
             emit(self.paint(self._file, "strong"))
         word = self.paint("ok    ", "good") if outcome.passed else self.paint("failed", "error")
-        spent = f"{duration(outcome.skipped_ms)} skipped" if outcome.skipped_ms >= 1000 else ""
+        skipped_ms = outcome.rehearsal.skipped_ms
+        spent = f"{duration(skipped_ms)} skipped" if skipped_ms >= 1000 else ""
         emit(f"  {word}  {text.shown(outcome.name):<50} {self.paint(spent, 'faint')}".rstrip())
         if not outcome.passed:
             emit(f"\n{found(outcome, self.paint)}\n")
+            emit("\n".join(_course(outcome.rehearsal, self.paint)) + "\n")
 
     def unusable(self, wrong: Sequence[Checked]) -> None:
         """A test file or its playbook has errors."""
@@ -52,6 +57,19 @@ def found(outcome: "Outcome", paint: Paint) -> str:
 
     wrong = Loaded(None, None, None, tuple(outcome.findings), {})
     return text.render([Checked(outcome.file.source, wrong)], paint)
+
+
+def _course(rehearsal: "Rehearsal", paint: Paint) -> Iterator[str]:
+    """The way a test took, as far as it can be read at a glance."""
+    facts = rehearsal.facts
+    steps = [*facts.steps[:COURSE_MAX], *(["…"] if len(facts.steps) > COURSE_MAX else [])]
+    yield f"  {paint('ran', 'faint')}     {', '.join(steps) or 'no step'}"
+    for called in rehearsal.calls[:COURSE_MAX]:
+        error = called.output.get("error") or {}
+        came = f"{error['kind']}: {error['message']}" if error else "ok"
+        yield f"  {paint('called', 'faint')}  {text.shown(f'{called.place.words}: {came}'[: text.WIDTH])}"
+    if len(rehearsal.calls) > COURSE_MAX:
+        yield f"          and {len(rehearsal.calls) - COURSE_MAX} more"
 
 
 def coverage(covered: "Covered") -> None:
@@ -145,8 +163,23 @@ def _test(outcome: "Outcome") -> dict[str, Any]:
         "name": outcome.name,
         "status": "passed" if outcome.passed else "failed",
         "duration_ms": outcome.duration_ms,
-        "skipped_ms": outcome.skipped_ms,
+        "skipped_ms": outcome.rehearsal.skipped_ms,
         "failures": [json.finding(one) for one in outcome.findings],
+        "steps": outcome.rehearsal.facts.steps,
+        "calls": [_call(called) for called in outcome.rehearsal.calls],
+    }
+
+
+def _call(called: "Called") -> dict[str, Any]:
+    place, output = called.place, called.output
+    which = {"run": place.run, "iteration": list(place.iteration), "visit": place.visit}
+    return {
+        "playbook": place.playbook,
+        "task": place.name,
+        **which,
+        "attempt": place.attempt,
+        "status": output["status"],
+        "error": output.get("error"),
     }
 
 
