@@ -22,12 +22,12 @@ COMMANDS: dict[str, dict[str, str]] = {
         "dev": "a server over the playbooks of a folder, in one process",
     },
     "Write playbooks": {
-        "init": "begin a small project: a playbook, a test of it, completion in editors",
+        "init": "begin a small project: a playbook, its tests, its schemas",
         "validate": "check playbooks: what is wrong, where, and how to fix it",
         "compile": "print a playbook as the engine sees it, sugar expanded",
         "graph": "draw a playbook: mermaid, dot, svg, json or pnml",
         "migrate": "rewrite older spellings to the current language",
-        "test": "test playbooks with given tool outputs; say what the tests cover",
+        "test": "run the tests of playbooks, and say what they cover",
     },
     "Keep things": {
         "catalog": "registered playbooks: list, show, compare, delete",
@@ -42,7 +42,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "server": "the control plane: start, stop, status",
         "worker": "the processes that run tasks: start, stop, list",
         "context": "servers by name, and the one that commands talk to",
-        "mcp": "offer playbooks and executions to AI agents, as an MCP server",
+        "mcp": "offer playbooks and executions to AI agents over MCP",
     },
     "Look things up": {
         "doctor": "check every connection and setting by name",
