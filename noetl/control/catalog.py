@@ -46,6 +46,7 @@ class Catalog:
         self.store, self.kinds, self.engine, self.project = store, kinds, engine, project
         self._programs: OrderedDict[str, Program] = OrderedDict()
         self._entries: OrderedDict[str, PlaybookText] = OrderedDict()
+        self._newest: OrderedDict[str, PlaybookText] = OrderedDict()  # by path; may be out of date
         self.gate: Gate = _open  # what else a child's request must pass, such as its keychain
 
     def load(self, text: str) -> Loaded:
@@ -100,8 +101,24 @@ class Catalog:
         """A program that is in memory already, as that of a running execution is."""
         return self._programs[digest]
 
+    def probably(self, path: str) -> PlaybookText | None:
+        """The version of a path that was the newest when it was last looked up."""
+        return self._newest.get(path)
+
+    def forget(self, path: str) -> None:
+        """What was known to be the newest of a path is not."""
+        self._newest.pop(path, None)
+
     async def find(self, path: str, version: int | None = None) -> PlaybookText:
         """A playbook by its path: the catalog's, as its file has it now, or a file of the project."""
+        known = await self._found(path, version)
+        if version is None and known.file is None:
+            self._newest[path] = known
+            if len(self._newest) > PROGRAMS_KEPT:
+                self._newest.popitem(last=False)
+        return known
+
+    async def _found(self, path: str, version: int | None) -> PlaybookText:
         try:
             known = await self.store.playbook(path=path, version=version)
         except NotFound:

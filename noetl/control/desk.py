@@ -15,7 +15,7 @@ from noetl.core.message import Answer, Expire, Payload, Report, WorkOrder
 from noetl.core.park import undelivered
 from noetl.core.program import Pipeline, Program
 from noetl.errors import BackendError, Conflict, NotFound
-from noetl.ports.link import Answered, AskSecret, Handed, Hello, Orders, Push, Take, Told
+from noetl.ports.link import Answered, AskSecret, Handed, Orders, Push, Take, Told
 from noetl.ports.results import Results
 
 Secrets = Callable[[str, str], Awaitable[Mapping[str, Any]]]
@@ -45,30 +45,31 @@ class ControlDesk:
 
     async def take(self, take: Take) -> Orders:
         """Orders for a worker that has room."""
-        return await self._orders(take.hello, self._leasing.take(take.hello, take.room))
+        worker_id = self._leasing.meet(take.hello)
+        return await self._orders(worker_id, self._leasing.take(worker_id, take.room))
 
     async def report(self, told: Told) -> Answered:
         """Decide on a report, and give the next orders along with the answer."""
-        execution_id, report, hello = told.execution_id, told.report, told.hello
-        if self._leasing.others(execution_id, report.lease, report.epoch, hello.worker_id):
-            refused = Answer(False, f"the lease is with another worker than {hello.worker_id}")
-            return Answered(refused, await self._orders(hello, []))
-        self._leasing.reported(execution_id, report.lease, report.epoch, hello.worker_id)
+        execution_id, report, worker_id = told.execution_id, told.report, told.worker_id
+        if self._leasing.others(execution_id, report.lease, report.epoch, worker_id):
+            refused = Answer(False, f"the lease is with another worker than {worker_id}")
+            return Answered(refused, await self._orders(worker_id, []))
+        self._leasing.reported(execution_id, report.lease, report.epoch, worker_id)
         answer = await self._engine.report(execution_id, report)
         state = self._engine.live_state(execution_id)
         lease = state.leases.get(report.lease) if state else None
         if lease is None or lease.epoch != report.epoch or not lease.out:
             self._leasing.let_go(execution_id, report.lease, report.epoch)
         else:  # it may have come here with this very report
-            self._leasing.reported(execution_id, report.lease, report.epoch, hello.worker_id)
-        orders = self._leasing.take(hello, told.room, execution_id)
-        return Answered(answer, await self._orders(hello, orders))
+            self._leasing.reported(execution_id, report.lease, report.epoch, worker_id)
+        orders = self._leasing.take(worker_id, told.room, execution_id)
+        return Answered(answer, await self._orders(worker_id, orders))
 
-    async def _orders(self, hello: Hello, orders: list[WorkOrder]) -> Orders:
+    async def _orders(self, worker_id: str, orders: list[WorkOrder]) -> Orders:
         handed = []
         for order in orders:
             text = None
-            if self._leasing.lacks(hello.worker_id, order.program):
+            if self._leasing.lacks(worker_id, order.program):
                 text = await self.program(order.program)
             handed.append(Handed(order, text))
         return Orders(self.server, self._engine.now(), handed)

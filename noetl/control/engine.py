@@ -121,12 +121,17 @@ class Engine:
 
     # Messages in
 
-    async def start(self, execution_id: str, message: Start, request: str | None = None) -> Answer:
-        """Begin an execution; the request and its first decision are one commit."""
+    async def start(
+        self, execution_id: str, message: Start, request: str | None = None, *, newest: bool = False
+    ) -> Answer:
+        """Begin an execution; the request and its first decision are one commit.
+
+        `newest`: raises Conflict when its playbook is not the newest of its path by then.
+        """
         program = None if message.problem else await self.programs.program(message.hash)
         if execution_id in self._live:
             raise Conflict(f"execution {execution_id} has been started already")
-        live = Live(State(execution_id), program, b"", request=request)
+        live = Live(State(execution_id), program, b"", request=request, newest=newest)
         self._live[execution_id] = live
         return await self._submit(live, message)
 
@@ -247,7 +252,7 @@ class Engine:
             snapshot, live.since_snapshot = snapshot_of(live.state), 0
         claim = (self.owner, self.lease_ms) if before == 0 else None
         append = Append(live.state.execution_id, before, rows, summary, snapshot, claim, taken=taken)
-        append.owner = self.owner if before else None
+        append.owner, append.newest = (self.owner, False) if before else (None, live.newest)
         await self.store.commit(append)
         live.shown = shown
         live.committed = rows[-1].last

@@ -7,6 +7,7 @@ what a playbook says. What only few readings need is imported by them: every run
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import msgspec
@@ -31,7 +32,7 @@ from noetl.core.program import Program
 from noetl.core.state import State
 from noetl.core.synthesize import with_fragments
 from noetl.dsl.nearest import nearest
-from noetl.errors import Conflict, NotFound, RequestError
+from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.front import (
     Ask,
     Find,
@@ -135,7 +136,16 @@ class LocalFront:
 
     async def start(self, ask: Ask) -> Started:
         """Begin an execution, or find the one that the same key began."""
-        entry, program = await self._asked(ask)
+        known = self._catalog.probably(ask.path) if ask.path is not None and ask.version is None else None
+        if known is not None and ask.text is None:
+            with suppress(Conflict, NotFound):  # perhaps there is a newer version by now
+                return await self._start(ask, known, await self._catalog.program(known.hash), newest=True)
+            self._catalog.forget(known.path)
+        return await self._start(ask, *await self._asked(ask))
+
+    async def _start(
+        self, ask: Ask, entry: PlaybookText, program: Program, *, newest: bool = False
+    ) -> Started:
         request = hashlib.sha256(entry.hash.encode() + msgspec.json.encode(ask.workload)).hexdigest()
         known = await self._known(ask.idempotency_key, request)
         if known is not None:
@@ -147,7 +157,7 @@ class LocalFront:
             entry, program, ask.workload, until=ask.until, idempotency_key=ask.idempotency_key, by=ask.by
         )
         try:
-            return await self._begin(start, program, request)
+            return await self._begin(start, program, request, newest=newest)
         except Conflict:  # another process may have been quicker with the same key
             known = await self._known(ask.idempotency_key, request)
             if known is None:
@@ -176,10 +186,12 @@ class LocalFront:
             raise Conflict(told, hint="use another key, or the same playbook and input")
         return known
 
-    async def _begin(self, start: Start, program: Program, request: str | None = None) -> Started:
+    async def _begin(
+        self, start: Start, program: Program, request: str | None = None, *, newest: bool = False
+    ) -> Started:
         start = await self._catalog.gate(start, program)
         execution_id = self._new_id()
-        await self._engine.start(execution_id, start, request)
+        await self._engine.start(execution_id, start, request, newest=newest)
         state = self._engine.live_state(execution_id)
         status = state.status if state is not None else (await self._store.summary(execution_id)).status
         return Started(execution_id, status, start.path)
@@ -200,9 +212,10 @@ class LocalFront:
         """Those that are wanted, the newest first."""
         return await self._store.executions(**msgspec.structs.asdict(find))
 
-    async def execution(self, execution_id: str) -> dict[str, Any]:
+    async def execution(self, execution_id: str, *, wait_s: float = 0) -> dict[str, Any]:
         """How it stands: from memory while it runs here, else from the projection."""
-        state = await self._engine.settled(execution_id)
+        state = await self._over(execution_id, wait_s) if wait_s else None
+        state = state or await self._engine.settled(execution_id)
         if state is not None:
             return self._shown(state, summary_of(state, None, None))
         summary = await self._store.summary(execution_id)
@@ -210,6 +223,18 @@ class LocalFront:
             found: dict[str, Any] = msgspec.json.decode(summary.result)
             return {**found, **moments(summary), "log": self._store.path}
         return self._shown(await newest_state(self._store, execution_id), summary)
+
+    async def _over(self, execution_id: str, wait_s: float) -> State | None:
+        """Wait for an execution to be over or paused; its state then, when it ran here."""
+        try:
+            async with asyncio.timeout(wait_s):
+                state = await self._engine.until_quiet(execution_id)
+                if state is None and await self.status(execution_id) in ("pending", "running"):
+                    async for _ in self._followers.follow(execution_id):
+                        pass
+                return state
+        except (TimeoutError, BackendError):  # still running, or being loaded again
+            return None
 
     def _shown(self, state: State, summary: Summary) -> dict[str, Any]:
         result = standing(state, self._engine.now())

@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from noetl.core.message import WorkOrder
@@ -16,6 +17,7 @@ from noetl.ports.front import Worker
 from noetl.ports.link import Beat, Calls, Hello, Push, beat_s
 
 Key = tuple[str, str]  # execution and lease
+RECENT_BEATS = 3  # a worker that was heard within so many is given orders unasked
 UNHEARD_BEATS = 3  # an order that its worker does not mention after so many beats never reached it
 
 
@@ -41,6 +43,7 @@ class Known:
     heard: float
     heard_at: int
     beat: Beat | None = None
+    holds: int = 0  # orders that this server knows to be with it
     programs: set[str] = field(default_factory=set)  # playbooks it has been sent
 
 
@@ -120,7 +123,7 @@ class Leasing:
 
     def offer(self, order: WorkOrder) -> None:
         """Keep an order for the next worker of its pool that has room."""
-        self._held.pop((order.execution_id, order.lease), None)
+        self._drop((order.execution_id, order.lease))
         self._waiting.setdefault(order.pool, Waiting()).add(order, self._clock())
         if not self._hinting:  # the answer that is on its way out may take it along
             self._hinting = True
@@ -130,7 +133,43 @@ class Leasing:
         self._hinting = False
         for pool, orders in self._waiting.items():
             if orders:
+                self._hand_out(pool, orders)
+            if orders:
                 self._calls.hint(pool)
+
+    def _hand_out(self, pool: str, orders: Waiting) -> None:
+        """Give orders to workers that were heard a moment ago and have room, in even shares."""
+        idle = [(known, room) for known in self._workers.values() if (room := self._room_of(known, pool)) > 0]
+        for place, (known, room) in enumerate(sorted(idle, key=lambda one: -one[1])):
+            share = -(-len(orders) // (len(idle) - place))
+            chosen = self._chosen(known, orders, min(share, room), None, unasked=True)
+            worker_id = known.hello.worker_id
+            if chosen and not self._calls.hand(worker_id, chosen, partial(self._unheard, worker_id, chosen)):
+                self._put_back(worker_id, chosen)
+
+    def _room_of(self, known: Known, pool: str) -> int:
+        """How many orders a worker could begin, as far as that is known here."""
+        hello, beat = known.hello, known.beat
+        recent = self._clock() - known.heard <= RECENT_BEATS * beat_s(self.lease_s)
+        if hello.pool != pool or not recent or beat is None or beat.draining:
+            return 0
+        return hello.concurrency - max(known.holds, beat.running)
+
+    def _unheard(self, worker_id: str, orders: list[WorkOrder]) -> None:
+        """A worker was not there to hear what it was given: others get it."""
+        known = self._workers.get(worker_id)
+        if known is not None:
+            known.beat = None  # nothing more until it is heard again
+        self._put_back(worker_id, orders)
+        self._hint()
+
+    def _put_back(self, worker_id: str, orders: list[WorkOrder]) -> None:
+        for order in orders:
+            key = (order.execution_id, order.lease)
+            held = self._held.get(key)
+            if held is not None and (held.epoch, held.worker_id) == (order.epoch, worker_id):
+                self._drop(key)
+                self._waiting.setdefault(order.pool, Waiting()).add(order, self._clock())
 
     def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
         """Stop a lease at once, or at the next task boundary when it is to come back."""
@@ -164,7 +203,7 @@ class Leasing:
         held = self._held.get(key)
         if (waits is None or waits.epoch != lease.epoch) and (held is None or held.epoch != lease.epoch):
             now = self._clock()
-            self._held[key] = Held(lease.epoch, lease.run, lease.worker, now, now)
+            self._hold(key, Held(lease.epoch, lease.run, lease.worker, now, now))
         return True
 
     def _still_waits(self, key: Key) -> WorkOrder | None:
@@ -173,21 +212,57 @@ class Leasing:
 
     # What workers say
 
-    def take(self, hello: Hello, room: int, first: str | None = None) -> list[WorkOrder]:
-        """Orders for a worker: of one execution before all others, then in the order they came."""
-        known = self._meet(hello)
-        orders = self._waiting.get(hello.pool)
-        if not orders or room <= 0:
+    def take(self, worker_id: str, room: int, first: str | None = None) -> list[WorkOrder]:
+        """Orders for a worker: of one execution before all others, then in the order they came.
+
+        Of a worker that was never heard of its pool is not known; its next beat tells.
+        """
+        known = self._workers.get(worker_id)
+        if known is None:
             return []
-        kinds = frozenset(hello.kinds)
-        chosen = orders.take(room, first, lambda order: self.needs(order) <= kinds)
-        now = self._clock()
+        known.heard, known.heard_at = self._clock(), self._wall()
+        orders = self._waiting.get(known.hello.pool)
+        return self._chosen(known, orders, room, first) if orders and room > 0 else []
+
+    def _chosen(
+        self, known: Known, orders: Waiting, room: int, first: str | None, *, unasked: bool = False
+    ) -> list[WorkOrder]:
+        """Take out what a worker can do; with a playbook that it has not had it must ask."""
+        kinds = frozenset(known.hello.kinds)
+
+        def fits(order: WorkOrder) -> bool:
+            return self.needs(order) <= kinds and (not unasked or order.program in known.programs)
+
+        chosen = orders.take(room, first, fits)
+        now, worker_id = self._clock(), known.hello.worker_id
         number = known.beat.number if known.beat is not None else 0
         for order in chosen:
-            self._held[order.execution_id, order.lease] = Held(
-                order.epoch, order.run, hello.worker_id, now, now, number
-            )
+            held = Held(order.epoch, order.run, worker_id, now, now, number)
+            self._hold((order.execution_id, order.lease), held)
         return chosen
+
+    def _hold(self, key: Key, held: Held) -> None:
+        self._drop(key)
+        self._held[key] = held
+        self._count(held.worker_id, 1)
+
+    def _drop(self, key: Key) -> None:
+        held = self._held.pop(key, None)
+        if held is not None:
+            self._count(held.worker_id, -1)
+
+    def _count(self, worker_id: str | None, more: int) -> None:
+        known = self._workers.get(worker_id or "")
+        if known is not None:
+            known.holds = max(0, known.holds + more)
+
+    def _is_with(self, held: Held, worker_id: str) -> None:
+        """A worker shows that it has an order."""
+        held.heard, held.mentioned = self._clock(), True
+        if held.worker_id != worker_id:
+            self._count(held.worker_id, -1)
+            self._count(worker_id, 1)
+            held.worker_id = worker_id
 
     def lacks(self, worker_id: str, digest: str) -> bool:
         """Whether a worker has not been sent a playbook yet; from now on it has."""
@@ -201,13 +276,13 @@ class Leasing:
         """A worker reported on a lease, and so holds it."""
         held = self._held.get((execution_id, lease))
         if held is not None and held.epoch == epoch:
-            held.heard, held.mentioned, held.worker_id = self._clock(), True, worker_id
+            self._is_with(held, worker_id)
 
     def let_go(self, execution_id: str, lease: str, epoch: int) -> None:
         """A lease is nobody's any more."""
         held = self._held.get((execution_id, lease))
         if held is not None and held.epoch == epoch:
-            del self._held[execution_id, lease]
+            self._drop((execution_id, lease))
 
     def others(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> bool:
         """Whether a lease is known to be with another worker."""
@@ -221,24 +296,25 @@ class Leasing:
 
     def beat(self, beat: Beat) -> None:
         """A worker says what it holds: all that is renewed; what was not heard is said again."""
-        known, now = self._meet(beat.hello), self._clock()
-        known.beat = beat
+        self._workers[self.meet(beat.hello)].beat = beat
         for execution_id, lease, epoch in beat.held:
             held = self._held.get((execution_id, lease))
             if held is None or held.epoch != epoch:
                 continue
-            held.heard, held.mentioned, held.worker_id = now, True, beat.hello.worker_id
+            self._is_with(held, beat.hello.worker_id)
             if held.wish:
                 self._push((execution_id, lease), held, Push(held.wish, execution_id, lease, epoch))
             for push in self.answers(execution_id, lease):
                 self._calls.push(beat.hello.worker_id, push)
 
-    def _meet(self, hello: Hello) -> Known:
+    def meet(self, hello: Hello) -> str:
+        """A worker says who it is; its name."""
         known = self._workers.get(hello.worker_id)
         if known is None:
             known = self._workers[hello.worker_id] = Known(hello, 0.0, 0)
+            known.holds = sum(held.worker_id == hello.worker_id for held in self._held.values())
         known.heard, known.heard_at = self._clock(), self._wall()
-        return known
+        return hello.worker_id
 
     # What time does
 

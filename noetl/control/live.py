@@ -27,6 +27,7 @@ class Live:
     shown: tuple[str, int | None] = ("", None)  # status and due time as the store has them
     since_snapshot: int = 0
     request: str | None = None
+    newest: bool = False  # its first commit is refused when its playbook is not the newest of its path
     batches: set[str] = field(default_factory=set)  # reports that were accepted
     tail: bool = False  # loaded behind a snapshot: earlier batches are known to the store alone
     quiet: asyncio.Event = field(default_factory=asyncio.Event)  # over, or paused with nothing under way

@@ -215,8 +215,8 @@ class Executions(Protocol):
         """Those that are wanted, the newest first."""
         ...
 
-    async def execution(self, execution_id: str) -> dict[str, Any]:
-        """How it stands, from the projection."""
+    async def execution(self, execution_id: str, *, wait_s: float = 0) -> dict[str, Any]:
+        """How it stands; waited for until it is over or paused, for so many seconds at the most."""
         ...
 
     async def status(self, execution_id: str) -> str:

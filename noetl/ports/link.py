@@ -61,7 +61,7 @@ class Told(msgspec.Struct, omit_defaults=True):
 
     execution_id: str
     report: Report
-    hello: Hello
+    worker_id: str
     room: int = 0
 
 
@@ -161,11 +161,16 @@ class Calls(Protocol):
         """Tell one worker something."""
         ...
 
+    def hand(self, worker_id: str, orders: list[WorkOrder], unheard: Callable[[], None]) -> bool:
+        """Give one worker orders unasked; whether that could be said. `unheard`: it is not there any more."""
+        ...
+
 
 class Link(Asked, Protocol):
     """A worker's way to the servers."""
 
     on_hint: Callable[[str], None]  # a server has work
+    on_orders: Callable[[Orders], None]  # a server gives some of it, unasked
     on_push: Callable[[Push], None]
 
     async def which(self) -> str:

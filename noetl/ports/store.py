@@ -60,6 +60,7 @@ class Append(msgspec.Struct):
     claim: tuple[str, int] | None = None  # of a new execution: its owner and for how many milliseconds
     owner: str | None = None  # who appends; refused when the execution has another owner by now
     taken: list[int] = []  # letters that the rows answer; they go with the same commit
+    newest: bool = False  # of a new execution: refused when its playbook is not the newest of its path by now
 
 
 class StoredLog(msgspec.Struct):
@@ -320,6 +321,11 @@ def check_owner(append: Append, owner: str | None) -> None:
         raise Conflict(
             f"execution {append.execution_id} is run by {owner or 'nobody'}, not by {append.owner}"
         )
+
+
+def outdated(summary: Summary) -> Conflict:
+    """The refusal of an execution whose playbook has a newer version, or is gone."""
+    return Conflict(f"version {summary.version} of '{summary.path}' is not the newest any more")
 
 
 def page_start(cursor: str | None) -> int | None:

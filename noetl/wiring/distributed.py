@@ -102,7 +102,7 @@ async def opened_elsewhere(named: str, bus: Bus | None) -> AsyncIterator[Results
 
         if bus is None:
             raise RequestError("NOETL_RESULTS is 'nats', but there is no bus", hint="set NOETL_BUS")
-        yield NatsResults(bus.client)
+        yield NatsResults(await bus.client())
     elif named.startswith("s3://"):
         from noetl.adapters.objects.results import ObjectResults
 
@@ -161,14 +161,15 @@ async def _with_workers(
     settings: Settings, store: Store, results: Results, server_id: str, bus: Bus
 ) -> AsyncIterator[Serving]:
     plane = control_plane(settings, store, results, adopts=True)
-    leasing = Leasing(Calling(bus, server_id), settings.lease_s, later=_soon)
+    calling = Calling(bus, server_id, plane.engine.now)
+    leasing = Leasing(calling, settings.lease_s, later=_soon)
     plane.engine.workers = leasing
     plane.front.fleet, plane.front.backlog = _fleet(leasing), leasing.longest_wait_ms
     desk = ControlDesk(
         server_id, plane.engine, leasing, plane.catalog, results, secrets=plane.resolve, seal=seal
     )
     verifier = Verifier(store.token, required=settings.guarded)
-    await serve(bus, server_id, desk, leasing, verifier)
+    serve(bus, calling, desk, leasing, verifier)
     listening = Listening(bus, plane.front.triggers, plane.front.fire_trigger)
     async with _clockwork(plane, desk, (LOOK_S, listening.look)):
         yield Serving(plane, server_id, leasing)
@@ -239,7 +240,7 @@ async def working(settings: Settings) -> AsyncIterator[RemoteWorker]:
                 now=link.now,
             )
             bus.on_connected = worker.beat
-            await link.open()
+            link.open()
             worker.look_for_servers()
             beats = asyncio.create_task(worker.beats())
             try:

@@ -18,7 +18,13 @@ from noetl.worker.pool import Pool
 
 _LOG = logging.getLogger("noetl.worker")
 PROGRAMS_KEPT = 256
+BEGUN_KEPT = 10_000
+SECRET_S = 5.0  # a changed credential is in use everywhere after so long
 Compile = Callable[[str, str], Program]  # digest and text
+
+
+def _place(order: WorkOrder) -> tuple[str, str, int]:
+    return order.execution_id, order.lease, order.epoch
 
 
 class RemoteReports:
@@ -34,7 +40,7 @@ class RemoteReports:
         room = worker.room(1 if ending else 0)
         orders = Orders("", 0)
         try:
-            answered = await worker.link.report(Told(execution_id, report, worker.hello, room))
+            answered = await worker.link.report(Told(execution_id, report, worker.hello.worker_id, room))
             orders = answered.next
             return answered.answer
         finally:
@@ -42,20 +48,33 @@ class RemoteReports:
 
 
 class RemoteSecrets:
-    """Where the tasks of this worker get secrets: from the server, sealed for this worker."""
+    """Where the tasks of this worker get secrets: from the server, sealed for this worker.
+
+    One that was just had serves the other tasks of its execution for a moment, then it is forgotten.
+    """
 
     def __init__(self, worker: "RemoteWorker", opened: Callable[[bytes], Mapping[str, Any]]) -> None:
         self._worker, self._opened = worker, opened
+        self._kept: dict[tuple[str, str], Mapping[str, Any]] = {}
 
     async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
         """The secret that a task of an execution names."""
-        worker = self._worker
-        for owner, lease, epoch in worker.held():
-            if owner == execution_id:
-                ask = AskSecret(execution_id, lease, epoch, worker.hello.worker_id, name, worker.hello.key)
-                with suppress(Conflict):  # this lease is gone; another one of the execution may be current
-                    return self._opened(await worker.link.secret(ask))
+        held = [(lease, epoch) for owner, lease, epoch in self._worker.held() if owner == execution_id]
+        kept = self._kept.get((execution_id, name))
+        if kept is not None and held:
+            return kept
+        hello = self._worker.hello
+        for lease, epoch in held:
+            ask = AskSecret(execution_id, lease, epoch, hello.worker_id, name, hello.key)
+            with suppress(Conflict):  # this lease is gone; another one of the execution may be current
+                return self._keep((execution_id, name), self._opened(await self._worker.link.secret(ask)))
         raise NotFound(f"no lease of execution {execution_id} is held here any more")
+
+    def _keep(self, key: tuple[str, str], secret: Mapping[str, Any]) -> Mapping[str, Any]:
+        if key not in self._kept:
+            asyncio.get_running_loop().call_later(SECRET_S, self._kept.pop, key, None)
+        self._kept[key] = secret
+        return secret
 
 
 class Programs:
@@ -89,10 +108,12 @@ class RemoteWorker:
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()  # servers that hinted while they were being asked
         self._number = 0
+        self._begun: OrderedDict[tuple[str, str, int], None] = OrderedDict()
         self.refused: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[Any]] = set()
         link.on_hint = self.hinted
         link.on_push = self.pushed
+        link.on_orders = self.handed
 
     # Orders in
 
@@ -110,8 +131,17 @@ class RemoteWorker:
         for handed in orders.orders:
             self._begin(handed)
 
+    def handed(self, orders: Orders) -> None:
+        """Begin what a server gave unasked; what was begun before is said for the second time."""
+        for handed in orders.orders:
+            if _place(handed.order) not in self._begun:
+                self._begin(handed)
+
     def _begin(self, handed: Handed) -> None:
         order = handed.order
+        self._begun[_place(order)] = None
+        if len(self._begun) > BEGUN_KEPT:
+            self._begun.popitem(last=False)
         if handed.text is not None and order.program not in self.programs:
             self.programs.keep(order.program, handed.text)
         if self.pool.draining:

@@ -50,6 +50,32 @@ async def test_of_many_executions_with_one_key_at_once_exactly_one_begins(store:
     assert len((await store.executions()).items) == 1
 
 
+async def test_an_execution_that_wants_the_newest_version_begins_with_no_other(store: Store) -> None:
+    """Without a look beforehand: the commit itself is refused."""
+
+    async def begins(number: int, version: int, newest: bool = True) -> bool:
+        begun = summary(eid(number), path="p", version=version)
+        try:
+            await store.commit(Append(eid(number), 0, rows(1), begun, newest=newest))
+        except Conflict:
+            with pytest.raises(NotFound):
+                await store.summary(eid(number))
+            return False
+        return (await store.summary(eid(number))).version == version
+
+    assert not await begins(1, 1)  # there is no such playbook
+    await store.register("p", "h1", "one", None)
+    assert await begins(2, 1)
+    await store.register("p", "h2", "two", None)
+    await store.register("other", "h3", "three", None)
+    assert not await begins(3, 1)
+    assert await begins(4, 1, newest=False)
+    assert await begins(5, 2)
+    await store.delete_playbook("p", 2)
+    assert not await begins(6, 2)
+    assert await begins(7, 1)
+
+
 async def test_lists_show_the_newest_first_page_by_page(store: Store) -> None:
     for number in (5, 3, 9, 1, 7):
         await begin(store, number)

@@ -69,7 +69,7 @@ def after_answer(fuse: Fuse) -> None:
     async def wrapped(self: Any, message: Any, handler: Any) -> None:
         await original(self, message, handler)
         if message.subject.endswith(".report"):
-            await self.client.flush()
+            await self._wire.flush()
             fuse.burn()
 
     Bus._answer = wrapped  # type: ignore[method-assign]

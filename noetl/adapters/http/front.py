@@ -117,9 +117,10 @@ class HttpFront(HttpSchedules):
         page = await self.client.ask("GET", "/executions", query=query)
         return Listed([_summary(item) for item in page["items"]], page["cursor"])
 
-    async def execution(self, execution_id: str) -> dict[str, Any]:
-        """How it stands."""
-        found: dict[str, Any] = await self.client.ask("GET", _execution(execution_id))
+    async def execution(self, execution_id: str, *, wait_s: float = 0) -> dict[str, Any]:
+        """How it stands; the server waits for the end, for so many seconds at the most."""
+        query = {"wait": int(wait_s) or None}
+        found: dict[str, Any] = await self.client.ask("GET", _execution(execution_id), query=query)
         return found
 
     async def status(self, execution_id: str) -> str:

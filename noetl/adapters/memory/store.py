@@ -19,6 +19,7 @@ from noetl.ports.store import (
     Token,
     check_append,
     check_owner,
+    outdated,
     page_start,
     unknown_execution,
     unknown_token,
@@ -81,12 +82,20 @@ class MemoryStore(MemorySchedules):
         key = append.summary.idempotency_key
         if key is not None and key in self._keys:
             raise Conflict(f"an execution with the idempotency key {key!r} already exists")
+        if append.newest and not self._is_newest(append.summary.path, append.summary.version):
+            raise outdated(append.summary)
         known = self._executions[append.execution_id] = _Execution(append.summary)
         if key is not None:
             self._keys[key] = append.execution_id
         if append.claim is not None:
             known.owner, known.owned_until = append.claim[0], self._now() + append.claim[1]
         return known
+
+    def _is_newest(self, path: str, version: int | None) -> bool:
+        offered = {one.version for one in self._playbooks if one.path == path}
+        return version == max(
+            offered - {gone for other, gone in self._deleted if other == path}, default=None
+        )
 
     def _check(self, append: Append, known: _Execution | None) -> None:
         check_append(append, known.rows[-1].last if known and known.rows else 0)

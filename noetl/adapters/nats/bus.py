@@ -9,21 +9,23 @@ import asyncio
 import secrets
 import struct
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
+from noetl.adapters.nats.spoken import Away
+from noetl.adapters.nats.wire import CONNECT_S, Message, Unheard, Wire
 from noetl.errors import BackendError, Conflict, MissingExtra, NoetlError, NotFound, RequestError
 
 Handler = Callable[[bytes], Awaitable[bytes]]
-Heard = Callable[[bytes], Awaitable[None]]
+Heard = Callable[[bytes], None]
 
 WHOLE, PART, MORE, ERROR = b"w", b"p", b"m", b"e"
 _PLACE = struct.Struct("!16sII")  # id of the message, this part, how many parts
 MARGIN = 4096  # of the payload limit, for what stands around a part
 KEPT_S = 60.0  # how long parts wait for the rest, or to be fetched
-CONNECT_S = 5.0
 RECONNECT_S = 0.2
 ERRORS: dict[str, type[NoetlError]] = {
     kind.code: kind for kind in (NotFound, Conflict, RequestError, BackendError)
@@ -39,47 +41,50 @@ class Bus:
 
     def __init__(self, url: str, name: str) -> None:
         self.url, self.name = url, name
-        self._client: Any = None
+        self._wire = Wire(url, name, lambda: self.on_connected())
+        self._library: Any = None
         self._parts: dict[bytes, tuple[float, dict[int, bytes]]] = {}  # of long questions, as they come
         self._answers: dict[bytes, tuple[float, list[bytes]]] = {}  # long, until they are fetched
-        self._out: asyncio.Queue[tuple[str, bytes]] = asyncio.Queue(10_000)
         self._tasks: set[asyncio.Task[Any]] = set()
         self.on_connected: Callable[[], None] = lambda: None
 
     async def connect(self) -> None:
         """Connect, and stay connected from then on; raises BackendError when the first attempt fails."""
         try:
-            import nats
-            from nats.errors import Error
-        except ImportError:
-            raise MissingExtra("nats-py", "nats") from None
-        try:
-            self._client = await nats.connect(
-                self.url,
-                name=self.name,
-                connect_timeout=CONNECT_S,
-                max_reconnect_attempts=1,
-                reconnect_time_wait=RECONNECT_S,
-                ping_interval=2,
-                max_outstanding_pings=2,
-                error_cb=_ignore,
-                reconnected_cb=self._reconnected,
-            )
-            self._client.options["max_reconnect_attempts"] = -1  # from now on it comes back, however long
-        except (OSError, Error, TimeoutError) as error:
-            told = f"NATS cannot be reached at {shown(self.url)}: {str(error) or type(error).__name__}"
-            raise BackendError(told, hint="start it, or correct NOETL_BUS") from error
-        self._go(self._send())
+            await self._wire.connect()
+        except (OSError, Away, TimeoutError) as error:
+            raise self._unreachable(error) from error
 
-    async def _reconnected(self) -> None:
-        self.on_connected()
+    def _unreachable(self, error: Exception) -> BackendError:
+        told = f"NATS cannot be reached at {shown(self.url)}: {str(error) or type(error).__name__}"
+        return BackendError(told, hint="start it, or correct NOETL_BUS")
 
-    @property
-    def client(self) -> Any:
-        """The connection itself."""
-        return self._client
+    async def client(self) -> Any:
+        """A connection of the client library, for what NATS keeps: streams and objects."""
+        if self._library is None:
+            try:
+                import nats
+                from nats.errors import Error
+            except ImportError:
+                raise MissingExtra("nats-py", "nats") from None
+            try:
+                self._library = await nats.connect(
+                    self.url.split(","),
+                    name=self.name,
+                    connect_timeout=CONNECT_S,
+                    max_reconnect_attempts=1,
+                    reconnect_time_wait=RECONNECT_S,
+                    ping_interval=2,
+                    max_outstanding_pings=2,
+                    error_cb=_ignore,
+                )
+            except (OSError, Error, TimeoutError) as error:
+                raise self._unreachable(error) from error
+            self._library.options["max_reconnect_attempts"] = -1  # from now on it comes back, however long
+        return self._library
 
-    def _go(self, work: Any) -> None:
+    def go(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside, while there is a connection."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -87,29 +92,24 @@ class Bus:
     # Telling
 
     def publish(self, subject: str, body: bytes) -> None:
-        """Say something that need not arrive."""
+        """Say something that need not arrive: whoever would have heard it asks again, or is told again."""
+        if not self._wire.crowded:
+            with suppress(Away):
+                self._wire.publish(subject, WHOLE + body)
+
+    def tell(self, subject: str, body: bytes, unheard: Callable[[], None]) -> bool:
+        """Say something to one listener, unless it is too long or there is no way; whether it was said."""
+        if self._wire.crowded or self.long(body):
+            return False
         try:
-            self._out.put_nowait((subject, WHOLE + body))
-        except asyncio.QueueFull:
-            return  # whoever would have heard it asks again, or is told again
+            self._wire.tell(subject, WHOLE + body, unheard)
+        except Away:
+            return False
+        return True
 
-    async def _send(self) -> None:
-        from nats.errors import Error
-
-        while True:
-            subject, body = await self._out.get()
-            try:
-                await self._client.publish(subject, body)
-            except (Error, OSError):
-                continue  # the connection is away; it need not arrive
-
-    async def listen(self, subject: str, heard: Heard) -> None:
+    def listen(self, subject: str, heard: Heard) -> None:
         """Hear everything that is said under a subject."""
-
-        async def received(message: Any) -> None:
-            await heard(message.data[1:])
-
-        await self._client.subscribe(subject, cb=received)
+        self._wire.subscribe(subject, lambda message: heard(message.body[1:]))
 
     # Asking
 
@@ -139,14 +139,10 @@ class Bus:
         raise _error(rest)
 
     async def _ask(self, subject: str, body: bytes, timeout_s: float) -> bytes:
-        from nats.errors import Error
-
         try:
-            message = await self._client.request(subject, body, timeout=timeout_s)
-        except (Error, OSError, TimeoutError) as error:
+            return await self._wire.request(subject, body, timeout_s)
+        except (Away, Unheard, TimeoutError) as error:
             raise NoAnswer(f"no answer from {subject}: {str(error) or type(error).__name__}") from None
-        answer: bytes = message.data
-        return answer
 
     def long(self, body: bytes) -> bool:
         """Whether a message has to go in parts."""
@@ -154,39 +150,33 @@ class Bus:
 
     @property
     def _room(self) -> int:
-        return int(self._client.max_payload) - MARGIN
+        return self._wire.max_payload - MARGIN
 
     # Answering
 
-    async def serve(self, subject: str, handler: Handler, queue: str = "") -> None:
+    def serve(self, subject: str, handler: Handler, queue: str = "") -> None:
         """Answer what is asked under a subject, many at once."""
+        self._wire.subscribe(subject, lambda message: self.go(self._answer(message, handler)), queue)
 
-        async def received(message: Any) -> None:
-            self._go(self._answer(message, handler))
-
-        await self._client.subscribe(subject, queue=queue, cb=received)
-
-    async def serve_parts(self, subject: str) -> None:
+    def serve_parts(self, subject: str) -> None:
         """Let those who ask fetch the parts of long answers."""
         self._place = subject
-        await self.serve(subject, self._fetched)
+        self.serve(subject, self._fetched)
 
     async def _fetched(self, body: bytes) -> bytes:
         raise RequestError("only parts of an answer are fetched here")
 
-    async def _answer(self, message: Any, handler: Handler) -> None:
-        from nats.errors import Error
-
+    async def _answer(self, message: Message, handler: Handler) -> None:
         try:
-            answer = await self._answer_to(message.data, handler)
+            answer = await self._answer_to(message.body, handler)
         except NoetlError as error:
             told = {"code": error.code, "message": error.message, "hint": error.hint}
             answer = ERROR + msgspec.json.encode(told)
-        if answer:
-            try:
-                await message.respond(answer)
-            except (Error, OSError):
-                return  # whoever asked will ask again
+        if answer and message.reply:
+            if self._wire.crowded:
+                await self._wire.room()
+            with suppress(Away):  # whoever asked will ask again
+                self._wire.publish(message.reply, answer)
 
     async def _answer_to(self, data: bytes, handler: Handler) -> bytes:
         kind, body = data[:1], data[1:]
@@ -232,15 +222,9 @@ class Bus:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._client is not None:
-            from nats.errors import Error
-
-            try:
-                async with asyncio.timeout(CONNECT_S):
-                    await self._client.flush()
-            except (Error, OSError, TimeoutError):
-                pass
-            await self._client.close()
+        if self._library is not None:
+            await self._library.close()
+        await self._wire.close()
 
 
 async def _ignore(error: Exception) -> None:
@@ -260,6 +244,10 @@ def _error(body: bytes) -> NoetlError:
 
 
 def shown(url: str) -> str:
-    """An address without the password in it."""
-    head, separator, rest = url.partition("://")
+    """An address without the passwords in it."""
+    return ",".join(_without_password(one) for one in url.split(","))
+
+
+def _without_password(url: str) -> str:
+    head, separator, rest = url.rpartition("://")
     return f"{head}{separator}{rest.rpartition('@')[2]}"

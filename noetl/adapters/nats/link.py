@@ -5,6 +5,7 @@ import logging
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -13,13 +14,14 @@ from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus, NoAnswer
 from noetl.adapters.nats.signing import Signer
 from noetl.core.message import Payload
-from noetl.errors import BackendError
+from noetl.errors import BackendError, RequestError
 from noetl.ports.link import Answered, AskSecret, Beat, Orders, Push, Take, Told
 
 _LOG = logging.getLogger("noetl.worker")
 ANSWER_S = 2.0  # what is asked again is harmless, so that the first wait is short
 ANSWER_MOST_S = 20.0
 ALIVE_S = 3.0  # a server that was not heard for so long is not asked by name
+STALE_MS = 60_000  # orders that were given unasked so long ago are not for now
 AGAIN_S = 0.1
 AGAIN_MOST_S = 1.0
 OWNERS_KEPT = 10_000
@@ -40,25 +42,34 @@ class NatsLink:
         self._bus, self._pool, self._worker_id, self._signer = bus, pool, worker_id, signer
         self.on_hint: Callable[[str], None] = _nothing
         self.on_push: Callable[[Push], None] = _nothing
+        self.on_orders: Callable[[Orders], None] = _nothing
         self._owners: dict[str, str] = {}  # the server that answered last for an execution
         self._alive: dict[str, float] = {}  # servers, and when each was last heard
-        self._ahead_ms = 0  # how far the servers' clock is ahead of ours
+        self._ahead_ms: int | None = None  # how far the servers' clock is ahead of ours
 
-    async def open(self) -> None:
+    def open(self) -> None:
         """Begin to hear."""
-        await self._bus.listen(subjects.hint(self._pool), self._hinted)
-        await self._bus.listen(subjects.ALIVE, self._heard)
-        await self._bus.listen(subjects.worker(self._worker_id), self._pushed)
+        self._bus.listen(subjects.hint(self._pool), self._hinted)
+        self._bus.listen(subjects.ALIVE, self._heard)
+        self._bus.listen(subjects.worker(self._worker_id), self._pushed)
+        self._bus.listen(subjects.orders(self._worker_id), self._handed)
 
-    async def _hinted(self, body: bytes) -> None:
+    def _hinted(self, body: bytes) -> None:
         self.on_hint(body.decode())
 
-    async def _pushed(self, body: bytes) -> None:
-        self.on_push(_PUSH.decode(body))
+    def _pushed(self, message: bytes) -> None:
+        with suppress(RequestError):  # it does not come from a server that knows us
+            self.on_push(_PUSH.decode(self._signer.answered("push", message)))
+
+    def _handed(self, message: bytes) -> None:
+        with suppress(RequestError):
+            orders = _ORDERS.decode(self._signer.answered("orders", message))
+            if self._ahead_ms is not None and abs(orders.now - self.now()) < STALE_MS:
+                self.on_orders(self._noted(orders))
 
     def now(self) -> int:
         """Milliseconds since the epoch, by the servers' clock."""
-        return time.time_ns() // 1_000_000 + self._ahead_ms
+        return time.time_ns() // 1_000_000 + (self._ahead_ms or 0)
 
     def tell(self, beat: Beat) -> None:
         """Say to every server what is held."""
@@ -123,7 +134,7 @@ class NatsLink:
         answer = await self._bus.request(subjects.asked(what, server), signed, patience)
         return self._signer.answered(what, answer)
 
-    async def _heard(self, server: bytes) -> None:
+    def _heard(self, server: bytes) -> None:
         self._alive[server.decode()] = time.monotonic()
 
     def _some_server(self, but: str | None = None) -> str | None:

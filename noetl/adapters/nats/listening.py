@@ -55,7 +55,8 @@ class Listening:
             for gone in set(self._heard) - wanted:
                 await self._heard.pop(gone).unsubscribe()
             for name, subject, queue in sorted(wanted - set(self._heard)):
-                made = await self._bus.client.subscribe(subject, queue=queue, cb=self._received(name))
+                client = await self._bus.client()
+                made = await client.subscribe(subject, queue=queue, cb=self._received(name))
                 self._heard[name, subject, queue] = made
         except (Error, OSError) as error:
             raise BackendError(f"the subjects of triggers cannot be heard: {error}") from error

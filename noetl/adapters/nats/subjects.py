@@ -26,3 +26,8 @@ def hint(pool: str) -> str:
 def worker(worker_id: str) -> str:
     """Where one worker is told something."""
     return f"{PREFIX}.worker.{worker_id}"
+
+
+def orders(worker_id: str) -> str:
+    """Where one worker is given orders unasked."""
+    return f"{PREFIX}.worker.{worker_id}.orders"

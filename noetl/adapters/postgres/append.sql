@@ -4,14 +4,14 @@ with input as materialized (
   select * from unnest(
     $1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bool[], $7::bigint[], $8::bool[],
     $9::text[], $10::text[], $11::bigint[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[],
-    $16::bigint[], $17::text[], $18::text[], $19::text[], $20::text[], $21::bytea[]
+    $16::bigint[], $17::text[], $18::text[], $19::text[], $20::text[], $21::bytea[], $22::bool[]
   ) as i (
     n, execution_id, expected, seq, owner, begins, lease, shown,
     status, path, version, hash, requested_at, started_at, ended_at,
-    due_at, parent, retry_of, idempotency_key, request, result
+    due_at, parent, retry_of, idempotency_key, request, result, newest
   )
 ), moment as materialized (
-  select coalesce($36::bigint, now_ms()) as now
+  select coalesce($37::bigint, now_ms()) as now
 ), begun as (
   insert into executions (
     seq, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
@@ -20,7 +20,10 @@ with input as materialized (
   select
     seq, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
     parent, retry_of, idempotency_key, request, result, owner, coalesce(now + lease, 0)
-  from input, moment where begins
+  from input, moment where begins and (
+    not newest
+    or version = (select max(p.version) from playbooks p where p.path = input.path and p.deleted_at is null)
+  )
   order by idempotency_key, execution_id -- in one order everywhere, so that two servers cannot lock each other
   on conflict do nothing
   returning id, execution_id
@@ -49,17 +52,17 @@ with input as materialized (
   select p.id, r.first, r.last, r.ts, r.cause, r.body, r.hash, r.batch
   from passed p
   join unnest(
-    $22::int[], $23::bigint[], $24::bigint[], $25::bigint[], $26::bytea[], $27::bytea[], $28::bytea[], $29::text[]
+    $23::int[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bytea[], $28::bytea[], $29::bytea[], $30::text[]
   ) as r (n, first, last, ts, cause, body, hash, batch) on r.n = p.n
 ), saved as (
   insert into snapshots (execution, seq, hash, state)
   select p.id, s.seq, s.hash, s.state
-  from passed p join unnest($30::int[], $31::bigint[], $32::bytea[], $33::bytea[]) as s (n, seq, hash, state)
+  from passed p join unnest($31::int[], $32::bigint[], $33::bytea[], $34::bytea[]) as s (n, seq, hash, state)
   on s.n = p.n
   on conflict (execution) do update set seq = excluded.seq, hash = excluded.hash, state = excluded.state
 ), taken as (
   delete from mailbox m
-  using passed p join unnest($34::int[], $35::bigint[]) as t (n, id) on t.n = p.n
+  using passed p join unnest($35::int[], $36::bigint[]) as t (n, id) on t.n = p.n
   where not p.ended and m.execution = p.id and m.id = t.id
 ), dropped as (
   delete from mailbox m using passed p where p.ended and m.execution = p.id

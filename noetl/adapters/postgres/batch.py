@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from noetl.errors import Conflict, NoetlError
-from noetl.ports.store import Append, Summary, check_owner, unknown_execution
+from noetl.ports.store import Append, Summary, check_owner, outdated, unknown_execution
 
 _SUMMARY = Summary.__struct_fields__[1:]  # all but the execution's id
 _ROW = ("first", "last", "ts", "cause", "body", "hash", "batch")
@@ -37,7 +37,7 @@ def columns(appends: Sequence[Append], now: int | None) -> list[Any]:
             snapshots.append((n, append.rows[-1].last, append.rows[-1].hash, append.snapshot))
         letters += [(n, letter) for letter in append.taken]
     heads = [_head(n, append) for n, append in enumerate(appends)]
-    return [*_turned(heads, 21), *_turned(rows, 8), *_turned(snapshots, 4), *_turned(letters, 2), now]
+    return [*_turned(heads, 22), *_turned(rows, 8), *_turned(snapshots, 4), *_turned(letters, 2), now]
 
 
 def is_plain(append: Append) -> bool:
@@ -61,7 +61,7 @@ def _head(n: int, append: Append) -> tuple[Any, ...]:
     seq = append.rows[-1].last if append.rows else append.expected
     shown = _NOTHING if summary is None else tuple(getattr(summary, name) for name in _SUMMARY)
     place = (n, append.execution_id, append.expected, seq)
-    return (*place, owner, first, lease, summary is not None, *shown)
+    return (*place, owner, first, lease, summary is not None, *shown, append.newest)
 
 
 def _turned(rows: list[Any], width: int) -> list[Any]:
@@ -71,6 +71,8 @@ def _turned(rows: list[Any], width: int) -> list[Any]:
 def refusal(append: Append, found: Sequence[Any] | None) -> NoetlError:
     """Why an append did not find what it expected, seen afterwards: the end of the log and its owner."""
     execution_id = append.execution_id
+    if found is None and begins(append) and append.newest and key_of(append) is None and append.summary:
+        return outdated(append.summary)
     if found is None and begins(append):
         return Conflict(f"an execution with the idempotency key {key_of(append)!r} already exists")
     if found is None:

@@ -27,9 +27,6 @@ select a.n from unnest($1::int[], $2::text[], $3::bigint[], $4::bytea[]) as a (n
 join executions e on e.execution_id = a.execution_id
 join log l on l.execution = e.id and l.first = a.first and l.hash = a.hash
 
--- name: number
-select id from executions where execution_id = $1
-
 -- name: standing
 select seq, owner from executions where execution_id = $1
 
@@ -41,9 +38,10 @@ where e.execution_id = $1
 select first, last, ts, cause, body, hash, batch, seal from log where execution = $1 and first > $2 order by first
 
 -- name: rows_from
+with known as materialized (select id from executions where execution_id = $1)
 select first, last, ts, cause, body, hash, batch, seal from log
-where execution = $1 and first >= coalesce(
-  (select max(first) from log where execution = $1 and first <= $2), $2) and last >= $2
+where execution = (select id from known) and first >= coalesce(
+  (select max(first) from log where execution = (select id from known) and first <= $2), $2) and last >= $2
 order by first limit $3
 
 -- name: answered

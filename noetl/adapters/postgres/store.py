@@ -91,10 +91,10 @@ class PostgresStore(PostgresSchedules):
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """Rows in order, from the one that holds an event."""
-        found = await self._fetch("number", execution_id)
+        found = await self._fetch("rows_from", execution_id, first, limit)
         if not found:
-            raise unknown_execution(execution_id)
-        return [Row(*row) for row in await self._fetch("rows_from", found[0][0], first, limit)]
+            await self._known("standing", execution_id)
+        return [Row(*row) for row in found]
 
     async def end(self, execution_id: str) -> int:
         """The number of the newest event."""

@@ -14,6 +14,7 @@ from noetl.ports.store import (
     Summary,
     check_append,
     check_owner,
+    outdated,
     unknown_execution,
 )
 
@@ -22,6 +23,8 @@ def append(connection: apsw.Connection, append: Append, now: int) -> None:
     """Add to a log, where the decision thought that it ended."""
     if append.expected == 0 and append.summary is not None:
         _begin(connection, append.summary, append.claim, now)
+        if append.newest:
+            _check_newest(connection, append.summary)
     found = fetch(connection, sql.NUMBER_AND_END, (append.execution_id,))
     if not found:
         raise unknown_execution(append.execution_id)
@@ -52,6 +55,12 @@ def _begin(connection: apsw.Connection, summary: Summary, claim: tuple[str, int]
             told = f"an execution with the idempotency key {summary.idempotency_key!r} already exists"
             raise Conflict(told) from error
         raise Conflict(f"the execution {summary.execution_id} already exists") from error
+
+
+def _check_newest(connection: apsw.Connection, summary: Summary) -> None:
+    versions = fetch(connection, sql.NEWEST_NUMBER, (summary.path,))
+    if versions[0][0] != summary.version:
+        raise outdated(summary)
 
 
 def _change(connection: apsw.Connection, number: int, summary: Summary) -> None:

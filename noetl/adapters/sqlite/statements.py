@@ -85,6 +85,7 @@ DROP_MAIL = "DELETE FROM mailbox WHERE execution_id = ?"
 # Playbooks and credentials
 
 NEWEST_VERSION = f"SELECT {PLAYBOOK}, deleted_at FROM playbooks WHERE path = ? ORDER BY version DESC LIMIT 1"
+NEWEST_NUMBER = "SELECT max(version) FROM playbooks WHERE path = ? AND deleted_at IS NULL"
 MOVE_PLAYBOOK = "UPDATE playbooks SET file = ? WHERE path = ? AND version = ?"
 ADD_PLAYBOOK = f"INSERT INTO playbooks ({PLAYBOOK}) VALUES (?, ?, ?, ?, ?, ?)"
 FIND_PLAYBOOK = (

@@ -1,5 +1,6 @@
 """Starting executions and how they stand."""
 
+import asyncio
 import re
 import time
 from datetime import datetime
@@ -35,6 +36,14 @@ KEY_PARAMETER = {
     "description": "Under one key at most one execution is started; a repeat answers 200 with that one",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
+WAIT_MOST_S = 60
+WAIT_PARAMETER = {
+    "name": "wait",
+    "in": "query",
+    "required": False,
+    "description": "Answer when it is over or paused, after so many seconds at the latest",
+    "schema": {"type": "integer", "minimum": 0, "maximum": WAIT_MOST_S, "default": 0},
+}
 KEY_LENGTH = 255
 PAGES_PASSED = 20
 STATUSES = "^(pending|running|paused|completed|failed|cancelled)$"
@@ -55,11 +64,12 @@ def id_of(request: Request) -> str:
         {201: Begun, 200: Begun},
         body=StartBody,
         problems=(404, 409, 422),
-        parameters=(KEY_PARAMETER,),
+        parameters=(KEY_PARAMETER, WAIT_PARAMETER),
     ),
 )
 async def start(request: Request) -> Response:
-    """Start an execution of a registered playbook, or of a text."""
+    """Start an execution of a registered playbook, or of a text; with `wait`, answer how it ended."""
+    wait_s = wait_of(request)
     body = await read(request, StartBody)
     path = body.path or body.playbook_id
     if (path is None) == (body.playbook is None):
@@ -75,10 +85,10 @@ async def start(request: Request) -> Response:
         until=body.until,
         by=who_asks(request).name,
     )
-    return await begin(request, ask)
+    return await begin(request, ask, wait_s)
 
 
-async def begin(request: Request, ask: Ask) -> Response:
+async def begin(request: Request, ask: Ask, wait_s: int = 0) -> Response:
     """Start what is asked for, by whoever may; a text is a playbook that is written."""
     if ask.text is not None:
         require(request, "write")
@@ -86,13 +96,35 @@ async def begin(request: Request, ask: Ask) -> Response:
     elif ask.path is not None:
         require_path(request, ask.path, f"playbook '{ask.path}'")
     started = await front_of(request).start(ask)
-    return begun(started, 200 if started.existed else 201)
+    shown = await _standing(request, started.execution_id, wait_s) if wait_s else {}
+    return begun(started, 200 if started.existed else 201, shown)
 
 
-def begun(started: Started, status: int = 201) -> Response:
-    """The answer to a request for an execution."""
+def begun(started: Started, status: int = 201, shown: dict[str, Any] | None = None) -> Response:
+    """The answer to a request for an execution, with how it stands when that is known."""
     body = {"execution_id": started.execution_id, "status": started.status, "path": started.path}
-    return reply(body, status, {"Location": f"/api/v1/executions/{started.execution_id}"})
+    headers = {"Location": f"/api/v1/executions/{started.execution_id}"}
+    return reply({**body, **(shown or {})}, status, headers)
+
+
+def wait_of(request: Request) -> int:
+    """For how many seconds the sender waits for the end."""
+    given = request.query_params.get("wait", "0")
+    if not (given.isascii() and given.isdigit()) or len(given) > 3 or int(given) > WAIT_MOST_S:
+        raise RequestError(f"wait: '{given[:40]}' is no number of seconds from 0 to {WAIT_MOST_S}")
+    return int(given)
+
+
+async def _standing(request: Request, execution_id: str, wait_s: int) -> dict[str, Any]:
+    """How an execution stands once it is over, after a while, or when this server stops."""
+    over = asyncio.ensure_future(front_of(request).execution(execution_id, wait_s=wait_s))
+    closing = asyncio.ensure_future(request.app.state.closing.wait())
+    try:
+        await asyncio.wait({over, closing}, return_when=asyncio.FIRST_COMPLETED)
+        return over.result() if over.done() else await front_of(request).execution(execution_id)
+    finally:
+        over.cancel()
+        closing.cancel()
 
 
 def key_of(request: Request, in_body: str | None = None) -> str | None:
@@ -167,14 +199,15 @@ def _ms(moment: datetime | None) -> int | None:
 
 @router.get(
     "/executions/{execution_id}",
-    **describe("read", {200: ExecutionAnswer}, problems=(404,), parameters=(ID_PARAMETER,)),
+    **describe("read", {200: ExecutionAnswer}, problems=(404,), parameters=(ID_PARAMETER, WAIT_PARAMETER)),
 )
 async def show(request: Request) -> Response:
     """How an execution stands, from its projection: the size of its log does not matter."""
-    execution_id = id_of(request)
-    found = await front_of(request).execution(execution_id)
-    require_path(request, found["playbook"]["path"], f"execution {execution_id}")
-    return reply(found)
+    execution_id, wait_s = id_of(request), wait_of(request)
+    await require_execution(request, execution_id)
+    if wait_s:
+        return reply(await _standing(request, execution_id, wait_s))
+    return reply(await front_of(request).execution(execution_id))
 
 
 @router.get("/executions/{execution_id}/events", **describe("read", {200: EventPage}, problems=(404,)))

@@ -118,6 +118,31 @@ async def test_a_registered_path_runs_and_an_unknown_one_names_the_nearest(one: 
         await one.front.playbook("tests/case", 7)
 
 
+async def test_a_path_runs_its_newest_version_whoever_registered_it(pair: tuple[Embedded, Embedded]) -> None:
+    one, other = pair
+    await one.front.register(ADD)
+    for register in (None, ADD.replace("+ 1", "+ 2"), ADD.replace("+ 1", "+ 3")):
+        if register is not None:
+            await other.front.register(register)
+        for _ in range(2):
+            shown = await ended(one, await one.front.start(Ask(path="tests/case")))
+            newest = (await other.front.playbook("tests/case")).version
+            assert (shown["playbook"]["version"], shown["ctx"]["sum"]) == (newest, 1 + newest)
+    await other.front.delete_playbook("tests/case")
+    with pytest.raises(NotFound):
+        await one.front.start(Ask(path="tests/case"))
+
+
+async def test_how_it_stands_can_be_waited_for(pair: tuple[Embedded, Embedded]) -> None:
+    one, other = pair
+    started = await one.front.start(Ask(text=ADD))
+    for made in (other, one):  # where it does not run, and where it does or did
+        assert (await made.front.execution(started.execution_id, wait_s=LONG))["status"] == "completed"
+    waits = await one.front.start(Ask(text=WAITS))
+    for made in pair:
+        assert (await made.front.execution(waits.execution_id, wait_s=0.01))["status"] == "running"
+
+
 async def test_a_key_starts_one_execution_and_refuses_another_request(
     pair: tuple[Embedded, Embedded],
 ) -> None:

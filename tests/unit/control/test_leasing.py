@@ -21,6 +21,8 @@ class World:
         self.soon: list[Callable[[], None]] = []
         self.hints: list[str] = []
         self.pushed: list[tuple[str, Push]] = []
+        self.handed: list[tuple[str, list[str], Callable[[], None]]] = []
+        self.reach = True
         self.said_alive = 0
         self.leasing = Leasing(self, LEASE_S, later=self.soon.append, clock=lambda: self.now, wall=lambda: 7)
         self._beats: dict[str, int] = {}
@@ -30,6 +32,21 @@ class World:
 
     def push(self, worker_id: str, push: Push) -> None:
         self.pushed.append((worker_id, push))
+
+    def hand(self, worker_id: str, orders: list[WorkOrder], unheard: Callable[[], None]) -> bool:
+        if self.reach:
+            self.handed.append((worker_id, names(orders), unheard))
+        return self.reach
+
+    def knows(self, worker_id: str) -> None:
+        """A worker is there, and has had the playbook."""
+        self.leasing.meet(hello(worker_id))
+        self.leasing.lacks(worker_id, "digest")
+        self.beat(worker_id)
+
+    def take(self, who: Hello, room: int, first: str | None = None) -> list[WorkOrder]:
+        """A worker that says who it is asks for orders."""
+        return self.leasing.take(self.leasing.meet(who), room, first)
 
     def alive(self) -> None:
         self.said_alive += 1
@@ -70,31 +87,81 @@ def test_work_that_no_answer_took_along_is_hinted_at_once_per_round(world: World
 
 def test_work_that_an_answer_took_along_is_not_hinted_at(world: World) -> None:
     world.leasing.offer(order())
-    assert names(world.leasing.take(hello("w"), 4)) == ["e1/l1"]
+    assert names(world.take(hello("w"), 4)) == ["e1/l1"]
     world.settle()
     assert world.hints == []
+
+
+def test_workers_with_room_are_given_even_shares_without_being_asked_to_ask(world: World) -> None:
+    world.knows("a")
+    world.knows("b")
+    for number in range(10):
+        world.leasing.offer(order(f"e{number}"))
+    world.settle()
+    given = {worker_id: orders for worker_id, orders, _ in world.handed}
+    assert given == {"a": [f"e{n}/l1" for n in range(4)], "b": [f"e{n}/l1" for n in range(4, 8)]}
+    assert world.hints == ["default"]  # two wait: nobody is known to have room for them
+
+
+@pytest.mark.parametrize("why", ["new", "quiet", "draining", "busy", "without the playbook"])
+def test_orders_are_given_unasked_only_where_they_can_begin(world: World, why: str) -> None:
+    if why == "without the playbook":
+        world.beat("w")
+    elif why != "new":
+        world.knows("w")
+    if why == "quiet":
+        world.now += 3.1
+    if why in ("draining", "busy"):
+        running = 4 if why == "busy" else 0
+        world.leasing.beat(Beat(hello("w"), 9, running=running, draining=why == "draining"))
+    world.leasing.offer(order())
+    world.settle()
+    assert (world.handed, world.hints) == ([], ["default"])
+
+
+def test_what_a_worker_is_not_there_to_hear_waits_for_another(world: World) -> None:
+    world.knows("gone")
+    world.leasing.offer(order())
+    world.settle()
+    worker_id, given, unheard = world.handed.pop()
+    assert (worker_id, given) == ("gone", ["e1/l1"])
+    unheard()
+    world.settle()
+    assert world.handed == []  # not to the same again
+    assert names(world.take(hello("there"), 1)) == ["e1/l1"]
+    unheard()  # said late, when another one has it
+    assert world.leasing.holds("e1", "l1", 1, "there")
+
+
+def test_what_cannot_be_said_is_hinted_at(world: World) -> None:
+    world.knows("w")
+    world.reach = False
+    world.leasing.offer(order())
+    world.settle()
+    assert world.hints == ["default"]
+    assert names(world.take(hello("w"), 1)) == ["e1/l1"]
 
 
 def test_a_worker_gets_no_more_than_it_has_room_for_and_its_own_execution_first(world: World) -> None:
     for number in range(4):
         world.leasing.offer(order(f"e{number}"))
-    assert names(world.leasing.take(hello("w"), 2, "e3")) == ["e3/l1", "e0/l1"]
-    assert names(world.leasing.take(hello("w"), 9)) == ["e1/l1", "e2/l1"]
-    assert world.leasing.take(hello("w"), 9) == []
+    assert names(world.take(hello("w"), 2, "e3")) == ["e3/l1", "e0/l1"]
+    assert names(world.take(hello("w"), 9)) == ["e1/l1", "e2/l1"]
+    assert world.take(hello("w"), 9) == []
 
 
 def test_orders_go_only_to_their_pool_and_to_workers_that_have_the_kinds(world: World) -> None:
     world.leasing.needs = lambda order: frozenset({"gpu"} if order.lease == "l2" else {"noop"})
     world.leasing.offer(order(lease="l2"))
     world.leasing.offer(order(lease="l3"))
-    assert world.leasing.take(hello("other", "other"), 9) == []
-    assert names(world.leasing.take(hello("plain"), 9)) == ["e1/l3"]
-    assert names(world.leasing.take(hello("strong", kinds=("gpu",)), 9)) == ["e1/l2"]
+    assert world.take(hello("other", "other"), 9) == []
+    assert names(world.take(hello("plain"), 9)) == ["e1/l3"]
+    assert names(world.take(hello("strong", kinds=("gpu",)), 9)) == ["e1/l2"]
 
 
 def test_a_worker_that_beats_keeps_its_leases_for_ever(world: World) -> None:
     world.leasing.offer(order())
-    world.leasing.take(hello("w"), 1)
+    world.take(hello("w"), 1)
     for _ in range(20):
         world.now += LEASE_S / 2
         world.beat("w", ("e1", "l1", 1))
@@ -103,7 +170,7 @@ def test_a_worker_that_beats_keeps_its_leases_for_ever(world: World) -> None:
 
 def test_a_worker_that_falls_silent_loses_its_leases(world: World) -> None:
     world.leasing.offer(order())
-    world.leasing.take(hello("w"), 1)
+    world.take(hello("w"), 1)
     world.beat("w", ("e1", "l1", 1))
     world.now += LEASE_S + 0.1
     assert world.leasing.overdue() == ({"e1": {"l1": 1}}, {})
@@ -112,7 +179,7 @@ def test_a_worker_that_falls_silent_loses_its_leases(world: World) -> None:
 def test_an_order_that_its_worker_never_mentions_did_not_arrive(world: World) -> None:
     world.beat("w")
     world.leasing.offer(order())
-    world.leasing.take(hello("w"), 1)
+    world.take(hello("w"), 1)
     for _ in range(3):
         assert world.leasing.overdue() == ({}, {})
         world.now += 1.1
@@ -122,7 +189,7 @@ def test_an_order_that_its_worker_never_mentions_did_not_arrive(world: World) ->
 
 def test_an_order_that_was_reported_on_has_arrived_whatever_beats_say(world: World) -> None:
     world.leasing.offer(order())
-    world.leasing.take(hello("w"), 1)
+    world.take(hello("w"), 1)
     world.leasing.reported("e1", "l1", 1, "w")
     for _ in range(5):
         world.now += 1.1
@@ -152,13 +219,13 @@ def test_a_lease_that_still_waits_here_is_not_adopted(world: World) -> None:
     world.leasing.adopt("e1", Lease("l1", "s.1", 1))
     world.now += 3 * LEASE_S
     assert world.leasing.overdue() == ({}, {})
-    assert names(world.leasing.take(hello("w"), 1)) == ["e1/l1"]
+    assert names(world.take(hello("w"), 1)) == ["e1/l1"]
 
 
 @pytest.mark.parametrize(("give_back", "what"), [(True, "give_back"), (False, "stop")])
 def test_a_recall_is_said_until_the_worker_lets_go(world: World, give_back: bool, what: str) -> None:
     world.leasing.offer(order())
-    world.leasing.take(hello("w"), 1)
+    world.take(hello("w"), 1)
     world.leasing.recall("e1", "l1", give_back)
     world.beat("w", ("e1", "l1", 1))
     assert [(worker, push.what, push.epoch) for worker, push in world.pushed] == [("w", what, 1)] * 2
@@ -173,14 +240,14 @@ def test_a_recalled_order_that_waits_is_not_handed_out(world: World, give_back: 
     world.leasing.on_return = returned.append
     world.leasing.offer(order())
     world.leasing.recall("e1", "l1", give_back)
-    assert world.leasing.take(hello("w"), 1) == []
+    assert world.take(hello("w"), 1) == []
     assert names(returned) == (["e1/l1"] if give_back else [])
 
 
 def test_an_answer_reaches_the_holder_or_goes_along_with_the_order(world: World) -> None:
     world.leasing.offer(order())
     world.leasing.deliver("e1", "l1", "[0]", "t.1.1", {"status": "ok"})
-    taken = world.leasing.take(hello("w"), 1)
+    taken = world.take(hello("w"), 1)
     assert taken[0].answers == {"[0]": {"status": "ok"}}
     world.leasing.deliver("e1", "l1", "[1]", "t.1.1", {"status": "ok"})
     assert [(worker, push.what, push.address) for worker, push in world.pushed] == [("w", "deliver", "[1]")]
@@ -190,16 +257,16 @@ def test_answers_that_may_have_been_missed_are_said_again_with_each_beat(world: 
     again = Push("deliver", "e1", "l1", 1, "[0]", "t.1.1")
     world.leasing.answers = lambda execution_id, lease: [again]
     world.leasing.offer(order())
-    world.leasing.take(hello("w"), 1)
+    world.take(hello("w"), 1)
     world.beat("w", ("e1", "l1", 1))
     assert world.pushed == [("w", again)]
 
 
 def test_a_lease_that_goes_out_again_is_held_by_its_new_worker_alone(world: World) -> None:
     world.leasing.offer(order())
-    world.leasing.take(hello("old"), 1)
+    world.take(hello("old"), 1)
     world.leasing.offer(order(epoch=2))
-    world.leasing.take(hello("new"), 1)
+    world.take(hello("new"), 1)
     assert world.leasing.holds("e1", "l1", 2, "new")
     assert not world.leasing.holds("e1", "l1", 1, "old")
     assert not world.leasing.holds("e1", "l1", 2, "old")
@@ -219,7 +286,7 @@ def test_a_playbook_is_sent_once_to_each_worker(world: World) -> None:
 
 def test_the_fleet_shows_who_was_heard_and_what_they_hold(world: World) -> None:
     world.leasing.offer(order())
-    world.leasing.take(hello("w"), 1)
+    world.take(hello("w"), 1)
     world.beat("w", ("e1", "l1", 1))
     world.beat("idle", pool="other")
     shown = {worker.worker_id: worker for worker in world.leasing.fleet()}
@@ -246,5 +313,5 @@ def test_how_long_work_has_waited_for_a_worker_is_known(world: World) -> None:
     world.now += 5
     world.leasing.offer(order("e2"))
     assert world.leasing.longest_wait_ms() == 5000
-    world.leasing.take(hello("w"), 1)
+    world.take(hello("w"), 1)
     assert world.leasing.longest_wait_ms() == 0

@@ -66,6 +66,19 @@ async def test_the_catalog_is_paged_by_path_and_read_by_version(server: Served) 
     assert is_problem(await server.client.delete("/api/v1/catalog/tests/a"), 404)
 
 
+async def test_one_request_starts_an_execution_and_brings_its_end(server: Served) -> None:
+    await server.register(HELLO)
+    asked = {"path": "tests/hello"}
+    ended = await server.client.post("/api/v1/executions?wait=60", json=asked)
+    assert (ended.status_code, ended.json()["status"]) == (201, "completed")
+    shown = (await server.client.get(f"/api/v1/executions/{ended.json()['execution_id']}?wait=60")).json()
+    assert shown["output"] == ended.json()["output"]
+    waits = await server.client.post("/api/v1/executions?wait=1", json={"playbook": WAITS})
+    assert (waits.status_code, waits.json()["status"]) == (201, "running")
+    for wrong in ("-1", "61", "x", "1.5"):
+        assert is_problem(await server.client.post(f"/api/v1/executions?wait={wrong}", json=asked), 400)
+
+
 async def test_an_idempotency_key_starts_one_execution(server: Served) -> None:
     await server.register(HELLO)
 

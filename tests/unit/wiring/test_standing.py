@@ -57,8 +57,8 @@ async def _told(made: Serving, chosen: Settings, subject: str) -> list[str]:
         async with asyncio.timeout(LONG):
             while True:
                 for _ in range(3):
-                    await bus.client.publish(subject, b"1", headers={"Nats-Msg-Id": "m"})
-                await bus.client.flush()
+                    await (await bus.client()).publish(subject, b"1", headers={"Nats-Msg-Id": "m"})
+                await (await bus.client()).flush()
                 listed = await made.front.executions(Find(path="tests/waits"))
                 makers = [(await made.front.execution(one.execution_id))["by"] for one in listed.items]
                 if "trigger orders" in makers:

@@ -42,8 +42,8 @@ async def echo(body: bytes) -> bytes:
 async def test_questions_and_answers_have_any_size(nats_server: NatsServer, size: int) -> None:
     body = bytes(number % 251 for number in range(1000)) * (size // 1000) + b"x" * (size % 1000)
     async with connected(nats_server.url) as server, connected(nats_server.url) as client:
-        await server.serve_parts("parts.here")
-        await server.serve("echo", echo)
+        server.serve_parts("parts.here")
+        server.serve("echo", echo)
         assert await answered(client, "echo", body) == body
 
 
@@ -55,7 +55,7 @@ async def test_an_error_that_is_the_answer_arrives_as_it_was(
         raise kind("no such thing", hint="look again")
 
     async with connected(nats_server.url) as server, connected(nats_server.url) as client:
-        await server.serve("fails", fail)
+        server.serve("fails", fail)
         with pytest.raises(kind) as caught:
             await answered(client, "fails")
     assert (caught.value.message, caught.value.hint) == ("no such thing", "look again")
@@ -71,10 +71,10 @@ async def test_where_nobody_listens_there_is_no_answer(nats_server: NatsServer) 
 async def test_what_is_said_is_heard_by_all_who_listen(nats_server: NatsServer) -> None:
     heard: asyncio.Queue[bytes] = asyncio.Queue()
     async with connected(nats_server.url) as one, connected(nats_server.url) as other:
-        await one.listen("news", heard.put)
-        await other.listen("news", heard.put)
+        one.listen("news", heard.put_nowait)
+        other.listen("news", heard.put_nowait)
         for bus in (one, other):  # what is published on a connection comes after what it subscribed to
-            await bus.serve(f"ready.{id(bus)}", echo)
+            bus.serve(f"ready.{id(bus)}", echo)
             await answered(bus, f"ready.{id(bus)}")
         one.publish("news", b"hello")
         assert [await asyncio.wait_for(heard.get(), ANSWER_S) for _ in range(2)] == [b"hello"] * 2
@@ -85,7 +85,7 @@ async def test_a_bus_that_was_away_is_there_again(tmp_path: Path) -> None:
     with NatsServer.start(tmp_path) as nats:
         async with connected(nats.url) as server, connected(nats.url) as client:
             client.on_connected = back.set
-            await server.serve("echo", echo)
+            server.serve("echo", echo)
             await asyncio.to_thread(nats.wipe)
             await asyncio.wait_for(back.wait(), ANSWER_S)
             assert await answered(client, "echo", b"again") == b"again"

@@ -59,12 +59,12 @@ class World:
         for one in self.listening:
             await one.look()
         for bus in self.servers:
-            await bus.client.flush()
+            await (await bus.client()).flush()
 
     async def say(self, body: bytes, subject: str = "new", **headers: str) -> None:
         given = {name.replace("_", "-"): value for name, value in headers.items()} or None
-        await self.sender.client.publish(f"{self.prefix}.{subject}", body, headers=given)
-        await self.sender.client.flush()
+        await (await self.sender.client()).publish(f"{self.prefix}.{subject}", body, headers=given)
+        await (await self.sender.client()).flush()
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ async def test_a_message_does_not_wait_for_a_store_for_ever(world: World) -> Non
 async def test_a_message_of_a_stream_has_its_place_as_key_and_is_acknowledged(world: World) -> None:
     from nats.js.api import AckPolicy, ConsumerConfig
 
-    stream = world.sender.client.jetstream()
+    stream = (await world.sender.client()).jetstream()
     name = f"S{uuid4().hex}"
     await stream.add_stream(name=name, subjects=[f"{world.prefix}.stored"])
     await stream.publish(f"{world.prefix}.stored", b'{"id": 1}')

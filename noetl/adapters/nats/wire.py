@@ -1,0 +1,294 @@
+"""One connection to NATS in its plain protocol: say, hear, ask; it comes back by itself.
+
+Every step of every execution passes here twice. A message is handed on from where it is read, without a queue
+and a task in between, and written where it is said. What NATS keeps (streams, objects) is not spoken here.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from itertools import count
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from noetl.adapters.nats.spoken import Away, Spoken
+from noetl.errors import RequestError
+
+_LOG = logging.getLogger("noetl.nats")
+PORT = 4222
+CONNECT_S = 5.0
+AGAIN_S = 0.2
+PING_S = 2.0
+UNANSWERED_PINGS = 2
+TOLD_KEPT = 1000
+INBOX = b"0"  # the subscription that answers come by
+NOBODY = b"NATS/1.0 503"  # instead of an answer: nobody listens there
+
+
+class Unheard(Exception):
+    """Nobody listens under the subject that was asked."""
+
+
+class Message(NamedTuple):
+    """What was said, under which subject, and where an answer is heard."""
+
+    body: bytes
+    subject: str
+    reply: str
+
+
+Heard = Callable[[Message], None]
+
+
+def _nothing(_: Message) -> None:
+    return None
+
+
+class Address(NamedTuple):
+    """Where a NATS server is, and who we say we are."""
+
+    host: str
+    port: int
+    tls: bool
+    user: str | None
+    password: str | None
+
+    def named(self) -> dict[str, Any]:
+        """How we say who we are."""
+        if self.password is not None:
+            return {"user": self.user, "pass": self.password}
+        return {"auth_token": self.user} if self.user else {}
+
+
+def addresses(url: str) -> list[Address]:
+    """The servers of an address such as nats://user:password@host:4222,other:4222; raises RequestError."""
+    try:
+        return [_address(one.strip()) for one in url.split(",")]
+    except ValueError as error:
+        raise RequestError(
+            f"the address of NATS cannot be read: {error}",
+            hint="nats://HOST:4222, several with commas between",
+        ) from None
+
+
+def _address(url: str) -> Address:
+    parts = urlsplit(url if "://" in url else f"nats://{url}")
+    user = None if parts.username is None else unquote(parts.username)
+    password = None if parts.password is None else unquote(parts.password)
+    return Address(parts.hostname or "127.0.0.1", parts.port or PORT, parts.scheme == "tls", user, password)
+
+
+class Wire:
+    """A connection that stays, over one transport after the other."""
+
+    def __init__(self, url: str, name: str, on_connected: Callable[[], None] = lambda: None) -> None:
+        self._addresses, self._name, self._on_connected = addresses(url), name, on_connected
+        self._spoken: Spoken | None = None
+        self._there = asyncio.Event()
+        self._inbox = f"_INBOX.{secrets.token_hex(16)}"
+        self._heard: dict[bytes, tuple[str, str, Heard]] = {INBOX: (f"{self._inbox}.*", "", _nothing)}
+        self._numbers = count(1)
+        self._asked: dict[str, asyncio.Future[bytes]] = {}
+        self._told: dict[str, Callable[[], None]] = {}  # what was told lately, and who wants to know of it
+        self._task: asyncio.Task[None] | None = None
+        self.max_payload = 1024 * 1024
+
+    async def connect(self) -> None:
+        """Connect for the first time; raises Away, OSError or TimeoutError when nobody is there."""
+        wrong: Exception | None = None
+        for address in self._addresses:
+            try:
+                await self._open(address)
+                break
+            except (OSError, Away, TimeoutError) as error:
+                wrong = wrong or error
+        else:
+            raise wrong or Away("no address")
+        self._task = asyncio.create_task(self._stay())
+
+    async def close(self) -> None:
+        """Let what was said arrive, then go."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        with suppress(Away, TimeoutError):
+            await self.flush()
+        spoken, self._spoken = self._spoken, None
+        if spoken is not None and spoken.transport is not None:
+            spoken.transport.close()
+
+    async def flush(self) -> None:
+        """Wait until NATS has everything that was said; raises Away or TimeoutError."""
+        if self._spoken is None:
+            raise Away("there is no connection to NATS")
+        async with asyncio.timeout(CONNECT_S):
+            await self._spoken.ping()
+
+    # Saying and hearing
+
+    def publish(self, subject: str, body: bytes, reply: str = "") -> None:
+        """Say something; raises Away when there is no connection."""
+        if self._spoken is None:
+            raise Away("there is no connection to NATS")
+        head = f"PUB {subject} {reply} {len(body)}" if reply else f"PUB {subject} {len(body)}"
+        self._spoken.write(b"%b\r\n%b\r\n" % (head.encode(), body))
+
+    def tell(self, subject: str, body: bytes, unheard: Callable[[], None]) -> None:
+        """Say something to one listener; `unheard` is called when NATS knows that nobody listens there."""
+        number = str(next(self._numbers))
+        self._told[number] = unheard
+        if len(self._told) > TOLD_KEPT:
+            del self._told[next(iter(self._told))]
+        self.publish(subject, body, f"{self._inbox}.{number}")
+
+    @property
+    def crowded(self) -> bool:
+        """Whether what is said waits, or is lost."""
+        return self._spoken is None or self._spoken.crowded
+
+    async def room(self) -> None:
+        """Wait until there is a connection that takes more."""
+        await self._there.wait()
+        if self._spoken is not None:
+            await self._spoken.room()
+
+    def subscribe(self, subject: str, heard: Heard, queue: str = "") -> None:
+        """Hear what is said under a subject, now and after every interruption."""
+        number = str(next(self._numbers)).encode()
+        self._heard[number] = (subject, queue, heard)
+        if self._spoken is not None:
+            with suppress(Away):  # then it is said with all others when there is a connection again
+                self._spoken.write(_sub(number, subject, queue))
+
+    async def request(self, subject: str, body: bytes, timeout_s: float) -> bytes:
+        """Ask and wait; raises Unheard, Away or TimeoutError."""
+        async with asyncio.timeout(timeout_s):
+            if self.crowded:
+                await self.room()
+            number = str(next(self._numbers))
+            future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+            self._asked[number] = future
+            try:
+                self.publish(subject, body, f"{self._inbox}.{number}")
+                return await future
+            finally:
+                self._asked.pop(number, None)
+
+    def _received(self, number: bytes, subject: bytes, reply: bytes, head: bytes, body: bytes) -> None:
+        if number == INBOX:
+            self._answered(subject.rpartition(b".")[2].decode(), head, body)
+            return
+        found = self._heard.get(number)
+        if found is not None:
+            found[2](Message(body, subject.decode(), reply.decode()))
+
+    def _answered(self, number: str, head: bytes, body: bytes) -> None:
+        unheard = self._told.pop(number, None)
+        if unheard is not None and head.startswith(NOBODY):
+            unheard()
+        future = self._asked.get(number)
+        if future is None or future.done():
+            return
+        if head.startswith(NOBODY):
+            future.set_exception(Unheard("nobody listens"))
+        else:
+            future.set_result(body)
+
+    # The connection
+
+    async def _open(self, address: Address) -> None:
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(CONNECT_S):
+            made = await loop.create_connection(lambda: Spoken(self._received), address.host, address.port)
+            spoken: Spoken = made[1]
+            try:
+                await self._greet(spoken, address)
+            except BaseException:
+                spoken.end("it did not answer in time")
+                raise
+        self._spoken = spoken
+        self._there.set()
+
+    async def _greet(self, spoken: Spoken, address: Address) -> None:
+        info = await spoken.info
+        self.max_payload = int(info.get("max_payload", self.max_payload))
+        if address.tls or info.get("tls_required"):
+            await _encrypt(spoken, address.host)
+        heads = bool(info.get("headers"))
+        told = {
+            "verbose": False,
+            "pedantic": False,
+            "lang": "python",
+            "version": "1",
+            "protocol": 1,
+            "name": self._name,
+            "headers": heads,
+            "no_responders": heads,
+            **address.named(),
+        }
+        wanted = b"".join(_sub(number, *one[:2]) for number, one in self._heard.items())
+        await spoken.ping(b"CONNECT %b\r\n%b" % (msgspec.json.encode(told), wanted))
+        self._learn(address, info.get("connect_urls") or ())
+
+    def _learn(self, address: Address, others: Iterable[str]) -> None:
+        """Other servers of the cluster, to go to when this one is gone."""
+        for other in others:
+            host, port = (found := addresses(other)[0]).host, found.port
+            if (host, port) not in {(one.host, one.port) for one in self._addresses}:
+                self._addresses.append(address._replace(host=host, port=port))
+
+    async def _stay(self) -> None:
+        """Look whether the connection lives, and make another one when it does not."""
+        while True:
+            assert self._spoken is not None
+            why = await self._until_lost(self._spoken)
+            self._spoken = None
+            self._there.clear()
+            self._give_up(why)
+            _LOG.warning("the connection to NATS is lost: %s", why)
+            await self._reconnect()
+            self._on_connected()
+
+    async def _until_lost(self, spoken: Spoken) -> str:
+        while not spoken.over.done():
+            await asyncio.wait({spoken.over}, timeout=PING_S)
+            if spoken.unanswered >= UNANSWERED_PINGS:
+                spoken.end("it does not answer any more")
+            elif not spoken.over.done():
+                with suppress(Away):
+                    spoken.ping()
+        return spoken.over.result()
+
+    def _give_up(self, why: str) -> None:
+        """What was asked may have been heard or not: whoever asked is told, and asks again."""
+        for future in self._asked.values():
+            if not future.done():
+                future.set_exception(Away(why))
+
+    async def _reconnect(self) -> None:
+        while True:
+            for address in tuple(self._addresses):
+                with suppress(OSError, Away, TimeoutError):
+                    await self._open(address)
+                    return
+            await asyncio.sleep(AGAIN_S)
+
+
+async def _encrypt(spoken: Spoken, host: str) -> None:
+    import ssl
+
+    assert spoken.transport is not None
+    context = ssl.create_default_context()
+    loop = asyncio.get_running_loop()
+    transport = await loop.start_tls(spoken.transport, spoken, context, server_hostname=host)
+    if transport is None:
+        raise Away("the connection was closed")
+    spoken.transport = transport
+
+
+def _sub(number: bytes, subject: str, queue: str) -> bytes:
+    return b"SUB %b %b\r\n" % (f"{subject} {queue}".strip().encode(), number)
