@@ -22,6 +22,7 @@ class Spoken(asyncio.Protocol):
     def __init__(self, heard: Received) -> None:
         self._heard = heard
         self._rest = b""
+        self._unsaid: list[bytes] = []
         loop = asyncio.get_running_loop()
         self.transport: asyncio.Transport | None = None
         self.info: asyncio.Future[dict[str, Any]] = loop.create_future()
@@ -65,10 +66,17 @@ class Spoken(asyncio.Protocol):
         await self._room.wait()
 
     def write(self, data: bytes) -> None:
-        """Say something; raises Away when nobody can hear it."""
+        """Say something, together with all else that is said at this moment; raises Away."""
         if self.transport is None or self.transport.is_closing():
             raise Away(self.wrong or "the connection is closed")
-        self.transport.write(data)
+        if not self._unsaid:
+            asyncio.get_running_loop().call_soon(self._say)
+        self._unsaid.append(data)
+
+    def _say(self) -> None:
+        said, self._unsaid = self._unsaid, []
+        if self.transport is not None and not self.transport.is_closing():
+            self.transport.write(b"".join(said))
 
     def ping(self, before: bytes = b"") -> asyncio.Future[None]:
         """Ask for a sign of life; it comes behind everything that was said before."""
