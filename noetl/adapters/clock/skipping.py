@@ -58,16 +58,23 @@ class SkippingLoop(asyncio.SelectorEventLoop):
     def _returned(self, _: "asyncio.Future[Any]") -> None:
         self._outside -= 1
 
+    async def shutdown_default_executor(self) -> None:
+        """Wait for the threads."""
+        with self.outside():
+            await super().shutdown_default_executor()
+
     def waited(self, timeout: float | None, select: Callable[[float | None], Any]) -> Any:
         """What came from outside, at once or within a timeout that is waited for or skipped."""
         if time.monotonic() > self._late_at:
             self._late_at = float("inf")
             self.call_soon(self.when_stuck, True)
+            return select(0)
         if timeout is not None and timeout <= 0:
             return select(0)
         if self._outside:
             began = time.monotonic()
-            found = select(timeout)
+            longest = min(float("inf") if timeout is None else timeout, max(0.0, self._late_at - began))
+            found = select(None if longest == float("inf") else longest)
             self._seconds += time.monotonic() - began
             return found
         found = select(0)

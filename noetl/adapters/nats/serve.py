@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
@@ -13,7 +13,13 @@ from noetl.core.message import Payload, WorkOrder
 from noetl.errors import RequestError
 from noetl.ports.link import AskSecret, Beat, Desk, Handed, Listening, Orders, Push, Take, Told
 
+T = TypeVar("T")
+Keyed = Callable[[bytes, bytes | None], Awaitable[bytes]]  # what is asked, and the key that proves by whom
 _encode = msgspec.json.encode
+_DIGEST = msgspec.json.Decoder(str)
+_TAKE = msgspec.json.Decoder(Take)
+_TOLD = msgspec.json.Decoder(Told)
+_SECRET = msgspec.json.Decoder(AskSecret)
 WORKERS_KNOWN = 10_000
 
 
@@ -25,8 +31,9 @@ class Calling:
         self._keys: dict[str, bytes | None] = {}  # what each worker is known by
 
     def meet(self, worker_id: str, key: bytes | None) -> None:
-        """A worker has asked, and proved with a key who it is."""
-        self._keys[worker_id] = key
+        """A worker proves with a key who it is; raises RequestError when that name is another's."""
+        if self._keys.setdefault(worker_id, key) != key:
+            raise RequestError(f"worker {worker_id} is known by another token than this one")
         if len(self._keys) > WORKERS_KNOWN:
             del self._keys[next(iter(self._keys))]
 
@@ -56,11 +63,11 @@ class Calling:
 def serve(bus: Bus, calling: Calling, desk: Desk, listening: Listening, verifier: Verifier) -> None:
     """Answer what is asked of this server, and of any server, by those who may ask."""
     server = calling.server
-    handlers = {what: _checked(what, one, verifier) for what, one in _handlers(desk, server).items()}
     bus.serve_parts(subjects.parts(server))
-    for what in subjects.ASKED:
-        bus.serve(subjects.asked(what, server), handlers[what])
-        bus.serve(subjects.asked(what), handlers[what], queue=subjects.SERVERS)
+    for what, keyed in _handlers(desk, calling).items():
+        handler = _checked(what, keyed, verifier)
+        bus.serve(subjects.asked(what, server), handler)
+        bus.serve(subjects.asked(what), handler, queue=subjects.SERVERS)
     beats = msgspec.json.Decoder(Beat)
 
     async def heard(message: bytes) -> None:
@@ -73,49 +80,57 @@ def serve(bus: Bus, calling: Calling, desk: Desk, listening: Listening, verifier
     bus.listen(subjects.BEAT, lambda message: bus.go(heard(message)))
 
 
-def _checked(what: str, handler: Handler, verifier: Verifier) -> Handler:
+def _checked(what: str, handler: Keyed, verifier: Verifier) -> Handler:
     async def handle(message: bytes) -> bytes:
         body, key = await verifier.opened(what, message)
-        return closed(what, await handler(body), key)
+        return closed(what, await handler(body, key), key)
 
     return handle
 
 
-def _handlers(desk: Desk, server: str) -> dict[str, Handler]:
-    async def which(body: bytes) -> bytes:
-        return server.encode()
+def _handlers(desk: Desk, calling: Calling) -> dict[str, Keyed]:
+    async def which(body: bytes, key: bytes | None) -> bytes:
+        return calling.server.encode()
 
-    async def program(digest: str) -> bytes:
-        return (await desk.program(digest)).encode()
+    async def program(body: bytes, key: bytes | None) -> bytes:
+        return (await desk.program(_read(_DIGEST, body))).encode()
 
-    async def write(body: bytes) -> bytes:
-        key, _, content = body.partition(b"\n")
-        await desk.write(Payload(key.decode(), content))
+    async def write(body: bytes, key: bytes | None) -> bytes:
+        name, _, content = body.partition(b"\n")
+        await desk.write(Payload(name.decode(), content))
         return b""
 
-    async def read(body: bytes) -> bytes:
+    async def read(body: bytes, key: bytes | None) -> bytes:
         return await desk.read(body.decode())
+
+    async def take(body: bytes, key: bytes | None) -> bytes:
+        asked = _read(_TAKE, body)
+        calling.meet(asked.hello.worker_id, key)
+        return _encode(await desk.take(asked))
+
+    async def report(body: bytes, key: bytes | None) -> bytes:
+        told = _read(_TOLD, body)
+        calling.meet(told.worker_id, key)
+        return _encode(await desk.report(told))
+
+    async def secret(body: bytes, key: bytes | None) -> bytes:
+        asked = _read(_SECRET, body)
+        calling.meet(asked.worker_id, key)
+        return await desk.secret(asked)
 
     return {
         "which": which,
-        "take": _typed(Take, desk.take),
-        "report": _typed(Told, desk.report),
-        "secret": _typed(AskSecret, desk.secret),
-        "program": _typed(str, program),
+        "take": take,
+        "report": report,
+        "secret": secret,
+        "program": program,
         "write": write,
         "read": read,
     }
 
 
-def _typed(kind: Any, answer: Callable[[Any], Awaitable[Any]]) -> Handler:
-    decoder = msgspec.json.Decoder(kind)
-
-    async def handle(body: bytes) -> bytes:
-        try:
-            asked = decoder.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise RequestError(f"what was asked cannot be read: {error}") from None
-        found = await answer(asked)
-        return found if isinstance(found, bytes) else _encode(found)
-
-    return handle
+def _read(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
+    try:
+        return decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RequestError(f"what was asked cannot be read: {error}") from None

@@ -5,7 +5,6 @@ SERVERS = "servers"  # the queue group of all servers
 BEAT = f"{PREFIX}.beat"
 HINT = f"{PREFIX}.hint"
 ALIVE = f"{PREFIX}.alive"  # where servers say that they are there
-ASKED = ("which", "take", "report", "secret", "program", "write", "read")
 
 
 def asked(what: str, server: str | None = None) -> str:

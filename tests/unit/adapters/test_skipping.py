@@ -70,8 +70,16 @@ def test_a_process_is_waited_for_and_a_timer_beside_it_is_not_skipped(loop):
 
 def test_a_call_in_a_thread_is_waited_for(loop):
     assert loop.run_until_complete(loop.run_in_executor(None, time.strftime, "x")) == "x"
+    loop.run_until_complete(loop.shutdown_default_executor())
+
+
+def test_patience_ends_also_while_something_from_outside_is_awaited():
+    loop = SkippingLoop(0, patience_s=0.01)
+    late = loop.create_future()
+    loop.when_stuck = late.set_result
     with loop.outside():
-        loop.run_until_complete(loop.shutdown_default_executor())
+        assert loop.run_until_complete(late) is True
+    loop.close()
 
 
 def test_when_nothing_can_happen_any_more_someone_is_told(loop):

@@ -1,0 +1,146 @@
+"""A server and workers over a real NATS server: whose word counts, and what is given unasked."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from noetl.adapters.nats import subjects
+from noetl.adapters.nats.bus import Bus
+from noetl.adapters.nats.link import NatsLink
+from noetl.adapters.nats.serve import Calling, serve
+from noetl.adapters.nats.signing import Signer, Verifier, closed
+from noetl.core.message import Answer, Payload, Report, WorkOrder
+from noetl.errors import NotFound, RequestError
+from noetl.ports.bearer import digest, spelled
+from noetl.ports.link import Answered, AskSecret, Beat, Hello, Orders, Push, Take, Told
+from noetl.ports.store import Token
+from tests.servers import NatsServer
+
+LONG = 30.0
+NOW = 1_000_000
+TOKENS = {f"{number:016x}": str(number) * 43 for number in (1, 2)}
+ORDER = WorkOrder("e" * 32, "l1", 1, "s.1", "s", "digest", "default")
+
+
+class Desk:
+    """Answers everyone, and hears beats."""
+
+    def __init__(self) -> None:
+        self.met: asyncio.Queue[str] = asyncio.Queue()
+
+    async def take(self, take: Take) -> Orders:
+        return Orders("server", NOW)
+
+    async def report(self, told: Told) -> Answered:
+        return Answered(Answer(), Orders("server", NOW))
+
+    async def secret(self, ask: AskSecret) -> bytes:
+        return b"sealed"
+
+    async def program(self, digest: str) -> str:
+        return "text"
+
+    async def write(self, payload: Payload) -> None:
+        return None
+
+    async def read(self, key: str) -> bytes:
+        return b""
+
+    def beat(self, beat: Beat) -> None:
+        self.met.put_nowait(beat.hello.worker_id)
+
+
+class World:
+    """One server, and worker `w` under a token of its own."""
+
+    def __init__(self, url: str, server: Bus, calling: Calling, desk: Desk) -> None:
+        self.url, self.server, self.calling, self.desk = url, server, calling, desk
+
+    @asynccontextmanager
+    async def worker(self, number: int, worker_id: str = "w") -> AsyncIterator[NatsLink]:
+        """Someone with a token who says to be a worker."""
+        bus = Bus(self.url, "test worker")
+        await bus.connect()
+        bearer = spelled(f"{number:016x}", str(number) * 43)
+        link = NatsLink(bus, "default", worker_id, Signer(bearer))
+        link.open()
+        await link.which()  # what was said before has been heard: subscriptions too
+        try:
+            yield link
+        finally:
+            await bus.close()
+
+
+def hello(worker_id: str = "w") -> Hello:
+    return Hello(worker_id, "default", 4, ["noop"], b"k", 1)
+
+
+@pytest.fixture
+async def world(nats_server: NatsServer) -> AsyncIterator[World]:
+    async def find(token_id: str) -> Token:
+        if token_id not in TOKENS:
+            raise NotFound("no such token")
+        return Token(token_id, digest(TOKENS[token_id]), "w", ["worker"])
+
+    bus = Bus(nats_server.url, "test server")
+    await bus.connect()
+    calling, desk = Calling(bus, "server", lambda: NOW), Desk()
+    serve(bus, calling, desk, desk, Verifier(find, required=True))
+    yield World(nats_server.url, bus, calling, desk)
+    await bus.close()
+
+
+async def test_nobody_speaks_for_a_worker_that_is_known_by_another_token(world: World) -> None:
+    report = Told(ORDER.execution_id, Report("l1", 1, "w", "l1/1/1"), "w")
+    secret = AskSecret(ORDER.execution_id, "l1", 1, "w", "api", b"k")
+    async with world.worker(1) as own, world.worker(2) as other:
+        assert (await own.take_from("server", Take(hello(), 1))).server == "server"
+        for asked in (
+            other.take_from("server", Take(hello(), 1)),
+            other.report(report),
+            other.secret(secret),
+        ):
+            with pytest.raises(RequestError, match="another token"):
+                await asked
+        assert (await own.report(report)).answer == Answer()
+        assert (await other.take_from("server", Take(hello("x"), 1))).server == "server"
+
+
+async def test_orders_given_unasked_arrive_where_the_worker_is_and_are_told_of_otherwise(
+    world: World,
+) -> None:
+    given: asyncio.Queue[Orders] = asyncio.Queue()
+    gone = asyncio.Event()
+    assert not world.calling.hand("w", [ORDER], gone.set)  # of whom nothing is known
+    async with world.worker(1) as link:
+        link.on_orders = given.put_nowait
+        await link.take_from("server", Take(hello(), 1))
+        assert world.calling.hand("w", [ORDER], gone.set)
+        orders = await asyncio.wait_for(given.get(), LONG)
+        assert [handed.order for handed in orders.orders] == [ORDER]
+    assert world.calling.hand("w", [ORDER], gone.set)
+    await asyncio.wait_for(gone.wait(), LONG)
+
+
+async def test_what_no_server_signed_is_not_heard(world: World) -> None:
+    heard: asyncio.Queue[Any] = asyncio.Queue()
+    async with world.worker(1) as link:
+        link.on_orders = link.on_push = heard.put_nowait
+        await link.take_from("server", Take(hello(), 1))
+        foreign = bytes.fromhex(digest(TOKENS[f"{2:016x}"]))
+        for key in (None, foreign):
+            world.server.publish(subjects.orders("w"), closed("orders", b"{}", key))
+            world.server.publish(subjects.worker("w"), closed("push", b"{}", key))
+        world.calling.push("w", Push("stop", ORDER.execution_id, "l1", 1))
+        assert (await asyncio.wait_for(heard.get(), LONG)).what == "stop"
+        assert heard.empty()
+
+
+async def test_a_beat_makes_a_worker_known(world: World) -> None:
+    async with world.worker(1) as link:
+        link.tell(Beat(hello(), 1))
+        assert await asyncio.wait_for(world.desk.met.get(), LONG) == "w"
+        assert world.calling.hand("w", [ORDER], lambda: None)
