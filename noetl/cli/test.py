@@ -50,16 +50,22 @@ def command(paths: tuple[str, ...], record: bool, **given: Any) -> int:
 def _run(paths: tuple[str, ...], given: dict[str, Any]) -> int:
     from noetl.cli import local
     from noetl.cli.closing import pretty
-    from noetl.cli.render import emit
+    from noetl.cli.render import emit, failure
     from noetl.cli.testing import files, outcome, report
+    from noetl.errors import RequestError
 
     settings = local.settings()
     covered = outcome.Covered()
     progress = report.Progress(quiet=given["quiet"])
     outcomes: list[Outcome] = []
     unusable: list[CaseFile] = []
+    unreadable: list[RequestError] = []
     for name in files.find(paths):
-        file = files.load(name)
+        try:
+            file = files.load(name)
+        except RequestError as error:  # the others are still worth running
+            unreadable.append(error)
+            continue
         if not file.ok:
             unusable.append(file)
             if not given["as_json"]:
@@ -71,14 +77,18 @@ def _run(paths: tuple[str, ...], given: dict[str, Any]) -> int:
             outcomes.append(outcome.run(file, case, settings, covered))
             if not given["as_json"]:
                 progress.ended(outcomes[-1])
-    if given["only"] and not outcomes and not unusable:
+    if given["only"] and not outcomes and not unusable and not unreadable:
         raise click.UsageError(f"no test has a name with '{given['only']}' in it")
     if given["as_json"]:
         emit(pretty(report.as_object(outcomes, unusable, covered)))
     else:
         if not given["quiet"]:
             report.coverage(covered)
-        report.summary(outcomes, len(unusable))
+        report.summary(outcomes, len(unusable) + len(unreadable))
+    for error in unreadable:
+        failure(error.code, error.message, error.hint)
+    if unreadable:
+        return 2
     return 1 if unusable or any(not one.passed for one in outcomes) else 0
 
 

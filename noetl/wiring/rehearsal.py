@@ -85,12 +85,8 @@ class GivenSecrets:
 def rehearse(settings: Settings, case: Case, text: str, file: str | None) -> Rehearsal:
     """Run one test of a playbook, with waits skipped; raises PlaybookError."""
     loop = SkippingLoop(BEGAN_MS, PATIENCE_S)
-    try:
-        return loop.run_until_complete(_rehearse(settings, case, text, file, loop))
-    finally:
-        with loop.outside():
-            loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(_rehearse(settings, case, text, file, loop))
 
 
 async def _rehearse(

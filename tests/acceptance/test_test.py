@@ -157,6 +157,16 @@ def test_what_cannot_be_found_is_wrong_usage(noetl: Noetl, write: Write, argumen
     assert words in done.stderr
 
 
+@pytest.mark.usefixtures("tested")
+def test_a_test_whose_playbook_is_gone_does_not_stop_the_others(noetl: Noetl, write: Write) -> None:
+    write("a.test.yaml", "playbook: gone.yaml\ntests: [{name: a}]\n")
+    done = noetl("test", "--only", "many")
+    assert done.returncode == 2
+    assert "  ok      many orders" in done.stdout
+    assert "failed: 1 passed, 1 file could not be read" in done.stderr
+    assert "a.test.yaml:1:11: there is no playbook 'gone.yaml'" in done.stderr
+
+
 WAITS = document(
     "- step: start\n  tool: {name: ask, kind: wait, input: {signal: go}, spec: {timeout: 100000}}",
     name="waits",

@@ -32,6 +32,7 @@ def generated() -> Iterator[tuple[Path, str]]:
 
     docs = ROOT / "docs"
     yield docs / "schema" / "playbook.json", noetl("schema")
+    yield docs / "schema" / "test.json", noetl("schema", "--tests")
     yield docs / "reference" / "tools" / "README.md", TOOLS_HEAD + noetl("tools", "--format", "markdown")
     for kind in tools.own():
         yield docs / "reference" / "tools" / f"{kind}.md", noetl("tools", kind, "--format", "markdown")
