@@ -1,14 +1,10 @@
 """`noetl test`: run the tests of playbooks, or record one. What a test says is the language's room's."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from noetl.cli import options
-
-if TYPE_CHECKING:
-    from noetl.cli.testing.files import CaseFile
-    from noetl.cli.testing.outcome import Outcome
 
 EPILOG = """\b
 Examples:
@@ -51,45 +47,22 @@ def _run(paths: tuple[str, ...], given: dict[str, Any]) -> int:
     from noetl.cli import local
     from noetl.cli.closing import pretty
     from noetl.cli.render import emit, failure
-    from noetl.cli.testing import files, outcome, report
-    from noetl.errors import RequestError
+    from noetl.cli.testing import files, report
+    from noetl.cli.testing.outcome import Session
 
-    settings = local.settings()
-    covered = outcome.Covered()
-    progress = report.Progress(quiet=given["quiet"])
-    outcomes: list[Outcome] = []
-    unusable: list[CaseFile] = []
-    unreadable: list[RequestError] = []
+    progress = None if given["as_json"] else report.Progress(quiet=given["quiet"])
+    session = Session(local.settings(), given["only"], progress)
     for name in files.find(paths):
-        try:
-            file = files.load(name)
-        except RequestError as error:  # the others are still worth running
-            unreadable.append(error)
-            continue
-        if not file.ok:
-            unusable.append(file)
-            if not given["as_json"]:
-                progress.unusable(files.shown(file))
-            continue
-        for case in file.suite.cases:
-            if given["only"] and given["only"] not in case.name:
-                continue
-            outcomes.append(outcome.run(file, case, settings, covered))
-            if not given["as_json"]:
-                progress.ended(outcomes[-1])
-    if given["only"] and not outcomes and not unusable and not unreadable:
+        session.run(name)
+    if given["only"] and session.nothing:
         raise click.UsageError(f"no test has a name with '{given['only']}' in it")
     if given["as_json"]:
-        emit(pretty(report.as_object(outcomes, unusable, covered)))
+        emit(pretty(report.as_object(session)))
     else:
-        if not given["quiet"]:
-            report.coverage(covered)
-        report.summary(outcomes, len(unusable) + len(unreadable))
-    for error in unreadable:
-        failure(error.code, error.message, error.hint)
-    if unreadable:
-        return 2
-    return 1 if unusable or any(not one.passed for one in outcomes) else 0
+        report.closing(session, quiet=given["quiet"])
+    for problem in session.unreadable:
+        failure(problem.code, problem.message, problem.hint)
+    return session.code
 
 
 def _record(paths: tuple[str, ...], given: dict[str, Any]) -> int:

@@ -3,12 +3,13 @@
 import os
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from noetl.cli.running import text_of
-from noetl.cli.testing.files import CaseFile
+from noetl.cli.testing.files import CaseFile, load
 from noetl.core.coverage import Coverage
 from noetl.core.verdict import finding, judge
+from noetl.errors import RequestError
 
 if TYPE_CHECKING:
     from noetl.dsl.diagnostic import Diagnostic
@@ -48,6 +49,66 @@ class Covered:
             name = os.path.relpath(entry.file) if entry.file else entry.path
             self.by_hash[entry.hash] = (name, Coverage(seen.playbook))
         self.by_hash[entry.hash][1].read(seen.events)
+
+
+class Shown(Protocol):
+    """What is shown while tests run."""
+
+    def ended(self, outcome: Outcome) -> None:
+        """One test is over."""
+        ...
+
+    def unusable(self, file: CaseFile) -> None:
+        """A test file or its playbook has errors."""
+        ...
+
+
+@dataclass(slots=True)
+class Session:
+    """One run of test files, and all that came of it."""
+
+    settings: "Settings"
+    only: str | None = None
+    shown: Shown | None = None
+    outcomes: list[Outcome] = field(default_factory=list)
+    unusable: list[CaseFile] = field(default_factory=list)
+    unreadable: list[RequestError] = field(default_factory=list)
+    covered: Covered = field(default_factory=Covered)
+
+    def run(self, name: str) -> None:
+        """Run the tests of a file; one that cannot be read does not stop the others."""
+        try:
+            file = load(name)
+        except RequestError as error:
+            self.unreadable.append(error)
+            return
+        if not file.ok:
+            self.unusable.append(file)
+            if self.shown is not None:
+                self.shown.unusable(file)
+            return
+        for case in file.suite.cases:
+            if self.only is None or self.only in case.name:
+                self.outcomes.append(run(file, case, self.settings, self.covered))
+                if self.shown is not None:
+                    self.shown.ended(self.outcomes[-1])
+
+    @property
+    def failed(self) -> int:
+        """How many tests failed."""
+        return sum(not outcome.passed for outcome in self.outcomes)
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there was nothing to run, and nothing to say about it."""
+        return not (self.outcomes or self.unusable or self.unreadable)
+
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        if self.unreadable:
+            return 2
+        return 1 if self.unusable or self.failed else 0
 
 
 def run(file: CaseFile, case: "Case", settings: "Settings", covered: Covered) -> Outcome:

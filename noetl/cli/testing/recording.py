@@ -71,7 +71,7 @@ def _again(path: str, only: str | None, settings: "Settings") -> int:
     if not file.ok or file.playbook is None:
         from noetl.cli.testing.report import Progress
 
-        Progress(quiet=False).unusable(files.shown(file))
+        Progress(quiet=False).unusable(file)
         return 1
     code = 0
     for case in file.suite.cases:

@@ -1,17 +1,18 @@
 """How tests went, for people and for programs. Nothing is run here."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from noetl.cli.checked import Checked
 from noetl.cli.formats import json, text
 from noetl.cli.render import Paint, colourful, counted, emit, note
+from noetl.cli.testing.files import CaseFile
+from noetl.cli.testing.files import shown as wrong_with
 from noetl.dsl.label import is_generated
 
 if TYPE_CHECKING:
-    from noetl.cli.testing.files import CaseFile
-    from noetl.cli.testing.outcome import Covered, Outcome
+    from noetl.cli.testing.outcome import Covered, Outcome, Session
     from noetl.core.coverage import ArcUse, Coverage, RuleUse
     from noetl.wiring.rehearsal import Rehearsal
     from noetl.worker.rehearsed import Called
@@ -46,9 +47,9 @@ class Progress:
             emit(f"\n{found(outcome, self.paint)}\n")
             emit("\n".join(_course(outcome.rehearsal, self.paint)) + "\n")
 
-    def unusable(self, wrong: Sequence[Checked]) -> None:
+    def unusable(self, file: CaseFile) -> None:
         """A test file or its playbook has errors."""
-        emit(text.render(wrong, self.paint) + "\n")
+        emit(text.render(wrong_with(file), self.paint) + "\n")
 
 
 def found(outcome: "Outcome", paint: Paint) -> str:
@@ -127,33 +128,31 @@ def _times(number: int) -> str:
     return "once" if number == 1 else f"{number} times"
 
 
-def summary(outcomes: "Sequence[Outcome]", unusable: int) -> None:
-    """One line that says how it went."""
+def closing(session: "Session", *, quiet: bool) -> None:
+    """What the tests went through, and how it went in one line."""
+    if not quiet:
+        coverage(session.covered)
     paint = Paint(colourful(sys.stderr))
-    failed = sum(not outcome.passed for outcome in outcomes)
-    parts = [f"{len(outcomes) - failed} passed"]
-    parts += [paint(f"{failed} failed", "error")] if failed else []
-    parts += [paint(f"{counted(unusable, 'file')} could not be read", "error")] if unusable else []
-    mark = paint("failed", "error") if failed or unusable else paint("ok", "good")
+    unread = len(session.unusable) + len(session.unreadable)
+    parts = [f"{len(session.outcomes) - session.failed} passed"]
+    parts += [paint(f"{session.failed} failed", "error")] if session.failed else []
+    parts += [paint(f"{counted(unread, 'file')} could not be read", "error")] if unread else []
+    mark = paint("failed", "error") if session.code else paint("ok", "good")
     note(f"{mark}: {', '.join(parts)}")
 
 
-def as_object(
-    outcomes: "Sequence[Outcome]", unusable: "Sequence[CaseFile]", covered: "Covered"
-) -> dict[str, Any]:
+def as_object(session: "Session") -> dict[str, Any]:
     """Everything for programs."""
-    from noetl.cli.testing.files import shown
-
     return {
-        "tests": [_test(outcome) for outcome in outcomes],
+        "tests": [_test(outcome) for outcome in session.outcomes],
         "unusable": [
             {"file": wrong.name, "diagnostics": [json.finding(one) for one in wrong.diagnostics]}
-            for file in unusable
-            for wrong in shown(file)
+            for file in session.unusable
+            for wrong in wrong_with(file)
         ],
-        "passed": sum(outcome.passed for outcome in outcomes),
-        "failed": sum(not outcome.passed for outcome in outcomes),
-        "coverage": [_covered(name, seen) for name, seen in covered.by_hash.values()],
+        "passed": len(session.outcomes) - session.failed,
+        "failed": session.failed,
+        "coverage": [_covered(name, seen) for name, seen in session.covered.by_hash.values()],
     }
 
 
