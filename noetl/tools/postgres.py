@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from asyncpg.prepared_stmt import PreparedStatement
 
 FETCHED = 1000
+STALE = ("0A", "42")  # what the server says to a statement whose tables have changed
 EXAMPLE = """\
 apiVersion: noetl.io/v2
 kind: Playbook
@@ -134,7 +135,10 @@ async def _statements(connection: "Connection", sql: Sql, knobs: Knobs, call: Ca
     """Run every statement; in one transaction when there are several and none minds."""
     text = sql.query or sql.command or ""
     statements = split(text)
-    one = partial(_statement, connection, with_key(sql.params, text, ":", call), knobs.max_rows, call)
+    params = with_key(sql.params, text, ":", call)
+    if len(statements) == 1 and (known := await _known(connection, params, call, statements[0])):
+        return [known]
+    one = partial(_statement, connection, params, knobs.max_rows, call)
     if knobs.transaction and one_transaction(statements):
         async with connection.transaction():
             return [await one(statement) for statement in statements]
@@ -147,15 +151,15 @@ async def _statements(connection: "Connection", sql: Sql, knobs: Knobs, call: Ca
 async def _statement(
     connection: "Connection", params: Params | None, rows_max: int, call: Call, text: str
 ) -> Result:
+    from noetl.tools.parts.postgres_link import types_of
     from noetl.tools.parts.postgres_values import bound
 
-    values: list[Value] = params if isinstance(params, list) else []
-    if isinstance(params, dict):
-        text, values = numbered(text, params)
+    text, values = _placed(text, params)
     prepared = await connection.prepare(text)
     given = bound(values, prepared.get_parameters())
     attributes = prepared.get_attributes()
     if not attributes:
+        types_of(call).keep(text, prepared.get_parameters())
         await prepared.fetch(*given)
         return Result(changed=changed(prepared.get_statusmsg()))
     result = Result(columns_of(attribute.name for attribute in attributes))
@@ -163,6 +167,39 @@ async def _statement(
     async with aclosing(_chunks(connection, prepared, given, first_word(text))) as chunks:
         await gather(result, chunks, rows_max, call)
     return result
+
+
+def _placed(text: str, params: Params | None) -> tuple[str, list[Value]]:
+    """A statement whose values have numbers, and the values."""
+    if isinstance(params, dict):
+        return numbered(text, params)
+    return text, params if isinstance(params, list) else []
+
+
+async def _known(
+    connection: "Connection", params: Params | None, call: Call, statement: str
+) -> Result | None:
+    """Run a statement that answers no rows and whose types are known: one round trip.
+
+    None when they are not known, or not any more: the server refused it, and nothing was done.
+    """
+    from noetl.tools.parts.postgres_link import UNSENT, driver, types_of
+    from noetl.tools.parts.postgres_values import bound
+
+    text, values = _placed(statement, params)
+    types = types_of(call).get(text)
+    if types is None:
+        return None
+    try:
+        return Result(changed=changed(await connection.execute(text, *bound(values, types))))
+    except Failed:
+        pass  # the value may fit what the tables are by now
+    except driver().PostgresError as problem:
+        unsent = UNSENT in str(problem)
+        if not unsent and not str(problem.sqlstate or "").startswith(STALE):
+            raise
+    types_of(call).forget(text)
+    return None
 
 
 async def _chunks(
@@ -178,6 +215,8 @@ async def _chunks(
         cursor = await prepared.cursor(*given)
         while records := await cursor.fetch(FETCHED):
             yield [[from_pg(value) for value in record.values()] for record in records]
+            if len(records) < FETCHED:
+                return
 
 
 TOOL = define(

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ CONNECT_S = 10.0
 IDLE_S = 60.0
 JSONB_VERSION = b"\x01"
 POOLS_MAX = 64
+STATEMENTS_MAX = 500
+UNSENT = "query argument"  # what the driver says of a value that it cannot encode
 RETRYABLE = ("08", "40", "53", "57", "55P03")  # connection, rollback, resources, operator, lock not available
 
 
@@ -27,12 +29,12 @@ class Pools:
 
     def __init__(self) -> None:
         self._pools: OrderedDict[str, Pool] = OrderedDict()
+        self._types: OrderedDict[str, Types] = OrderedDict()
 
     def get(self, call: Call, size: int) -> "Pool":
         """The pool of the call's credential."""
         options = _options(call.auth)
-        # Secrets are not kept as keys.
-        key = hashlib.sha256(repr((sorted(options.items()), size)).encode()).hexdigest()
+        key = _digest((sorted(options.items()), size))
         if key not in self._pools:
             self._pools[key] = driver().create_pool(
                 **options,
@@ -47,6 +49,15 @@ class Pools:
         self._pools.move_to_end(key)
         return self._pools[key]
 
+    def types(self, call: Call) -> "Types":
+        """The types of statements that were run with the call's credential."""
+        key = _digest(sorted(_options(call.auth).items()))
+        found = self._types.setdefault(key, Types())
+        self._types.move_to_end(key)
+        if len(self._types) > POOLS_MAX:
+            self._types.popitem(last=False)
+        return found
+
     def _forget_idle(self) -> None:
         """Close the pools that were not used for the longest time; one that is in use stays."""
         idle = [key for key, pool in self._pools.items() if pool.get_size() == pool.get_idle_size()]
@@ -60,6 +71,37 @@ class Pools:
         self._pools.clear()
 
 
+class Types:
+    """The parameter types of statements that answer no rows, as they were when last asked for."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Sequence[Any]] = OrderedDict()
+
+    def get(self, text: str) -> Sequence[Any] | None:
+        """Those of a statement."""
+        return self._known.get(text)
+
+    def keep(self, text: str, types: Sequence[Any]) -> None:
+        """Keep those of a statement."""
+        self._known[text] = types
+        if len(self._known) > STATEMENTS_MAX:
+            self._known.popitem(last=False)
+
+    def forget(self, text: str) -> None:
+        """They are not what they were."""
+        self._known.pop(text, None)
+
+
+def types_of(call: Call) -> Types:
+    """The types of statements that were run with a call's credential."""
+    return call.resource("postgres", Pools).types(call)
+
+
+def _digest(secret: Any) -> str:
+    """Secrets are not kept as keys."""
+    return hashlib.sha256(repr(secret).encode()).hexdigest()
+
+
 @asynccontextmanager
 async def borrowed(call: Call, size: int = 8) -> AsyncIterator["Connection"]:
     """A connection for one call; what goes wrong on it becomes the call's failure."""
@@ -70,7 +112,7 @@ async def borrowed(call: Call, size: int = 8) -> AsyncIterator["Connection"]:
         async with pool.acquire() as connection:
             yield connection
     except asyncpg.DataError as problem:
-        if "query argument" not in str(problem):
+        if UNSENT not in str(problem):
             raise _failed(problem) from None
         # The driver could not encode it: the server has not seen it.
         raise Failed("value", f"a value cannot be bound: {problem}") from None

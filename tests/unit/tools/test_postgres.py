@@ -477,6 +477,25 @@ async def test_a_reference_to_a_table_is_resolved_with_its_credential(pg, use):
     assert resolved["data"] == [{"id": 3, "n": 9}, {"id": 4, "n": 16}]
 
 
+async def test_a_statement_that_is_repeated_heeds_tables_that_have_changed_meanwhile(pg):
+    kept = "insert into t values (:value)"
+    for kind, value, back in (("date", "2026-01-31", "2026-01-31"), ("int", 5, 5), ("text", "x", "x")):
+        await pg(f"drop table if exists t; create table t (value {kind})")
+        for _ in range(3):
+            assert (await pg(kept, {"value": value}))["data"]["row_count"] == 1
+        assert await rows(pg, "select value from t") == [{"value": back}] * 3
+    await pg("drop table t")
+    for _ in range(2):
+        gone = await pg(kept, {"value": "x"})
+        assert gone["error"]["code"] == "42P01"
+    await pg("create table t (value int check (value > 0))")
+    for value, code in ((1, None), (2, None), (0, "23514"), (3, None)):
+        output = await pg(kept, {"value": value})
+        assert (output.get("error") or {}).get("code") == code
+    assert await rows(pg, "select value from t") == [{"value": 1}, {"value": 2}, {"value": 3}]
+    assert (await pg(kept, {"value": "no number"}))["error"]["kind"] == "value"
+
+
 # ---- the same call again --------------------------------------------------------------------------------
 
 
