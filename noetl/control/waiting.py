@@ -1,0 +1,58 @@
+"""Orders that wait for a worker: in the order they came, and by execution. Nothing here knows a worker."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from noetl.core.message import WorkOrder
+
+Key = tuple[str, str]  # execution and lease
+
+
+class Waiting:
+    """The orders of one pool that no worker has, in the order they came, and by execution."""
+
+    def __init__(self) -> None:
+        self._orders: OrderedDict[Key, WorkOrder] = OrderedDict()
+        self._since: dict[Key, float] = {}
+        self._of: dict[str, dict[Key, None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._orders)
+
+    def get(self, key: Key) -> WorkOrder | None:
+        """The order of a lease."""
+        return self._orders.get(key)
+
+    def add(self, order: WorkOrder, now: float) -> None:
+        """Put an order at the end; an earlier one of the same lease is void."""
+        key = (order.execution_id, order.lease)
+        self._orders[key], self._since[key] = order, now
+        self._of.setdefault(order.execution_id, {})[key] = None
+
+    def remove(self, key: Key) -> WorkOrder | None:
+        """Take one order out."""
+        order = self._orders.pop(key, None)
+        self._since.pop(key, None)
+        own = self._of.get(key[0], {})
+        own.pop(key, None)
+        if not own:
+            self._of.pop(key[0], None)
+        return order
+
+    @property
+    def oldest(self) -> float | None:
+        """When the order that waits longest came."""
+        return min(self._since.values(), default=None)
+
+    def take(self, room: int, first: str | None, fits: Callable[[WorkOrder], bool]) -> list[WorkOrder]:
+        """As many as there is room for: of one execution before all others, then the oldest."""
+        keys = [*self._of.get(first or "", ()), *self._orders] if first in self._of else self._orders
+        chosen: dict[Key, WorkOrder] = {}
+        for key in keys:
+            if len(chosen) == room:
+                break
+            if key not in chosen and fits(self._orders[key]):
+                chosen[key] = self._orders[key]
+        for key in chosen:
+            self.remove(key)
+        return list(chosen.values())
