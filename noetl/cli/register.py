@@ -16,6 +16,7 @@ def command(files: tuple[str, ...], as_json: bool) -> int:
     """Register playbooks under their metadata.path; a changed text becomes the next version.
 
     FILE is a playbook, a folder of them, a glob pattern or `-`. When one has errors, none is registered.
+    Tests of playbooks are left out.
     """
     return asyncio.run(_register(files, as_json))
 
@@ -26,10 +27,10 @@ async def _register(files: tuple[str, ...], as_json: bool) -> int:
     from noetl.cli.checked import check
     from noetl.cli.closing import pretty
     from noetl.cli.running import file_of, text_of
-    from noetl.cli.sources import find, read
+    from noetl.cli.sources import find, is_test, read
     from noetl.cli.watches import print_findings
 
-    sources = [read(name) for name in find(files)]
+    sources = [read(name) for name in find(files) if not is_test(name)]
     wrong = [source for source in sources if not check(source).valid]
     for source in wrong:
         print_findings(source)

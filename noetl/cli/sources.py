@@ -18,6 +18,7 @@ from noetl.errors import NotFound, RequestError
 STDIN = "-"
 STDIN_NAME = "<stdin>"
 SUFFIXES = (".yaml", ".yml")
+TEST_ENDINGS = tuple(f".test{suffix}" for suffix in SUFFIXES)
 READ_LIMIT = 32 * 1024 * 1024  # far above the loader's own limit, which then says so with a position
 LOOKS_LIKE_PLAYBOOK = re.compile(
     rb"""^(?:\{\s*)?["']?(?:apiVersion["']?\s*:\s*["']?noetl\b|kind["']?\s*:\s*["']?Playbook\b)""",
@@ -59,12 +60,19 @@ def read(name: str) -> Source:
         raise RequestError(f"cannot read '{name}': {error.strerror or error}") from error
 
 
+def is_test(name: str) -> bool:
+    """Whether a file is a playbook's tests, by its name."""
+    return name.endswith(TEST_ENDINGS)
+
+
 def read_one(argument: str) -> Source:
     """The text of one file, for commands that take exactly one playbook."""
     if argument != STDIN and os.path.isdir(argument):
         raise RequestError(f"'{argument}' is a folder, not a playbook", hint="name one file of it")
     if argument != STDIN and not os.path.exists(argument):
         raise _nothing([argument])
+    if is_test(argument):
+        raise RequestError(f"'{argument}' is a test, not a playbook", hint=f"noetl test {argument}")
     return read(argument)
 
 

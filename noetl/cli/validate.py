@@ -58,13 +58,16 @@ def _check_all(
 ) -> tuple[list["Checked"], list["RequestError"]]:
     from noetl.cli import sources
     from noetl.cli.checked import check
+    from noetl.cli.testing.files import check_file
     from noetl.errors import RequestError
 
     results: list[Checked] = []
     unreadable: list[RequestError] = []
     for name in names:
         try:
-            results.append(check(sources.read(name), strict=strict))
+            results.append(
+                check_file(name) if sources.is_test(name) else check(sources.read(name), strict=strict)
+            )
         except RequestError as error:  # the others are still worth checking
             unreadable.append(error)
         step()

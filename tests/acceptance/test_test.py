@@ -24,7 +24,7 @@ ORDERS = document(
         spec:
           policy:
             rules:
-              - {when: "{{ output.status == 'error' and output.error.retryable }}", then: {do: retry, delay: 200}}
+              - {when: "{{ output.status == 'error' and output.error.retryable }}", then: {do: retry, attempts: 3, delay: 200}}
               - {when: "{{ output.status == 'error' }}", then: {do: fail}}
               - else: {then: {do: continue}}
       next: {arcs: [{step: many, when: "{{ output.data.count > 2 }}"}, {step: few}]}
@@ -192,6 +192,17 @@ def test_a_wait_without_end_fails_the_test_and_says_what_to_do(noetl: Noetl, wri
     assert done.returncode == 1
     assert "it never ends: start.ask waits for the signal 'go'" in done.stdout
     assert "send what it waits for under signals" in done.stdout
+
+
+@pytest.mark.usefixtures("tested")
+def test_other_commands_know_a_test_from_a_playbook(noetl: Noetl, write: Write) -> None:
+    done = noetl.shell("noetl validate *.yaml && noetl register *.yaml")
+    assert (done.returncode, done.stdout) == (0, "tests/orders v1\n")
+    run = noetl("run", "orders.test.yaml")
+    assert run.returncode == 2
+    assert "'orders.test.yaml' is a test, not a playbook\n  = fix: noetl test orders.test.yaml" in run.stderr
+    write("bad.test.yaml", "playbook: orders.yaml\ntests: [{nam: a}]\n")
+    assert "--> bad.test.yaml:2:10" in noetl("validate", "bad.test.yaml").stdout
 
 
 # Recording

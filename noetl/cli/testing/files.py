@@ -6,14 +6,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from noetl.cli.sources import IGNORED_FOLDERS, LOOKS_LIKE_PLAYBOOK, SUFFIXES, Source, read, read_one
+from noetl.cli.sources import (
+    IGNORED_FOLDERS,
+    LOOKS_LIKE_PLAYBOOK,
+    TEST_ENDINGS,
+    Source,
+    is_test,
+    read,
+    read_one,
+)
 from noetl.errors import NotFound, RequestError
 
 if TYPE_CHECKING:
     from noetl.cli.checked import Checked
     from noetl.dsl.testing.suite import Suite
-
-ENDINGS = tuple(f".test{suffix}" for suffix in SUFFIXES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +41,9 @@ class CaseFile:
         return self.suite.ok and self.playbook is not None and self.playbook.valid
 
 
-def is_test(name: str) -> bool:
-    """Whether a file is a test by its name."""
-    return name.endswith(ENDINGS)
-
-
 def file_beside(playbook: str) -> str:
     """Where the tests of a playbook are, unless a test file says otherwise."""
-    return f"{os.path.splitext(playbook)[0]}{ENDINGS[0]}"
+    return f"{os.path.splitext(playbook)[0]}{TEST_ENDINGS[0]}"
 
 
 def find(arguments: Sequence[str]) -> list[str]:
@@ -81,7 +82,8 @@ def _in_folder(folder: str) -> Iterator[str]:
 def _nothing(argument: str) -> NotFound:
     if os.path.isdir(argument):
         told = f"there are no tests in '{argument}'"
-        return NotFound(told, hint=f"a test file ends in {ENDINGS[0]}; to make one: noetl test --record FILE")
+        hint = f"a test file ends in {TEST_ENDINGS[0]}; to make one: noetl test --record FILE"
+        return NotFound(told, hint=hint)
     if os.path.exists(argument):
         told = f"'{argument}' has no tests: there is no '{file_beside(argument)}'"
         return NotFound(told, hint=f"noetl test --record {argument}")
@@ -114,11 +116,19 @@ def _beside(name: str, suite: "Suite", source: Source) -> str:
     return path
 
 
-def shown(file: CaseFile) -> "list[Checked]":
-    """What is wrong with a file and its playbook, ready to be printed."""
+def check_file(name: str) -> "Checked":
+    """What is wrong with a test file, as a playbook's findings are told."""
+    return _checked(load(name))
+
+
+def _checked(file: CaseFile) -> "Checked":
     from noetl.cli.checked import Checked
     from noetl.dsl.load import Loaded
 
-    own = Checked(file.source, Loaded(None, None, None, file.suite.diagnostics, {}))
-    wrong = [own] if file.suite.diagnostics else []
+    return Checked(file.source, Loaded(None, None, None, file.suite.diagnostics, {}))
+
+
+def shown(file: CaseFile) -> "list[Checked]":
+    """What is wrong with a file and its playbook, ready to be printed."""
+    wrong = [_checked(file)] if file.suite.diagnostics else []
     return wrong if file.playbook is None or file.playbook.valid else [*wrong, file.playbook]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from noetl.cli import local
 from noetl.cli.render import emit, note
 from noetl.cli.running import text_of
-from noetl.cli.sources import Source, read_one
+from noetl.cli.sources import Source, is_test, read_one
 from noetl.cli.testing import files
 from noetl.cli.testing.files import CaseFile
 from noetl.errors import RequestError
@@ -31,7 +31,7 @@ HEAD = (
 def record(path: str, given: dict[str, Any]) -> int:
     """Record a playbook into a new test file, or the tests of a file again."""
     settings = local.settings()
-    if files.is_test(path):
+    if is_test(path):
         return _again(path, given["only"], settings)
     return _new(path, given, settings)
 
