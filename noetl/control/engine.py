@@ -14,15 +14,15 @@ from typing import Any, Protocol
 import msgspec
 
 from noetl.control.at_hand import AtHand, Payloads
+from noetl.control.family import Family
 from noetl.control.live import Live
-from noetl.control.rows import decode_message, encode_message, encode_row, events_of, summary_of
+from noetl.control.rows import decode_message, encode_row, events_of, summary_of
 from noetl.core.decide import decide
 from noetl.core.draft import stored_refs
 from noetl.core.event import Event
 from noetl.core.fold import fold
 from noetl.core.message import (
     Answer,
-    ChildEnded,
     Command,
     Control,
     ControlChild,
@@ -39,7 +39,7 @@ from noetl.core.message import (
 )
 from noetl.core.operate import next_due
 from noetl.core.order import build_order
-from noetl.core.park import child_call, forsaken, undelivered
+from noetl.core.park import forsaken, undelivered
 from noetl.core.program import Program
 from noetl.core.state import Run, State, restore, snapshot_of
 from noetl.core.synthesize import with_fragments
@@ -52,7 +52,6 @@ _LOG = logging.getLogger("noetl.engine")
 SNAPSHOT_EVENTS = 5_000
 HYDRATED_KEPT = 16  # payloads kept at hand before those that the state does not name are dropped
 CLOSE_S = 5.0
-ORPHANED = "the parent is over"
 Listener = Callable[[str, int, list[Event]], None]
 
 
@@ -110,7 +109,7 @@ class Engine:
     ) -> None:
         self.store, self.results, self.payloads, self.programs = store, results, payloads, programs
         self.owner, self.now = owner, now
-        self._at_hand = AtHand(payloads)
+        self._at_hand, self._family = AtHand(payloads), Family(self)
         self.workers: Workers | None = None
         self.listeners: list[Listener] = []
         self.lease_ms = 30_000
@@ -163,7 +162,9 @@ class Engine:
             raise BackendError(told) from live.broken
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         live.mailbox.append((message, future))
-        self._pump(live)
+        if not live.deciding:  # here and now: a task of its own would only be one more to wake
+            await self._round(live)
+            self._pump(live)
         return await future
 
     def post(self, execution_id: str, message: Message) -> None:
@@ -178,43 +179,54 @@ class Engine:
             self._pump(live)
 
     def _pump(self, live: Live) -> None:
-        if live.pump is None or live.pump.done():
+        """See to it that someone decides on what is in the mailbox."""
+        if live.mailbox and not live.deciding and (live.pump is None or live.pump.done()):
             live.pump = asyncio.create_task(self._drain(live))
 
     # Decisions
 
     async def _drain(self, live: Live) -> None:
-        """Decide on everything in the mailbox; messages that arrive together are committed together."""
+        while live.mailbox and not live.deciding:
+            await self._round(live)
+
+    async def _round(self, live: Live) -> None:
+        """Decide on everything in the mailbox; messages that are there together are committed together."""
+        live.deciding = True
+        futures: list[asyncio.Future[Answer] | None] = []
+        try:
+            await self._decide_all(live, futures)
+        except NoetlError as error:
+            self._break(live, error, futures)
+        except Exception as error:  # a bug of ours: stop this execution, keep its log, say so
+            told = f"deciding on execution {live.state.execution_id}: {type(error).__name__}: {error}"
+            if live.letters:  # what stopped it once would stop it for ever
+                self.spawn(self.store.discard_mail(live.letters))
+            self._break(live, _chained(told, error), futures)
+        except asyncio.CancelledError:  # whoever asked is gone; whether it was committed, the log knows
+            self._break(live, BackendError("the commit was interrupted; repeat the message"), futures)
+            raise
+        finally:
+            live.deciding = False
+
+    async def _decide_all(self, live: Live, futures: list[asyncio.Future[Answer] | None]) -> None:
+        decisions: list[Decision] = []
+        rows: list[Row] = []
+        before = live.state.seq
         while live.mailbox:
-            waiting: list[tuple[asyncio.Future[Answer] | None, Answer]] = []
-            decisions: list[Decision] = []
-            rows: list[Row] = []
-            before = live.state.seq
-            try:
-                while live.mailbox:
-                    message, future = live.mailbox.popleft()
-                    now = self.now()
-                    decision = await self._decide(live, message, now)
-                    waiting.append((future, decision.answer))
-                    decisions.append(decision)
-                    if decision.events:
-                        rows.append(self._row(live, message, decision, now))
-                await self._commit(live, before, rows, decisions)
-            except NoetlError as error:
-                self._break(live, error, [future for future, _ in waiting])
-                return
-            except Exception as error:  # a bug of ours: stop this execution, keep its log, say so
-                told = f"deciding on execution {live.state.execution_id}: {type(error).__name__}: {error}"
-                if live.letters:  # what stopped it once would stop it for ever
-                    self._spawn(self.store.discard_mail(live.letters))
-                self._break(live, _chained(told, error), [future for future, _ in waiting])
-                return
-            for future, answer in waiting:
-                if future is not None and not future.done():
-                    future.set_result(answer)
-            for command in _effective(decisions):
-                self._carry_out(live, command)
-            self._after(live)
+            message, future = live.mailbox.popleft()
+            futures.append(future)
+            now = self.now()
+            decision = await self._decide(live, message, now)
+            decisions.append(decision)
+            if decision.events:
+                rows.append(self._row(live, message, decision, now))
+        await self._commit(live, before, rows, decisions)
+        for future, decision in zip(futures, decisions, strict=True):
+            if future is not None and not future.done():
+                future.set_result(decision.answer)
+        for command in _effective(decisions):
+            self._carry_out(live, command)
+        self._after(live)
 
     async def _decide(self, live: Live, message: Message, now: int) -> Decision:
         if isinstance(message, Report) and message.batch_id in live.batches:
@@ -322,11 +334,11 @@ class Engine:
             case Deliver(lease=lease, address=address, task=task, output=output):
                 self.workers.deliver(execution_id, lease, address, task, output)
             case StartChild():
-                self._spawn(self._start_child(live, command))
+                self.spawn(self._family.start(live, command))
             case ControlChild(execution_id=child, what=what, why=why):
-                self._spawn(self._tell(child, Control(what, by="parent", why=why)))
+                self.spawn(self._family.tell(child, Control(what, by="parent", why=why)))
             case TellParent(execution_id=parent, ended=ended):
-                self._spawn(self._tell(parent, ended))
+                self.spawn(self._family.tell(parent, ended))
 
     def _offer(self, live: Live, lease: str) -> None:
         """Send a lease out; what its pipelines put aside is loaded first, and not kept."""
@@ -335,7 +347,7 @@ class Engine:
             return  # what was decided together with it has ended it, or called it back
         aside = [ref for ref in _at_rest(live.state.runs[found.run]) if _key(ref) not in live.hydrated]
         if aside:
-            self._spawn(self._offer_loaded(live, lease, found.epoch, aside))
+            self.spawn(self._offer_loaded(live, lease, found.epoch, aside))
         else:
             self.workers.offer(build_order(live.state, live.program, found, live.hydrated))
 
@@ -346,44 +358,8 @@ class Engine:
         if current and found is not None and live.program is not None and self.workers is not None:
             self.workers.offer(build_order(live.state, live.program, found, {**live.hydrated, **loaded}))
 
-    async def _start_child(self, live: Live, command: StartChild) -> None:
-        try:
-            await self.store.summary(command.execution_id)
-        except NotFound:
-            start = await self.programs.child(live.state.execution_id, command, live.state.hash)
-            with suppress(Conflict):  # asked for twice; the first one is on its way
-                await self.start(command.execution_id, start)
-        else:
-            await self._attach(command)
-        if command.parent and not command.parent["waits"]:
-            started = ChildEnded(command.execution_id, "completed", {"execution_id": command.execution_id})
-            await self._tell(live.state.execution_id, started)
-        elif command.execution_id not in live.state.children:  # given up before it was there to be told
-            await self._tell(command.execution_id, Control("cancel", by="parent", why=ORPHANED))
-
-    async def _attach(self, command: StartChild) -> None:
-        """The child is there already, from before a crash: run it on, or pass on how it ended."""
-        child, parent = command.execution_id, command.parent or {}
-        summary = await self.store.summary(child)
-        if summary.ended_at is None:
-            with suppress(Conflict):  # another process has it, or it has just ended: tend looks again
-                await self.pick_up(child)
-            return
-        ended = msgspec.json.decode(summary.result or b"{}")
-        if parent.get("waits"):
-            told = ChildEnded(child, summary.status, ended.get("output"), ended.get("error"))
-            await self._tell(parent["execution_id"], told)
-
-    async def _tell(self, execution_id: str, message: Message) -> None:
-        try:
-            await self.send(execution_id, message)
-        except NotFound:
-            return
-        except Conflict:  # it is over and has no use for what it would have been told, or others run it
-            if (await self.store.summary(execution_id)).ended_at is None:
-                await self.store.post(execution_id, encode_message(message))
-
-    def _spawn(self, work: Any) -> None:
+    def spawn(self, work: Any) -> None:
+        """Do something that nobody waits for."""
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._reap)
@@ -450,7 +426,7 @@ class Engine:
         """Go on with an execution that nobody runs; work that is with nobody goes out again."""
         live = await self.load(execution_id)
         if live.state.status == "running":
-            self._tend(live)
+            self._family.tend(live)
             if live.orphaned:
                 live.orphaned = False
                 await self._submit(live, Control("recover"))
@@ -475,39 +451,13 @@ class Engine:
     async def resume(self, execution_id: str) -> Live:
         """Take over an execution whose process is gone, or go on with one that is paused."""
         live = await self.load(execution_id)
-        self._tend(live)
+        self._family.tend(live)
         paused = live.state.status == "paused"
         if not paused or any(lease.out for lease in live.state.leases.values()):
             await self._submit(live, Control("recover"))
         if paused:
             await self._submit(live, Control("resume"))
         return live
-
-    def tend(self) -> None:
-        """Look after the children that executions wait for: no crash or lost commit leaves one unheard."""
-        for live in list(self._live.values()):
-            self._spawn(self._heed_parent(live))
-            if live.state.status == "running":
-                self._tend(live)
-
-    async def _heed_parent(self, live: Live) -> None:
-        """A child whose parent is over works for nobody: it ends, also when nobody told it to."""
-        parent = live.state.parent or {}
-        if not parent.get("waits") or parent["execution_id"] in self._live:
-            return
-        with suppress(NotFound, BackendError):  # looked at again in a while
-            if (await self.store.summary(parent["execution_id"])).ended_at is not None:
-                self._post(live, Control("cancel", by="parent", why=ORPHANED))
-
-    def _tend(self, live: Live) -> None:
-        for child, waits in live.state.children.items():
-            known = self._live.get(child)
-            if known is not None and known.state.paused_by == "parent":
-                self._spawn(self._tell(child, Control("resume", by="parent")))
-            if known is None:
-                run_id, _, address = waits.partition(" ")
-                call = child_call(live.state, live.state.runs[run_id], address)
-                self._spawn(self._start_child(live, call))
 
     async def until_quiet(self, execution_id: str) -> State | None:
         """Wait until an execution that runs here is over or paused with nothing under way; its state then."""
@@ -545,8 +495,8 @@ class Engine:
     async def settled(self, execution_id: str) -> State | None:
         """The state of an execution that runs here; that it is over is not told before it is committed."""
         live = self._live.get(execution_id)
-        if live is not None and live.state.ended and live.pump is not None:
-            await asyncio.wait({live.pump})
+        if live is not None and live.state.ended:
+            await live.quiet.wait()
         return self.live_state(execution_id)
 
     async def heartbeat(self) -> None:
@@ -558,6 +508,13 @@ class Engine:
         """Stay the owner of what runs here, and see to the children it waits for."""
         await self.heartbeat()
         self.tend()
+
+    def tend(self) -> None:
+        """Look after the children that executions wait for: no crash or lost commit leaves one unheard."""
+        for live in list(self._live.values()):
+            self._family.heed_parent(live)
+            if live.state.status == "running":
+                self._family.tend(live)
 
     async def collect_mail(self) -> None:
         """Take up the messages that other processes left for executions that run here."""

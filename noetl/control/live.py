@@ -21,7 +21,8 @@ class Live:
     mailbox: deque[tuple[Message, asyncio.Future[Answer] | None]] = field(default_factory=deque)
     letters: list[int] = field(default_factory=list)  # left by others, in the mailbox, not yet answered
     read: set[int] = field(default_factory=set)  # every letter that went into the mailbox
-    pump: asyncio.Task[None] | None = None
+    deciding: bool = False  # someone decides on what is in the mailbox
+    pump: asyncio.Task[None] | None = None  # who does when nobody else waits for an answer
     timer: asyncio.TimerHandle | None = None
     due_at: int | None = None
     shown: tuple[str, int | None] = ("", None)  # status and due time as the store has them

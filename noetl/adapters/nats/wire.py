@@ -166,17 +166,19 @@ class Wire:
 
     async def request(self, subject: str, body: bytes, timeout_s: float) -> bytes:
         """Ask and wait; raises Unheard, Away or TimeoutError."""
-        async with asyncio.timeout(timeout_s):
-            if self.crowded:
+        if self.crowded:
+            async with asyncio.timeout(timeout_s):
                 await self.room()
-            number = str(next(self._numbers))
-            future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-            self._asked[number] = future
-            try:
-                self.publish(subject, body, f"{self._inbox}.{number}")
-                return await future
-            finally:
-                self._asked.pop(number, None)
+        loop, number = asyncio.get_running_loop(), str(next(self._numbers))
+        future: asyncio.Future[bytes] = loop.create_future()
+        self._asked[number] = future
+        late = loop.call_later(timeout_s, _too_late, future)
+        try:
+            self.publish(subject, body, f"{self._inbox}.{number}")
+            return await future
+        finally:
+            late.cancel()
+            self._asked.pop(number, None)
 
     def _received(self, number: bytes, subject: bytes, reply: bytes, head: bytes, body: bytes) -> None:
         if number == INBOX:
@@ -276,6 +278,11 @@ class Wire:
                     await self._open(address)
                     return
             await asyncio.sleep(AGAIN_S)
+
+
+def _too_late(future: "asyncio.Future[bytes]") -> None:
+    if not future.done():
+        future.set_exception(TimeoutError("no answer in time"))
 
 
 async def _encrypt(spoken: Spoken, host: str) -> None:

@@ -1,0 +1,90 @@
+"""Parents and children: what executions tell each other, wherever each of them runs.
+
+Whatever is told may be lost with the process that tells it; so everything here can be said again, and is.
+"""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from noetl.control.live import Live
+from noetl.control.rows import encode_message
+from noetl.core.message import ChildEnded, Control, Message, StartChild
+from noetl.core.park import child_call
+from noetl.errors import BackendError, Conflict, NotFound
+
+if TYPE_CHECKING:
+    from noetl.control.engine import Engine
+
+ORPHANED = "the parent is over"
+
+
+class Family:
+    """Speaks for the executions of one engine."""
+
+    def __init__(self, engine: "Engine") -> None:
+        self._engine = engine
+
+    async def start(self, live: Live, command: StartChild) -> None:
+        """Start a child, or go on with it when it is there already."""
+        engine = self._engine
+        try:
+            await engine.store.summary(command.execution_id)
+        except NotFound:
+            start = await engine.programs.child(live.state.execution_id, command, live.state.hash)
+            with suppress(Conflict):  # asked for twice; the first one is on its way
+                await engine.start(command.execution_id, start)
+        else:
+            await self._attach(command)
+        if command.parent and not command.parent["waits"]:
+            started = ChildEnded(command.execution_id, "completed", {"execution_id": command.execution_id})
+            await self.tell(live.state.execution_id, started)
+        elif command.execution_id not in live.state.children:  # given up before it was there to be told
+            await self.tell(command.execution_id, Control("cancel", by="parent", why=ORPHANED))
+
+    async def _attach(self, command: StartChild) -> None:
+        """The child is there already, from before a crash: run it on, or pass on how it ended."""
+        child, parent = command.execution_id, command.parent or {}
+        summary = await self._engine.store.summary(child)
+        if summary.ended_at is None:
+            with suppress(Conflict):  # another process has it, or it has just ended: tend looks again
+                await self._engine.pick_up(child)
+            return
+        ended = msgspec.json.decode(summary.result or b"{}")
+        if parent.get("waits"):
+            told = ChildEnded(child, summary.status, ended.get("output"), ended.get("error"))
+            await self.tell(parent["execution_id"], told)
+
+    async def tell(self, execution_id: str, message: Message) -> None:
+        """Tell an execution something, here or by a letter to whoever runs it."""
+        store = self._engine.store
+        try:
+            await self._engine.send(execution_id, message)
+        except NotFound:
+            return
+        except Conflict:  # it is over and has no use for what it would have been told, or others run it
+            if (await store.summary(execution_id)).ended_at is None:
+                await store.post(execution_id, encode_message(message))
+
+    def tend(self, live: Live) -> None:
+        """Look after the children that an execution waits for."""
+        for child, waits in live.state.children.items():
+            known = self._engine.in_memory(child)
+            if known is not None and known.state.paused_by == "parent":
+                self._engine.spawn(self.tell(child, Control("resume", by="parent")))
+            if known is None:
+                run_id, _, address = waits.partition(" ")
+                call = child_call(live.state, live.state.runs[run_id], address)
+                self._engine.spawn(self.start(live, call))
+
+    def heed_parent(self, live: Live) -> None:
+        """A child whose parent is over works for nobody: it ends, also when nobody told it to."""
+        parent = live.state.parent or {}
+        if parent.get("waits") and self._engine.in_memory(parent["execution_id"]) is None:
+            self._engine.spawn(self._end_orphan(live.state.execution_id, parent["execution_id"]))
+
+    async def _end_orphan(self, child: str, parent: str) -> None:
+        with suppress(NotFound, BackendError):  # looked at again in a while
+            if (await self._engine.store.summary(parent)).ended_at is not None:
+                self._engine.post(child, Control("cancel", by="parent", why=ORPHANED))
