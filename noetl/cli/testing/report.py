@@ -41,8 +41,10 @@ class Progress:
             emit(self.paint(self._file, "strong"))
         word = self.paint("ok    ", "good") if outcome.passed else self.paint("failed", "error")
         skipped_ms = outcome.rehearsal.skipped_ms
-        spent = f"{duration(skipped_ms)} skipped" if skipped_ms >= 1000 else ""
-        emit(f"  {word}  {text.shown(outcome.name):<50} {self.paint(spent, 'faint')}".rstrip())
+        name = text.shown(outcome.name)
+        if skipped_ms >= 1000:
+            name = f"{name:<50} {self.paint(f'{duration(skipped_ms)} skipped', 'faint')}"
+        emit(f"  {word}  {name}")
         if not outcome.passed:
             emit(f"\n{found(outcome, self.paint)}\n")
             emit("\n".join(_course(outcome.rehearsal, self.paint)) + "\n")
