@@ -47,7 +47,7 @@ export function ArcView({ id, data, markerEnd }: EdgeProps<ArcEdge>) {
               aria-label={`arc from ${data.arc.from} to ${data.arc.to}`}
               onFocus={() => setOpen(true)}
               onBlur={() => setOpen(false)}
-              className="flex max-w-40 items-center gap-1 rounded bg-panel px-1 text-2xs text-ink-2"
+              className="flex max-w-52 items-center gap-1 rounded bg-panel px-1 text-2xs text-ink-2"
             >
               {data.live && data.state !== 'unknown' && <StatusIcon status={look.icon} size={11} />}
               {text && <span className="truncate font-mono">{text}</span>}

@@ -38,7 +38,7 @@ function extrasOf(shape: Graph, progress: Progress | null): Record<string, numbe
 /** All of the graph where that can be read, else the part that tells most at a size that can. */
 function view(placed: Layout, frame: Size, shape: Graph, progress: Progress | null, chosen: string | null): Viewport {
   const fit = Math.min((frame.width - 2 * MARGIN) / placed.width, (frame.height - 2 * MARGIN) / placed.height, LARGEST_ZOOM)
-  if (fit >= LEGIBLE_ZOOM) return { x: (frame.width - placed.width * fit) / 2, y: (frame.height - placed.height * fit) / 2, zoom: fit }
+  if (fit >= LEGIBLE_ZOOM || shape.steps.length <= LARGE) return { x: (frame.width - placed.width * fit) / 2, y: (frame.height - placed.height * fit) / 2, zoom: fit }
   const telling = TELLING.map((status) => shape.steps.find(({ step }) => progress?.steps[step]?.status === status)?.step).find(Boolean)
   const focus = chosen ?? telling ?? shape.entry
   const zoom = Math.min(READING_ZOOM, Math.max(LEGIBLE_ZOOM, (frame.width - 2 * MARGIN) / placed.width))

@@ -1,6 +1,7 @@
 // Where steps and arcs stand: dagre's layered layout, top to bottom, the author's order kept.
 import { Graph, layout } from '@dagrejs/dagre'
 import type { Graph as Shape, GraphArc } from '../api/types'
+import { guard } from './words'
 
 export interface Placed { x: number; y: number }
 export interface Route { points: { x: number; y: number }[]; label: { x: number; y: number } | null }
@@ -15,6 +16,9 @@ const MANY = 40 // steps; below it every step is placed by dagre itself, so that
 const GAP = 54
 const MARGIN = 16
 const LABEL_GAP = 72
+
+export const LABEL_WIDTH = 208
+const labelWidth = (when: string): number => Math.min(LABEL_WIDTH, 28 + 6.7 * guard(when).length)
 
 export interface Layout { nodes: Record<string, Placed>; arcs: Record<string, Route>; width: number; height: number }
 
@@ -37,7 +41,7 @@ export function place(shape: Shape, extras: Record<string, number>): Layout {
     const [from, to] = [head.get(arc.from), head.get(arc.to)]
     if (from === undefined || to === undefined) continue
     if (from === to && arc.to !== from) inner.push(arc)
-    else graph.setEdge(from, to, arc.when !== null ? { width: 120, height: 18, labelpos: 'c' } : {}, `${arc.from}#${arc.order}`)
+    else graph.setEdge(from, to, arc.when !== null ? { width: labelWidth(arc.when), height: 18, labelpos: 'c' } : {}, `${arc.from}#${arc.order}`)
   }
   if (chains.length > 1 || graph.edgeCount() > 0) layout(graph)
   else stand(graph, chains[0]?.[0])

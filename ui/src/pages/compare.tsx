@@ -9,6 +9,7 @@ import { shortId } from '../design/copy'
 import { Empty, Reading } from '../design/states'
 import { StatusBadge } from '../design/status'
 import { duration } from '../design/time'
+import { Tree } from '../design/tree'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
 
@@ -84,7 +85,7 @@ function Beam({ ms, most, tone }: { ms: number | null; most: number; tone: strin
 function Section({ title, empty, children }: { title: string; empty: boolean; children: React.ReactNode }) {
   return (
     <section className="panel min-w-0 overflow-x-auto" aria-label={title}>
-      <h2 className="border-b border-line px-3 py-1.5 font-medium">{title}{empty && <span className="ml-2 text-xs font-normal text-ink-3">the same</span>}</h2>
+      <h2 className={`px-3 py-1.5 font-medium ${empty ? '' : 'border-b border-line'}`}>{title}{empty && <span className="ml-2 text-xs font-normal text-ink-3">the same</span>}</h2>
       {!empty && children}
     </section>
   )
@@ -93,11 +94,12 @@ function Section({ title, empty, children }: { title: string; empty: boolean; ch
 function Changes({ title, changes }: { title: string; changes: Change[] }) {
   return (
     <Section title={title} empty={changes.length === 0}>
-      <table className="w-full border-collapse font-mono text-xs">
+      <table className="w-full min-w-150 table-fixed border-collapse font-mono text-xs">
+        <colgroup><col className="w-1/5" /><col /><col /></colgroup>
         <tbody>
           {changes.map((change) => (
             <tr key={change.path} className="border-b border-line last:border-0">
-              <td className="td whitespace-nowrap text-ink-2">{change.path || '(all)'}</td><Side value={change.a} tone="bg-failed-soft" /><Side value={change.b} tone="bg-done-soft" />
+              <td className="td break-words align-top text-ink-2">{change.path || '(all)'}</td><Side value={change.a} tone="bg-failed-soft" /><Side value={change.b} tone="bg-done-soft" />
             </tr>
           ))}
         </tbody>
@@ -106,6 +108,13 @@ function Changes({ title, changes }: { title: string; changes: Change[] }) {
   )
 }
 
+const LONG = 160
+
 function Side({ value, tone }: { value: Json | undefined; tone: string }) {
-  return <td className={`td w-2/5 break-words align-top [overflow-wrap:anywhere] ${value === undefined ? 'text-ink-3' : tone}`}>{value === undefined ? 'absent' : JSON.stringify(value)}</td>
+  const text = JSON.stringify(value) ?? 'absent'
+  return (
+    <td className={`td align-top [overflow-wrap:anywhere] ${value === undefined ? 'text-ink-3' : tone}`}>
+      {text.length <= LONG ? text : <details><summary>{text.slice(0, LONG)}…</summary><div className="mt-1 max-h-80 overflow-auto"><Tree value={value ?? null} open={1} /></div></details>}
+    </td>
+  )
 }

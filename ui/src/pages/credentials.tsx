@@ -37,7 +37,7 @@ export function CredentialsPage() {
                   {items.map((item) => (
                     <tr key={item.name} className="border-b border-line last:border-0">
                       <td className="td font-mono">{item.name}</td><td className="td"><Ago at={item.set_at} /></td><td className="td text-ink-3">sealed</td>
-                      <td className="td"><Named paths={used.data?.items[item.name] ?? []} /></td>
+                      <td className="td"><Named name={item.name} paths={used.data?.items[item.name] ?? []} /></td>
                       <td className="td text-right"><Button kind="quiet" aria-label={`Delete ${item.name}`} onClick={() => setDropping(item.name)}>Delete</Button></td>
                     </tr>
                   ))}
@@ -58,7 +58,8 @@ export function CredentialsPage() {
   )
 }
 
-function Named({ paths }: { paths: string[] }) {
+function Named({ name, paths }: { name: string; paths: string[] }) {
+  if (name.startsWith('trigger.')) return <>the trigger <Link href="/schedules" className="text-accent hover:underline">{name.slice('trigger.'.length)}</Link></>
   if (paths.length === 0) return <span className="text-ink-3">no registered playbook</span>
   return <>{paths.map((path) => <Link key={path} href={`/playbooks/${path}`} className="mr-2 text-accent hover:underline">{path}</Link>)}</>
 }

@@ -49,11 +49,12 @@ export function HomePage() {
 }
 
 function Throughput({ told }: { told: Overview }) {
-  const most = Math.max(1, ...told.buckets.map((bucket) => bucket.completed + bucket.failed + bucket.cancelled + bucket.active))
+  const peak = Math.max(...told.buckets.map((bucket) => bucket.completed + bucket.failed + bucket.cancelled + bucket.active))
+  const most = Math.max(1, peak)
   const total = told.buckets.reduce((sum, bucket) => sum + bucket.completed + bucket.failed + bucket.cancelled, 0)
   return (
     <section className="panel p-3" aria-label="Throughput">
-      <h2 className="mb-2 flex items-baseline justify-between font-medium">Throughput <span className="text-xs font-normal text-ink-3">{count(total)} ended · most in {duration(told.bucket_ms)}: {most}</span></h2>
+      <h2 className="mb-2 flex items-baseline justify-between font-medium">Throughput <span className="text-xs font-normal text-ink-3">{count(total)} ended · most in {Math.round(told.bucket_ms / 60_000)} min: {peak}</span></h2>
       <div className="flex h-20 items-end gap-px">
         {told.buckets.map((bucket) => (
           <div key={bucket.at} className="flex h-full min-w-0 flex-1 flex-col justify-end rounded-t-sm bg-sunken" title={`${clock(bucket.at).slice(0, 5)} UTC: ${bucket.completed} completed, ${bucket.failed} failed, ${bucket.cancelled} cancelled, ${bucket.active} under way`}>

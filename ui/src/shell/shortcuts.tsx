@@ -1,5 +1,5 @@
 // Keys: `/` goes to the page's search, `g` and a letter to a page, `?` shows them all.
-import { useEffect, useState } from 'react'
+import { useLayoutEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Dialog } from '../design/controls'
 
@@ -21,7 +21,8 @@ export function Shortcuts() {
   const [help, setHelp] = useState(false)
   const [, go] = useLocation()
 
-  useEffect(() => {
+  // Before the first paint: what one sees listens.
+  useLayoutEffect(() => {
     let afterG = 0
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return

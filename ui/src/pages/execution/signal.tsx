@@ -1,6 +1,8 @@
 // Telling a waiting task what it waits for: a form from the payload's schema, or the payload as JSON.
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Json, Wait } from '../../api/types'
+import { session } from '../../api/queries'
+import type { Json, Obj, Wait } from '../../api/types'
 import { Button, Dialog, Field } from '../../design/controls'
 import { fromSchema, SchemaForm, type Schema } from '../../design/form'
 import { useAct } from './actions'
@@ -40,7 +42,8 @@ export function SignalDialog({ id, waits, onClose, first }: { id: string; waits:
 
 function Payload({ id, name, schema, onClose }: { id: string; name: string; schema: Schema | null; onClose: () => void }) {
   const act = useAct(id)
-  const [value, setValue] = useState<Json>(schema ? fromSchema(schema) : {})
+  const who = useQuery(session()).data?.name
+  const [value, setValue] = useState<Json>(schema === APPROVAL ? { ...(fromSchema(schema) as Obj), by: who ?? '' } : schema ? fromSchema(schema) : {})
   const [text, setText] = useState('{}')
   const [wrong, setWrong] = useState('')
   const send = () => {

@@ -1,5 +1,7 @@
 // What an execution waits for that a person can answer, said where it cannot be missed.
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { session } from '../../api/queries'
 import { Link } from 'wouter'
 import type { Wait } from '../../api/types'
 import { Button } from '../../design/controls'
@@ -24,8 +26,9 @@ export function Waiting({ id, waits }: { id: string; waits: Wait[] }) {
 function One({ id, wait, waits }: { id: string; wait: Wait; waits: Wait[] }) {
   const act = useAct(id)
   const [open, setOpen] = useState(false)
+  const who = useQuery(session()).data?.name
   const answer = (approved: boolean) =>
-    act.mutate({ action: 'signal', body: { name: wait.signal ?? '', payload: { approved } }, said: approved ? 'approved' : 'rejected' })
+    act.mutate({ action: 'signal', body: { name: wait.signal ?? '', payload: { approved, ...(who ? { by: who } : {}) } }, said: approved ? 'approved' : 'rejected' })
   return (
     <li className="flex flex-wrap items-center gap-2 rounded-md bg-waiting-soft px-2.5 py-1.5">
       <StatusIcon status="waiting" />

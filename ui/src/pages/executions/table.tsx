@@ -22,11 +22,11 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
     <table className="w-full border-collapse">
       <thead className="border-b border-line">
         <tr>
-          {pick && <th className="th hidden w-8 sm:table-cell"><input type="checkbox" className="accent-accent" aria-label="Choose all" checked={all} onChange={() => pick(ids, !all)} /></th>}
+          {pick && <th className="th hidden w-8 sm:table-cell"><input type="checkbox" className="block accent-accent" aria-label="Choose all" checked={all} onChange={() => pick(ids, !all)} /></th>}
           <th className="th">Status</th>
           <th className="th">Execution</th>
           <th className="th">Playbook</th>
-          <th className="th w-48">Duration</th>
+          <th className="th w-48" title="The bars grow with the logarithm, so that short and long ones can be compared">Duration</th>
           <th className="th">Requested</th>
           <th className="th text-right">Steps</th>
           <th className="th text-right">Tasks</th>
@@ -38,7 +38,7 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
           <tr key={item.execution_id} className="border-b border-line last:border-0 hover:bg-sunken">
             {pick && (
               <td className="td hidden sm:table-cell">
-                <input type="checkbox" className="accent-accent" aria-label={`Choose ${item.execution_id}`} checked={picked?.has(item.execution_id) ?? false} onChange={(event) => pick([item.execution_id], event.target.checked)} />
+                <input type="checkbox" className="block accent-accent" aria-label={`Choose ${item.execution_id}`} checked={picked?.has(item.execution_id) ?? false} onChange={(event) => pick([item.execution_id], event.target.checked)} />
               </td>
             )}
             <td className="td"><StatusBadge status={item.status} /></td>
@@ -52,7 +52,7 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
             <td className="td">
               <div className="flex items-center gap-2">
                 <span className="w-18 text-right whitespace-nowrap"><Took from={item.requested_at} to={item.ended_at} ms={item.duration_ms} /></span>
-                <div className="min-w-12 flex-1"><Bar value={length(item) / longest} tone={solidOf(item.status)} /></div>
+                <div className="min-w-12 flex-1"><Bar value={Math.log1p(length(item)) / Math.log1p(longest)} tone={solidOf(item.status)} /></div>
               </div>
             </td>
             <td className="td"><Ago at={item.requested_at} /></td>

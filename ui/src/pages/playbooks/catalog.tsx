@@ -36,7 +36,7 @@ export function CatalogPage() {
                       <td className="td"><Link href={`/playbooks/${item.path}`} className="font-medium text-accent hover:underline">{item.path}</Link></td>
                       <td className="td text-ink-2">v{item.version}</td>
                       <td className="td"><Ago at={item.registered_at} /></td>
-                      <td className="td max-w-80 truncate text-xs text-ink-3" title={item.file ?? ''}>{item.file ?? '–'}</td>
+                      <td className="td max-w-80 truncate text-xs text-ink-3" title={item.file ?? ''}>{item.file?.split('/').slice(-2).join('/') ?? '–'}</td>
                       <td className="td">
                         <span className="flex justify-end gap-1">
                           <Link href={`/executions?path=${encodeURIComponent(item.path)}`} className="inline-flex h-7 items-center rounded px-2 text-ink-2 hover:bg-panel hover:text-ink">Executions</Link>

@@ -9,7 +9,7 @@ import { Button } from '../../design/controls'
 import { CopyIcon, shortId } from '../../design/copy'
 import { Empty, Reading } from '../../design/states'
 import { StatusBadge } from '../../design/status'
-import { Ago, duration } from '../../design/time'
+import { Ago } from '../../design/time'
 import { complain, say } from '../../design/toast'
 import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
@@ -56,6 +56,12 @@ export function SchedulesPage() {
   )
 }
 
+/** A span of whole seconds, without parts that are nothing. */
+const span = (seconds: number): string => {
+  const [days, hours, minutes] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60]
+  return [days && `${days} d`, hours && `${hours} h`, minutes && `${minutes} min`, seconds % 60 && `${seconds % 60} s`].filter(Boolean).join(' ')
+}
+
 type Change = Body<'/schedules/{name}' | '/triggers/{name}', 'put'>
 
 function useStanding(kind: 'schedules' | 'triggers', name: string) {
@@ -95,7 +101,7 @@ function ClockRow({ item }: { item: Schedule }) {
       <td className="td font-medium">{name}</td>
       <td className="td"><StatusBadge status={item.enabled ? (item.last_error ? 'failed' : 'done') : 'paused'} label={item.enabled ? (item.last_error ? 'last tick failed' : 'on') : 'paused'} /></td>
       <Which path={path} version={version} />
-      <td className="td whitespace-nowrap font-mono text-xs">{cron ? <>{cron} <span className="text-ink-3">{timezone}</span></> : `every ${(every_s ?? 0) < 120 ? `${every_s} s` : duration((every_s ?? 0) * 1000)}`}</td>
+      <td className="td whitespace-nowrap font-mono text-xs">{cron ? <>{cron} <span className="text-ink-3">{timezone}</span></> : `every ${span(every_s ?? 0)}`}</td>
       <td className="td"><Ago at={item.next_at} /></td>
       <td className="td">
         <Ago at={item.last_at} />
