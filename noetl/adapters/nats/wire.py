@@ -209,10 +209,10 @@ class Wire:
             spoken: Spoken = made[1]
             try:
                 await self._greet(spoken, address)
-            except BaseException:
-                spoken.end("it did not answer in time")
-                raise
-        self._spoken = spoken
+                self._spoken = spoken
+            finally:
+                if self._spoken is not spoken:
+                    spoken.end("it did not answer in time")
         self._there.set()
 
     async def _greet(self, spoken: Spoken, address: Address) -> None:

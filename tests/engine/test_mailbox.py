@@ -1,0 +1,82 @@
+"""The mailbox of an execution: nobody who told it something is left waiting, and nothing half done stays."""
+
+import asyncio
+
+import pytest
+
+from noetl.core.message import Control
+from noetl.errors import BackendError
+from tests.engine.harness import begin, control, engine, finish, playbook, until
+
+WAITS = playbook("- {step: start, tool: {kind: wait, input: {signal: go}}}")
+
+
+async def parked(made) -> str:
+    """An execution that waits for a signal."""
+    execution_id = await begin(made, WAITS)
+    state = made.engine.live_state(execution_id)
+    await until(made, lambda: any(run.parked for run in state.runs.values()))
+    return execution_id
+
+
+async def taken_up(made, execution_id: str) -> None:
+    """Go on after the execution was dropped: it is loaded again from its log, and ends as it should."""
+    assert made.engine.live_state(execution_id) is None
+    await made.engine.pick_up(execution_id)
+    await control(made, execution_id, "signal", name="go")
+    assert (await finish(made, execution_id)).status == "completed"
+
+
+async def test_whoever_told_what_could_not_be_decided_on_is_told_so(tmp_path, monkeypatch):
+    async with engine(tmp_path) as made:
+        execution_id = await parked(made)
+
+        async def away(live, message):
+            raise BackendError("the result store is away")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(made.engine._at_hand, "before", away)
+            with pytest.raises(BackendError, match="result store"):
+                await asyncio.wait_for(made.engine.send(execution_id, Control("pause")), 20)
+        await taken_up(made, execution_id)
+
+
+async def test_whoever_goes_away_in_the_middle_of_a_commit_leaves_nothing_half_done(tmp_path, monkeypatch):
+    async with engine(tmp_path) as made:
+        execution_id = await parked(made)
+        committing, others = asyncio.Event(), made.engine.store.commit
+
+        async def slow(append):
+            committing.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(made.engine.store, "commit", slow)
+        gone = asyncio.create_task(made.engine.send(execution_id, Control("pause")))
+        await asyncio.wait_for(committing.wait(), 20)
+        behind = asyncio.create_task(made.engine.send(execution_id, Control("pause")))
+        await asyncio.sleep(0)
+        gone.cancel()
+        with pytest.raises(BackendError, match="interrupted"):
+            await asyncio.wait_for(behind, 20)
+        with pytest.raises(asyncio.CancelledError):
+            await gone
+        monkeypatch.setattr(made.engine.store, "commit", others)
+        await taken_up(made, execution_id)
+
+
+async def test_messages_that_come_while_one_is_decided_on_are_decided_on_together(tmp_path, monkeypatch):
+    async with engine(tmp_path) as made:
+        execution_id = await parked(made)
+        right, commits = made.engine.store.commit, []
+
+        async def counted(append):
+            commits.append(len(append.rows))
+            await asyncio.sleep(0)  # as a store does that writes to a disk
+            await right(append)
+
+        monkeypatch.setattr(made.engine.store, "commit", counted)
+        wishes = ["pause", "resume", "pause", "resume"]
+        await asyncio.gather(*(made.engine.send(execution_id, Control(wish)) for wish in wishes))
+        assert commits[:2] == [1, 3]
+        await control(made, execution_id, "signal", name="go")
+        assert (await finish(made, execution_id)).status == "completed"
