@@ -53,6 +53,7 @@ def test_keys_are_completed_from_the_language(server: Server, page: Page) -> Non
     page.keyboard.press("End")
     page.keyboard.press("Enter")
     page.keyboard.type("des")
+    expect(page.locator(".cm-completionMatchedText").first).to_have_text("des")  # the list has caught up
     page.locator(".cm-tooltip-autocomplete li", has_text="desc").first.click()
     expect(text_of(page)).to_contain_text("desc:")
 

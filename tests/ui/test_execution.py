@@ -108,6 +108,8 @@ def test_a_held_token_is_marked_and_an_approval_lets_it_go_on_live(server: Serve
     expect(page.locator("header [data-status]").first).to_have_attribute("data-status", "completed")
     expect(page.locator("[data-link]")).to_have_attribute("data-link", "ended")
     expect(page).to_have_title(re.compile("completed"))
+    outputs = {one["run"]: one["data"] for one in server.get(f"/executions/{execution_id}/data")["outputs"]}
+    assert outputs["ask.1"] == {"approved": True, "by": "operator"}
 
 
 def test_a_signal_is_answered_with_the_form_of_its_schema(server: Server, page: Page) -> None:

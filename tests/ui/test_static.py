@@ -3,8 +3,13 @@
 import gzip
 import re
 from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
+
+from tests.ui.conftest import Server
 
 STATIC = Path(__file__).parents[2] / "noetl" / "server" / "static"
 FIRST_LOAD_BYTES = 300 * 1000
@@ -64,6 +69,30 @@ def test_a_page_has_no_inline_script_and_no_inline_style(page: str) -> None:
     assert "<style" not in text
     assert " style=" not in text
     assert re.findall(r"\bon\w+=", text) == []
+
+
+def asked(server: Server, name: str, **headers: str) -> Any:
+    return urlopen(Request(f"{server.url}/assets/{name}", headers=headers), timeout=60)
+
+
+def test_assets_come_packed_to_who_can_unpack_them_and_are_kept_for_good(server: Server) -> None:
+    name = next(name for name in referenced(index()) if name.startswith("app"))
+    plain = (STATIC / "assets" / name).read_bytes()
+    with asked(server, name) as answer:
+        assert answer.read() == plain
+        assert "immutable" in answer.headers["Cache-Control"]
+        assert answer.headers["Content-Type"].startswith("text/javascript")
+    with asked(server, name, **{"Accept-Encoding": "gzip, br"}) as answer:
+        assert answer.headers["Content-Encoding"] == "gzip"
+        assert gzip.decompress(answer.read()) == plain
+
+
+@pytest.mark.parametrize("name", ["nope.js", "..%2findex.html", "%2e%2e/index.html", ".hidden", "a%00b"])
+def test_what_is_no_asset_is_not_there(server: Server, name: str) -> None:
+    with pytest.raises(HTTPError) as refused:
+        asked(server, name)
+    assert refused.value.code == 404
+    refused.value.close()
 
 
 def test_no_part_of_the_page_is_made_from_text() -> None:
