@@ -16,7 +16,7 @@ from noetl.core.state import Lease
 from noetl.ports.front import Worker
 from noetl.ports.link import Beat, Calls, Hello, Push, beat_s
 
-RECENT_BEATS = 3  # a worker that was heard within so many is given orders unasked
+RECENT_BEATS = 2  # a worker that was heard within so many is given orders unasked
 UNHEARD_BEATS = 3  # an order that its worker does not mention after so many beats never reached it
 
 
