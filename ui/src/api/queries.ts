@@ -44,6 +44,7 @@ export const loop = (id: string, run: string) =>
     queryKey: ['execution', id, 'loop', run],
     queryFn: ({ signal }) => get('/executions/{execution_id}/loops/{run}', { execution_id: id, run }, {}, signal),
     placeholderData: keepPreviousData,
+    staleTime: Infinity,
   })
 
 export interface EventFind { name?: string; step?: string; task?: string; iteration?: string; text?: string }
