@@ -284,7 +284,7 @@ class RunError(msgspec.Struct):
     message: str
     step: str | UnsetType | None = UNSET
     task: str | UnsetType | None = UNSET
-    iteration: str | UnsetType | None = UNSET
+    iteration: int | list[int] | UnsetType | None = UNSET
     attempt: int | UnsetType | None = UNSET
     code: Any = UNSET
     retryable: bool | UnsetType | None = UNSET

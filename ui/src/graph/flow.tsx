@@ -143,7 +143,7 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {}, frame
     >
       <Background gap={20} size={1} color="var(--line)" />
       <Controls showInteractive={false} position="bottom-left" fitViewOptions={{ padding: 0.08, maxZoom: LARGEST_ZOOM }} onFitView={() => { moved.current = true }} />
-      {large && settled && <MiniMap pannable zoomable ariaLabel="Map of the workflow" nodeColor={(node) => `var(--${toneOf((node as StepNode).data.progress?.status ?? 'idle')})`} />}
+      {large && settled && <MiniMap pannable zoomable ariaLabel="Map of the workflow" style={MAP_SIZE} nodeColor={colourOf} nodeStrokeColor={colourOf} nodeStrokeWidth={24} />}
       {large && onChoose && (
         <Panel position="top-right">
           <select className="field" aria-label="Go to step" value={chosen ?? ''} onChange={(event) => onChoose(event.target.value || null)}>
@@ -156,6 +156,8 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {}, frame
   )
 }
 
+const MAP_SIZE = { width: 120, height: 150 }
+const colourOf = (node: StepNode): string => `var(--${toneOf(node.data.progress?.status ?? 'idle')})`
 const NEVER = { status: 'idle' as const, runs: 0, running: 0, done: 0, failed: 0, refused: 0, retries: 0, duration_ms: 0, started_at: null, ended_at: null, loop: null, error: null }
 
 export function Flow(props: Props) {
