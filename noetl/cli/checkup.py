@@ -59,7 +59,7 @@ def _shown(settings: Settings, name: str) -> Any:
     if BY_NAME[name].secret:
         return None if value is None else "set"
     if isinstance(value, str) and "://" in value:
-        return _without_password(value)
+        return ",".join(map(_without_password, value.split(",")))  # the bus may have several addresses
     if isinstance(value, tuple):
         return list(value) or None
     return str(value) if isinstance(value, Path) else value
@@ -195,8 +195,10 @@ def _sqlite(settings: Settings) -> Finding:
 async def _bus(settings: Settings) -> Finding:
     if settings.bus is None:
         return Finding("bus", "ok", "in the process")
-    async with _connected(settings) as bus:
-        return Finding("bus", "ok", f"{_without_password(settings.bus)}, {bus.client.connected_url.netloc}")
+    from noetl.adapters.nats.bus import shown
+
+    async with _connected(settings):
+        return Finding("bus", "ok", shown(settings.bus))
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from noetl.cli.render import note
+from noetl.core.event import iso
 from noetl.errors import BackendError, NotFound
 from noetl.settings import Settings
 
@@ -35,7 +36,9 @@ def announced(settings: Settings, kind: str, **facts: Any) -> Iterator[None]:
     place = folder(settings) / f"{kind}-{os.getpid()}.json"
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     written = place.with_suffix(".part")
-    written.write_text(json.dumps({"pid": os.getpid(), "started_at": time.time(), **facts}))
+    written.write_text(
+        json.dumps({"pid": os.getpid(), "started_at": iso(time.time_ns() // 1_000_000), **facts})
+    )
     written.replace(place)
     try:
         yield

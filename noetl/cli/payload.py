@@ -20,13 +20,16 @@ def read_payload(file: str | None, assignments: tuple[str, ...]) -> dict[str, An
 def _from_file(name: str) -> dict[str, Any]:
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"cannot read the input '{name}': {error}") from None
+    except OSError as error:
+        raise click.UsageError(f"cannot read the input '{name}': {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise click.UsageError(f"cannot read the input '{name}': it is not UTF-8 text") from None
     value = read_value(text, f"the input '{name}'")
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise RequestError(f"the input '{name}' is not a mapping but {type(value).__name__}")
+        told = f"the input '{name}' is not a mapping but {type(value).__name__}"
+        raise RequestError(told, hint='write the keys of the workload, as in {"name": "Ann"}')
     return value
 
 

@@ -1,6 +1,10 @@
 """Executions that run elsewhere, on a server above all: started, gone on with, followed from here."""
 
-from noetl.cli import following
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from noetl.cli import following, unserved
 from noetl.cli.bundle import bundled, in_project
 from noetl.cli.reach import Reached
 from noetl.cli.running import EXIT_OF, Watch, Wish, end, text_of
@@ -46,6 +50,26 @@ async def follow(
 ) -> int:
     """Show an execution from its first event on; the exit code."""
     watch.began(execution_id, path, reached.page(execution_id))
-    result, left = await following.along(reached, execution_id, watch, timeout_s)
+    looking = (
+        asyncio.ensure_future(unserved.tell(reached.front, execution_id, watch)) if reached.url else None
+    )
+    try:
+        result, left = await following.along(reached, execution_id, watch, timeout_s)
+    finally:
+        if looking is not None:
+            looking.cancel()
     code = await end(reached, result, watch)
     return EXIT_OF[following.INTERRUPTED] if left else code
+
+
+@asynccontextmanager
+async def _looked_after(reached: Reached, execution_id: str, watch: Watch) -> AsyncIterator[None]:
+    """Meanwhile, tell when a server has nobody to run it; a process that runs its own has."""
+    if reached.url is None:
+        yield
+        return
+    looking = asyncio.create_task(unserved.tell(reached.front, execution_id, watch))
+    try:
+        yield
+    finally:
+        looking.cancel()

@@ -1,6 +1,7 @@
 """`noetl worker`: start, stop and list workers."""
 
 import asyncio
+import time
 from typing import Any
 
 import click
@@ -8,6 +9,8 @@ import msgspec
 
 from noetl.cli import options
 from noetl.cli.render import emit, note
+from noetl.core.event import iso
+from noetl.ports.front import Worker
 from noetl.settings import Settings, load
 
 EPILOG = """\b
@@ -100,9 +103,25 @@ def list_workers(as_json: bool) -> None:
         emit(pretty(found))
         return
     for one in found:
-        emit("  ".join(f"{key}={value}" for key, value in one.items() if not isinstance(value, list)))
+        emit(_line(one))
     if not found:
         note("no worker is known; start one with: noetl worker start")
+
+
+def _line(one: dict[str, Any]) -> str:
+    """One worker in words: what each knows of it differs between a server and this machine."""
+    from noetl.adapters.http.moment import ms
+    from noetl.cli.closing import duration
+
+    ran = duration(time.time() * 1000 - ms(one["started_at"]))
+    parts = [f"{one['worker_id']}  pool {one['pool']}  up {ran}"]
+    if "pid" in one:
+        parts.append(f"pid {one['pid']}")
+    if "concurrency" in one:
+        parts.append(f"{one['running']} of {one['concurrency']} running  {one.get('finished', 0)} done")
+    if one.get("draining"):
+        parts.append("draining")
+    return "  ".join(parts)
 
 
 def _local(settings: Settings) -> list[dict[str, Any]]:
@@ -116,6 +135,12 @@ async def _known(server: str, token: str | None) -> list[dict[str, Any]]:
 
     front = HttpFront(server, token)
     try:
-        return [msgspec.to_builtins(worker) for worker in await front.workers()]
+        return [_dated(worker) for worker in await front.workers()]
     finally:
         await front.close()
+
+
+def _dated(worker: Worker) -> dict[str, Any]:
+    """A worker with its times as the server's API writes them."""
+    times = {"heard_at": iso(worker.heard_at), "started_at": iso(worker.started_at)}
+    return {**msgspec.structs.asdict(worker), **times}

@@ -322,7 +322,7 @@ class LocalFront:
         """Refuse a name that is no step of the playbook and none that was added to it."""
         state = await newest_state(self._store, execution_id)
         program = await self._catalog.program(state.hash) if state.hash else None
-        known = [*(program.steps if program else ()), *state.steps]
+        known = list(dict.fromkeys([*(program.steps if program else ()), *state.steps]))
         if step not in known:
             near = nearest(step, known)
             hint = f"did you mean '{near}'?" if near else f"its steps: {', '.join(known)}"

@@ -128,7 +128,10 @@ class Gate:
             raise Problem(429, "that was too often", hint=f"wait {wait:.2f} s", headers=headers)
 
 
-HOW = "send the header Authorization: Bearer TOKEN; noetl token create makes one"
+HOW = (
+    "send the header Authorization: Bearer TOKEN (noetl sends that of NOETL_TOKEN, or of its context); "
+    "noetl token create makes one"
+)
 
 
 def is_public(method: str, path: str) -> bool:

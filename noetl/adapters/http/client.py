@@ -91,7 +91,7 @@ class Client:
             ) as answer:
                 self.answered = True
                 yield answer
-        except (aiohttp.ClientConnectionError, TimeoutError) as error:
+        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError) as error:
             raise self.unreachable(error, sent=method != "GET") from error
         except aiohttp.ClientError as error:
             told = f"the server at {self.url} was not understood: {type(error).__name__}: {error}"
@@ -99,8 +99,7 @@ class Client:
 
     def unreachable(self, error: BaseException, *, sent: bool = False) -> BackendError:
         """The error of a server that does not answer; `sent`: it may have been told to do something."""
-        number = getattr(getattr(error, "os_error", None), "errno", None)
-        words = os.strerror(number) if number and number > 0 else str(error) or type(error).__name__
+        words = _words(error)
         if sent and not isinstance(error, aiohttp.ClientConnectorError):
             told = f"the server at {self.url} did not answer: {words}; what was asked of it may have happened"
             return BackendError(told, hint="look before you ask again, as with: noetl execution list")
@@ -121,6 +120,13 @@ class Client:
         except msgspec.DecodeError:
             told = f"what answers at {self.url} is no NoETL server: it did not send JSON"
             raise BackendError(told, hint=HINT) from None
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ServerDisconnectedError):
+        return "the connection was cut"
+    number = getattr(getattr(error, "os_error", None), "errno", None)
+    return os.strerror(number) if number and number > 0 else str(error) or type(error).__name__
 
 
 def _query(query: Query | None) -> dict[str, str]:

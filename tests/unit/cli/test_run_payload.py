@@ -72,3 +72,9 @@ def test_a_broken_list_is_not_taken_for_text():
 )
 def test_any_text_becomes_an_attribute_of_xml(text, written):
     assert attribute(text) == written
+
+
+def test_an_input_that_is_not_there_is_named_once():
+    with pytest.raises(click.UsageError) as caught:
+        read_payload("nowhere.json", ())
+    assert caught.value.message == "cannot read the input 'nowhere.json': No such file or directory"

@@ -6,9 +6,10 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
-from noetl.adapters.http.client import address
+from noetl.adapters.http.client import Client, address
 from noetl.adapters.http.front import HttpFront
 from noetl.adapters.http.problem import error_of
 from noetl.adapters.http.stream import event_of
@@ -297,3 +298,17 @@ def test_an_event_read_from_its_envelope_shows_the_same_envelope(fields: dict[st
     seq, again = event_of(shown)
     assert seq == 7
     assert envelope(NO_ID, seq, again) == shown
+
+
+@pytest.mark.parametrize("error", [aiohttp.ClientPayloadError("400, x"), aiohttp.ServerDisconnectedError()])
+def test_a_server_that_dies_while_it_answers_is_told_in_words(error: aiohttp.ClientError) -> None:
+    told = Client("http://127.0.0.1:8080").unreachable(error)
+    assert told.message == "the server at http://127.0.0.1:8080 cannot be reached: the connection was cut"
+
+
+async def test_a_step_that_is_none_is_answered_with_every_step_once(front: HttpFront) -> None:
+    started = await front.start(Ask(text=HELLO))
+    await heard(front, started.execution_id)
+    with pytest.raises(NotFound) as caught:
+        await front.why(started.execution_id, "zzz")
+    assert caught.value.hint == "its steps: greet"
