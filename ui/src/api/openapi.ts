@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 a24446aaf15cc43d3d0d01a104ca391637743dff421b7c5ccc71b2c4991d207b); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 7cd7dcfdee3f6564e3311c7030139093fff19158b6291142cf697065a87a0cd5); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1966,7 +1966,7 @@ export interface components {
             attempt?: number | null;
             code?: Json;
             details?: Json;
-            iteration?: string | null;
+            iteration?: number | number[] | null;
             kind: string;
             message: string;
             retryable?: boolean | null;
