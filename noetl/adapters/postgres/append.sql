@@ -1,12 +1,16 @@
 -- One group commit, one round trip: an append that finds its log as it expects is applied whole, any other not
 -- at all. The caller sees to it that no execution and no idempotency key comes twice.
 with input as materialized (
-  select * from unnest(
+  select *, starts and (
+    not newest
+    or version = (select max(v.version) from playbooks v where v.path = i.path and v.deleted_at is null)
+  ) as begins
+  from unnest(
     $1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bool[], $7::bigint[], $8::bool[],
     $9::text[], $10::text[], $11::bigint[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[],
     $16::bigint[], $17::text[], $18::text[], $19::text[], $20::text[], $21::bytea[], $22::bool[]
   ) as i (
-    n, execution_id, expected, seq, owner, begins, lease, shown,
+    n, execution_id, expected, seq, owner, starts, lease, shown,
     status, path, version, hash, requested_at, started_at, ended_at,
     due_at, parent, retry_of, idempotency_key, request, result, newest
   )
@@ -20,10 +24,7 @@ with input as materialized (
   select
     seq, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
     parent, retry_of, idempotency_key, request, result, owner, coalesce(now + lease, 0)
-  from input, moment where begins and (
-    not newest
-    or version = (select max(p.version) from playbooks p where p.path = input.path and p.deleted_at is null)
-  )
+  from input, moment where begins
   order by idempotency_key, execution_id -- in one order everywhere, so that two servers cannot lock each other
   on conflict do nothing
   returning id, execution_id
