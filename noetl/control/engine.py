@@ -290,6 +290,7 @@ class Engine:
         for future in [*waiting, *(future for _, future in live.mailbox)]:
             if future is not None and not future.done():
                 future.set_exception(error)
+                future.exception()  # whoever asked may be gone
         live.mailbox.clear()
         live.quiet.set()
 
