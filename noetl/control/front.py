@@ -21,7 +21,7 @@ from noetl.control.front_result import Payloads, Reader
 from noetl.control.front_scope import evaluated
 from noetl.control.front_state import moments, newest_state, standing, stands
 from noetl.control.history import envelopes, events, state_at
-from noetl.control.rows import request_of, summary_of
+from noetl.control.rows import request_of, shown, summary_of
 from noetl.control.schedules import ScheduleBook
 from noetl.control.tokens import TokenBook
 from noetl.control.triggers import Keeper, TriggerBook
@@ -209,8 +209,13 @@ class LocalFront:
         return await self._begin(*await again.rerun(self._catalog, self._payloads, execution_id, start, text))
 
     async def executions(self, find: Find) -> Listed:
-        """Those that are wanted, the newest first."""
-        return await self._store.executions(**msgspec.structs.asdict(find))
+        """Those that are wanted, the newest first; what runs here with what it has done so far."""
+        found = await self._store.executions(**msgspec.structs.asdict(find))
+        for item in found.items:
+            state = self._engine.live_state(item.execution_id)
+            if state is not None and item.result is None:
+                item.result = msgspec.json.encode({"counts": shown(state)["counts"]})
+        return found
 
     async def execution(self, execution_id: str, *, wait_s: float = 0) -> dict[str, Any]:
         """How it stands: from memory while it runs here, else from the projection."""
@@ -268,8 +273,8 @@ class LocalFront:
         matching: list[dict[str, Any]] = []
         if limit < 1:
             return matching
-        async for shown in envelopes(self._store, execution_id, first=first, name=name, step=step):
-            matching.append(shown)
+        async for one in envelopes(self._store, execution_id, first=first, name=name, step=step):
+            matching.append(one)
             if len(matching) >= limit:
                 break
         return matching
@@ -279,8 +284,8 @@ class LocalFront:
     ) -> list[dict[str, Any]]:
         """What tasks wrote to their output, from an event on; the lines of one event stay together."""
         lines: list[dict[str, Any]] = []
-        async for shown in envelopes(self._store, execution_id, first=first, name="task.done", step=step):
-            lines += lines_of(shown)
+        async for one in envelopes(self._store, execution_id, first=first, name="task.done", step=step):
+            lines += lines_of(one)
             if len(lines) >= limit:
                 break
         return lines

@@ -267,7 +267,7 @@ class ExecutionItem(msgspec.Struct):
     parent: str | None
     retry_of: str | None
     interrupted: bool
-    counts: Counts | None  # once it has ended
+    counts: Counts | None  # of one that runs elsewhere: once it has ended
 
 
 class ExecutionPage(msgspec.Struct):

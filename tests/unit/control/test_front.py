@@ -17,7 +17,7 @@ from noetl.core.event import Event
 from noetl.core.message import Control, Payload
 from noetl.core.output import externalise, manifest
 from noetl.errors import Conflict, NotFound, PlaybookError, RequestError
-from noetl.ports.front import Ask, Find, Started
+from noetl.ports.front import Ask, Find, Started, listed
 from noetl.settings import load
 from noetl.wiring.embedded import Embedded, assemble
 from tests.engine.harness import playbook
@@ -141,6 +141,15 @@ async def test_how_it_stands_can_be_waited_for(pair: tuple[Embedded, Embedded]) 
     waits = await one.front.start(Ask(text=WAITS))
     for made in pair:
         assert (await made.front.execution(waits.execution_id, wait_s=0.01))["status"] == "running"
+
+
+async def test_a_list_shows_what_one_that_runs_here_has_done_so_far(one: Embedded) -> None:
+    started = await one.front.start(Ask(text=WAITS))
+    await until(one, started.execution_id, "task.parked")
+    (item,) = (await one.front.executions(Find())).items
+    shown = await one.front.execution(started.execution_id)
+    assert listed(item, 0)["counts"] == shown["counts"]
+    assert shown["counts"]["steps"] > 0
 
 
 async def test_a_key_starts_one_execution_and_refuses_another_request(
