@@ -1,6 +1,7 @@
 """What comes back from an HTTP request: the body in the form that was asked for, or why there is none."""
 
 import base64
+import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -155,7 +156,7 @@ def explain(problem: "ClientError | TimeoutError | OSError", url: str) -> Envelo
         case aiohttp.ClientSSLError():
             return say("tls", f"TLS failed ({problem})", code=type(problem.os_error).__name__)
         case aiohttp.ClientConnectorError():
-            what = f"cannot connect to {problem.host}:{problem.port} ({problem.strerror})"
+            what = f"cannot connect to {problem.host}:{problem.port} ({_words(problem)})"
             return say("connect", what, code=_errno_name(problem), retryable=True)
         case aiohttp.ConnectionTimeoutError():
             return say("timeout", "no connection in time", code="connect", retryable=True)
@@ -188,6 +189,12 @@ def failure(problem: "ClientError | TimeoutError | OSError", url: str) -> Failed
 def _is_encoding(problem: BaseException) -> bool:
     cause = problem.__cause__ or problem.__context__
     return "encoding" in f"{problem} {cause!r}".lower()
+
+
+def _words(problem: OSError) -> str:
+    """Why there is no connection, without the driver's own words for it."""
+    number = problem.errno
+    return os.strerror(number) if number and number > 0 else str(problem)
 
 
 def _errno_name(problem: OSError) -> str | None:

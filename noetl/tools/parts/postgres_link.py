@@ -1,6 +1,7 @@
 """Connections to PostgreSQL, pooled per credential, and what its errors mean."""
 
 import hashlib
+import os
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ import msgspec
 from noetl.errors import MissingExtra
 from noetl.ports.call import Call, Secret
 from noetl.ports.envelope import Failed
+from noetl.tools.parts.postgres_moments import understand
 
 if TYPE_CHECKING:
     from asyncpg import Connection, Pool, PostgresError
@@ -121,8 +123,21 @@ async def borrowed(call: Call, size: int = 8) -> AsyncIterator["Connection"]:
     except asyncpg.InternalClientError as problem:
         raise Failed("value", f"a value cannot be sent to its column: {problem}") from None
     except (asyncpg.InterfaceError, OSError, TimeoutError) as problem:
-        what = str(problem) or type(problem).__name__
-        raise Failed("connect", f"the database cannot be reached: {what}", retryable=True) from None
+        told = f"the database {_place(call.auth)} cannot be reached: {_words(problem)}"
+        raise Failed("connect", told, retryable=True) from None
+
+
+def _words(problem: Exception) -> str:
+    number = getattr(problem, "errno", None)
+    return os.strerror(number) if number and number > 0 else str(problem) or type(problem).__name__
+
+
+def _place(secret: Secret | None) -> str:
+    """Where a database is, without who is let in."""
+    options = _options(secret)
+    if "dsn" in options:
+        return f"at {str(options['dsn']).rpartition('@')[2].partition('?')[0].rpartition('://')[2]}"
+    return f"at {options.get('host', 'localhost')}:{options.get('port', 5432)}"
 
 
 def driver() -> Any:
@@ -135,7 +150,7 @@ def driver() -> Any:
 
 
 async def _prepare(connection: "Connection") -> None:
-    """JSON columns are values, not texts; in binary, because COPY speaks nothing else."""
+    """JSON columns are values, not texts; in binary, because COPY speaks nothing else. Days are days."""
     decode, encode = msgspec.json.decode, msgspec.json.encode
     await connection.set_type_codec(
         "json", schema="pg_catalog", encoder=encode, decoder=decode, format="binary"
@@ -147,6 +162,7 @@ async def _prepare(connection: "Connection") -> None:
         decoder=lambda raw: decode(raw[len(JSONB_VERSION) :]),
         format="binary",
     )
+    await understand(connection)
 
 
 async def _tidy(connection: "Connection") -> None:

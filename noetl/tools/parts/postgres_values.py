@@ -11,6 +11,7 @@ import msgspec
 
 from noetl.dsl.tree import Value
 from noetl.ports.envelope import Failed
+from noetl.tools.parts.postgres_moments import INFINITIES
 
 
 def bound(values: Sequence[Value], types: Sequence[Any]) -> list[Any]:
@@ -42,19 +43,25 @@ def _is_row(item: Value, kind: str) -> bool:
     return isinstance(item, list) and not kind.startswith("json")
 
 
-def _moment(value: Value) -> datetime.datetime:
+def _moment(value: Value) -> datetime.datetime | str:
     """A moment in time; without a zone it is UTC."""
+    if value in INFINITIES:
+        return str(value)
     moment = datetime.datetime.fromisoformat(value)
     return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
 
 
-def _wall_clock(value: Value) -> datetime.datetime:
+def _wall_clock(value: Value) -> datetime.datetime | str:
     """A date and time without a zone; one that has a zone is taken at UTC."""
+    if value in INFINITIES:
+        return str(value)
     moment = datetime.datetime.fromisoformat(value)
     return moment.astimezone(datetime.UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
-def _date(value: Value) -> datetime.date:
+def _date(value: Value) -> datetime.date | str:
+    if value in INFINITIES:
+        return str(value)
     return datetime.datetime.fromisoformat(value).date()
 
 

@@ -198,6 +198,16 @@ TYPES = [
     ("jsonb[]", [{"a": 1}, {"b": [2]}], [{"a": 1}, {"b": [2]}]),
     ("inet", "10.0.0.1", "10.0.0.1"),
     ("cidr", "10.0.0.0/8", "10.0.0.0/8"),
+    ("date", "9999-12-31", "9999-12-31"),
+    ("date", "0001-01-01", "0001-01-01"),
+    ("date", "infinity", "infinity"),
+    ("date[]", ["2026-01-31", "-infinity", None], ["2026-01-31", "-infinity", None]),
+    ("timestamp", "9999-12-31T23:59:59.999999", "9999-12-31T23:59:59.999999"),
+    ("timestamp", "-infinity", "-infinity"),
+    ("timestamp", "0001-01-01T00:00:00", "0001-01-01T00:00:00"),
+    ("timestamptz", "infinity", "infinity"),
+    ("timestamptz", "1950-01-31T12:30:45.000001+02:00", "1950-01-31T10:30:45.000001+00:00"),
+    ("timestamptz", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999+00:00"),
 ]
 
 
@@ -225,6 +235,19 @@ async def test_a_value_keeps_its_type_both_ways(shared, kind, given, back):
         ("interval '1 month 2 days'", None),
         ("'infinity'::float8", "value"),
         ("'NaN'::numeric", "value"),
+        ("date '0044-03-15 BC'", "value"),
+        ("timestamptz '20000-01-01 UTC'", "value"),
+        ("array['infinity'::timestamptz]", ["infinity"]),
+        (
+            "daterange('2026-01-01', '2026-02-01')",
+            {
+                "lower": "2026-01-01",
+                "upper": "2026-02-01",
+                "empty": False,
+                "lower_inc": True,
+                "upper_inc": False,
+            },
+        ),
     ],
 )
 async def test_other_values_have_a_json_form_or_say_that_they_have_none(shared, expression, back):
@@ -338,7 +361,11 @@ async def test_a_server_that_is_not_there_is_retryable_and_a_wrong_database_is_n
     secrets["pg"] = {"host": "127.0.0.1", "port": 9, "user": "x", "password": "canary-pw", "database": "x"}
     output = await use("postgres", {"query": "select 1"}, auth_name="pg")
     assert (output["error"]["kind"], output["error"]["retryable"]) == ("connect", True)
+    assert output["error"]["message"] == "the database at 127.0.0.1:9 cannot be reached: Connection refused"
     assert "canary-pw" not in str(output)
+    secrets["pg"] = {"dsn": "postgresql://x:canary-pw@127.0.0.1:9/y?sslmode=disable"}
+    output = await use("postgres", {"query": "select 1"}, auth_name="pg")
+    assert output["error"]["message"] == "the database at 127.0.0.1:9/y cannot be reached: Connection refused"
     secrets["pg"] = {"dsn": f"{postgres_server.url}/not_there"}
     output = await use("postgres", {"query": "select 1"}, auth_name="pg")
     assert (output["error"]["code"], output["error"]["retryable"]) == ("3D000", False)
