@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from noetl.cli.render import Paint, Tone, counted
+from noetl.core.event import index_of
 from noetl.core.lines import address_of
 from noetl.core.program import Program
 from noetl.errors import NoetlError, PlaybookError
@@ -57,10 +58,8 @@ async def _told_of(front: Front, execution_id: str, error: dict[str, Any]) -> As
 
 
 def _is_at(shown: dict[str, Any], place: Any) -> bool:
-    """Whether an event is of an iteration, which a number or an address names."""
-    if place is None:
-        return True
-    return address_of(shown) == (f"[{place}]" if isinstance(place, int) else place)
+    """Whether an event is of the iteration that an error names."""
+    return place is None or index_of(address_of(shown)) == place
 
 
 async def _written_input(front: Front, execution_id: str, error: dict[str, Any]) -> Any:

@@ -15,6 +15,7 @@ from noetl.core.message import Start, StartChild
 from noetl.core.output import problem
 from noetl.core.patch import deep_merge
 from noetl.core.program import Program, compile_program
+from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.kind import Kinds
 from noetl.dsl.load import Loaded, load
 from noetl.dsl.source import parse
@@ -24,6 +25,7 @@ from noetl.ports.store import PlaybookText, Store
 
 PROGRAMS_KEPT = 256
 LONG_TEXT = 16 * 1024  # characters
+WARNINGS_RECORDED = 20  # with each execution
 PLAYBOOK_FILES = ("*.yaml", "*.yml")
 
 
@@ -45,6 +47,7 @@ class Catalog:
     def __init__(self, store: Store, kinds: Kinds, engine: str, project: Path | None = None) -> None:
         self.store, self.kinds, self.engine, self.project = store, kinds, engine, project
         self._programs: OrderedDict[str, Program] = OrderedDict()
+        self._warnings: dict[str, list[dict[str, Any]]] = {}  # of the programs that have some
         self._entries: OrderedDict[str, PlaybookText] = OrderedDict()
         self._newest: OrderedDict[str, PlaybookText] = OrderedDict()  # by path; may be out of date
         self.gate: Gate = _open  # what else a child's request must pass, such as its keychain
@@ -73,12 +76,15 @@ class Catalog:
     def _compile(self, text: str, digest: str) -> Program:
         loaded = self.load(text)
         assert loaded.playbook is not None
+        warnings = [_recorded(found) for found in loaded.diagnostics if found.severity == "warning"]
+        if warnings:
+            self._warnings[digest] = warnings[:WARNINGS_RECORDED]
         return compile_program(loaded.playbook, self.kinds, digest)
 
     def _keep(self, program: Program) -> Program:
         self._programs[program.hash] = program
         if len(self._programs) > PROGRAMS_KEPT:
-            self._programs.popitem(last=False)
+            self._warnings.pop(self._programs.popitem(last=False)[0], None)
         return program
 
     async def program(self, digest: str) -> Program:
@@ -154,6 +160,7 @@ class Catalog:
             engine=self.engine,
             payload=payload,
             workload=merged,
+            diagnostics=self._warnings.get(entry.hash, []),
             problem=self._missing_kinds(program),
             **more,
         )
@@ -198,6 +205,12 @@ class Catalog:
         folder = Path(origin).parent if origin else self.project or Path.cwd()
         file = (folder / path).resolve()
         return file if file.is_file() else None
+
+
+def _recorded(found: Diagnostic) -> dict[str, Any]:
+    """A finding as the log keeps it."""
+    place = {"line": found.line, "column": found.column}
+    return {"code": found.code, "severity": found.severity, "message": found.message, **place}
 
 
 def _says(file: Path, path: str) -> bool:

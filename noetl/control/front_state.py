@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from noetl.control.rows import events_of, referenced, shown, shown_error
+from noetl.control.rows import events_of, referenced, shown, shown_error, shown_failures
 from noetl.core.event import iso
 from noetl.core.fold import fold
 from noetl.core.state import PENDING, RUNNING, LoopState, Parked, Run, State, Token, restore
@@ -47,7 +47,7 @@ def stands(state: State, last: int) -> dict[str, Any]:
         "steps": {name: {"runs": step.runs, "status": step.status} for name, step in state.steps.items()},
         "tokens": [_token(token) for token in state.tokens.values()],
         "runs": _runs(state),
-        "failures": state.failures,
+        "failures": shown_failures(state),
         "error": shown_error(state.error),
         "output": state.output,
     }

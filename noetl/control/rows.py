@@ -23,7 +23,7 @@ def encode_row(last: int, head: bytes, message: Message, events: list[Event], no
         batch = message.batch_id
         message = msgspec.structs.replace(message, events=[], frames={})
     elif isinstance(message, Start):
-        message = msgspec.structs.replace(message, payload=None, workload=None, kept=None)
+        message = msgspec.structs.replace(message, payload=None, workload=None, diagnostics=[], kept=None)
     return Row(last - len(events) + 1, last, now, _ENCODER.encode(message), body, chained(head, body), batch)
 
 
@@ -83,7 +83,7 @@ def shown(state: State) -> dict[str, Any]:
         "playbook": {"path": state.path, "version": state.version, "hash": state.hash},
         "output": state.output,
         "error": shown_error(state.error),
-        "failures": state.failures,
+        "failures": shown_failures(state),
         "ctx": referenced(state.ctx),
         "steps": {name: {"runs": step.runs, "status": step.status} for name, step in state.steps.items()},
         "counts": counts,
@@ -113,3 +113,8 @@ def shown_error(error: dict[str, Any] | None) -> dict[str, Any] | None:
         return None
     fields = ("kind", "message", "step", "task", "iteration", "attempt", "details")
     return {**{field: error.get(field) for field in fields}, **error}
+
+
+def shown_failures(state: State) -> list[dict[str, Any]]:
+    """The failures that an unguarded arc took, each with every field of the contract."""
+    return [{**failure, "error": shown_error(failure["error"])} for failure in state.failures]

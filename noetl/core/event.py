@@ -115,7 +115,7 @@ def envelope(execution_id: str, seq: int, event: Event) -> dict[str, Any]:
         "task_label": event.label,
         "visit": event.visit,
         "attempt": event.attempt,
-        "index": _index(event) if event.name.startswith("loop.iteration.") else None,
+        "index": index_of(event.at) if event.name.startswith("loop.iteration.") else None,
         "worker_id": data.get("worker"),
         "lease_epoch": data.get("epoch"),
         "trace_id": execution_id,
@@ -126,9 +126,9 @@ def envelope(execution_id: str, seq: int, event: Event) -> dict[str, Any]:
     return shown
 
 
-def _index(event: Event) -> int | list[int] | None:
-    """The index of an iteration: a number, or a path of them in nested loops."""
-    found = [int(part) for part in re.findall(r"\[(\d+)\]", event.at or "")]
+def index_of(address: str | None) -> int | list[int] | None:
+    """The index of the iteration at an address: a number, a path of them in nested loops, None outside."""
+    found = [int(part) for part in re.findall(r"\[(\d+)\]", address or "")]
     return found[0] if len(found) == 1 else found or None
 
 

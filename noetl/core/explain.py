@@ -252,7 +252,7 @@ def _ending(data: dict[str, Any], reasons: list[Reason]) -> str:
     if data["status"] == "cancelled":
         return f"it was cancelled: {(error or {}).get('message', 'no reason was given')}"
     step = (error or {}).get("step")
-    if step is None:
+    if step is None or (error or {}).get("kind") == "join":  # a join that was in vain never ran
         return f"it failed: {words.error(error)}"
     untaken = any(reason.step == step and reason.text.startswith("nothing took") for reason in reasons)
     why = "failed and no arc took the failure" if untaken else "failed"

@@ -28,7 +28,7 @@ from noetl.core.engine_kind import (
     bound_s,
     idempotency_key,
 )
-from noetl.core.event import iso
+from noetl.core.event import index_of, iso
 from noetl.core.frame import Frame
 from noetl.core.judge import TemplateJudge, Unjudged, reachable
 from noetl.core.output import failed, ok, problem, size_of
@@ -405,7 +405,8 @@ def _failed(
     frame: Frame, task: TaskProgram, error: Mapping[str, Any], output: dict[str, Any] | None = None
 ) -> Ended:
     place: dict[str, Any] = {"task": frame.prefix + task.label, "attempt": max(frame.attempt, 1)}
-    if frame.at:
-        place["iteration"] = frame.at
+    iteration = index_of(frame.at)
+    if iteration is not None:
+        place["iteration"] = iteration
     full = {**place, **error}
     return Ended(False, {**(output or {"data": None}), "status": "error", "error": full}, full)

@@ -9,12 +9,12 @@ SHOWN_BYTES = 2048
 
 
 def recorded(frame: Frame, output: dict[str, Any]) -> dict[str, Any]:
-    """The envelope as the log keeps it: a payload over the limit is put aside."""
+    """The envelope as the log keeps it: a payload over the limit, or every one, is put aside."""
     value = output.get("data")
     if value is None or isinstance(value, bool | int | float):
         return output
     around = frame.around
-    if size_of(value) <= around.limits["max_payload_bytes"]:
+    if not around.program.reference_first and size_of(value) <= around.limits["max_payload_bytes"]:
         return output
     if is_reference(output.get("ref")):
         return {**output, "data": None}

@@ -207,6 +207,7 @@ def _start_of(row: Recorded, message: Start) -> Start:
         message,
         payload=data["playbook.execution.requested"].get("payload"),
         workload=data["playbook.request.evaluated"].get("workload"),
+        diagnostics=data["playbook.request.evaluated"].get("diagnostics", []),
         kept=kept,
     )
 

@@ -24,10 +24,10 @@ def enqueue(draft: Draft, step: str, **parts: Any) -> None:
     draft.emit("token.enqueued", token=f"t{number}", step=step, **kept)
 
 
-def route(draft: Draft, run: Run, name: str, output: dict[str, Any]) -> None:
-    """Evaluate the arcs of a run that ended with an event."""
+def route(draft: Draft, run: Run, name: str, output: dict[str, Any], of: str | None = None) -> None:
+    """Evaluate the arcs of a run that ended with an event; the event may be of the last step it grew."""
     step = draft.step(run.step)
-    event = {"name": name, "step": run.step, "data": _event_data(output)}
+    event = {"name": name, "step": of or run.step, "data": _event_data(output)}
     try:
         scope = view.departure(draft, run, event, hydrated(draft, step.boundary, output))
         records, chosen = _guards(draft, run, step, scope)

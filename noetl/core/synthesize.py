@@ -86,10 +86,13 @@ def _inside(fragments: dict[str, Fragment], name: str | None, origin: str) -> bo
 
 
 def _route_origin(draft: Draft, fragment: Fragment) -> None:
-    kept, last = (
-        fragment.run,
-        fragment.last or {"name": "step.done", "output": {"status": "ok", "data": None}},
-    )
+    kept = fragment.run
+    nothing: dict[str, Any] = {
+        "name": "step.done",
+        "step": fragment.step,
+        "output": {"status": "ok", "data": None},
+    }
+    last = fragment.last or nothing
     run = Run(
         id=fragment.origin,
         step=fragment.step,
@@ -99,7 +102,7 @@ def _route_origin(draft: Draft, fragment: Fragment) -> None:
         barred=kept.get("barred", []),
         fragment=kept.get("fragment"),
     )
-    route.route(draft, run, last["name"], last["output"])
+    route.route(draft, run, last["name"], last["output"], of=last["step"])
 
 
 def with_fragments(program: Program, fragments: dict[str, Fragment]) -> Program:

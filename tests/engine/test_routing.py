@@ -69,6 +69,8 @@ async def test_a_failure_taken_by_an_unguarded_arc_is_listed(tmp_path):
     assert ran.status == "completed"
     assert [failure["step"] for failure in ran.result["failures"]] == ["start"]
     assert ran.result["failures"][0]["taken_by"] == "a"
+    fields = {"kind", "message", "step", "task", "iteration", "attempt", "details"}
+    assert ran.result["failures"][0]["error"].keys() >= fields
 
 
 async def test_a_step_without_tools_passes_on_the_output_it_came_with(tmp_path):

@@ -238,7 +238,18 @@ ROUTING = {
         '- {step: start, tool: {kind: python, input: {code: "result = [1]"}}, set: {ctx.r_ref: "{{ output.ref }}", ctx.d: "{{ output.data }}"}}',
         {"executor": "executor: {spec: {policy: {results: {reference_first: true}}}}"},
         ctx={"d": [1]},
-        events=lambda r: r.named("step.done")[0]["data"]["output"]["data"] is None,
+        events=lambda r: all(
+            e["data"]["output"]["data"] is None and e["data"]["output"]["ref"]
+            for e in r.named("task.done") + r.named("step.done")
+        ),
+    ),
+    "what a validator warns of is recorded with the request": Case(
+        '- {step: start, tool: {kind: python, code: "result = 1"}}',
+        output=1,
+        events=lambda r: (
+            [found["code"] for found in r.named("playbook.request.evaluated")[0]["data"]["diagnostics"]]
+            == ["deprecated-input-beside-kind"]
+        ),
     ),
     "max_payload_bytes of the executor": Case(
         "- {step: start, tool: {kind: python, input: {code: \"result = 'x' * 5000\"}}}",

@@ -141,7 +141,7 @@ def test_all_fails_the_execution_when_a_source_can_no_longer_come_and_it_never_r
     world.done("a.1")
     assert world.state.status == "failed"
     assert world.state.error["kind"] == "join"
-    assert "from each of a, b" in world.state.error["message"]
+    assert (world.state.error["step"], "from each of a, b" in world.state.error["message"]) == ("meet", True)
 
 
 RING = """

@@ -299,7 +299,7 @@ def test_fail_ends_the_pipeline_with_the_tools_error_or_its_own_message():
     it = pipe([task("one", rules("{when: true, then: {do: fail}}"))], at="[2]")
     ended = it.run(error_of("boom"))
     assert (ended.error["message"], ended.error["task"], ended.error["attempt"], ended.error["iteration"]) == (
-        "boom!", "one", 1, "[2]",
+        "boom!", "one", 1, 2,
     )  # fmt: skip
 
 

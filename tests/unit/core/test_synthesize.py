@@ -7,7 +7,7 @@ PLAN = """
   tool: {kind: noop}
   spec: {synthesize: {from: "{{ output.data.plan }}"%s}}
   set: {step.mine: 1}
-  next: {arcs: [{step: last, when: "{{ event.name == '%s' }}", set: {ctx.seen: "{{ output.data }}", ctx.mine: "{{ step.mine }}"}}]}
+  next: {arcs: [{step: last, when: "{{ event.name == '%s' }}", set: {ctx.seen: "{{ output.data }}", ctx.of: "{{ event.step }}", ctx.mine: "{{ step.mine }}"}}]}
 - {step: last, tool: {kind: noop}}
 """
 
@@ -35,7 +35,7 @@ def test_the_fragment_runs_and_then_the_origins_arcs_see_its_last_event(begin):
     assert world.live == ["start.1.two.1"]
     world.done("start.1.two.1", "end")
     assert world.live == ["last.1"]
-    assert world.state.ctx == {"seen": "end", "mine": 1}
+    assert world.state.ctx == {"seen": "end", "of": "start.1.two", "mine": 1}
     assert world.state.fragments["start.1"].ended
     world.done("last.1")
 
