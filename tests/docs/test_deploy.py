@@ -38,3 +38,21 @@ def test_the_values_of_the_chart_are_those_its_templates_read() -> None:
         for part in path.split("."):
             assert part in found, f"values.yaml has no {path}"
             found = found[part]
+
+
+def test_overdue_work_takes_no_server_away_from_its_users() -> None:
+    probes = re.findall(r"(\w+Probe): {httpGet: {path: ([^,]+),", _chart("server.yaml"))
+    assert dict(probes) == dict.fromkeys(("startupProbe", "livenessProbe", "readinessProbe"), "/health/live")
+
+
+@pytest.mark.parametrize("file", ["server.yaml", "workers.yaml"])
+def test_no_variable_of_a_service_is_taken_for_a_setting(file: str) -> None:
+    assert "enableServiceLinks: false" in _chart(file)
+
+
+def test_what_playbooks_run_has_no_token_of_the_cluster() -> None:
+    assert "automountServiceAccountToken: false" in _chart("workers.yaml")
+
+
+def _chart(file: str) -> str:
+    return (ROOT / "deploy/helm/noetl/templates" / file).read_text()

@@ -15,6 +15,9 @@
   value: {{ .Values.leaseSeconds | quote }}
 - name: NOETL_BUS
   valueFrom: {secretKeyRef: {name: {{ .Values.existingSecret }}, key: bus}}
+{{- with .Values.env }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{- define "noetl.security" -}}
