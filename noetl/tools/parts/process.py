@@ -176,6 +176,12 @@ async def _start(argv: list[str], place: Place, program: Program) -> None:
             start_new_session=True,  # its own process group, so that all of it can be stopped
         )
     except FileNotFoundError as problem:
-        raise Failed("not_found", f"there is no program or folder {problem.filename!r}") from None
+        missing = str(problem.filename or _missing(argv[0], place.folder))
+        raise Failed("not_found", f"there is no program or folder {missing!r}") from None
     except OSError as problem:
         raise Failed("shell", f"{argv[0]!r} cannot be started: {problem.strerror}") from None
+
+
+def _missing(program: str, folder: str) -> str:
+    """Which of the two is not there; not every event loop says it."""
+    return program if os.path.isdir(folder) else folder

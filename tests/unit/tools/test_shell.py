@@ -110,3 +110,16 @@ def ends(pid: int) -> bool:
     ended, _, _ = select.select([handle], [], [], 60)
     os.close(handle)
     return bool(ended)
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["the loop says which", "the loop does not say"])
+async def test_a_program_that_is_not_there_is_named(use, monkeypatch, told):
+    if not told:
+
+        async def silent(*_, **__):
+            raise FileNotFoundError(2, "No such file or directory")
+
+        monkeypatch.setattr(asyncio.get_running_loop(), "subprocess_exec", silent)
+    output = await use("shell", {"command": ["nosuchprogram"]})
+    assert output["error"]["kind"] == "not_found"
+    assert output["error"]["message"] == "there is no program or folder 'nosuchprogram'"
