@@ -31,7 +31,11 @@ class Calling:
         self._keys: dict[str, bytes | None] = {}  # what each worker is known by
 
     def meet(self, worker_id: str, key: bytes | None) -> None:
-        """A worker proves with a key who it is; raises RequestError when that name is another's."""
+        """A worker proves with a key who it is; raises RequestError when that name is another's, or none."""
+        if worker_id not in self._keys and not subjects.is_name(worker_id):
+            raise RequestError(
+                f"{worker_id[:80]!r} is no name of a worker", hint="letters, digits, _ . and -"
+            )
         if self._keys.setdefault(worker_id, key) != key:
             raise RequestError(f"worker {worker_id} is known by another token than this one")
         if len(self._keys) > WORKERS_KNOWN:

@@ -1,10 +1,15 @@
 """Under which subjects servers and workers speak."""
 
+import hashlib
+import re
+
 PREFIX = "noetl"
 SERVERS = "servers"  # the queue group of all servers
 BEAT = f"{PREFIX}.beat"
 HINT = f"{PREFIX}.hint"
 ALIVE = f"{PREFIX}.alive"  # where servers say that they are there
+LONGEST = 200
+_NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
 
 
 def asked(what: str, server: str | None = None) -> str:
@@ -18,8 +23,14 @@ def parts(server: str) -> str:
 
 
 def hint(pool: str) -> str:
-    """Where the workers of a pool hear of work."""
-    return f"{HINT}.{pool.encode().hex()}"
+    """Where the workers of a pool hear of work; any text may be its name, and NATS takes no long subject."""
+    name = pool.encode()
+    return f"{HINT}.{name.hex() if len(name) <= LONGEST else hashlib.sha256(name).hexdigest()}"
+
+
+def is_name(text: str) -> bool:
+    """Whether a worker may be called that: its name is a part of subjects."""
+    return len(text) <= LONGEST and _NAME.fullmatch(text) is not None
 
 
 def worker(worker_id: str) -> str:
