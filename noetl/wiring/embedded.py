@@ -40,8 +40,14 @@ def store_path(settings: Settings) -> str:
     """The SQLite file of the settings; one named in a settings file is relative to that file."""
     scheme, separator, rest = settings.store.partition("://")
     if separator and scheme != "sqlite":
-        told = f"an embedded run keeps its log in SQLite, not in {scheme}://"
-        raise RequestError(told, hint="unset NOETL_STORE, or name a server with --server")
+        if scheme not in ("postgres", "postgresql"):
+            told = f"NOETL_STORE is '{scheme}://…', which is neither PostgreSQL nor SQLite"
+            raise RequestError(told, hint="postgresql://USER@HOST/DATABASE, or the path of a SQLite file")
+        told = f"without a server, executions are kept in SQLite, and NOETL_STORE is {scheme}://…"
+        hint = (
+            "name the server of that database, as in NOETL_SERVER=http://127.0.0.1:8080, or unset NOETL_STORE"
+        )
+        raise RequestError(told, hint=hint)
     path = (rest[1:] if rest.startswith("//") else rest) if separator else settings.store
     origin = settings.origins.get("store", "")
     return str(Path(origin).parent / path) if origin.endswith(FILE_NAME) else path

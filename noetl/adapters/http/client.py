@@ -93,6 +93,9 @@ class Client:
                 yield answer
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError) as error:
             raise self.unreachable(error, sent=method != "GET") from error
+        except aiohttp.ClientResponseError as error:  # raised for what is no HTTP at all
+            told = f"what answers at {self.url} is no NoETL server: it does not speak HTTP"
+            raise BackendError(told, hint=HINT) from error
         except aiohttp.ClientError as error:
             told = f"the server at {self.url} was not understood: {type(error).__name__}: {error}"
             raise BackendError(told, hint=HINT) from error

@@ -312,3 +312,16 @@ async def test_a_step_that_is_none_is_answered_with_every_step_once(front: HttpF
     with pytest.raises(NotFound) as caught:
         await front.why(started.execution_id, "zzz")
     assert caught.value.hint == "its steps: greet"
+
+
+async def test_what_speaks_no_http_is_no_server() -> None:
+    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"INFO {}\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(greet, "127.0.0.1", 0) as listening:
+        front = HttpFront(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}")
+        with pytest.raises(BackendError, match="is no NoETL server: it does not speak HTTP"):
+            await front.status(NO_ID)
+        await front.close()
