@@ -61,6 +61,8 @@ class Family:
         store = self._engine.store
         try:
             await self._engine.send(execution_id, message)
+            if isinstance(message, Control) and message.what == "resume":
+                await self._engine.pick_up(execution_id)  # what was out when it was paused may be with nobody
         except NotFound:
             return
         except Conflict:  # it is over and has no use for what it would have been told, or others run it

@@ -90,3 +90,29 @@ async def test_a_child_that_is_given_up_before_it_could_start_is_cancelled(tmp_p
         while made.engine._background:
             await made.engine._background.copy().pop()
         assert (await finish(made, told[0])).status == "cancelled"
+
+
+async def test_work_of_a_child_that_was_out_when_its_parent_was_paused_goes_out_again(tmp_path):
+    code = "import os, time; time.sleep(0 if os.path.exists(there) else 60); result = 'kid'"
+    flag = tmp_path / "go"
+    child_project(
+        tmp_path, f'- {{step: s, tool: {{kind: python, input: {{there: "{flag}", code: "{code}"}}}}}}'
+    )
+    async with engine(tmp_path) as made:
+        execution_id = await begin(
+            made, playbook("- {step: start, tool: {kind: playbook, path: tests/child}}")
+        )
+        state = made.engine.live_state(execution_id)
+        await until(made, lambda: bool(state.children))
+        child = next(iter(state.children))
+        await until(made, lambda: made.engine.live_state(child) is not None)
+        own = made.engine.live_state(child)
+        await until(made, lambda: any(lease.out for lease in own.leases.values()))
+        await control(made, execution_id, "pause")
+        await until(made, lambda: own.status == "paused")
+    flag.touch()
+    async with engine(tmp_path, made) as another:
+        await another.engine.pick_up(child)  # as its parent's keeper does, at the same time as it is resumed
+        await another.engine.resume(execution_id)
+        ran = await finish(another, execution_id)
+    assert (ran.status, ran.output) == ("completed", "kid")
