@@ -1,8 +1,10 @@
 """The kinds the engine carries out itself: noop, wait, playbook, workbook. None of them leaves for a tool."""
 
 import hashlib
+import math
 import re
 from collections.abc import Generator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -40,6 +42,19 @@ def bound_s(spec: Mapping[str, Any]) -> float | None:
     """The seconds one attempt may take; connect and read timeouts are the tool's own."""
     seconds = spec.get("timeout")
     return seconds if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None
+
+
+def with_bound(spec: Mapping[str, Any], label: str) -> Mapping[str, Any]:
+    """A rendered spec whose timeout is a number, also when a template made a text of it."""
+    given = spec.get("timeout")
+    if not isinstance(given, str | bool | list):
+        return spec
+    number = math.nan
+    with suppress(ValueError):
+        number = float(given) if isinstance(given, str) else number
+    if not math.isfinite(number):
+        raise Unjudged("template", f"spec of task {label!r}: timeout {given!r} is not a number of seconds")
+    return {**spec, "timeout": number}
 
 
 def too_slow(label: str, bound: float) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from noetl.core.engine_kind import (
     answered,
     bound_s,
     idempotency_key,
+    with_bound,
 )
 from noetl.core.event import index_of, iso
 from noetl.core.frame import Frame
@@ -140,6 +141,7 @@ def _perform(
     try:
         visit.input = yield from _rendered(frame, task)
         spec = task.spec.render(frame.scope(task.label).bind(task.spec.names))
+        spec = with_bound(spec, task.label)
         auth = yield from _auth(frame, task)
     except (TemplateError, Unjudged) as error:
         _started(frame, visit)
