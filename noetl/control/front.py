@@ -48,6 +48,9 @@ from noetl.ports.front import (
 )
 from noetl.ports.schedule import Schedule, Trigger
 from noetl.ports.store import Listed, PlaybookText, Row, Summary, Token
+from noetl.ports.values import ValueProblem, to_json
+
+NUL = b"\\u0000"
 
 Fleet = Callable[[], Awaitable[Sequence[Worker]]]
 
@@ -136,6 +139,7 @@ class LocalFront:
 
     async def start(self, ask: Ask) -> Started:
         """Begin an execution, or find the one that the same key began."""
+        _entered([ask.path, ask.idempotency_key], "[path, idempotency_key]")
         known = self._catalog.probably(ask.path) if ask.path is not None and ask.version is None else None
         if known is not None and ask.text is None:
             with suppress(Conflict, NotFound):  # perhaps there is a newer version by now
@@ -146,7 +150,8 @@ class LocalFront:
     async def _start(
         self, ask: Ask, entry: PlaybookText, program: Program, *, newest: bool = False
     ) -> Started:
-        request = hashlib.sha256(entry.hash.encode() + msgspec.json.encode(ask.workload)).hexdigest()
+        workload = _entered(ask.workload, "workload")
+        request = hashlib.sha256(entry.hash.encode() + workload).hexdigest()
         known = await self._known(ask.idempotency_key, request)
         if known is not None:
             return Started(known.execution_id, known.status, known.path, existed=True)
@@ -198,6 +203,7 @@ class LocalFront:
 
     async def control(self, execution_id: str, wish: Control) -> None:
         """Pause, resume, cancel or signal, here or where it runs."""
+        _entered(wish.payload, "payload")
         await self._steering.tell(execution_id, wish)
 
     async def retry(self, execution_id: str, step: str | None = None) -> Started:
@@ -457,3 +463,14 @@ class LocalFront:
             due_at = (await self._store.summary(execution_id)).due_at
             waits.append(now - due_at if due_at is not None else 0)
         return max(waits)
+
+
+def _entered(value: Any, name: str) -> bytes:
+    """A value that comes from outside, as JSON; raises RequestError for what the log does not keep."""
+    text = msgspec.json.encode(value)
+    if NUL in text:  # or a backslash before those letters: only a look at every text tells
+        try:
+            to_json(value, name)
+        except ValueProblem as problem:
+            raise RequestError(problem.message, hint="remove it") from None
+    return text

@@ -86,6 +86,7 @@ class Gate:
     async def _let_in(self, asked: HTTPConnection) -> Who:
         """Who sends a request; raises Problem when it may go no further."""
         refuse_long(asked)
+        refuse_nul(asked)
         refuse_foreign(asked, self.options.hosts if self.doorkeeper is None else None)
         if self.doorkeeper is None:
             self._slow_down(self.rate, "operator")
@@ -165,6 +166,14 @@ def refuse_long(asked: HTTPConnection) -> None:
     """Refuse more headers than anyone needs."""
     if sum(len(name) + len(value) for name, value in asked.scope["headers"]) > HEADER_BYTES:
         raise Problem(431, f"the headers have more than {HEADER_BYTES} bytes")
+
+
+def refuse_nul(asked: HTTPConnection) -> None:
+    """Refuse an address with a character that no store keeps in a text."""
+    if "\0" in asked.scope["path"]:
+        raise Problem(404, "there is nothing at an address with a NUL character")
+    if b"%00" in asked.scope["query_string"]:
+        raise Problem(400, "a parameter has a NUL character", hint="remove the %00")
 
 
 def refuse_foreign(asked: HTTPConnection, hosts: Iterable[str] | None) -> None:

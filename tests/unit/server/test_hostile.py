@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -129,3 +130,42 @@ async def test_only_some_large_texts_are_checked_at_once(
         first.append(task)
     go_on.set()
     assert {answer.status_code for answer in await asyncio.gather(*first)} == {200, 503}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"path": "tests/hello", "workload": {"a": ["x\0"]}},
+        {"path": "tests/hello", "workload": {"a\0": 1}},
+        {"path": "tests/hello\0"},
+        {"path": "tests/hello", "idempotency_key": "\0"},
+    ],
+)
+async def test_no_nul_character_enters_the_log(server: Served, body: dict[str, Any]) -> None:
+    await server.register(HELLO)
+    answer = await server.client.post("/api/v1/executions", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "request")
+    assert "NUL" in answer.json()["detail"]
+
+
+async def test_letters_that_only_look_like_a_nul_character_are_kept(server: Served) -> None:
+    await server.register(HELLO)
+    body = {"path": "tests/hello", "workload": {"name": "\\u0000"}}
+    answer = await server.client.post("/api/v1/executions?wait=30", json=body)
+    assert answer.json()["output"] == "hello \\u0000"
+
+
+@pytest.mark.parametrize(
+    "address, status",
+    [
+        ("/api/v1/executions?path=%00", 400),
+        ("/api/v1/catalog?path=a%00", 400),
+        ("/api/v1/catalog/a%00b", 404),
+    ],
+)
+async def test_no_nul_character_of_an_address_comes_to_the_store(
+    server: Served, address: str, status: int
+) -> None:
+    answer = await server.client.get(address)
+    assert answer.status_code == status
+    assert "NUL character" in answer.json()["detail"]
