@@ -119,12 +119,20 @@ async def _follow(feed: Feed, timeout_s: float | None, pressed: "Pressed") -> di
 
 async def _all_quiet(made: Embedded, execution_id: str, watch: Heard) -> None:
     """Nothing of the execution is under way, nor of the playbooks it started without waiting for them."""
-    await _quiet(made, execution_id)
+    await _resting(made, execution_id)
     others = [other for other in made.engine.running() if other != execution_id]
     if others and made.engine.live_state(execution_id) is None:
         watch.told(f"waiting for what it started: {', '.join(others)}")
         for other in others:
             await _quiet(made, other)
+
+
+async def _resting(made: Embedded, execution_id: str) -> None:
+    """An execution is over, or rests with all children that were paused with it: what ran in them is done."""
+    await _quiet(made, execution_id)
+    state = made.engine.live_state(execution_id)
+    for child in list(state.children) if state is not None else ():
+        await _resting(made, child)
 
 
 async def _quiet(made: Embedded, execution_id: str) -> None:

@@ -124,6 +124,21 @@ def test_pause_and_cancel_reach_a_child(noetl, write):
     assert len(json.loads(noetl("execution", "list", "--json").stdout)) == 1
 
 
+def test_a_paused_run_ends_when_the_tasks_of_its_children_have_ended(noetl, write):
+    work = "- {step: work, tool: {kind: shell, input: {command: [sleep, '3']}}, next: {arcs: [{step: end}]}}"
+    write("child.yaml", playbook(f"{work}\n- {{step: end, tool: {{kind: noop}}}}", name="child"))
+    parent = playbook("- {step: call, tool: {kind: playbook, path: child.yaml}}")
+    running = Process(noetl, "run", write("parent.yaml", parent), "-q")
+    eventually(lambda: events(noetl, "task.parked"), "the child")
+    child = events(noetl, "task.parked")[0]["data"]["child"]
+    eventually(lambda: events(noetl, "task.started", child), "the child works")
+    assert noetl("execution", "pause", "@last").returncode == 0
+    assert running.wait().returncode == 5
+    assert len(events(noetl, "step.done", child)) == 1
+    assert noetl("execution", "resume", "@last", "-q").returncode == 0
+    assert len(events(noetl, "task.started", child)) == 2
+
+
 @pytest.mark.parametrize("what", ["show", "events", "why", "pause", "resume", "retry", "replay", "watch"])
 def test_an_execution_that_is_not_there_is_named(noetl, write, what):
     missing = noetl("execution", what, "@last")
