@@ -15,6 +15,7 @@ from noetl.ports.front import Front
 from noetl.ports.store import PlaybookText
 
 TONES: dict[str, Tone] = {"completed": "good", "paused": "warning", "interrupted": "warning"}
+ENDED = ("completed", "failed", "cancelled")
 SHOWN_INPUT = 600
 SHOWN_FAILURES = 10
 PAGE = 1000
@@ -95,7 +96,8 @@ def tally(result: dict[str, Any], paint: Paint) -> list[str]:
         parts.append(counted(counts["iterations"], "iteration"))
     parts.append(counted(counts["events"], "event"))
     tone = TONES.get(result["status"], "error")
-    head = f"{paint(result['status'], tone)} in {duration(result['duration_ms'])}: {', '.join(parts)}"
+    word = "in" if result["status"] in ENDED else "after"
+    head = f"{paint(result['status'], tone)} {word} {duration(result['duration_ms'])}: {', '.join(parts)}"
     return [head, *_taken(result["failures"], paint)]
 
 

@@ -174,7 +174,8 @@ async def along(
                 )
                 if reading in done:
                     return reading.result(), False
-                watch.told(_goes_on(execution_id))
+                reached_it = "" if done else f"--timeout {timeout_s:g} reached; "
+                watch.told(f"{reached_it}{_goes_on(execution_id)}")
                 result = await reached.front.execution(execution_id)
                 return (result, True) if done else ({**result, "status": TIMEOUT}, False)
             finally:

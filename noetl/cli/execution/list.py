@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from noetl.cli.reach import Reached
 
 PAGE = 500
+NONE = "no executions; start one with: noetl run FILE"
 STATUSES = ("pending", "running", "paused", "completed", "failed", "cancelled")
 
 
@@ -42,7 +43,8 @@ async def _list(as_json: bool, given: dict[str, Any]) -> None:
     if as_json:
         emit(pretty(found))
     elif not found:
-        note("no executions; start one with: noetl run FILE")
+        some = given["status"] or given["path"]
+        note("no such executions; see all with: noetl execution list" if some else NONE)
     for row in () if as_json else found:
         emit(_line(row))
 

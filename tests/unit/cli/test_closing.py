@@ -1,0 +1,17 @@
+"""The last line of a run says whether it is over."""
+
+import pytest
+
+from noetl.cli.closing import tally
+from noetl.cli.render import Paint
+
+COUNTS = {"steps": 1, "tasks": 0, "iterations": 0, "events": 6}
+
+
+@pytest.mark.parametrize(
+    "status, said",
+    [("completed", "completed in 1.0 s"), ("failed", "failed in 1.0 s"), ("running", "running after 1.0 s")],
+)
+def test_what_goes_on_took_no_time_yet(status: str, said: str) -> None:
+    result = {"status": status, "duration_ms": 1000, "counts": COUNTS, "failures": []}
+    assert tally(result, Paint(False)) == [f"{said}: 1 step, 0 tasks, 6 events"]
