@@ -1,6 +1,7 @@
 """Keychain kinds, `auth`, and that a secret's value is left nowhere."""
 
 import base64
+import json
 
 import pytest
 from pytest_httpserver import HTTPServer
@@ -113,6 +114,15 @@ def test_structured_entries_are_read_by_field(noetl: Noetl):
     )
     run = Run(noetl, document(f"- {{step: start, tool: {task}}}", keychain=entry), BAR=SECRET)
     assert run.json["output"] == ["joe", "db.local", len(SECRET)]
+    assert run.left_behind(SECRET) == []
+
+
+@pytest.mark.parametrize("entry", ["kind: env, env: BAR", "kind: secret_manager, provider: env, secret: BAR"])
+def test_a_secret_whose_text_is_a_json_mapping_is_read_by_field_too(noetl: Noetl, entry: str):
+    task = '{kind: python, input: {u: "{{ keychain.pg.user }}", p: "{{ keychain.pg.password }}", v: "{{ keychain.pg.value }}", code: "result = [u, len(p), v[0]]"}}'
+    text = document(f"- {{step: start, tool: {task}}}", keychain=f"keychain: [{{name: pg, {entry}}}]")
+    run = Run(noetl, text, BAR=json.dumps({"user": "joe", "password": SECRET}))
+    assert run.json["output"] == ["joe", len(SECRET), "{"]
     assert run.left_behind(SECRET) == []
 
 

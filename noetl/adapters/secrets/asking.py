@@ -133,8 +133,14 @@ def _place(url: str) -> str:
 
 def material_of(text: str, ask: Ask) -> dict[str, Any]:
     """A secret's text: the field that `key` names, the fields of a JSON mapping, or one value."""
+    fields = fields_of(text)
+    return _single(text, ask) if fields is None else chosen(fields, ask)
+
+
+def fields_of(text: str) -> dict[str, Any] | None:
+    """The fields of a secret whose text is a JSON mapping."""
     parsed = _json(text.encode()) if text.lstrip().startswith("{") else None
-    return chosen(parsed, ask) if isinstance(parsed, dict) else _single(text, ask)
+    return parsed if isinstance(parsed, dict) else None
 
 
 def _single(text: str, ask: Ask) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from noetl.adapters.secrets.asking import Ask, Connector
+from noetl.adapters.secrets.asking import Ask, Connector, fields_of
 from noetl.adapters.secrets.fetched import Cache, Fetched
 from noetl.adapters.secrets.sealed import Sealer, version_of
 from noetl.dsl.model import Secret
@@ -170,7 +170,12 @@ def _what(entry: Secret) -> str:
 
 
 async def _single(keychain: Keychain, entry: Secret) -> Material:
-    return {"value": await keychain.text(entry.source, _what(entry))}
+    return _parts(await keychain.text(entry.source, _what(entry)))
+
+
+def _parts(text: str) -> Material:
+    """A secret's text as its value; one that is a JSON mapping has the mapping's fields as well."""
+    return {**(fields_of(text) or {}), "value": text}
 
 
 async def _static(keychain: Keychain, entry: Secret) -> Material:
@@ -192,7 +197,7 @@ async def _managed(keychain: Keychain, entry: Secret) -> Material:
     named = next((entry.source[key] for key in (field, "key", "secret") if key in entry.source), None)
     if named is None and provider == "file":
         raise NotFound(f"{_what(entry)}: it names no file; write path: …")
-    return {"value": await keychain.text({field: named or entry.name.upper()}, _what(entry))}
+    return _parts(await keychain.text({field: named or entry.name.upper()}, _what(entry)))
 
 
 async def _structured(keychain: Keychain, entry: Secret) -> Material:
