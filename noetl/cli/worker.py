@@ -60,6 +60,8 @@ async def _work(settings: Settings) -> int:
     set_up("worker")
     with stopped_by_signals() as stopping:
         async with working(settings) as worker:
+            if worker.refused.done():
+                worker.refused.result()
             facts = {"worker_id": worker.hello.worker_id, "pool": settings.pool}
             with announced(settings, "worker", **facts):
                 emit(worker.hello.worker_id)

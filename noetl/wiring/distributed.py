@@ -244,7 +244,7 @@ async def working(settings: Settings) -> AsyncIterator[RemoteWorker]:
             )
             bus.on_connected = worker.beat
             link.open()
-            worker.look_for_servers()
+            await worker.look_for_servers()
             beats = asyncio.create_task(worker.beats())
             try:
                 yield worker

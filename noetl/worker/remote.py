@@ -19,6 +19,7 @@ from noetl.worker.pool import Pool
 _LOG = logging.getLogger("noetl.worker")
 PROGRAMS_KEPT = 256
 BEGUN_KEPT = 10_000
+LOOK_S = 1.0
 SECRET_S = 5.0  # a changed credential is in use everywhere after so long
 Compile = Callable[[str, str], Program]  # digest and text
 
@@ -109,6 +110,7 @@ class RemoteWorker:
         self._again: set[str] = set()  # servers that hinted while they were being asked
         self._number = 0
         self._begun: OrderedDict[tuple[str, str, int], None] = OrderedDict()
+        self._welcome = False  # a server lets us work
         self.refused: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[Any]] = set()
         link.on_hint = self.hinted
@@ -169,6 +171,7 @@ class RemoteWorker:
         try:
             if room:
                 orders = await self.link.take_from(server, Take(self.hello, room))
+                self._welcome = True
         except BackendError:
             return  # the next hint asks again
         except RequestError as error:
@@ -181,18 +184,20 @@ class RemoteWorker:
             self._again.discard(server)
             self.hinted(server)
 
-    def look_for_servers(self) -> None:
-        """Find out whether the servers let us work, as soon as one is there."""
-        self._go(self._look())
+    async def look_for_servers(self) -> None:
+        """Find out whether the servers let us work; when none is there yet, not waiting for one."""
+        await asyncio.wait({self._go(self._look())}, timeout=LOOK_S)
 
     async def _look(self) -> None:
         try:
             await self.link.which()
+            self._welcome = True
         except RequestError as error:
             self._give_up(error)
 
     def _give_up(self, error: RequestError) -> None:
-        if not self.refused.done():
+        """A server does not let us work; while others do, that is its own affair."""
+        if not self._welcome and not self.refused.done():
             self.refused.set_exception(error)
 
     def pushed(self, push: Push) -> None:

@@ -85,7 +85,13 @@ class Cluster:
         """Start a worker."""
         return self._start("worker", ["worker", "start"], fault, settings)
 
-    def _start(self, kind: str, arguments: list[str], fault: str, settings: dict[str, str]) -> Node:
+    def refused_worker(self, **settings: str) -> Node:
+        """Start a worker that is not let in, and so never says its name."""
+        return self._start("worker", ["worker", "start"], "", settings, refused=True)
+
+    def _start(
+        self, kind: str, arguments: list[str], fault: str, settings: dict[str, str], *, refused: bool = False
+    ) -> Node:
         name = f"{kind}-{len(self.nodes)}"
         printed = self.folder / f"{name}.log"
         program = ["-m", "tests.distributed.faulty", fault] if fault else ["-m", "noetl.cli"]
@@ -102,7 +108,7 @@ class Cluster:
         self.nodes.append(node)
         assert process.stdout is not None
         node.said = process.stdout.readline().decode().strip()
-        assert node.said, f"{name} did not start:\n{printed.read_text()}"
+        assert bool(node.said) != refused, f"{name} did not start:\n{printed.read_text()}"
         return node
 
     def environment(self, settings: dict[str, str]) -> dict[str, str]:

@@ -35,6 +35,17 @@ workflow:
 """
 
 
+PLAIN = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: plain, path: distributed/plain}
+workload: {url: ""}
+workflow:
+  - step: call
+    tool: {kind: http, input: {url: "{{ workload.url }}/echo"}}
+"""
+
+
 def token(cluster: Cluster, *scopes: str) -> str:
     """A new token, made on the store as an operator does."""
     given = [word for scope in scopes for word in ("--scope", scope)]
@@ -53,9 +64,26 @@ def token(cluster: Cluster, *scopes: str) -> str:
 @pytest.mark.parametrize("scope", [None, "admin"])
 async def test_a_worker_without_a_token_for_workers_is_sent_away(cluster: Cluster, scope: str | None) -> None:
     cluster.server(auth="true")
-    worker = cluster.worker(**({"token": token(cluster, scope)} if scope else {}))
+    worker = cluster.refused_worker(**({"token": token(cluster, scope)} if scope else {}))
     assert await asyncio.to_thread(worker.process.wait, WITHIN_S) == 2
     assert "token" in worker.printed.read_text()
+
+
+async def test_a_worker_goes_on_for_the_server_that_lets_it_work(cluster: Cluster, web: Web) -> None:
+    server = cluster.server()
+    worker = cluster.worker()
+    guarded = cluster.server(auth="true")  # on the same bus, and wants a token
+    own, other = HttpFront(server.said), HttpFront(guarded.said, token(cluster, "admin"))
+    try:
+        ask = Ask(text=PLAIN, workload={"url": web.url})
+        refused = (await other.start(ask)).execution_id  # its hints reach the worker, which may not have it
+        summary = await cluster.finished((await own.start(ask)).execution_id)
+        assert summary.status == "completed"
+        assert (await other.execution(refused))["status"] == "running"
+    finally:
+        await own.close()
+        await other.close()
+    assert not worker.died()
 
 
 async def test_no_secret_can_be_read_on_the_bus_or_in_the_log(cluster: Cluster, web: Web) -> None:

@@ -56,7 +56,8 @@ class Bus:
             raise self._unreachable(error) from error
 
     def _unreachable(self, error: Exception) -> BackendError:
-        told = f"NATS cannot be reached at {shown(self.url)}: {str(error) or type(error).__name__}"
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        told = f"NATS cannot be reached at {shown(self.url)}: {why}"
         return BackendError(told, hint="start it, or correct NOETL_BUS")
 
     async def client(self) -> Any:
