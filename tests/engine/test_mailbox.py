@@ -75,8 +75,8 @@ async def test_messages_that_come_while_one_is_decided_on_are_decided_on_togethe
             await right(append)
 
         monkeypatch.setattr(made.engine.store, "commit", counted)
-        wishes = ["pause", "resume", "pause", "resume"]
-        await asyncio.gather(*(made.engine.send(execution_id, Control(wish)) for wish in wishes))
+        wishes = [Control("pause"), Control("resume"), Control("pause"), Control("resume")]
+        await asyncio.gather(*(made.engine.send(execution_id, wish) for wish in wishes))
         assert commits[:2] == [1, 3]
         await control(made, execution_id, "signal", name="go")
         assert (await finish(made, execution_id)).status == "completed"
