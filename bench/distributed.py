@@ -21,6 +21,8 @@ from bench.figure import Figure
 
 ROOT = Path(__file__).parent.parent
 ROUNDS = 5
+BURST_ROUNDS = 10
+CHAIN_ROUNDS = 20  # what waits most suffers most from a machine that others use: the best of many tells
 OPEN_EXECUTIONS = 10_000
 WAIT = "  - {step: start, tool: {kind: wait, input: {seconds: 86400}}}\n"
 
@@ -204,7 +206,7 @@ async def _floors(cluster: Cluster) -> tuple[float, float]:
 
 async def _each(work: Callable[[], Awaitable[Any]]) -> float:
     best = float("inf")
-    for _ in range(ROUNDS):
+    for _ in range(CHAIN_ROUNDS):
         began = time.perf_counter()
         for _ in range(100):
             await work()
@@ -214,11 +216,10 @@ async def _each(work: Callable[[], Awaitable[Any]]) -> float:
 
 async def _chain(cluster: Cluster, client: Client) -> tuple[float, float]:
     path = await client.path_of(chain(100))
-    best = await _best_of(lambda: client.once(path))
+    await client.once(path)
     began = cluster.cpu_s()
-    for _ in range(ROUNDS):
-        await client.once(path)
-    return best / 100, (cluster.cpu_s() - began) / (ROUNDS * 100)
+    best = await _best_of(lambda: client.once(path), CHAIN_ROUNDS)
+    return best / 100, (cluster.cpu_s() - began) / (CHAIN_ROUNDS * 100)
 
 
 async def _best(client: Client, text: str, rounds: int = ROUNDS) -> float:
@@ -244,8 +245,8 @@ async def _burst(cluster: Cluster, client: Client) -> tuple[float, float]:
 
     await all_at_once()
     began = cluster.cpu_s()
-    best = await _best_of(all_at_once)
-    return best / 200, (cluster.cpu_s() - began) / (ROUNDS * 200 * 5)
+    best = await _best_of(all_at_once, BURST_ROUNDS)
+    return best / 200, (cluster.cpu_s() - began) / (BURST_ROUNDS * 200 * 5)
 
 
 async def _ended(client: Client, execution_id: str) -> None:
