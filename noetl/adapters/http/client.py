@@ -36,7 +36,7 @@ class Client:
         if self._session is None:
             headers = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
             timeout = aiohttp.ClientTimeout(total=None, connect=CONNECT_S, sock_read=ANSWER_S)
-            unbound = aiohttp.TCPConnector(limit=0)  # a question that waits for an end must not hold up others
+            unbound = aiohttp.TCPConnector(limit=0)  # a question that waits must not hold up others
             self._session = aiohttp.ClientSession(
                 headers=headers, timeout=timeout, auto_decompress=True, connector=unbound
             )
