@@ -50,14 +50,8 @@ async def follow(
 ) -> int:
     """Show an execution from its first event on; the exit code."""
     watch.began(execution_id, path, reached.page(execution_id))
-    looking = (
-        asyncio.ensure_future(unserved.tell(reached.front, execution_id, watch)) if reached.url else None
-    )
-    try:
+    async with _looked_after(reached, execution_id, watch):
         result, left = await following.along(reached, execution_id, watch, timeout_s)
-    finally:
-        if looking is not None:
-            looking.cancel()
     code = await end(reached, result, watch)
     return EXIT_OF[following.INTERRUPTED] if left else code
 

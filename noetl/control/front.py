@@ -7,7 +7,7 @@ what a playbook says. What only few readings need is imported by them: every run
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import Any, Protocol
 
 import msgspec
@@ -217,11 +217,14 @@ class LocalFront:
     async def executions(self, find: Find) -> Listed:
         """Those that are wanted, the newest first; what runs here with what it has done so far."""
         found = await self._store.executions(**msgspec.structs.asdict(find))
-        for item in found.items:
-            state = self._engine.live_state(item.execution_id)
-            if state is not None and item.result is None:
-                item.result = msgspec.json.encode({"counts": shown(state)["counts"]})
-        return found
+        return Listed([self._with_counts(item) for item in found.items], found.cursor)
+
+    def _with_counts(self, item: Summary) -> Summary:
+        state = self._engine.live_state(item.execution_id)
+        if state is None or item.result is not None:
+            return item
+        so_far = msgspec.json.encode({"counts": shown(state)["counts"]})
+        return msgspec.structs.replace(item, result=so_far)
 
     async def execution(self, execution_id: str, *, wait_s: float = 0) -> dict[str, Any]:
         """How it stands: from memory while it runs here, else from the projection."""
@@ -240,12 +243,20 @@ class LocalFront:
         try:
             async with asyncio.timeout(wait_s):
                 state = await self._engine.until_quiet(execution_id)
-                if state is None and await self.status(execution_id) in ("pending", "running"):
-                    async for _ in self._followers.follow(execution_id):
-                        pass
+                if state is None:
+                    await self._over_elsewhere(execution_id)
                 return state
         except (TimeoutError, BackendError):  # still running, or being loaded again
             return None
+
+    async def _over_elsewhere(self, execution_id: str) -> None:
+        behind = await self._store.end(execution_id) + 1
+        if await self.status(execution_id) not in ("pending", "running"):
+            return
+        async with aclosing(self._followers.follow(execution_id, behind)) as log:
+            async for _, events in log:
+                if any(event.name == "execution.paused" for event in events):
+                    return
 
     def _shown(self, state: State, summary: Summary) -> dict[str, Any]:
         result = standing(state, self._engine.now())

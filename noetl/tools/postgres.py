@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from asyncpg.prepared_stmt import PreparedStatement
 
 FETCHED = 1000
+CHANGING = ("INSERT", "UPDATE", "DELETE", "MERGE")  # done whole or not at all, so that they may be sent again
 STALE = ("0A", "42")  # what the server says to a statement whose tables have changed
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -136,8 +137,10 @@ async def _statements(connection: "Connection", sql: Sql, knobs: Knobs, call: Ca
     text = sql.query or sql.command or ""
     statements = split(text)
     params = with_key(sql.params, text, ":", call)
-    if len(statements) == 1 and (known := await _known(connection, params, call, statements[0])):
-        return [known]
+    if len(statements) == 1 and first_word(statements[0]) in CHANGING:
+        known = await _known(connection, params, call, statements[0])
+        if known is not None:
+            return [known]
     one = partial(_statement, connection, params, knobs.max_rows, call)
     if knobs.transaction and one_transaction(statements):
         async with connection.transaction():

@@ -25,6 +25,8 @@ STALE_MS = 60_000  # orders that were given unasked so long ago are not for now
 AGAIN_S = 0.1
 AGAIN_MOST_S = 1.0
 OWNERS_KEPT = 10_000
+# It does not come from a server that knows us, or says nothing we know: anyone may speak on the bus.
+NOT_FOR_US = (RequestError, msgspec.DecodeError, UnicodeDecodeError)
 _encode = msgspec.json.encode
 _ORDERS = msgspec.json.Decoder(Orders)
 _ANSWERED = msgspec.json.Decoder(Answered)
@@ -55,14 +57,16 @@ class NatsLink:
         self._bus.listen(subjects.orders(self._worker_id), self._handed)
 
     def _hinted(self, body: bytes) -> None:
-        self.on_hint(body.decode())
+        server = body.decode(errors="replace")
+        if subjects.is_name(server):
+            self.on_hint(server)
 
     def _pushed(self, message: bytes) -> None:
-        with suppress(RequestError):  # it does not come from a server that knows us
+        with suppress(*NOT_FOR_US):
             self.on_push(_PUSH.decode(self._signer.answered("push", message)))
 
     def _handed(self, message: bytes) -> None:
-        with suppress(RequestError):
+        with suppress(*NOT_FOR_US):
             orders = _ORDERS.decode(self._signer.answered("orders", message))
             if self._ahead_ms is not None and abs(orders.now - self.now()) < STALE_MS:
                 self.on_orders(self._noted(orders))
@@ -134,8 +138,10 @@ class NatsLink:
         answer = await self._bus.request(subjects.asked(what, server), signed, patience)
         return self._signer.answered(what, answer)
 
-    def _heard(self, server: bytes) -> None:
-        self._alive[server.decode()] = time.monotonic()
+    def _heard(self, body: bytes) -> None:
+        server = body.decode(errors="replace")
+        if subjects.is_name(server):
+            self._alive[server] = time.monotonic()
 
     def _some_server(self, but: str | None = None) -> str | None:
         """A server that was heard lately, if possible another than the one that did not answer."""

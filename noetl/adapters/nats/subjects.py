@@ -29,7 +29,7 @@ def hint(pool: str) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Whether a worker may be called that: its name is a part of subjects."""
+    """Whether a worker or server may be called that: its name is a part of subjects."""
     return len(text) <= LONGEST and _NAME.fullmatch(text) is not None
 
 

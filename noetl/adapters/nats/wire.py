@@ -24,7 +24,7 @@ CONNECT_S = 5.0
 AGAIN_S = 0.2
 PING_S = 2.0
 UNANSWERED_PINGS = 2
-TOLD_KEPT = 1000
+TOLD_KEPT = 100  # that nobody listens is known within a moment
 INBOX = b"0"  # the subscription that answers come by
 NOBODY = b"NATS/1.0 503"  # instead of an answer: nobody listens there
 

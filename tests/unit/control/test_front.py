@@ -143,6 +143,16 @@ async def test_how_it_stands_can_be_waited_for(pair: tuple[Embedded, Embedded]) 
         assert (await made.front.execution(waits.execution_id, wait_s=0.01))["status"] == "running"
 
 
+async def test_a_pause_ends_the_waiting_also_where_it_does_not_run(pair: tuple[Embedded, Embedded]) -> None:
+    one, other = pair
+    started = await one.front.start(Ask(text=WAITS))
+    await until(one, started.execution_id, "task.parked")
+    waiting = asyncio.create_task(other.front.execution(started.execution_id, wait_s=LONG))
+    await one.front.control(started.execution_id, Control("pause"))
+    assert (await waiting)["status"] == "paused"
+    assert (await other.front.execution(started.execution_id, wait_s=LONG))["status"] == "paused"
+
+
 async def test_a_list_shows_what_one_that_runs_here_has_done_so_far(one: Embedded) -> None:
     started = await one.front.start(Ask(text=WAITS))
     await until(one, started.execution_id, "task.parked")
@@ -150,6 +160,9 @@ async def test_a_list_shows_what_one_that_runs_here_has_done_so_far(one: Embedde
     shown = await one.front.execution(started.execution_id)
     assert listed(item, 0)["counts"] == shown["counts"]
     assert shown["counts"]["steps"] > 0
+    assert (
+        await one.engine.store.summary(started.execution_id)
+    ).result is None  # the store's own is left alone
 
 
 async def test_a_key_starts_one_execution_and_refuses_another_request(

@@ -128,12 +128,18 @@ async def test_orders_given_unasked_arrive_where_the_worker_is_and_are_told_of_o
 async def test_what_no_server_signed_is_not_heard(world: World) -> None:
     heard: asyncio.Queue[Any] = asyncio.Queue()
     async with world.worker(1) as link:
-        link.on_orders = link.on_push = heard.put_nowait
+        link.on_orders = link.on_push = link.on_hint = heard.put_nowait
         await link.take_from("server", Take(hello(), 1))
         foreign = bytes.fromhex(digest(TOKENS[f"{2:016x}"]))
         for key in (None, foreign):
             world.server.publish(subjects.orders("w"), closed("orders", b"{}", key))
             world.server.publish(subjects.worker("w"), closed("push", b"{}", key))
+        own = bytes.fromhex(digest(TOKENS[f"{1:016x}"]))
+        for garbage in (b"{", b"\xff", b"[]"):  # nor what is signed and says nothing
+            world.server.publish(subjects.orders("w"), closed("orders", garbage, own))
+            world.server.publish(subjects.worker("w"), closed("push", garbage, own))
+            world.server.publish(subjects.hint("default"), garbage)
+            world.server.publish(subjects.ALIVE, garbage)
         world.calling.push("w", Push("stop", ORDER.execution_id, "l1", 1))
         assert (await asyncio.wait_for(heard.get(), LONG)).what == "stop"
         assert heard.empty()
