@@ -289,6 +289,17 @@ def no_test_sleeps(source: Source) -> Iterator[str]:
             yield source.at(_line(node), "wait for the event itself, not for time to pass")
 
 
+def no_test_times_the_machine(source: Source) -> Iterator[str]:
+    clocks = {"process_time", "perf_counter"}
+    for node in source.nodes if source.is_test and "/test_" in source.path else ():
+        if isinstance(node, ast.ImportFrom):
+            timed = node.module == "time" and not clocks.isdisjoint(alias.name for alias in node.names)
+        else:
+            timed = isinstance(node, ast.Attribute) and _dotted(node).removeprefix("time.") in clocks
+        if timed:
+            yield source.at(_line(node), "count the work (tests/effort.py); a busy machine fails a clock")
+
+
 def _line(node: ast.AST) -> int:
     return int(getattr(node, "lineno", 1))
 
@@ -369,6 +380,7 @@ RULES: tuple[Rule, ...] = (
     pure_rooms_touch_nothing,
     no_test_is_skipped,
     no_test_sleeps,
+    no_test_times_the_machine,
 )
 
 # A text that each rule refuses, so that a rule cannot quietly stop working. Texts about words are put
@@ -402,6 +414,7 @@ EXAMPLES: tuple[tuple[Rule, str, str], ...] = (
     (pure_rooms_touch_nothing, "noetl/dsl/x.py", "x = open('f')"),
     (no_test_is_skipped, "tests/test_x.py", "@pytest.mark.skipif(True)\ndef test_x(): ..."),
     (no_test_sleeps, "tests/test_x.py", "import time\ntime.sleep(1)"),
+    (no_test_times_the_machine, "tests/test_x.py", "import time\nx = time.process_time()"),
 )
 
 

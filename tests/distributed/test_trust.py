@@ -102,7 +102,7 @@ async def test_no_secret_can_be_read_on_the_bus_or_in_the_log(cluster: Cluster, 
     assert summary.status == "completed", summary.result
     assert web.seen[0]["headers"]["authorization"].startswith("Bearer ")
     log = "".join(str(event) for event in await cluster.log(execution_id))
-    for hidden in (*_spellings(SECRET), worker_token.rpartition("_")[2]):
+    for hidden in (*_spellings(SECRET), worker_token.split("_", 2)[2]):
         assert hidden not in log
         assert hidden.encode() not in b"".join(heard)
     assert any(b"step.done" in message for message in heard)  # it was the traffic that was looked at

@@ -1,12 +1,12 @@
 """Playbook text becomes a positioned tree, or findings with the exact place; no text takes the process down."""
 
-import time
 from itertools import pairwise
 
 import pytest
 
 from noetl.dsl.source import Limits, parse
 from noetl.dsl.tree import Map, Mark, Seq, plain
+from tests.effort import calls
 
 
 def findings(text: str | bytes, **limits: int) -> list[tuple[str, int, int]]:
@@ -446,11 +446,10 @@ MERGE_BOMB = "a: &a {k: v}\n" + "".join(
         ("#\n" * 4_000_000, "yaml-empty"),
     ],
 )  # fmt: skip
-def test_a_bomb_is_refused_within_a_second(text: str | bytes, code: str) -> None:
-    began = time.process_time()
-    codes = [finding.code for finding in parse(text).diagnostics]
+def test_a_bomb_is_refused_with_little_work(text: str | bytes, code: str) -> None:
+    codes: list[str] = []
+    assert calls(lambda: codes.extend(finding.code for finding in parse(text).diagnostics)) < 2_000_000
     assert code in codes
-    assert time.process_time() - began < 1.0
 
 
 def test_depth_is_counted_through_aliases() -> None:
@@ -492,9 +491,8 @@ def test_an_anchor_may_be_set_again_and_an_alias_means_the_last_one() -> None:
     assert value("a: &x 1\nb: *x\nc: &x 2\nd: *x\n") == {"a": 1, "b": 1, "c": 2, "d": 2}
 
 
-def test_ten_thousand_steps_are_read_in_time() -> None:
+def test_the_work_of_reading_grows_with_the_number_of_steps_not_faster() -> None:
     step = '  - step: s{0}\n    tool: {{kind: noop}}\n    set: {{ctx.a: "{{{{ output.status }}}}"}}\n    next: {{arcs: [{{step: s{0}}}]}}\n'
-    text = "workflow:\n" + "".join(step.format(n) for n in range(10_000))
-    began = time.process_time()
-    assert len(parse(text).tree["workflow"]) == 10_000
-    assert time.process_time() - began < 5.0  # about 0.8 s on a free core
+    few, many = ("workflow:\n" + "".join(step.format(n) for n in range(count)) for count in (2_500, 10_000))
+    assert len(parse(many).tree["workflow"]) == 10_000
+    assert calls(lambda: parse(many)) < calls(lambda: parse(few)) * 4 * 1.2

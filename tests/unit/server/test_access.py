@@ -319,10 +319,10 @@ async def test_tokens_are_made_shown_once_and_deleted_over_http(case: Case) -> N
     made = (await client.post("/api/v1/tokens", json=body)).json()
     assert await case.status("GET", "/api/v1/executions", made["token"]) == 200
     listed = await client.get("/api/v1/tokens")
-    assert made["token"].rpartition("_")[2] not in listed.text
+    assert made["token"].split("_", 2)[2] not in listed.text
     assert made["id"] in listed.text
     stored = await case.server.made.store.token(made["id"])
-    assert made["token"].rpartition("_")[2].encode() not in msgspec.json.encode(stored)
+    assert made["token"].split("_", 2)[2].encode() not in msgspec.json.encode(stored)
     assert (await client.delete(f"/api/v1/tokens/{made['id']}")).status_code == 204
     assert (await client.delete(f"/api/v1/tokens/{made['id']}")).status_code == 404
 
