@@ -1,5 +1,6 @@
 """What the engine needs of a result store: payloads by key, written before the event that names them."""
 
+import hashlib
 import re
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
@@ -7,7 +8,7 @@ from typing import Protocol
 import msgspec
 
 from noetl.core.message import Payload
-from noetl.errors import NotFound
+from noetl.errors import NotFound, RequestError
 
 _KEY = re.compile(r"[0-9a-f]{32}/[0-9a-f]{32}")
 
@@ -50,6 +51,13 @@ def check_key(key: str) -> str:
     if not _KEY.fullmatch(key):
         raise NotFound(f"{key!r} is no key of a result store", hint="a key is <execution id>/<digest>")
     return key
+
+
+def check_content(payload: Payload) -> Payload:
+    """The payload, when its key is the one of its bytes; raises RequestError."""
+    if check_key(payload.key) != stream_key(payload.key[:32], hashlib.sha256(payload.body).hexdigest()):
+        raise RequestError(f"the payload {payload.key} has other bytes than its key says")
+    return payload
 
 
 def stream_key(execution_id: str, sha256: str) -> str:

@@ -12,6 +12,7 @@ from noetl.adapters.nats.signing import Verifier, closed
 from noetl.core.message import Payload, WorkOrder
 from noetl.errors import RequestError
 from noetl.ports.link import AskSecret, Beat, Desk, Handed, Listening, Orders, Push, Take, Told
+from noetl.ports.results import check_content
 
 T = TypeVar("T")
 Keyed = Callable[[bytes, bytes | None], Awaitable[bytes]]  # what is asked, and the key that proves by whom
@@ -101,11 +102,11 @@ def _handlers(desk: Desk, calling: Calling) -> dict[str, Keyed]:
 
     async def write(body: bytes, key: bytes | None) -> bytes:
         name, _, content = body.partition(b"\n")
-        await desk.write(Payload(name.decode(), content))
+        await desk.write(check_content(Payload(name.decode("utf-8", "replace"), content)))
         return b""
 
     async def read(body: bytes, key: bytes | None) -> bytes:
-        return await desk.read(body.decode())
+        return await desk.read(body.decode("utf-8", "replace"))
 
     async def take(body: bytes, key: bytes | None) -> bytes:
         asked = _read(_TAKE, body)

@@ -13,6 +13,7 @@ from noetl.adapters.nats.link import NatsLink
 from noetl.adapters.nats.serve import Calling, serve
 from noetl.adapters.nats.signing import Signer, Verifier, closed
 from noetl.core.message import Answer, Payload, Report, WorkOrder
+from noetl.core.output import refer
 from noetl.errors import NotFound, RequestError
 from noetl.ports.bearer import digest, spelled
 from noetl.ports.link import Answered, AskSecret, Beat, Hello, Orders, Push, Take, Told
@@ -30,6 +31,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.met: asyncio.Queue[str] = asyncio.Queue()
+        self.written: dict[str, bytes] = {}
 
     async def take(self, take: Take) -> Orders:
         return Orders("server", NOW)
@@ -44,10 +46,10 @@ class Desk:
         return "text"
 
     async def write(self, payload: Payload) -> None:
-        return None
+        self.written[payload.key] = payload.body
 
     async def read(self, key: str) -> bytes:
-        return b""
+        return self.written[key]
 
     def beat(self, beat: Beat) -> None:
         self.met.put_nowait(beat.hello.worker_id)
@@ -107,6 +109,17 @@ async def test_nobody_speaks_for_a_worker_that_is_known_by_another_token(world: 
                 await asked
         assert (await own.report(report)).answer == Answer()
         assert (await other.take_from("server", Take(hello("x"), 1))).server == "server"
+
+
+async def test_no_worker_puts_other_bytes_under_the_key_of_a_payload(world: World) -> None:
+    _, payload = refer(ORDER.execution_id, b"true", "text/plain")
+    async with world.worker(1) as link:
+        await link.write(payload)
+        with pytest.raises(RequestError, match="other bytes than its key says"):
+            await link.write(Payload(payload.key, b"forged"))
+        with pytest.raises(NotFound, match="no key of a result store"):
+            await link.write(Payload("../../etc/passwd", b"forged"))
+        assert await link.read(payload.key) == b"true"
 
 
 async def test_orders_given_unasked_arrive_where_the_worker_is_and_are_told_of_otherwise(
