@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 
 from noetl.adapters.postgres import schema
+from noetl.adapters.postgres import store as postgres_store
 from noetl.adapters.postgres.batch import columns
 from noetl.adapters.postgres.database import Database, without_password
 from noetl.adapters.postgres.results import CHUNK, PostgresResults
@@ -196,6 +197,22 @@ async def test_the_databases_clock_decides_who_owns_an_execution(
             await direct.commit(Append(execution_id, 1, [row(2)], owner="a"))
         await other.commit(Append(execution_id, 1, [row(2)], owner="b"))
         assert await direct.due() == []
+
+
+async def test_who_stays_without_any_connection_is_let_go_of_before_the_claim_runs_out(
+    direct: PostgresStore, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with connected(ground.database()) as other:
+        started, claimed = await begin(other, 1, owner="a"), await begin(direct, 2)
+        assert await other.claim(claimed, "a", 60_000)
+        monkeypatch.setattr(postgres_store, "ABSENT_S", 0.0)
+        assert await direct.due() == []  # it is there, though it does nothing
+    monkeypatch.setattr(postgres_store, "ABSENT_S", 60.0)
+    assert await direct.due() == []  # it may be on its way back
+    monkeypatch.setattr(postgres_store, "ABSENT_S", 0.0)
+    assert sorted(await direct.due()) == [started, claimed]
+    with pytest.raises(Conflict, match="run by nobody"):
+        await direct.commit(Append(started, 1, [row(2)], owner="a"))
 
 
 async def test_of_two_servers_claiming_many_each_execution_has_one(

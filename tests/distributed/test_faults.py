@@ -62,6 +62,17 @@ async def test_a_server_that_dies_loses_nothing(cluster: Cluster, web: Web, poin
     assert len(await cluster.executions()) == 1
 
 
+async def test_a_killed_server_is_replaced_long_before_its_lease_is_over(cluster: Cluster, web: Web) -> None:
+    cluster.lease_s = 3600.0
+    cluster.worker()
+    doomed = cluster.server()
+    execution_id = await cluster.start(doomed, WORK, {"url": web.url})
+    await cluster.reached(execution_id, "step.done", 1)
+    doomed.kill()
+    cluster.server()
+    await finish(cluster, execution_id, web)
+
+
 @pytest.mark.parametrize("point", WORKER_POINTS)
 async def test_a_worker_that_dies_loses_nothing(cluster: Cluster, web: Web, point: str) -> None:
     server = cluster.server()

@@ -68,8 +68,10 @@ with input as materialized (
 ), dropped as (
   delete from mailbox m using passed p where p.ended and m.execution = p.id
 ), alive as (
-  insert into owners (owner, until)
-  select owner, max(now + lease) from input, moment where begins and lease is not null group by owner
-  on conflict (owner) do update set until = excluded.until where owners.until < excluded.until - 1000
+  insert into owners (owner, until, session)
+  select owner, max(now + lease), split_part(current_setting('application_name'), ' ', 2)
+  from input, moment where begins and lease is not null group by owner
+  on conflict (owner) do update set until = excluded.until, session = excluded.session
+  where owners.until < excluded.until - 1000
 )
 select n from passed

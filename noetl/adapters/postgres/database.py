@@ -1,6 +1,7 @@
 """Connections to one PostgreSQL database, what can go wrong with them, and how long that is borne with."""
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -61,12 +62,17 @@ class Database:
     def __init__(self, dsn: str, patience_s: float = PATIENCE_S) -> None:
         self._dsn, self.patience_s = dsn, patience_s
         self.shown = without_password(dsn)
+        self.session = secrets.randbits(62)
+        """By this number the connections of one process are known; the statements read it from their name."""
         self._pool: Any = None
 
     async def connect(self, **settings: str) -> Any:
         """A connection of its own, with settings of its own."""
-        wanted = {"search_path": SCHEMA, "jit": "off", "application_name": "noetl", **settings}
+        wanted = self._settings() | settings
         return await asyncpg.connect(self._dsn, timeout=self.patience_s, server_settings=wanted)
+
+    def _settings(self) -> dict[str, str]:
+        return {"search_path": SCHEMA, "jit": "off", "application_name": f"noetl {self.session:x}"}
 
     async def open(self) -> None:
         """Be ready for work; raises BackendError when the database cannot be reached."""
@@ -78,7 +84,7 @@ class Database:
             command_timeout=max(30.0, self.patience_s),
             max_inactive_connection_lifetime=300.0,
             reset=_leave,
-            server_settings={"search_path": SCHEMA, "jit": "off", "application_name": "noetl"},
+            server_settings=self._settings(),
         )
         await self._pool
         await self.fetch("select 1")

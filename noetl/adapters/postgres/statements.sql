@@ -72,8 +72,9 @@ claimed as (
     select from owners o where o.owner = e.owner and o.until >= now)))
   returning now
 ), alive as (
-  insert into owners (owner, until) select $2, now + $3::bigint from claimed
-  on conflict (owner) do update set until = greatest(owners.until, excluded.until)
+  insert into owners (owner, until, session)
+  select $2, now + $3::bigint, split_part(current_setting('application_name'), ' ', 2) from claimed
+  on conflict (owner) do update set until = greatest(owners.until, excluded.until), session = excluded.session
 )
 select exists (select from executions where execution_id = $1), exists (select from claimed)
 
@@ -94,8 +95,15 @@ forgotten as (
   delete from owners o using moment where o.until < now - 86400000 and o.owner <> $1 and not exists (
     select from executions e where e.owner = o.owner and e.ended_at is null)
 )
-insert into owners (owner, until) select $1, now + $2::bigint from moment
-on conflict (owner) do update set until = excluded.until
+insert into owners (owner, until, session)
+select $1, now + $2::bigint, split_part(current_setting('application_name'), ' ', 2) from moment
+on conflict (owner) do update set until = excluded.until, session = excluded.session
+
+-- name: absent
+-- Owners none of whose connections is left. One whose name may not be read could be anyone's.
+select o.owner from owners o where o.session <> '' and not exists (
+  select from pg_stat_activity a where a.datname = current_database()
+    and (a.application_name is null or split_part(a.application_name, ' ', 2) = o.session))
 
 -- name: due
 -- By owner, so that one index serves: what is due with anyone, and all that belongs to who is not heard of.

@@ -1,5 +1,6 @@
 """The store port on PostgreSQL: one connection appends in groups, a small pool does all else."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -27,6 +28,7 @@ from noetl.ports.store import (
     unknown_token,
 )
 
+ABSENT_S = 1.0  # far longer than a living server takes to connect again
 DELETED_AT_ONCE = 100  # executions in one transaction, so that others need not wait long
 # What lists are asked for; each condition takes the value behind it.
 _CONDITIONS = {
@@ -49,6 +51,7 @@ class PostgresStore(PostgresSchedules):
         self.database, self._now = database, now
         self.path = database.shown
         self._writer = Writer(database, now)
+        self._absent: dict[str, float] = {}
 
     @classmethod
     async def open(
@@ -178,7 +181,17 @@ class PostgresStore(PostgresSchedules):
 
     async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
         """Executions with something due or no fresh owner."""
+        await self._let_go()
         return [row[0] for row in await self._fetch("due", self._now() if now is None else now, limit)]
+
+    async def _let_go(self) -> None:
+        """Give up for owners that stay without any connection; what they may yet write is refused."""
+        now = asyncio.get_running_loop().time()
+        absent = [row[0] for row in await self._fetch("absent")]
+        self._absent = {owner: self._absent.get(owner, now) for owner in absent}
+        for owner, since in self._absent.items():
+            if now - since >= ABSENT_S:
+                await self.leave(owner)
 
     async def post(self, execution_id: str, message: bytes) -> None:
         """Leave a message for the owner of an execution."""

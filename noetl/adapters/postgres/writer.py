@@ -6,7 +6,6 @@ log. Those that are not there are known not to come any more, and only they are 
 """
 
 import asyncio
-import secrets
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,7 +35,6 @@ class Writer:
 
     def __init__(self, database: Database, now: Callable[[], int | None]) -> None:
         self._database, self._now = database, now
-        self._session = secrets.randbits(62)
         self._queue: deque[_Waiting] = deque()
         self._wake = asyncio.Event()
         self._closing = False
@@ -172,7 +170,8 @@ class Writer:
             await asyncio.sleep(RETRY_S)
 
     async def _connect(self) -> None:
-        name = f"noetl writer {self._session:x}"
+        session = self._database.session
+        name = f"noetl {session:x} writer"
         self._connection = connection = await self._database.connect(application_name=name, **SETTINGS)
         patience = self._database.patience_s
         await connection.execute(
@@ -181,7 +180,7 @@ class Writer:
             timeout=patience,
         )
         # Held until the session ends: who has it knows that nothing of the session before can still come.
-        await connection.execute(f"select pg_advisory_lock({self._session})", timeout=patience)
+        await connection.execute(f"select pg_advisory_lock({session})", timeout=patience)
         await connection.execute(
             "select set_config('synchronous_commit', 'on', false) "
             "where current_setting('synchronous_commit') = 'off'",
