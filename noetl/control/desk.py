@@ -41,7 +41,6 @@ class ControlDesk:
         leasing.needs = self._needs
         leasing.answers = self._answers
         leasing.on_return = self._returned
-        self._kinds: dict[tuple[str, str], frozenset[str]] = {}
 
     async def take(self, take: Take) -> Orders:
         """Orders for a worker that has room."""
@@ -100,10 +99,7 @@ class ControlDesk:
         program = self._engine.program_of(order.execution_id)
         if program is None or order.step not in program.steps:
             return frozenset()
-        key = (order.program, order.step)
-        if key not in self._kinds:
-            self._kinds[key] = frozenset(_kinds(program, program.steps[order.step].pipeline))
-        return self._kinds[key]
+        return frozenset(_kinds(program, program.steps[order.step].pipeline))
 
     def _answers(self, execution_id: str, lease: str) -> Iterable[Push]:
         """Answers that a waiting pipeline of a lease may not have heard."""
