@@ -26,6 +26,7 @@ from noetl.ports.tool import Tool, invoke
 
 LOG_CHARS = 16_384
 REDACTORS_KEPT = 1000
+MENTIONS_KEPT = 256
 
 
 def no_trace(effect: RunTool, order: WorkOrder) -> str | None:
@@ -48,7 +49,7 @@ class Toolbox:
     network: Network = PUBLIC_ONLY  # the addresses that requests of playbooks may reach
     trace: Callable[[RunTool, WorkOrder], str | None] = no_trace  # the traceparent of a call
     _redactors: dict[str, Redactor] = field(default_factory=dict)
-    _mentioned: dict[tuple[str, int, str], bool] = field(default_factory=dict)
+    _mentioned: dict[tuple[int, str], tuple[Program, bool]] = field(default_factory=dict)
 
     async def call(self, effect: RunTool, frame: Frame, order: WorkOrder) -> dict[str, Any]:
         """One tool call: exactly one output envelope, whatever happens."""
@@ -101,8 +102,9 @@ class Toolbox:
             return failed(
                 problem(error.code.replace("-", "_"), f"{error.message}{hint}", retryable=retryable)
             )
-        except TimeoutError:
-            raise
+        except TimeoutError as error:  # the tool's own: the task's timeout cancels it and is told outside
+            told = f"{effect.task.kind}: {str(error) or 'what it waited for did not come in time'}"
+            return failed(problem("timeout", told, retryable=True))
         except Exception as error:
             told = f"{effect.task.kind}: {type(error).__name__}: {error}"
             where = traceback.format_exc(limit=-3)
@@ -141,11 +143,14 @@ class Toolbox:
         )
 
     def _mentions(self, program: Program, text: str) -> bool:
-        """Whether a playbook has a text somewhere; asked once per program."""
-        key = (program.hash, len(program.steps), text)
+        """Whether a playbook has a text somewhere; asked once per program, fragments and all."""
+        key = (id(program), text)
         if key not in self._mentioned:
-            self._mentioned[key] = text in repr(program.playbook)
-        return self._mentioned[key]
+            if len(self._mentioned) >= MENTIONS_KEPT:
+                del self._mentioned[next(iter(self._mentioned))]
+            # With the program itself, so that its number is not given to another one.
+            self._mentioned[key] = (program, text in repr(program.playbook))
+        return self._mentioned[key][1]
 
     async def secret(self, order: WorkOrder, name: str, redactor: Redactor) -> Mapping[str, Any]:
         """A keychain entry or credential, remembered for redaction before anything can use it."""
