@@ -110,11 +110,14 @@ class Shelf:
     async def _register(self, source: "Source") -> None:
         from noetl.cli.running import file_of, text_of
         from noetl.cli.watches import print_findings
-        from noetl.errors import PlaybookError
+        from noetl.errors import BackendError, PlaybookError
 
         try:
             entry = await self.front.register(text_of(source), file_of(source))
         except PlaybookError:
             print_findings(source)
+        except BackendError as error:
+            self._seen.pop(source.name, None)  # the next look tries it again
+            note(f"cannot register {source.name}: {error.message}")
         else:
             note(f"registered {entry.path} v{entry.version}  {source.name}")

@@ -1,0 +1,32 @@
+"""The playbooks of a folder that `noetl dev` keeps registered."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noetl.adapters.memory.store import MemoryStore
+from noetl.cli.dev import Shelf
+from noetl.errors import BackendError, NotFound
+from tests.engine.harness import engine, playbook
+
+
+async def test_a_playbook_that_a_store_could_not_take_is_registered_by_a_later_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def away(*_: Any) -> None:
+        raise BackendError("the store is away")
+
+    (tmp_path / "case.yaml").write_text(playbook("- {step: start, tool: {kind: noop}}"))
+    async with engine(tmp_path) as made:
+        shelf = Shelf(made.front, tmp_path)
+        with monkeypatch.context() as patched:
+            patched.setattr(MemoryStore, "register", away)
+            await shelf.look()
+        assert "the store is away" in capsys.readouterr().err
+        with pytest.raises(NotFound):
+            await made.store.playbook(path="tests/case")
+        await shelf.look()
+        assert (await made.store.playbook(path="tests/case")).version == 1
+        await shelf.look()
+        assert capsys.readouterr().err.count("registered tests/case v1") == 1
