@@ -207,7 +207,7 @@ class Store(ScheduleStore, Protocol):
         ...
 
     async def post(self, execution_id: str, message: bytes) -> None:
-        """Leave a message for the owner of an execution."""
+        """Leave a message for the owner of an execution; what is over, or not there, is told nothing."""
         ...
 
     async def mail(self, owner: str) -> Sequence[Letter]:

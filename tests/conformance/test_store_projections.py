@@ -291,6 +291,17 @@ async def test_a_letter_goes_with_the_commit_that_took_it(store: Store) -> None:
     assert await bodies(store, "a") == [(own, b"3")]
 
 
+async def test_what_is_over_or_not_there_has_no_mail(store: Store) -> None:
+    own, open_ = await begin(store, 1, owner="a"), await begin(store, 2, owner="a")
+    for told in (own, open_):
+        await store.post(told, b"before")
+    await end(store, own, NOW)
+    for told in (own, open_, eid(3)):
+        await store.post(told, b"after")
+    assert await bodies(store, "a") == [(open_, b"before"), (open_, b"after")]
+    assert (await store.extent()).messages == 2
+
+
 async def test_letters_that_change_nothing_are_thrown_away(store: Store) -> None:
     own = await begin(store, 1, owner="a")
     for message in (b"1", b"2", b"3"):

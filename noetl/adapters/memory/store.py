@@ -200,9 +200,11 @@ class MemoryStore(MemorySchedules):
         return [one.summary.execution_id for one in waiting[:limit]]
 
     async def post(self, execution_id: str, message: bytes) -> None:
-        """Leave a message for the owner of an execution."""
-        self._posted += 1
-        self._mail.append(Letter(self._posted, execution_id, message))
+        """Leave a message for the owner of an execution that is not over."""
+        known = self._executions.get(execution_id)
+        if known is not None and known.summary.ended_at is None:
+            self._posted += 1
+            self._mail.append(Letter(self._posted, execution_id, message))
 
     async def mail(self, owner: str) -> Sequence[Letter]:
         """The messages left for the executions of an owner."""

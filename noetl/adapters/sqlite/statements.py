@@ -74,9 +74,13 @@ CLAIM = (
 )
 LEAVE = "UPDATE executions SET owner = NULL, owned_until = 0 WHERE owner = ? AND ended_at IS NULL"
 RENEW = "UPDATE executions SET owned_until = ? WHERE owner = ? AND ended_at IS NULL"
-POST = "INSERT INTO mailbox (execution_id, message) VALUES (?, ?)"
+POST = (
+    "INSERT INTO mailbox (execution_id, message) "
+    "SELECT execution_id, ?2 FROM executions WHERE execution_id = ?1 AND ended_at IS NULL"
+)
 _MAIL_OF_OWNER = (
-    "EXISTS (SELECT 1 FROM executions e WHERE e.execution_id = mailbox.execution_id AND e.owner = ?)"
+    "EXISTS (SELECT 1 FROM executions e "
+    "WHERE e.execution_id = mailbox.execution_id AND e.owner = ? AND e.ended_at IS NULL)"
 )
 MAIL = f"SELECT id, execution_id, message FROM mailbox WHERE {_MAIL_OF_OWNER} ORDER BY id"
 DISCARD_LETTER = "DELETE FROM mailbox WHERE id = ?"

@@ -161,7 +161,7 @@ class SqliteStore(SqliteSchedules):
         return [row[0] for row in await self._reader.rows(sql.DUE, (now, limit))]
 
     async def post(self, execution_id: str, message: bytes) -> None:
-        """Leave a message for the owner of an execution."""
+        """Leave a message for the owner of an execution that is not over."""
         await self._write(sql.POST, execution_id, message)
 
     async def mail(self, owner: str) -> Sequence[Letter]:
