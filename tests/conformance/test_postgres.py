@@ -10,6 +10,7 @@ import pytest
 
 from noetl.adapters.postgres import schema
 from noetl.adapters.postgres import store as postgres_store
+from noetl.adapters.postgres import writer as postgres_writer
 from noetl.adapters.postgres.batch import columns
 from noetl.adapters.postgres.database import Database, without_password
 from noetl.adapters.postgres.results import CHUNK, PostgresResults
@@ -114,6 +115,47 @@ async def test_a_commit_that_arrives_late_is_not_doubled(
             await store.commit(Append(execution_id, 1, [row(2, batch="second")]))
     found = await direct.rows(execution_id)
     assert [one.first for one in found] == [1, 2]
+
+
+async def test_a_database_that_does_not_tell_what_happened_is_an_error_and_writing_goes_on(
+    direct: PostgresStore, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cancelled = "case when pg_cancel_backend(pg_backend_pid()) then pg_sleep(9) is null end"
+    refusing = f"{SQL['landed']} where {cancelled}"
+    async with connected(proxy.url) as store:
+        execution_id, other = await begin(store, 1), await begin(store, 2)
+        monkeypatch.setattr(postgres_writer, "SQL", {**SQL, "landed": refusing})
+        proxy.set("stall_back")
+        waiting = asyncio.ensure_future(store.commit(Append(execution_id, 1, [row(2)])))
+        await _until_ended(direct, [execution_id], 2)
+        proxy.set("refuse")
+        proxy.set("pass")
+        with pytest.raises(BackendError, match="whether a commit happened"):
+            await waiting
+        await store.commit(Append(other, 1, [row(2)]))
+        assert await store.end(other) == 2
+
+
+async def test_a_writer_that_is_gone_keeps_nobody_waiting(
+    ground: Ground, direct: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever ends it: those who wait are told, those who come later too, and the store can be closed."""
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a mistake of ours")
+
+    async with connected(ground.database()) as store:
+        ids = [await begin(store, number) for number in range(3)]
+        monkeypatch.setattr(postgres_writer, "MOST_APPENDS", 1)
+        monkeypatch.setattr(postgres_writer, "plain_columns", broken)
+        commits = (store.commit(Append(one, 1, [row(2)])) for one in ids)
+        outcomes = await asyncio.gather(*commits, return_exceptions=True)
+        assert [(type(one), "a mistake of ours" in str(one)) for one in outcomes] == [
+            (BackendError, True)
+        ] * 3
+        with pytest.raises(BackendError, match="nothing is written any more"):
+            await store.commit(Append(ids[0], 1, [row(2)]))
+    assert [await direct.end(one) for one in ids] == [1] * 3
 
 
 async def test_what_was_answered_survives_a_crash_of_the_server(own_server: PostgresServer) -> None:

@@ -36,6 +36,7 @@ class Writer:
     def __init__(self, database: Database, now: Callable[[], int | None]) -> None:
         self._database, self._now = database, now
         self._queue: deque[_Waiting] = deque()
+        self._group: list[_Waiting] = []  # what is being committed
         self._wake = asyncio.Event()
         self._closing = False
         self._connection: Any = None
@@ -43,11 +44,14 @@ class Writer:
         self._advance: Any = None
         self.transactions = 0
         self._task = asyncio.create_task(self._work())
+        self._task.add_done_callback(self._ended)
 
     async def write(self, append: Append) -> bool:
         """Whether an append was applied; durable then. Raises BackendError when it cannot be known."""
         if self._closing:
             raise BackendError("the store is closed")
+        if self._task.done():
+            raise _broken(self._task)
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._queue.append(_Waiting(append, future))
         self._wake.set()
@@ -57,7 +61,7 @@ class Writer:
         """Finish what is queued, then let go of the connection."""
         self._closing = True
         self._wake.set()
-        await self._task
+        await asyncio.wait({self._task})
         if self._connection is not None:
             with suppress(*LOST):
                 await self._connection.close(timeout=self._database.patience_s)
@@ -68,7 +72,7 @@ class Writer:
                 self._wake.clear()
                 await self._wake.wait()
                 continue
-            group = self._next_group()
+            group = self._group = self._next_group()
             try:
                 outcomes: list[Outcome] = await self._commit([one.append for one in group])
             except NoetlError as error:  # the database is away: whoever waits behind would only wait longer
@@ -77,6 +81,12 @@ class Writer:
                 outcomes = [error] * len(group)
             for one, outcome in zip(group, outcomes, strict=True):
                 _answer(one.future, outcome)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Nobody waits for a writer that is gone."""
+        for one in (*self._group, *self._queue):
+            _answer(one.future, _broken(task))
+        self._queue.clear()
 
     def _next_group(self) -> list[_Waiting]:
         """As many as may go together: of one execution or one idempotency key only the first."""
@@ -117,6 +127,9 @@ class Writer:
                 if asyncio.get_running_loop().time() > until:
                     told = f"the database {self._database.shown} was lost in the middle of a commit"
                     raise trouble(told, error) from error
+            except asyncpg.PostgresError as error:
+                told = f"the database {self._database.shown} does not tell whether a commit happened"
+                raise trouble(told, error) from error
         return [outcomes[n] for n in range(len(appends))]
 
     async def _transact(self, appends: list[Append]) -> list[Outcome]:
@@ -202,6 +215,13 @@ def _refused(append: Append, error: asyncpg.PostgresError) -> NoetlError:
     else:
         told = trouble(f"the append to {append.execution_id} failed", error)
     told.__cause__ = error
+    return told
+
+
+def _broken(task: asyncio.Task[None]) -> BackendError:
+    cause = None if task.cancelled() else task.exception()
+    told = BackendError(f"nothing is written any more: {cause or 'it was stopped'}", hint="start it again")
+    told.__cause__ = cause
     return told
 
 
