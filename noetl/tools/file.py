@@ -4,6 +4,8 @@ The format follows from the name (`.json`, `.jsonl`, `.csv`, `.parquet`, everyth
 `format` says it. CSV and Parquet are lists of rows as mappings; CSV cells are text. A write makes missing
 folders, happens at once or not at all, and answers with a reference in `output.ref`. A path that leaves the
 allowed folders, also over a link, is error kind `path`; a file that is not there is error kind `not_found`.
+An append is refused with error kind `too_large`, before anything is added, when the file would outgrow
+`spec.max_bytes`; `bytes` is then the size of the whole file, which is not read and so has no `sha256`.
 
 Parquet needs the extra `parquet`.
 """
@@ -53,7 +55,7 @@ class Files(Input):
 class Knobs(Input):
     """What stands under the task's `spec`."""
 
-    max_bytes: Annotated[Size, doc("The largest file that is read.")] = 256 * 1024**2
+    max_bytes: Annotated[Size, doc("The largest file that is read or appended to.")] = 256 * 1024**2
 
 
 async def run(files: Files, call: Call) -> Envelope:
@@ -93,16 +95,16 @@ def _write(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
 
     form = format_of(path, files.format)
     os.makedirs(os.path.dirname(path), exist_ok=True)
+    written: dict[str, Value]
     if files.mode == "append":
-        _append(path, _addition(path, files.content, form))
-        raw = read_raw(path, knobs.max_bytes)
+        written = {"bytes": _append(path, _addition(path, files.content, form), knobs.max_bytes)}
     else:
         raw = encode(files.content, form)
         _put(path, raw, replace=files.mode == "replace")
-    meta: dict[str, Value] = {"content_type": MEDIA[form], "bytes": len(raw), "format": form}
-    meta["sha256"] = hashlib.sha256(raw).hexdigest()
+        written = {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+    meta = {"content_type": MEDIA[form], "format": form, **written}
     ref = reference("blob", {"store": "file", "key": path, "tool": "file"}, meta=meta)
-    return ok({"path": shown(call, path), "bytes": len(raw), "sha256": meta["sha256"]}, ref=ref)
+    return ok({"path": shown(call, path), **written}, ref=ref)
 
 
 def _put(path: str, raw: bytes, *, replace: bool) -> None:
@@ -141,11 +143,16 @@ def _addition(path: str, content: Value, form: Format) -> bytes:
     return csv_text(rows, columns, header=False)
 
 
-def _append(path: str, raw: bytes) -> None:
+def _append(path: str, raw: bytes, max_bytes: int) -> int:
+    """Add to the end; how large the file is then. What would be too large is not begun."""
+    size = len(raw) + (os.path.getsize(path) if os.path.exists(path) else 0)
+    if size > max_bytes:
+        raise Failed("too_large", f"the file would have {size} bytes; raise spec.max_bytes above {max_bytes}")
     with open(path, "ab") as file:
         file.write(raw)
         file.flush()
         os.fsync(file.fileno())
+        return file.tell()
 
 
 def _list(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
@@ -201,6 +208,9 @@ TOOL = define(
     Files,
     run,
     knobs=Knobs,
-    returns="the content; for a write `{path, bytes, sha256}`; for a list `[{path, bytes, modified}]`",
+    returns=(
+        "the content; for a write `{path, bytes, sha256}`, for an append `{path, bytes}`; "
+        "for a list `[{path, bytes, modified}]`"
+    ),
     example=EXAMPLE,
 )

@@ -90,6 +90,27 @@ async def test_append_adds_to_the_end(use, tmp_path: Path, path, first, second, 
     assert output["data"]["bytes"] == len(text)
 
 
+@pytest.mark.parametrize("before", [None, "one"])
+async def test_an_append_that_would_be_too_large_adds_nothing(use, tmp_path: Path, before):
+    """However often it is tried."""
+    if before is not None:
+        await write(use, "a.txt", before)
+    for _ in range(3):
+        wanted = {"action": "write", "path": "a.txt", "content": "two", "mode": "append"}
+        output = await use("file", wanted, spec={"max_bytes": 5 if before else 2})
+        assert output["error"]["kind"] == "too_large"
+        assert "max_bytes" in output["error"]["message"]
+    assert [(tmp_path / name).read_text() for name in names(tmp_path)] == ([before] if before else [])
+
+
+async def test_an_append_does_not_read_the_file(use, tmp_path: Path, monkeypatch):
+    await write(use, "a.jsonl", [1], mode="append")
+    monkeypatch.setattr("noetl.tools.file.read_raw", lambda *_: pytest.fail("the file was read"))
+    output = await write(use, "a.jsonl", [2], mode="append")
+    assert output["data"] == {"path": "a.jsonl", "bytes": 4}
+    assert (output["ref"]["meta"]["bytes"], "sha256" in output["ref"]["meta"]) == (4, False)
+
+
 @pytest.mark.parametrize("path, content", [("a.csv", [{"c": 1}]), ("a.json", 1), ("a.parquet", PEOPLE)])
 async def test_append_refuses_what_would_break_the_file(use, path, content):
     await write(use, "a.csv", [{"a": 1}])
