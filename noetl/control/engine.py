@@ -29,6 +29,7 @@ from noetl.core.message import (
     Decision,
     Deliver,
     Dispatch,
+    Expire,
     Message,
     Recall,
     Report,
@@ -52,6 +53,7 @@ _LOG = logging.getLogger("noetl.engine")
 SNAPSHOT_EVENTS = 5_000
 HYDRATED_KEPT = 16  # payloads kept at hand before those that the state does not name are dropped
 CLOSE_S = 5.0
+AGAIN_S = 1.0  # until a result store that is away is asked again
 Listener = Callable[[str, int, list[Event]], None]
 
 
@@ -65,6 +67,10 @@ class Programs(Protocol):
     async def child(self, execution_id: str, call: StartChild, caller: str) -> Start:
         """The request for a child execution, resolved; its `problem` says why it cannot run."""
         ...
+
+
+class Displaced(Conflict):
+    """Another process owns the execution by now: nothing that was decided here holds."""
 
 
 def now_ms() -> int:
@@ -150,7 +156,10 @@ class Engine:
             return Answer(False, error.message)
         if live.tail and await self.store.answered(execution_id, report.batch_id):
             return Answer(seq=live.state.seq)
-        return await self._submit(live, report)
+        try:
+            return await self._submit(live, report)
+        except Displaced as error:
+            raise BackendError(error.message, hint="send it again, to the one who runs it") from error
 
     async def send(self, execution_id: str, message: Message) -> Answer:
         """Any other message."""
@@ -265,14 +274,25 @@ class Engine:
         claim = (self.owner, self.lease_ms) if before == 0 else None
         append = Append(live.state.execution_id, before, rows, summary, snapshot, claim, taken=taken)
         append.owner, append.newest = (self.owner, False) if before else (None, live.newest)
-        await self.store.commit(append)
+        try:
+            await self.store.commit(append)
+        except Conflict as error:
+            if before:
+                raise Displaced(f"{error.message}; another process runs it by now") from None
+            raise
         live.shown = shown
         live.committed = rows[-1].last
         seq = before
         for decision in decisions:
-            for listener in self.listeners:
-                listener(live.state.execution_id, seq + 1, decision.events)
+            self._tell_listeners(live.state.execution_id, seq + 1, decision.events)
             seq += len(decision.events)
+
+    def _tell_listeners(self, execution_id: str, first: int, events: list[Event]) -> None:
+        for listener in self.listeners:
+            try:
+                listener(execution_id, first, events)
+            except Exception:  # who only watches must not keep an execution from going on
+                _LOG.exception("a listener failed", extra={"execution_id": execution_id})
 
     def _break(self, live: Live, error: NoetlError, waiting: list[asyncio.Future[Answer] | None]) -> None:
         """The commit failed: forget what is in memory; whoever asked is told, and the log decides."""
@@ -353,10 +373,21 @@ class Engine:
             self.workers.offer(build_order(live.state, live.program, found, live.hydrated))
 
     async def _offer_loaded(self, live: Live, lease: str, epoch: int, aside: list[dict[str, Any]]) -> None:
-        loaded = {_key(ref): await self.payloads.get(ref) for ref in aside}
+        try:
+            loaded = {_key(ref): await self.payloads.get(ref) for ref in aside}
+        except (NotFound, BackendError) as error:
+            _LOG.warning(error.message, extra={"execution_id": live.state.execution_id})
+            if isinstance(error, NotFound):  # nobody will ever go on from there
+                self._post(live, Expire({lease: epoch}))
+                return
+            await asyncio.sleep(AGAIN_S)
+            loaded = {}
         found = live.state.leases.get(lease)
-        current = found is not None and found.out and found.epoch == epoch and live.broken is None
-        if current and found is not None and live.program is not None and self.workers is not None:
+        if found is None or not found.out or found.epoch != epoch or live.broken is not None:
+            return
+        if not loaded:
+            self._offer(live, lease)
+        elif live.program is not None and self.workers is not None:
             self.workers.offer(build_order(live.state, live.program, found, {**live.hydrated, **loaded}))
 
     def spawn(self, work: Any) -> None:
@@ -501,7 +532,7 @@ class Engine:
         return self.live_state(execution_id)
 
     async def heartbeat(self) -> None:
-        """Stay the owner of what runs here, and take what others left in the mailboxes."""
+        """Stay the owner of what runs here."""
         if self._live:
             await self.store.heartbeat(self.owner, self.lease_ms)
 

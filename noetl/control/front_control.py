@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 
-from noetl.control.engine import Engine
+from noetl.control.engine import Displaced, Engine
 from noetl.control.history import events
 from noetl.control.rows import encode_message
 from noetl.core.message import Control
@@ -46,9 +46,12 @@ class Steering:
             if summary.ended_at is None:
                 raise _Elsewhere from error
             raise
-        answer = await self._engine.send(execution_id, wish)
+        try:
+            answer = await self._engine.send(execution_id, wish)
+        except Displaced as error:
+            raise _Elsewhere from error
         if not answer.accepted:
-            raise Conflict(answer.why)
+            raise Conflict(answer.why, hint=f"noetl execution show {execution_id}")
         if adopts and wish.what == "resume":  # work that was out when it was paused may be with nobody
             with suppress(Conflict):
                 await self._engine.pick_up(execution_id)
@@ -75,7 +78,7 @@ class Steering:
                 return True
         if summary.ended_at is not None:
             told = f"execution {execution_id} is {summary.status}; it ended before it could be told"
-            raise Conflict(told)
+            raise Conflict(told, hint=f"noetl execution show {execution_id}")
         if not alive and not self._adopts:
             told = f"the process that ran execution {execution_id} ended before it was told to {wish.what}"
             raise Conflict(told, hint=f"it will be once you go on: noetl execution resume {execution_id}")
@@ -88,8 +91,11 @@ class _Elsewhere(Exception):
 
 def _check(execution_id: str, status: str, wish: Control, *, over: bool) -> None:
     if over:
-        raise Conflict(f"execution {execution_id} is already {status}")
+        again = f"noetl execution retry {execution_id}, or rerun {execution_id} --from STEP"
+        raise Conflict(f"execution {execution_id} is already {status}", hint=again)
     if wish.what == "pause" and status == "paused":
-        raise Conflict(f"execution {execution_id} is already paused")
+        hint = f"noetl execution resume {execution_id}"
+        raise Conflict(f"execution {execution_id} is already paused", hint=hint)
     if wish.what == "resume" and status != "paused":
-        raise Conflict(f"execution {execution_id} is {status}, not paused")
+        hint = f"noetl execution watch {execution_id}"
+        raise Conflict(f"execution {execution_id} is {status}, not paused", hint=hint)

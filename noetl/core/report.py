@@ -16,7 +16,7 @@ from noetl.core.finish import Outcome, finish, publish
 from noetl.core.fold import outer_index
 from noetl.core.message import Answer, Report
 from noetl.core.output import failed, problem
-from noetl.core.state import Lease, Run
+from noetl.core.state import Lease, LoopState, Run
 
 Handler = Callable[[Draft, Run, Lease, Event], None]
 ENVELOPE_BYTES = 64 * 1024  # what may stand around a payload: references, errors, values seen
@@ -106,10 +106,10 @@ def _iteration_ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None
 def _ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
     data = event.data or {}
     if run.loop is not None:
-        own = data.get("error") if event.name == "step.failed" else None
         outcome = loop.outcome(draft, run, by="w")
-        if own is not None and outcome.name != "step.failed":
-            outcome = Outcome("step.failed", failed(own, loop=loop.counts(run.loop)), by="w")
+        wrong = _contradiction(run.loop, event)
+        if wrong is not None and outcome.name != "step.failed":
+            outcome = Outcome("step.failed", failed(wrong, loop=loop.counts(run.loop)), by="w")
     else:
         run.step_scope = data.get("step", {})
         output = data.get("output") or failed(data.get("error") or {})
@@ -117,6 +117,21 @@ def _ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
         output = {**output, **extra}
         outcome = Outcome(event.name, output, data.get("writes", []), by="w")
     finish(draft, run, outcome)
+
+
+def _contradiction(state: LoopState, event: Event) -> dict[str, Any] | None:
+    """What keeps a loop from ending as its worker says; nothing that was not told of counts as done."""
+    if event.name == "step.failed":
+        own = (event.data or {}).get("error")
+        return own or problem(
+            "internal", "the worker failed the loop, and no iteration that it told of had failed"
+        )
+    left = state.total - state.done - state.failed
+    if not left:
+        return None
+    return problem(
+        "internal", f"the worker ended the loop, and told nothing of {left} of {state.total} iterations"
+    )
 
 
 def _checkpoint(draft: Draft, run: Run, lease: Lease, message: Report) -> None:

@@ -34,6 +34,7 @@ from noetl.settings import Settings
 from noetl.tools import kinds
 from noetl.wiring.embedded import assemble, store_path
 from noetl.wiring.plane import Plane, collect_seldom, control_plane, make_toolbox, with_own_steps
+from noetl.worker.patient import PatientPayloads
 from noetl.worker.pool import Pool
 from noetl.worker.remote import Programs, RemoteReports, RemoteSecrets, RemoteWorker
 from noetl.worker.results import LinkedResults
@@ -237,11 +238,12 @@ async def working(settings: Settings) -> AsyncIterator[RemoteWorker]:
             worker.pool = Pool(
                 toolbox,
                 RemoteReports(worker),
-                results,
+                PatientPayloads(results),
                 lambda order: with_own_steps(programs.get(order.program), order),
                 settings.concurrency,
                 now=link.now,
             )
+            worker.pool.outlives_trouble = True
             bus.on_connected = worker.beat
             link.open()
             await worker.look_for_servers()

@@ -94,6 +94,7 @@ def assemble(
     plane = control_plane(settings, store, results, now, adopts=adopts, trusted=not served)
     toolbox = make_toolbox(settings, results, plane, f"embedded-{os.getpid()}", trusted=trusted)
     pool = Pool(toolbox, plane.engine, results, _programs(plane), settings.concurrency, now=now)
+    pool.outlives_trouble = served
     plane.engine.workers = pool
     plane.front.fleet = _fleet(settings, pool, now)
     return Embedded(**{name: getattr(plane, name) for name in Plane.__slots__}, pool=pool)

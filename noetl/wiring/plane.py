@@ -23,6 +23,7 @@ from noetl.core.fragment import extended
 from noetl.core.message import Start, WorkOrder
 from noetl.core.output import problem
 from noetl.core.program import Program
+from noetl.errors import BackendError
 from noetl.ports.call import PYTHON_HOST, Resources
 from noetl.ports.control import Secrets
 from noetl.ports.network import Network
@@ -67,8 +68,9 @@ class Plane:
     async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
         """The secret a task names."""
         program = self.engine.program_of(execution_id)
-        entries = program.playbook.keychain if program else ()
-        return await self.keychain.material(entries, name)
+        if program is None:
+            raise BackendError(f"execution {execution_id} is just being loaded", hint="ask again in a moment")
+        return await self.keychain.material(program.playbook.keychain, name)
 
     async def checked(self, start: Start, program: Program) -> Start:
         """The request, refused when a keychain entry cannot be had."""

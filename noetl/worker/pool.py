@@ -33,6 +33,10 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _key(order: WorkOrder) -> Key:
+    return order.execution_id, order.lease
+
+
 class Pool:
     """The orders of one worker."""
 
@@ -55,15 +59,18 @@ class Pool:
         self._returning: set[asyncio.Task[None]] = set()
         self.draining = False
         self.finished = 0  # orders that have ended here
-        self.lost: BaseException | None = None  # why the control plane could not be reached
+        self.lost: BaseException | None = None  # why an order could not be reported
+        self.outlives_trouble = False  # a process of its own goes on: the step fails, and says why
 
     def offer(self, order: WorkOrder) -> None:
         """Take an order; it begins when there is a slot."""
-        known = self._running.get((order.execution_id, order.lease))
+        known = self._running.get(_key(order))
         if known is not None and known[0].order.epoch > order.epoch:
             return  # overtaken on its way
         if known is not None:
             known[1].cancel()  # the lease is here under an older epoch, and not current any more
+        for older in [one for one in self._queue if _key(one) == _key(order)]:
+            self._queue.remove(older)
         self._queue.append(order)
         self._pump()
 
@@ -92,7 +99,7 @@ class Pool:
 
     def adopt(self, execution_id: str, lease: Lease) -> bool:
         """A lease that was out before: in one process, only what runs here has a worker."""
-        return (execution_id, lease.id) in self._running
+        return any(held[:2] == (execution_id, lease.id) for held in self.held())
 
     def _pump(self) -> None:
         while self._queue and self.slots.room and not self.draining:
@@ -100,8 +107,8 @@ class Pool:
             runner = self._runner(order)
             self.slots.take()
             task = asyncio.create_task(self._run(runner))
-            task.add_done_callback(partial(self._over, (order.execution_id, order.lease)))
-            self._running[order.execution_id, order.lease] = (runner, task)
+            task.add_done_callback(partial(self._over, _key(order)))
+            self._running[_key(order)] = (runner, task)
 
     def _over(self, key: Key, task: asyncio.Task[None]) -> None:
         """An order has ended, perhaps before it began; the lease may be here again under a new epoch."""
@@ -134,13 +141,17 @@ class Pool:
         return Runner(order, program, self.toolbox, reporter, self.slots)
 
     async def _run(self, runner: Runner) -> None:
-        runner.reporter.on_refused = asyncio.current_task().cancel  # type: ignore[union-attr]
+        runner.reporter.on_broken = asyncio.current_task().cancel  # type: ignore[union-attr]
         try:
             await runner.run()
         except Refused:
             pass  # the work is not ours any more; what was not accepted is done again by whoever has it now
+        except asyncio.CancelledError:
+            if not isinstance(runner.reporter.broken, BackendError):
+                raise
+            await self._unreported(runner, runner.reporter.broken)
         except BackendError as error:
-            self.lost = error
+            await self._unreported(runner, error)
         except InvariantViolation:
             raise
         except Exception as error:  # a bug of ours: the step fails, the worker goes on
@@ -148,9 +159,16 @@ class Pool:
         finally:
             runner.reporter.abandon()
 
+    async def _unreported(self, runner: Runner, error: BackendError) -> None:
+        """What an order did could not be told or kept."""
+        self.lost = error
+        _LOG.error(error.message, extra={"execution_id": runner.order.execution_id})
+        if self.outlives_trouble:
+            await runner.give_up(error)
+
     def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
         """Stop a lease at once, or let its pipelines stop at their next task boundary."""
-        waiting = [one for one in self._queue if (one.execution_id, one.lease) == (execution_id, lease)]
+        waiting = [one for one in self._queue if _key(one) == (execution_id, lease)]
         for order in waiting:
             self._queue.remove(order)
             if give_back:
@@ -185,7 +203,7 @@ class Pool:
         if found is not None:
             found[0].deliver(address, task, output)
         for order in self._queue:
-            if (order.execution_id, order.lease) == (execution_id, lease):
+            if _key(order) == (execution_id, lease):
                 order.answers[address] = output
 
     async def drain(self) -> list[WorkOrder]:
@@ -209,7 +227,8 @@ class Pool:
         self._queue.clear()
         for order in left:
             self.give_back(order)
-        await asyncio.gather(*self._returning, return_exceptions=True)
+        if self._returning:
+            await asyncio.wait(self._returning, timeout=GRACE_S)
 
     async def stop(self) -> None:
         """End everything at once."""

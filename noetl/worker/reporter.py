@@ -1,7 +1,8 @@
 """Reports of one lease: batches of events and checkpoints, sent one at a time, payloads written before.
 
 A report goes out when the work ends, when many events wait, or a moment after something happened. A batch has
-an id made of its lease, so that sending it again is harmless.
+an id made of its lease, so that sending it again is harmless. Whoever stops waiting for a report does not
+stop it, and after one that failed nothing more is said: what comes later may rest on what was in it.
 """
 
 import asyncio
@@ -49,8 +50,11 @@ class Reporter:
         self._batch = 0
         self._heavy = 0  # bytes of payloads in the last report
         self._timer: asyncio.TimerHandle | None = None
-        self._background: asyncio.Task[None] | None = None
-        self.on_refused: Callable[[], object] = lambda: None
+        self._flushes: set[asyncio.Task[None]] = set()
+        self._unsaid = False  # a report was begun and not accepted
+        self._over = False
+        self.broken: BaseException | None = None  # why it was not
+        self.on_broken: Callable[[], object] = lambda: None
 
     def watch(self, frame: Frame) -> None:
         """Checkpoint this pipeline with the reports that go out while it lives."""
@@ -86,19 +90,28 @@ class Reporter:
 
     def _fire(self) -> None:
         self._timer = None
-        if self._background is None or self._background.done():
-            self._background = asyncio.create_task(self._in_background())
-
-    async def _in_background(self) -> None:
-        try:
-            await self.flush()
-        except Refused:
-            self.on_refused()
-            return
-        self.touch()
+        if not self._flushes:
+            self._begin_flush()
 
     async def flush(self) -> None:
         """Send what there is, and wait until it is accepted."""
+        await asyncio.shield(self._begin_flush())
+
+    def _begin_flush(self) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._flush())
+        self._flushes.add(task)
+        task.add_done_callback(self._flushed)
+        return task
+
+    def _flushed(self, task: asyncio.Task[None]) -> None:
+        self._flushes.discard(task)
+        self.broken = None if task.cancelled() else task.exception()
+        if not self._over and self.broken is not None:
+            self.on_broken()
+        elif not self._over:
+            self.touch()
+
+    async def _flush(self) -> None:
         async with self._sending:
             moved = [frame for frame in self._frames.values() if frame.moved]
             if self.around.events or moved:
@@ -112,6 +125,12 @@ class Reporter:
         async with self._sending:
             await self._send((), final=True)
 
+    async def fail(self, event: Event) -> None:
+        """Say that the step has failed, and nothing of what could not be said before."""
+        self._unsaid, self.broken = False, None
+        self.around.events, self.around.payloads = [], []
+        await self.close(event)
+
     async def hand_back(self, frames: Iterable[Frame]) -> None:
         """Give the lease back with where each pipeline stands."""
         self._stop_timer()
@@ -119,10 +138,9 @@ class Reporter:
             await self._send(frames, returned=True)
 
     def abandon(self) -> None:
-        """The order is over, however it ended: what has not been sent never will be."""
+        """The order is over, however it ended: what is not on its way never will be."""
         self._stop_timer()
-        if self._background is not None:
-            self._background.cancel()
+        self._over = True
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -130,6 +148,13 @@ class Reporter:
             self._timer = None
 
     async def _send(self, frames: Iterable[Frame], *, final: bool = False, returned: bool = False) -> None:
+        if self._unsaid:
+            raise self.broken or Refused("an earlier report was not accepted")
+        self._unsaid = True
+        await self._report(frames, final=final, returned=returned)
+        self._unsaid = False
+
+    async def _report(self, frames: Iterable[Frame], *, final: bool, returned: bool) -> None:
         around = self.around
         kept = {frame.at: frame.checkpoint() for frame in frames}
         events, around.events = around.events, []

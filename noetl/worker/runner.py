@@ -92,7 +92,7 @@ class Runner:
         where = "".join(traceback.format_exception(error, limit=-3))
         wrong = problem("internal", f"{type(error).__name__}: {error}", traceback=where)
         data = {"error": wrong, "output": failed(wrong)}
-        await self.reporter.close(Event("step.failed", self.around.now(), "w", self.order.run, data=data))
+        await self.reporter.fail(Event("step.failed", self.around.now(), "w", self.order.run, data=data))
 
     def _frame(self, at: str) -> Frame:
         order = self.order

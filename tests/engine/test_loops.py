@@ -1,5 +1,7 @@
 """Loops: order, bounds, failures, writes, reducers, nesting, both placements."""
 
+import asyncio
+
 import pytest
 
 from tests.engine.harness import begin, control, engine, finish, playbook, run, until
@@ -258,3 +260,23 @@ async def test_a_loop_whose_set_fails_after_its_writes_replays_as_it_was_decided
     ran = await run(tmp_path, text)
     assert (ran.status, ran.ctx) == ("completed", {"n": 6})
     assert ran.named("step.failed", step="start")[0]["data"]["was"] == "loop.done"
+
+
+async def test_a_parallel_loop_that_fails_while_reports_are_on_their_way_fails(tmp_path, monkeypatch):
+    text = playbook("""
+    - step: start
+      loop: {in: "{{ range(1000) | list }}", iterator: n, spec: {mode: parallel, max_in_flight: 50}}
+      tool: {kind: noop, output: "{{ 1 // (300 - iter.n) }}"}
+    """)
+    async with engine(tmp_path) as made:
+        commit = made.store.commit
+
+        async def slow(append):
+            for _ in range(50):  # so that lanes are still waiting for a report when the loop fails
+                await asyncio.sleep(0)
+            await commit(append)
+
+        monkeypatch.setattr(made.store, "commit", slow)
+        ran = await finish(made, await begin(made, text))
+    assert (ran.status, made.trouble) == ("failed", None)
+    assert ran.error["iteration"] == 300

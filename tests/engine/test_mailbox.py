@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from noetl.core.message import Control
+from noetl.core.event import Event
+from noetl.core.message import Control, Report
 from noetl.errors import BackendError
 from tests.engine.harness import begin, control, engine, finish, playbook, until
 
@@ -80,3 +81,41 @@ async def test_messages_that_come_while_one_is_decided_on_are_decided_on_togethe
         assert commits[:2] == [1, 3]
         await control(made, execution_id, "signal", name="go")
         assert (await finish(made, execution_id)).status == "completed"
+
+
+async def test_who_only_listens_cannot_stop_an_execution(tmp_path):
+    async with engine(tmp_path) as made:
+
+        def fails(*_):
+            raise KeyError("a bug of the listener")
+
+        made.engine.listeners.append(fails)
+        execution_id = await begin(made, playbook("- {step: start, tool: {kind: noop}}"))
+        assert (await finish(made, execution_id)).status == "completed"
+
+
+async def test_what_a_worker_reports_to_who_lost_the_execution_is_to_be_sent_to_another(tmp_path):
+    async with engine(tmp_path) as made, engine(tmp_path, made) as other:
+        made.pool.draining = True  # the order stays where it is
+        execution_id = await begin(made, playbook("- {step: start, tool: {kind: noop}}"))
+        await made.store.leave(made.engine.owner)
+        await other.engine.resume(execution_id)
+        done = Event("step.done", 1, "w", "start.1", data={"output": {"status": "ok", "data": None}})
+        with pytest.raises(BackendError, match="another process runs it"):
+            await made.engine.report(
+                execution_id, Report("start.1", 1, "w", "start.1/1/1", [done], final=True)
+            )
+        assert (await finish(other, execution_id)).status == "completed"
+
+
+async def test_what_one_wishes_of_who_lost_the_execution_is_passed_on(tmp_path):
+    async with engine(tmp_path) as made, engine(tmp_path, made) as other:
+        execution_id = await parked(made)
+        await made.store.leave(made.engine.owner)
+        await control(other, execution_id, "signal", name="nobody waits for it")
+        wish = asyncio.create_task(made.front.control(execution_id, Control("cancel")))
+        while not wish.done():
+            await other.engine.collect_mail()
+            await asyncio.sleep(0.01)
+        await wish
+        assert (await finish(other, execution_id)).status == "cancelled"

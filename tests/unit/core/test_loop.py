@@ -279,6 +279,23 @@ def test_a_takeover_runs_only_iterations_that_have_not_ended(begin):
     assert (order.loop.items, order.loop.total, order.loop.share) == ([0, 1, 2], 3, 10)
 
 
+@pytest.mark.parametrize(
+    "told, name, why",
+    [
+        (2, "loop.done", "told nothing of 1 of 3 iterations"),
+        (0, "loop.done", "told nothing of 3 of 3 iterations"),
+        (3, "step.failed", "no iteration that it told of had failed"),
+    ],
+)
+def test_a_loop_never_ends_as_its_iterations_do_not_bear_out(begin, told, name, why):
+    world = begin(local())
+    through(world, *(world.item("start.1", index, index) for index in range(told)), name=name)
+    error = world.data("step.failed")["error"]
+    assert (error["kind"], world.state.status) == ("internal", "failed")
+    assert why in error["message"]
+    assert world.data("step.failed")["output"]["loop"]["done"] == told
+
+
 def test_a_loop_whose_set_cannot_be_judged_says_what_it_was(begin):
     world = begin("""
     - step: start
