@@ -101,7 +101,7 @@ async def begin(made: Embedded, text: str, payload: dict[str, Any] | None = None
     return execution_id
 
 
-async def finish(made: Embedded, execution_id: str, within: float = 20.0) -> Ran:
+async def finish(made: Embedded, execution_id: str, within: float = 100.0) -> Ran:
     """Wait for an execution and audit its log."""
     state = await asyncio.wait_for(made.engine.until_quiet(execution_id), within)
     if state is not None and not state.ended:
@@ -133,7 +133,7 @@ async def control(made: Embedded, execution_id: str, what: Any, **more: Any) -> 
     assert answer.accepted, answer.why
 
 
-async def until(made: Embedded, condition: Callable[[], bool], within: float = 10.0) -> None:
+async def until(made: Embedded, condition: Callable[[], bool], within: float = 60.0) -> None:
     """Wait for something that the engine does: the condition is looked at after every commit."""
     changed = asyncio.Event()
 
