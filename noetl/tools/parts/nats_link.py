@@ -1,8 +1,12 @@
 """Connections to NATS, one per credential, made again when they are lost; and what NATS errors mean."""
 
+import asyncio
+import hashlib
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from noetl.errors import MissingExtra
 from noetl.ports.call import Call, Secret
@@ -13,33 +17,87 @@ if TYPE_CHECKING:
     from nats.errors import Error
 
 CONNECT_S = 5.0
+IDLE_S = 60.0
+LINKS_MAX = 64
+
+
+class Unreachable(Exception):
+    """There is no connection; each of those who wait for it is told with a failure of its own."""
+
+    def __init__(self, told: str, *, retryable: bool) -> None:
+        super().__init__(told)
+        self.retryable = retryable
+
+
+class Link:
+    """A connection that is being made, is there, or is gone; and the tasks that asked for it."""
+
+    def __init__(self, made: "asyncio.Task[Client]") -> None:
+        self.made, self.used_at = made, 0.0
+        self._users: WeakSet[asyncio.Task[Any]] = WeakSet()
+
+    def use(self, task: "asyncio.Task[Any] | None", now: float) -> None:
+        """A task uses it, perhaps until that task ends."""
+        self.used_at = now
+        if task is not None:
+            self._users.add(task)
+
+    @property
+    def gone(self) -> bool:
+        """Whether it has to be made again."""
+        if not self.made.done():
+            return False
+        return self.made.cancelled() or self.made.exception() is not None or self.made.result().is_closed
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody can be using it."""
+        return self.made.done() and all(task.done() for task in self._users)
+
+    async def close(self) -> None:
+        """Close it, or do not make it."""
+        self.made.cancel()
+        await asyncio.wait({self.made})
+        if not self.gone:
+            await self.made.result().close()
 
 
 class Links:
-    """The connections of a worker."""
+    """The connections of a worker, those of servers that do not answer beside the others."""
 
     def __init__(self) -> None:
-        import asyncio
-
-        self._links: dict[str, Client] = {}
-        self._lock = asyncio.Lock()
+        self._links: OrderedDict[str, Link] = OrderedDict()
+        self._closing: set[asyncio.Task[None]] = set()
 
     async def get(self, call: Call) -> "Client":
         """The connection of the call's credential."""
         options = _options(call.auth or {})
-        key = repr(sorted(options.items()))
-        async with self._lock:
-            link = self._links.get(key)
-            if link is None or link.is_closed:
-                link = await _connect(options)
-                self._links[key] = link
-        return link
+        key = hashlib.sha256(repr(sorted(options.items())).encode()).hexdigest()  # no secret is kept as a key
+        found = self._links.get(key)
+        if found is None or found.gone:
+            found = self._links[key] = Link(asyncio.create_task(_connect(options)))
+        self._links.move_to_end(key)
+        found.use(asyncio.current_task(), asyncio.get_running_loop().time())
+        self._forget_idle()
+        try:
+            return await asyncio.shield(found.made)
+        except Unreachable as problem:
+            raise Failed("connect", str(problem), retryable=problem.retryable) from None
+
+    def _forget_idle(self) -> None:
+        """Close what nobody uses: after a while, or when there are too many."""
+        old = asyncio.get_running_loop().time() - IDLE_S
+        for key, one in list(self._links.items()):
+            if one.idle and (one.used_at < old or len(self._links) > LINKS_MAX):
+                task = asyncio.create_task(self._links.pop(key).close())
+                self._closing.add(task)
+                task.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
         """Close every connection."""
-        for link in self._links.values():
-            await link.close()
+        closing = [link.close() for link in self._links.values()]
         self._links.clear()
+        await asyncio.gather(*closing, *self._closing)
 
 
 async def link(call: Call) -> "Client":
@@ -74,16 +132,24 @@ async def _connect(options: dict[str, Any]) -> "Client":
     async def note(problem: Exception) -> None:
         causes.append(problem)
 
-    settings = {"allow_reconnect": False, "max_reconnect_attempts": 1, "reconnect_time_wait": 0.05}
+    settings: dict[str, Any] = {
+        "allow_reconnect": False,
+        "max_reconnect_attempts": 1,
+        "reconnect_time_wait": 0.05,
+    }
+    settings |= {"connect_timeout": CONNECT_S, "error_cb": note, "name": "noetl"}
+    client: Client = _import().NATS()
     try:
-        client: Client = await _import().connect(
-            **options, **settings, connect_timeout=CONNECT_S, error_cb=note, name="noetl"
-        )
+        await client.connect(**options, **settings)
     except (nats.errors.Error, OSError, TimeoutError) as problem:
         cause = causes[-1] if isinstance(problem, nats.errors.NoServersError) and causes else problem
         retryable = not isinstance(cause, nats.errors.AuthorizationError)
-        what = f"cannot connect to {', '.join(options['servers'])}: {str(cause) or type(cause).__name__}"
-        raise Failed("connect", what, retryable=retryable) from None
+        where = ", ".join(str(one).rpartition("@")[2] for one in options["servers"])  # without passwords
+        what = f"cannot connect to {where}: {str(cause) or type(cause).__name__}"
+        raise Unreachable(what, retryable=retryable) from None
+    finally:
+        if not client.is_connected:
+            await client.close()
     return client
 
 

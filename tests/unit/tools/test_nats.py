@@ -5,12 +5,15 @@ import itertools
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import nats
 import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+
+from noetl.tools.parts import nats_link
 
 Run = Callable[..., Awaitable[Any]]
 NUMBERS = itertools.count()
@@ -146,6 +149,71 @@ async def test_a_server_that_is_not_there_is_retryable(use, secrets):
     assert (output["error"]["kind"], output["error"]["retryable"]) == ("connect", True)
     assert "canary-pw" not in str(output)
     assert (await use("nats", {"action": "publish", "subject": "a"}))["error"]["kind"] == "auth"
+
+
+@asynccontextmanager
+async def silent() -> AsyncIterator[tuple[str, asyncio.Queue[Any]]]:
+    """A server that takes connections and says nothing, and those that it has taken."""
+    taken: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        taken.put_nowait(writer)
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(take, "127.0.0.1", 0)
+    async with server:
+        yield f"nats://127.0.0.1:{server.sockets[0].getsockname()[1]}", taken
+
+
+def published(use: Any, name: str) -> asyncio.Task[Any]:
+    """A call in a task of its own, as the worker makes calls."""
+    return asyncio.ensure_future(
+        use("nats", {"action": "publish", "subject": "a", "value": 1}, auth_name=name)
+    )
+
+
+async def test_a_server_that_does_not_answer_holds_up_nobody_else(use, bus, secrets):
+    async with silent() as (url, taken):
+        secrets["silent"] = {"value": url}
+        waiting = [published(use, "silent") for _ in range(2)]
+        connection = await taken.get()
+        assert (await bus("publish", subject="a", value=1))["status"] == "ok"
+        assert not any(one.done() for one in waiting)
+        waiting[0].cancel()  # who gives up does not give up for the other
+        connection.close()
+        error = (await waiting[1])["error"]
+        assert (error["kind"], error["retryable"], taken.empty()) == ("connect", True, True)
+
+
+async def test_the_passwords_of_servers_are_not_told(use, secrets):
+    secrets["away"] = {"value": "nats://me:canary-pw@127.0.0.1:1,nats://me:canary-pw@127.0.0.1:2"}
+    error = (await published(use, "away"))["error"]
+    assert "127.0.0.1:1, 127.0.0.1:2" in error["message"]
+    assert "canary-pw" not in error["message"]
+
+
+@pytest.mark.parametrize("bound", [("IDLE_S", -1.0), ("LINKS_MAX", 1)])
+async def test_a_connection_that_nobody_uses_any_more_is_closed(
+    use, resources, secrets, nats_server, monkeypatch, bound
+):
+    """A credential that was changed leaves none behind; one that a task may still use stays."""
+    monkeypatch.setattr(nats_link, *bound)
+    links = resources.get("nats", nats_link.Links)
+    for number in range(3):
+        secrets[f"bus{number}"] = {"value": nats_server.url, "user": f"user{number}", "password": "canary-pw"}
+    await published(use, "bus0")
+    (first,) = [one.made.result() for one in links._links.values()]
+    await use("nats", {"action": "publish", "subject": "a", "value": 1}, auth_name="bus1")  # in this task
+    await published(use, "bus2")
+    assert len(links._links) == 2
+    assert "canary-pw" not in str(links._links)
+    await asyncio.gather(*links._closing)
+    assert [first.is_closed] + [one.made.result().is_closed for one in links._links.values()] == [
+        True,
+        False,
+        False,
+    ]
 
 
 async def test_a_lost_connection_is_made_again_by_the_next_call(use, secrets, tmp_path):
