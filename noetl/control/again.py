@@ -6,7 +6,7 @@ from noetl.control.catalog import Catalog
 from noetl.control.history import events
 from noetl.core.event import Event
 from noetl.core.message import Start
-from noetl.core.patch import STORED
+from noetl.core.patch import STORED, rests_elsewhere
 from noetl.core.program import Program
 from noetl.core.retry import kept_by_rerun, kept_by_retry, past_of
 from noetl.errors import Conflict
@@ -68,7 +68,7 @@ async def _request(
     kept: dict[str, Any] | None,
 ) -> Start:
     asked = (log[0].data or {}).get("payload")
-    if isinstance(asked, dict) and STORED in asked:
+    if rests_elsewhere(asked):
         asked = await payloads.get(asked[STORED])
     entry = await catalog.store.playbook(digest=digest)
     return await catalog.request(

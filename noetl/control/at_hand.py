@@ -3,12 +3,17 @@
 from contextlib import suppress
 from typing import Any, Protocol
 
+import msgspec
+
 from noetl.control.live import Live
 from noetl.core.draft import stored_refs
 from noetl.core.hydrate import arriving_references, loop_references, outputs_of, report_references
 from noetl.core.message import Message, Report, Start
 from noetl.core.output import is_reference
-from noetl.errors import NotFound
+from noetl.errors import InvariantViolation, NotFound
+
+# What a reference that is none of ours may lead to: a user's value can look like any.
+UNREADABLE = (NotFound, InvariantViolation, msgspec.DecodeError, UnicodeDecodeError)
 
 
 class Payloads(Protocol):
@@ -36,12 +41,12 @@ class AtHand:
                 await self.have(live, ref)
         if live.program is not None:
             for ref in loop_references(live.program, live.state, message):
-                await self._if_there(live, ref)
+                await self.have(live, ref)
             for ref in arriving_references(live.program, live.state):
-                await self._if_there(live, ref)
+                await self.have(live, ref)
         if isinstance(message, Report) and live.program is not None:
             for ref in report_references(live.program, live.state, message):
-                await self._if_there(live, ref)
+                await self.have(live, ref)
             lease = live.state.leases.get(message.lease)
             run = live.state.runs.get(lease.run) if lease else None
             step = live.program.steps[run.step] if run else None
@@ -56,14 +61,14 @@ class AtHand:
         ref: Any = output.get("ref")
         most = live.program.limits["max_hydrate_bytes"]
         if output.get("data") is None and is_reference(ref) and ref["meta"].get("bytes", 0) <= most:
-            await self.have(live, ref)
-
-    async def _if_there(self, live: Live, ref: dict[str, Any]) -> None:
-        """A payload that a loop may run over; that it is gone is told when the loop wants it."""
-        with suppress(NotFound):
-            await self.have(live, ref)
+            await self._read(live, ref)
 
     async def have(self, live: Live, ref: dict[str, Any]) -> None:
+        """Have a payload that may be read at hand; that it is gone is told when it is read."""
+        with suppress(*UNREADABLE):
+            await self._read(live, ref)
+
+    async def _read(self, live: Live, ref: dict[str, Any]) -> None:
         key = ref["locator"].get("key")
         if ref["locator"].get("store") == "results" and key not in live.hydrated:
             live.hydrated[key] = await self._payloads.get(ref)

@@ -7,6 +7,7 @@ from noetl.control.history import events
 from noetl.core.draft import loaded, stored_refs
 from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.fold import evolve
+from noetl.core.patch import rests_elsewhere
 from noetl.core.state import State
 from noetl.dsl.template import Envelope, TemplateError, compile_value, is_template
 from noetl.errors import NotFound, RequestError
@@ -82,5 +83,6 @@ async def _in_place(payloads: Payloads, value: Any) -> Any:
 
 
 def _whole(value: Any, found: dict[str, Any]) -> Any:
-    value = loaded(value, found)
+    if rests_elsewhere(value):
+        return loaded(value, found)
     return {key: _whole(item, found) for key, item in value.items()} if isinstance(value, dict) else value

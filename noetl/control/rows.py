@@ -6,7 +6,7 @@ import msgspec
 
 from noetl.core.event import Event
 from noetl.core.message import Message, Report, Start
-from noetl.core.patch import STORED
+from noetl.core.patch import STORED, rests_elsewhere
 from noetl.core.state import State
 from noetl.ports.store import Row, Summary, chained
 
@@ -101,7 +101,7 @@ def request_of(state: State) -> dict[str, Any]:
 def referenced(value: Any) -> Any:
     """A value in which every field that rests in the result store is shown as its reference."""
     if isinstance(value, dict):
-        if STORED in value:
+        if rests_elsewhere(value):
             return value[STORED]
         return {key: referenced(item) for key, item in value.items()}
     return value

@@ -6,6 +6,8 @@ The draft folds as it goes, so the state that comes in is the state after the de
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import structs
+
 from noetl.core import fold, operate, park, report, start
 from noetl.core import message as messages
 from noetl.core.draft import Draft, Evolve
@@ -44,7 +46,7 @@ def _report(draft: Draft, message: messages.Report) -> Answer:
 
 
 def _child_ended(draft: Draft, message: messages.ChildEnded) -> Answer:
-    park.child_ended(draft, message)
+    park.child_ended(draft, structs.replace(message, output=draft.take(message.output)))
     settle(draft)
     return Answer(seq=draft.state.seq)
 

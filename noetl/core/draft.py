@@ -10,11 +10,11 @@ from typing import Any
 from noetl.core import fold, message
 from noetl.core.event import Event
 from noetl.core.judge import Judge
-from noetl.core.output import externalise, size_of
-from noetl.core.patch import OVER, STORED, assign, rests_elsewhere
+from noetl.core.output import encoded, externalise, size_of
+from noetl.core.patch import OVER, STORED, assign, holds_mark, rests_elsewhere
 from noetl.core.program import Program, StepProgram
 from noetl.core.state import State
-from noetl.errors import InvariantViolation
+from noetl.errors import InvariantViolation, NotFound
 
 Evolve = Callable[[State, Event], State]
 
@@ -60,8 +60,22 @@ class Draft:
         """Ask for something to be done after the commit."""
         self.commands.append(command)
 
+    def take(self, value: Any) -> Any:
+        """A live value as it is kept: itself, or a marker when it is too large or holds a key like ours."""
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        body = encoded(value)
+        fits = not self.steps or len(body) <= self.limit("max_payload_bytes")
+        if fits and not holds_mark(body):
+            return value
+        return self._aside(value)
+
+    def judged(self, value: Any) -> Any:
+        """What was judged or asked for as it is kept; of a record it is so already."""
+        return value if self.judge.recorded and rests_elsewhere(value) else self.take(value)
+
     def store(self, value: Any) -> Any:
-        """The value itself, or a marker for it when it is over the payload limit."""
+        """A kept value: itself, or a marker for it when it is over the payload limit."""
         if (
             value is None
             or isinstance(value, bool | int | float)
@@ -69,13 +83,16 @@ class Draft:
             or size_of(value) <= self.limit("max_payload_bytes")
         ):
             return value
+        return self._aside(value)
+
+    def _aside(self, value: Any) -> Any:
         ref, payload = externalise(self.state.execution_id, value)
         self.payloads.append(payload)
         self.hydrated[payload.key] = value
         return {STORED: ref}
 
     def load(self, value: Any) -> Any:
-        """What a field holds, also when it rests in the result store."""
+        """What a kept value is, also when it rests in the result store."""
         return loaded(value, self.hydrated)
 
     def limit(self, name: str) -> int:
@@ -95,10 +112,14 @@ class Draft:
 
 
 def loaded(value: Any, hydrated: Mapping[str, Any]) -> Any:
-    """The value that a marker stands for; any other value is itself."""
+    """The live value that a marker stands for; any other kept value is itself."""
     if not rests_elsewhere(value):
         return value
-    whole = hydrated[value[STORED]["locator"]["key"]]
+    key = value[STORED]["locator"]["key"]
+    try:
+        whole = hydrated[key]
+    except KeyError:
+        raise NotFound(f"the payload {key} is gone from the result store, or damaged") from None
     for path, item in value.get(OVER, ()):
         whole = assign(whole if isinstance(whole, dict) else {}, path, loaded(item, hydrated))
     return whole

@@ -62,7 +62,7 @@ def finish(draft: Draft, run: Run, outcome: Outcome) -> None:
 def publish(
     draft: Draft, run: Run, pairs: list[list[Any]], origin: str = "run", at: str | None = None
 ) -> None:
-    """Make writes effective: ctx through `ctx.patched`, step in the run itself."""
+    """Make kept writes effective: ctx through `ctx.patched`, step in the run itself."""
     patch = [[path[1:], draft.store(value)] for path, value in pairs if path[0] == "ctx"]
     if patch:
         draft.emit("ctx.patched", run.id, at, patch=patch, origin=origin)
@@ -98,10 +98,9 @@ def _boundary(draft: Draft, run: Run, outcome: Outcome) -> tuple[Outcome, list[l
         loop = {key: outcome.output[key] for key in ("loop",) if key in outcome.output}
         wrong = failed(problem(error.kind, error.message), **loop)
         return Outcome("step.failed", wrong, by=outcome.by), [], []
-    run.step_scope = apply(
-        run.step_scope, [[path[1:], value] for path, value in written.pairs if path[0] == "step"]
-    )
-    return outcome, written.pairs, written.left_out
+    kept = [[path, draft.judged(value)] for path, value in written.pairs]
+    run.step_scope = apply(run.step_scope, [[path[1:], value] for path, value in kept if path[0] == "step"])
+    return outcome, kept, written.left_out
 
 
 def event_of(run: Run, outcome: Outcome) -> dict[str, Any]:
@@ -119,7 +118,7 @@ def _record(draft: Draft, run: Run, outcome: Outcome, written: list[list[Any]], 
     if outcome.name == "step.failed":
         data["error"] = outcome.output.get("error")
     if written:
-        data["set"] = [[path, draft.store(value)] for path, value in written]
+        data["set"] = written
     if left_out:
         data["left_out"] = left_out
     if result:

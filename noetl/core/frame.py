@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.core.event import Event
-from noetl.core.merge import OPERANDS, compact, spread
+from noetl.core.merge import compact
 from noetl.core.message import Payload
-from noetl.core.output import externalise, size_of
-from noetl.core.patch import STORED, assign
+from noetl.core.output import encoded, externalise, size_of
+from noetl.core.patch import OPERANDS, STORED, assign, holds_mark
 from noetl.core.program import Pipeline, Program
 from noetl.core.redact import Redactor
 from noetl.core.scope import Scope
@@ -193,13 +193,15 @@ class Frame:
         return {key: self.stored(value, MARKER_BYTES) for key, value in self.step.items()}
 
     def stored(self, value: Any, most: int | None = None) -> Any:
-        """A value fit for an event: itself, or a marker for the payload it is written to."""
+        """A live value fit for an event: itself, or a marker when it is large or holds a key like ours."""
         if value is None or isinstance(value, bool | int | float):
             return value
         around = self.around
         known = self.aside.get(id(value)) or self.aside_before.get(id(value))
         if known is None:
-            if size_of(value) <= (around.limits["max_payload_bytes"] // 4 if most is None else most):
+            body = encoded(value)
+            fits = len(body) <= (around.limits["max_payload_bytes"] // 4 if most is None else most)
+            if fits and not holds_mark(body):
                 return value
             ref, payload = externalise(around.execution_id, value)
             around.payloads.append(payload)
@@ -219,7 +221,7 @@ class Frame:
         self.step = kept.get("step", self.step)
         self.results = dict(kept.get("results", {}))
         self.iter = {**self.iter, **kept.get("iter", {})}
-        self.writes = [[path, one] for path, value in kept.get("writes", []) for one in spread(value)]
+        self.writes = [list(pair) for pair in kept.get("writes", [])]
         for path, value in self.writes:
             if path[0] == "ctx" and tuple(path) not in self.reduced:
                 self.ctx = assign(self.ctx, path[1:], value)

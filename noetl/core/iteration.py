@@ -132,7 +132,7 @@ def ended(frame: Frame, outcome: Outcome) -> None:
         if outcome.broke:
             data["break"] = True
     else:
-        data["error"] = outcome.error
+        data["error"] = outcome.error if outer_index(frame.at) is not None else _told_again(frame, outcome)
     name = "loop.iteration.done" if outcome.well else "loop.iteration.failed"
     around.record(Event(name, around.now(), "w", around.run, frame.at, None, None, None, data or None))
 
@@ -140,6 +140,12 @@ def ended(frame: Frame, outcome: Outcome) -> None:
 def _taken_up_again(frame: Frame, outcome: Outcome) -> dict[str, Any]:
     """The output of an inner iteration: whoever takes the enclosing one over goes on with it as it was."""
     return {**outcome.output, "data": frame.stored(outcome.output.get("data"))}
+
+
+def _told_again(frame: Frame, outcome: Outcome) -> dict[str, Any]:
+    """The error of an inner iteration, kept like its output."""
+    error = dict(outcome.error or {})
+    return error | {key: frame.stored(error[key]) for key in ("details",) if key in error}
 
 
 def level_result(level: Level, outcomes: Sequence[Outcome | None]) -> tuple[dict[str, Any], Writes]:

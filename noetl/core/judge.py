@@ -39,6 +39,8 @@ class Judged:
 class Judge(Protocol):
     """Answers the questions of a decision; raises Unjudged."""
 
+    recorded: bool  # whether its answers are values as the log keeps them
+
     def guard(self, place: Place, guard: Guard, scope: Scope) -> Judged:
         """Whether a guard holds."""
         ...
@@ -70,6 +72,8 @@ class Written:
 
 class TemplateJudge:
     """Renders."""
+
+    recorded = False
 
     def guard(self, place: Place, guard: Guard, scope: Scope) -> Judged:
         """Whether a guard holds, by the truth rules of the language."""

@@ -4,14 +4,14 @@ Driving the iterations of one lease is the worker's; here are the shares of `max
 outputs, the merging of buffered writes, and the step's outcome.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from noetl.core import view
 from noetl.core.draft import Draft, stored_refs
 from noetl.core.finish import Outcome
 from noetl.core.judge import Unjudged
-from noetl.core.merge import Write, merged
+from noetl.core.merge import Write, merged, spread
 from noetl.core.message import Dispatch
 from noetl.core.output import failed, manifest, ok, problem
 from noetl.core.patch import Patch, PatchProblem, look_up, rests_elsewhere
@@ -159,21 +159,29 @@ def merged_writes(draft: Draft, program: LoopProgram, run: Run) -> Patch:
 
     def merge() -> Patch:
         whole = view.loaded(draft, ctx)
-        at_hand = (
-            (index, path, view.loaded(draft, value) if tuple(path) in program.reduce else value)
-            for index, path, value in writes
-        )
         try:
-            return merged(
-                at_hand,
+            patch = merged(
+                _operands(draft, program, writes),
                 reduce=program.reduce,
                 parallel=program.parallel,
                 existing=lambda key: look_up(whole, key[1:]) if key[0] == "ctx" else None,
             )
         except PatchProblem as wrong:
             raise Unjudged("conflict", f"step {run.step!r}: {wrong}") from None
+        return [
+            [path, draft.take(value) if tuple(path) in program.reduce else value] for path, value in patch
+        ]
 
     return draft.judge.merged(("merge", run.id), merge, aside=bool(aside))
+
+
+def _operands(draft: Draft, program: LoopProgram, writes: Iterable[Write]) -> Iterator[Write]:
+    """Writes of which those that are reduced are live."""
+    for index, path, value in writes:
+        if tuple(path) in program.reduce:
+            yield from ((index, path, one) for one in spread(value, draft.load))
+        else:
+            yield index, path, value
 
 
 def _as_kept(ctx: dict[str, Any], path: list[str]) -> Any:

@@ -9,19 +9,18 @@ the outermost reducer alone.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from noetl.core.patch import Patch, PatchProblem, reduce_writes, same
+from noetl.core.patch import OPERANDS, Patch, PatchProblem, reduce_writes, same
 
 Path = tuple[str, ...]
 Write = tuple[int, list[str], Any]  # index of the iteration, path with the scope first, value
-OPERANDS = "$operands"  # marks a write that stands for many operands of one path
 
 
-def spread(value: Any) -> Iterator[Any]:
-    """The operands that a written value stands for."""
+def spread(value: Any, load: Callable[[Any], Any]) -> Iterator[Any]:
+    """The operands that a kept value stands for, live."""
     if isinstance(value, dict) and value.keys() == {OPERANDS}:
-        yield from value[OPERANDS]
+        yield from load(value[OPERANDS])
     else:
-        yield value
+        yield load(value)
 
 
 def compact(pairs: Patch, reduced: Mapping[Path, str]) -> Patch:
@@ -45,7 +44,7 @@ def merged(
     existing: Callable[[Path], Any],
     outer: Mapping[Path, str] | None = None,
 ) -> Patch:
-    """One patch for a whole loop."""
+    """One patch for a whole loop; operands are live."""
     around = outer or {}
     operands: dict[Path, list[Any]] = {}
     plain = _Plain(parallel)
@@ -53,9 +52,9 @@ def merged(
     for index, path, value in writes:
         key = tuple(path)
         if key in around and reduce.get(key, around[key]) == around[key]:
-            passed_on += [[list(key), operand] for operand in spread(value)]
+            passed_on.append([list(key), value])
         elif key in reduce:
-            operands.setdefault(key, []).extend(spread(value))
+            operands.setdefault(key, []).append(value)
             plain.touch(key, index)
         else:
             plain.write(key, index, value)

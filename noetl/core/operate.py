@@ -74,13 +74,12 @@ def _signal(draft: Draft, message: Control) -> Answer:
         ]
         waits = ", ".join(sorted({name for name in known if name is not None})) or "no signal"
         return Answer(False, f"a signal needs a name; the execution waits for {waits}", state.seq)
-    draft.emit(
-        "execution.signalled", signal=message.name, payload=draft.store(message.payload), by=message.by
-    )
+    payload = draft.take(message.payload)
+    draft.emit("execution.signalled", signal=message.name, payload=payload, by=message.by)
     for run in list(state.runs.values()):
         for address, parked in run.parked.items():
             if parked.output is None and parked.awaits(message.name):
-                park.answer(draft, run, address, ok(message.payload), consumed=len(state.signals) - 1)
+                park.answer(draft, run, address, ok(payload), consumed=len(state.signals) - 1)
                 return Answer(seq=state.seq)
     return Answer(seq=state.seq)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from noetl.core.draft import loaded
 from noetl.core.mention import pruned
+from noetl.core.merge import spread
 from noetl.core.message import LoopOrder, WorkOrder
 from noetl.core.patch import apply, rests_elsewhere
 from noetl.core.program import Program, StepProgram
@@ -37,15 +38,15 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
         results=_results(state, run, mentions.bare()),
         loop=_loop_order(run, step, lease, hydrated),
         frames={at: _frame(frame, hydrated) for at, frame in run.frame.items()},
-        outcomes={at: _frame(outcome, hydrated) for at, outcome in run.outcomes.items()},
-        answers=_in_place(answered, hydrated),
+        outcomes={at: _outcome(outcome, hydrated) for at, outcome in run.outcomes.items()},
+        answers={at: {**one, "data": loaded(one.get("data"), hydrated)} for at, one in answered.items()},
         waiting=[at for at, parked in run.parked.items() if parked.output is None],
         started=run.started_at is not None,
     )
 
 
 def _in_place(value: Any, hydrated: Mapping[str, Any]) -> Any:
-    """A value with everything in it that rests in the result store put back."""
+    """A kept scope with everything in it that rests in the result store put back."""
     if not hydrated or not isinstance(value, dict):
         return value
     if rests_elsewhere(value):
@@ -54,11 +55,35 @@ def _in_place(value: Any, hydrated: Mapping[str, Any]) -> Any:
 
 
 def _frame(frame: dict[str, Any], hydrated: Mapping[str, Any]) -> dict[str, Any]:
-    """A checkpoint or outcome with its values in place, those of its writes too."""
-    whole: dict[str, Any] = _in_place(frame, hydrated)
-    if "writes" not in whole:
-        return whole
-    return {**whole, "writes": [[path, _in_place(value, hydrated)] for path, value in whole["writes"]]}
+    """A checkpoint with its values in place."""
+    whole = _with_writes(frame, hydrated)
+    for key in ("prev", "output"):
+        if key in whole:
+            whole[key] = loaded(whole[key], hydrated)
+    for key in ("iter", "step", "results"):
+        if key in whole:
+            whole[key] = {name: loaded(value, hydrated) for name, value in whole[key].items()}
+    return whole
+
+
+def _outcome(outcome: dict[str, Any], hydrated: Mapping[str, Any]) -> dict[str, Any]:
+    """How an iteration ended, with its output and what its error tells in place."""
+    whole = _with_writes(outcome, hydrated)
+    for part, key in (("output", "data"), ("error", "details")):
+        if key in (whole.get(part) or ()):
+            whole[part] = {**whole[part], key: loaded(whole[part][key], hydrated)}
+    return whole
+
+
+def _with_writes(kept: dict[str, Any], hydrated: Mapping[str, Any]) -> dict[str, Any]:
+    if "writes" not in kept:
+        return dict(kept)
+    writes = [
+        [path, one]
+        for path, value in kept["writes"]
+        for one in spread(value, lambda aside: loaded(aside, hydrated))
+    ]
+    return {**kept, "writes": writes}
 
 
 def _results(state: State, run: Run, names: frozenset[str]) -> dict[str, dict[str, Any]]:

@@ -82,6 +82,11 @@ def failed(error: Mapping[str, Any], **parts: Any) -> dict[str, Any]:
     return {"status": "error", "data": None, "error": dict(error), **parts}
 
 
+def encoded(value: Any) -> bytes:
+    """A value as JSON."""
+    return _encode(value)
+
+
 def size_of(value: Any) -> int:
     """How many bytes a value takes as JSON."""
     return len(_encode(value))

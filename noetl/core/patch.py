@@ -1,19 +1,25 @@
 """Writing into scopes: paths, copies that leave the original alone, and the reducers of loops.
 
 A patch is a list of [path, value] pairs; the path of a ctx patch begins below `ctx`. Pure.
+
+Values are live, as templates see them, or kept, as states and logs hold them. Among kept values a mapping
+with a mark of the engine is the engine's: a live value that holds such a key is always put aside when it is
+kept, so that it comes back as it was and is never taken for what it looks like.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
-from noetl.core.output import describe
+from noetl.core.output import JSON, ROWS, describe, is_reference
 
 STORED = "$stored"  # marks a field whose value rests in the result store
 OVER = "$over"  # beside that mark: what was written below the value since, path by path
+OPERANDS = "$operands"  # marks a write that stands for many operands of one path
 Path = Sequence[str]
 Patch = list[list[Any]]
+_MARKED = tuple(f'"{mark}":'.encode() for mark in (STORED, OPERANDS))
 _as_json = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -21,9 +27,23 @@ class PatchProblem(ValueError):
     """A write that cannot be carried out, in words."""
 
 
-def rests_elsewhere(value: Any) -> bool:
-    """Whether a value is the marker of one that rests in the result store."""
-    return isinstance(value, dict) and STORED in value and value.keys() <= {STORED, OVER}
+def rests_elsewhere(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a kept value is the marker of one that rests in the result store."""
+    if not isinstance(value, dict) or STORED not in value or not value.keys() <= {STORED, OVER}:
+        return False
+    ref = value[STORED]
+    return (
+        is_reference(ref)
+        and isinstance(ref["locator"], dict)
+        and isinstance(ref["locator"].get("key"), str)
+        and isinstance(ref["meta"], dict)
+        and ref["meta"].get("content_type") in (JSON, ROWS)
+    )
+
+
+def holds_mark(body: bytes) -> bool:
+    """Whether a live value, encoded, has a key that is a mark among kept ones."""
+    return any(mark in body for mark in _MARKED)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -32,25 +52,35 @@ def same(one: Any, other: Any) -> bool:
 
 
 def assign(scope: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:
-    """The scope with one path written; only the maps along the path are copied."""
+    """The live scope with one path written; only the maps along the path are copied."""
     key, rest = path[0], path[1:]
     copy = dict(scope)
-    if not rest:
-        copy[key] = value
-        return copy
-    below = copy.get(key)
-    if isinstance(below, dict) and rests_elsewhere(below):
-        copy[key] = {**below, OVER: [*below.get(OVER, ()), [list(rest), value]]}
-        return copy
-    copy[key] = assign(below if isinstance(below, dict) else {}, rest, value)
+    if rest:
+        below = copy.get(key)
+        value = assign(below if isinstance(below, dict) else {}, rest, value)
+    copy[key] = value
+    return copy
+
+
+def assign_kept(scope: Mapping[str, Any], path: Path, value: Any) -> dict[str, Any]:
+    """The kept scope with one path written; below a value that rests elsewhere, beside its marker."""
+    key, rest = path[0], path[1:]
+    copy = dict(scope)
+    if rest:
+        below = copy.get(key)
+        if rests_elsewhere(below):
+            value = {**below, OVER: [*below.get(OVER, ()), [list(rest), value]]}
+        else:
+            value = assign_kept(below if isinstance(below, dict) else {}, rest, value)
+    copy[key] = value
     return copy
 
 
 def apply(scope: Mapping[str, Any], patch: Iterable[Sequence[Any]]) -> dict[str, Any]:
-    """The scope with every pair of a patch written, in order."""
+    """The kept scope with every pair of a patch written, in order."""
     result = scope if isinstance(scope, dict) else dict(scope)
     for path, value in patch:
-        result = assign(result, path, value)
+        result = assign_kept(result, path, value)
     return result
 
 

@@ -56,6 +56,8 @@ class _Unloaded(dict[str, Any]):
 class RecordedJudge:
     """Answers from the events of one row."""
 
+    recorded = True
+
     def __init__(self, events: Sequence[Event], started_at: int) -> None:
         self._answers: dict[Place, Any] = {}
         self._started_at = started_at

@@ -11,7 +11,7 @@ from noetl.core.ending import abort
 from noetl.core.hydrate import hydrated
 from noetl.core.judge import Unjudged
 from noetl.core.output import problem
-from noetl.core.patch import apply
+from noetl.core.patch import assign
 from noetl.core.program import ArcProgram, StepProgram
 from noetl.core.scope import Scope
 from noetl.core.state import Run
@@ -92,13 +92,13 @@ def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Sco
     args = dict(draft.load(run.args))
     own = draft.judge.value(("arc-args", run.id, index), arc.args, scope)
     args.update(own or {})
-    patch = [[path[1:], value] for path, value in pairs]
-    scope.fixed["ctx"] = apply(scope.fixed["ctx"], patch)
+    for path, value in pairs:
+        scope.fixed["ctx"] = assign(scope.fixed["ctx"], path[1:], value)
     own_input, token_args, _, *rest = scope.chain
     scope.chain = (own_input, token_args, scope.fixed["ctx"], *rest)
     return {
-        "set": [[path, draft.store(value)] for path, value in patch],
-        "args": draft.store(args) if args else None,
+        "set": [[path[1:], draft.judged(value)] for path, value in pairs],
+        "args": draft.judged(args) if args else None,
     }
 
 

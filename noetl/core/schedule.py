@@ -63,8 +63,8 @@ class Arrival:
         parts = {
             "from": self.source,
             "event": self.event,
-            "args": draft.store(self.args) if self.args else None,
-            "input": draft.store(self.input),
+            "args": draft.judged(self.args) if self.args else None,
+            "input": draft.judged(self.input),
             "barred": self.barred,
             "fragment": self.fragment,
             "bars": self.bars,
@@ -149,7 +149,7 @@ def _collection(draft: Draft, arrived: Arrival) -> dict[str, Any]:
         if kept is not None:
             return {"total": kept.loop.total, "collection": kept.collection, "kept": True}
     items = _items(draft, arrived)
-    return {"total": len(items), "collection": draft.store(items)}
+    return {"total": len(items), "collection": draft.judged(items)}
 
 
 def _items(draft: Draft, arrived: Arrival) -> list[Any]:

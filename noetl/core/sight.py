@@ -7,7 +7,7 @@ which nothing happens. Values are shared, never copied.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from noetl.core.patch import assign
+from noetl.core.patch import assign_kept
 
 Then = dict[str, list[Any]]  # by key: the one value that was there, or none
 
@@ -24,7 +24,7 @@ def written(then: Then, patch: Iterable[Sequence[Any]]) -> None:
     for (key, *below), value in patch:
         known = then.get(key)
         if known is not None and below:
-            then[key] = [assign({key: known[0]} if known else {}, [key, *below], value)[key]]
+            then[key] = [assign_kept({key: known[0]} if known else {}, [key, *below], value)[key]]
         elif known is not None:
             del then[key]  # what stands there now is its own
 

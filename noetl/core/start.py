@@ -16,7 +16,7 @@ def start(draft: Draft, message: Start) -> Answer:
     asked = {
         "path": message.path,
         "version": message.version,
-        "payload": message.payload if message.problem else draft.store(message.payload),
+        "payload": draft.judged(message.payload),
         "idempotency_key": message.idempotency_key,
         "parent": message.parent,
         "retry_of": message.retry_of,
@@ -34,7 +34,7 @@ def start(draft: Draft, message: Start) -> Answer:
     judged: dict[str, Any] = {
         "hash": message.hash,
         "engine": message.engine,
-        "workload": draft.store(message.workload),
+        "workload": draft.judged(message.workload),
     }
     if message.diagnostics:
         judged["diagnostics"] = message.diagnostics

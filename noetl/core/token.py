@@ -107,7 +107,7 @@ def _enter(draft: Draft, arrived: schedule.Arrival, admission: Admission) -> Non
     if not admission.allow:
         seen |= {"reason": "admit", "would_be": arrived.run_id}
         if arrived.input:
-            seen["input"] = draft.store(arrived.input)
+            seen["input"] = draft.judged(arrived.input)
     for token in arrived.tokens:
         draft.emit(name, token=token.id, step=arrived.step.name, **seen)
     if admission.allow:

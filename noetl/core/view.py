@@ -4,6 +4,7 @@ from typing import Any
 
 from noetl.core.draft import Draft
 from noetl.core.output import is_reference
+from noetl.core.patch import rests_elsewhere
 from noetl.core.scope import Scope
 from noetl.core.state import Run
 from noetl.dsl.template import Envelope
@@ -59,10 +60,11 @@ def _steps(draft: Draft, fragment: str | None) -> dict[str, Any]:
 
 
 def loaded(draft: Draft, value: Any) -> Any:
-    """A value with everything in it that rests in the result store put in its place."""
+    """A kept scope with everything in it that rests in the result store put in its place."""
     if not draft.hydrated:
         return value
-    value = draft.load(value)
+    if rests_elsewhere(value):
+        return draft.load(value)
     if isinstance(value, dict):
         return {key: loaded(draft, item) for key, item in value.items()}
     return value

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noetl.core.merge import OPERANDS, compact, merged
+from noetl.core.merge import compact, merged
 from noetl.core.patch import Patch, PatchProblem, apply, same
 
 PATHS = (("ctx", "a"), ("ctx", "a", "b"), ("ctx", "a", "b", "c"), ("ctx", "d"), ("ctx", "d", "b"))
@@ -56,14 +56,9 @@ def test_what_a_pipeline_has_overwritten_can_be_left_out(pairs: Any) -> None:
     assert apply({}, compact(everything, {})) == apply({}, everything)
 
 
-@given(
-    NUMBERS,
-    st.integers(-5, 5),
-    st.sampled_from(["sum", "max", "append", "union", "last", "first"]),
-    st.booleans(),
-)
+@given(NUMBERS, st.integers(-5, 5), st.sampled_from(["sum", "max", "append", "union", "last", "first"]))
 def test_one_reducer_at_two_levels_takes_every_write_once(
-    levels: list[list[int]], existing: int, how: str, gathered: bool
+    levels: list[list[int]], existing: int, how: str
 ) -> None:
     key: tuple[str, ...] = ("ctx", "n")
     reduce = {key: how}
@@ -72,8 +67,6 @@ def test_one_reducer_at_two_levels_takes_every_write_once(
         inner: list[tuple[int, list[str], Any]] = [
             (place, list(key), value) for place, value in enumerate(values)
         ]
-        if gathered and values:
-            inner = [(0, list(key), {OPERANDS: values})]
         patch = merged(inner, reduce=reduce, parallel=True, existing=lambda key: existing, outer=reduce)
         passed += [(index, path, value) for path, value in patch]
     flat = [(0, list(key), value) for values in levels for value in values]

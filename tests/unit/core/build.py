@@ -265,6 +265,13 @@ def _ended(value: Ended, waiting: list[Any]) -> Ended:
     return value
 
 
+def marker_of(key: str) -> dict[str, Any]:
+    """The marker of a JSON payload."""
+    locator = {"store": "results", "key": key}
+    meta = {"content_type": "application/json", "bytes": 1}
+    return {"$stored": {"type": "blob", "locator": locator, "auth_reference": None, "meta": meta}}
+
+
 def ok_of(data: Any, **parts: Any) -> dict[str, Any]:
     """An envelope that went well, as a tool gives it."""
     return {"status": "ok", "data": data, **parts}

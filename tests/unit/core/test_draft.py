@@ -4,7 +4,7 @@ import pytest
 
 from noetl.core.draft import Draft, loaded, stored_refs
 from noetl.core.judge import TemplateJudge
-from noetl.core.patch import assign
+from noetl.core.patch import assign_kept
 from noetl.core.state import State
 from noetl.errors import InvariantViolation
 from tests.unit.core.build import ID, T0, compiled
@@ -50,8 +50,8 @@ def test_a_step_that_the_program_does_not_have_is_a_bug_of_ours():
 def test_what_is_written_below_a_value_that_was_put_aside_lies_over_it():
     made = draft()
     marker = made.store({"a": 1, "text": "x" * 30})
-    ctx = assign(assign({"big": marker}, ["big", "b", "c"], 2), ["big", "a"], marker)
+    ctx = assign_kept(assign_kept({"big": marker}, ["big", "b", "c"], 2), ["big", "a"], marker)
     assert len(stored_refs(ctx)) == 2
     assert made.load(ctx["big"]) == {"a": {"a": 1, "text": "x" * 30}, "text": "x" * 30, "b": {"c": 2}}
     text = made.store("y" * 30)
-    assert loaded(assign({"t": text}, ["t", "n"], 1)["t"], made.hydrated) == {"n": 1}
+    assert loaded(assign_kept({"t": text}, ["t", "n"], 1)["t"], made.hydrated) == {"n": 1}

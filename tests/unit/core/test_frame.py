@@ -3,8 +3,11 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
+from noetl.core.draft import loaded
+from noetl.core.merge import spread
 from noetl.core.patch import STORED
 from tests.unit.core.build import Pipe, compiled, ok_of
 
@@ -171,9 +174,12 @@ def test_many_operands_of_one_path_rest_together_and_come_back_one_by_one():
     ]
     other = Pipe(compiled(TWO), **how)
     values = [["x" * 300], ["y" * 1500], [f"{number:0300}" for number in range(9)]]
-    whole = [values[0][0], values[1][0], {"$operands": values[2]}]
-    other.frame.resume({"writes": [[path, value] for (path, _), value in zip(kept, whole, strict=True)]})
-    assert [value for _, value in other.frame.writes] == [one for group in values for one in group]
+    payloads = {one.key: msgspec.json.decode(one.body) for one in pipe.around.payloads}
+    came = [list(spread(value, lambda aside: loaded(aside, payloads))) for _, value in kept]
+    assert came == values
+    writes = [[path, one] for (path, _), group in zip(kept, came, strict=True) for one in group]
+    other.frame.resume({"writes": writes})
+    assert other.frame.writes == writes
 
 
 def test_a_large_value_that_stays_is_put_aside_once_and_let_go_when_it_is_gone():

@@ -7,7 +7,7 @@ from noetl.core.hydrate import arriving_references, loop_references, outputs_of,
 from noetl.core.message import Report, Start, Tick
 from noetl.core.output import externalise
 from noetl.core.state import LoopState, Run, State, Token
-from tests.unit.core.build import ENGINE, ID, compiled, ok_of
+from tests.unit.core.build import ENGINE, ID, compiled, marker_of, ok_of
 
 READS = "- {step: start, tool: {kind: noop}, set: {ctx.n: '{{ %s }}'}}"
 
@@ -68,13 +68,13 @@ def test_what_deciding_on_a_report_reads_is_known_before():
         _event(
             "step.done",
             output={"status": "ok", "ref": a_ref("out")},
-            writes=[[["ctx", "a"], {"$stored": a_ref("write")}]],
+            writes=[[["ctx", "a"], marker_of("write")]],
         ),
         _event("step.done", output={"status": "ok", "ref": a_ref("huge", 10**9)}),
         _event("task.done", output={"status": "ok", "ref": a_ref("detail")}),
         _event("step.done"),
     ]
-    report.frames = {"": {"sent": [[["ctx", "b"], {"$stored": a_ref("sent")}]]}, "[0]": {}}
+    report.frames = {"": {"sent": [[["ctx", "b"], marker_of("sent")]]}, "[0]": {}}
     found = [ref["locator"]["key"] for ref in report_references(program, State(ID), report)]
     assert found == ["write", "sent", "out"]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from noetl.core.merge import OPERANDS, compact, merged, spread
-from noetl.core.patch import PatchProblem
+from noetl.core.merge import compact, merged, spread
+from noetl.core.patch import OPERANDS, PatchProblem
 
 
 def merge(*writes, reduce=None, parallel=True, existing=None, outer=None):
@@ -117,8 +117,12 @@ def test_what_a_pipeline_has_overwritten_itself_is_left_out_but_for_operands(pat
 
 
 def test_a_write_may_stand_for_many_operands():
-    assert list(spread({OPERANDS: [1, 2]})) == [1, 2]
-    assert list(spread({OPERANDS: 1, "more": 2})) == [{OPERANDS: 1, "more": 2}]
+    assert list(spread({OPERANDS: "aside"}, {"aside": [1, 2]}.__getitem__)) == [1, 2]
+    assert list(spread({OPERANDS: 1, "more": 2}, lambda value: value)) == [{OPERANDS: 1, "more": 2}]
+
+
+def test_an_operand_that_looks_like_many_is_one():
     writes = [(0, ["ctx", "n"], {OPERANDS: [1, 2]}), (1, ["ctx", "n"], 3)]
-    assert merge(*writes, reduce=SUM) == [[["ctx", "n"], 6]]
-    assert [value for _, value in merge(*writes, outer=SUM)] == [1, 2, 3]
+    how = {("ctx", "n"): "append"}
+    assert merge(*writes, reduce=how) == [[["ctx", "n"], [{OPERANDS: [1, 2]}, 3]]]
+    assert [value for _, value in merge(*writes, outer=how)] == [{OPERANDS: [1, 2]}, 3]

@@ -1,6 +1,7 @@
 """The work order of a lease: all a worker needs and nothing it does not name."""
 
 from noetl.core.message import WorkOrder
+from tests.unit.core.build import marker_of
 
 READS = """
 - {step: start, tool: {kind: noop}, set: {ctx.a: 1, ctx.b: 2}, next: {arcs: [{step: work}]}}
@@ -89,7 +90,7 @@ def test_in_a_sequential_loop_on_another_worker_earlier_step_writes_are_there(be
 
 def test_writes_that_a_checkpoint_put_aside_are_put_back_too(begin):
     world = begin("- {step: start, loop: {in: [1], iterator: x, spec: {mode: parallel}}, tool: {kind: noop}}")
-    marker = {"$stored": {"locator": {"key": "k"}}}
+    marker = marker_of("k")
     world.hydrated["k"] = "whole"
     world.report("start.1", frames={"[0]": {"prev": marker, "writes": [[["ctx", "a"], marker]]}})
     assert world.order("start.1").frames == {"[0]": {"prev": "whole", "writes": [[["ctx", "a"], "whole"]]}}

@@ -4,7 +4,7 @@ from noetl.core import view
 from noetl.core.draft import Draft
 from noetl.core.judge import TemplateJudge
 from noetl.core.state import Run, State
-from tests.unit.core.build import ID, T0, compiled, ok_of
+from tests.unit.core.build import ID, T0, compiled, marker_of, ok_of
 
 
 def draft(**parts):
@@ -38,10 +38,7 @@ def test_inside_a_fragment_its_own_steps_are_read_by_the_names_their_author_wrot
 
 def test_what_rests_in_the_result_store_is_put_in_its_place():
     made = draft(
-        ctx={
-            "big": {"$stored": {"locator": {"key": "k"}}},
-            "deep": {"big": {"$stored": {"locator": {"key": "k"}}}},
-        }
+        ctx={"big": marker_of("k"), "deep": {"big": marker_of("k")}},
     )
     made.hydrated["k"] = "whole"
     assert view.loaded(made, made.state.ctx) == {"big": "whole", "deep": {"big": "whole"}}
