@@ -170,7 +170,8 @@ def _write(folder: str, texts: dict[str, str]) -> None:
     except OSError as error:
         for file in written:
             os.unlink(os.path.join(folder, file))
-        raise RequestError(f"cannot write to '{folder}': {error.strerror or error}") from None
+        told = f"cannot write to '{folder}': {error.strerror or error}"
+        raise RequestError(told, hint="choose another folder: noetl init NAME") from None
 
 
 def _texts(name: str) -> dict[str, str]:

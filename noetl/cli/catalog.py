@@ -26,6 +26,7 @@ command.add_command(register.command)
 
 @command.command("list")
 @click.argument("path", required=False)
+@options.server
 @options.as_json
 def list_playbooks(path: str | None, as_json: bool) -> None:
     """List the newest version of every playbook, or every version of PATH."""
@@ -65,7 +66,9 @@ async def _entries(path: str | None) -> list[PlaybookText]:
 
 
 def _nothing(path: str) -> NotFound:
-    return NotFound(f"there is no playbook with the path '{path}'", hint="noetl catalog list")
+    return NotFound(
+        f"there is no playbook with the path '{path}'", hint=f"noetl catalog list{options.there()}"
+    )
 
 
 @command.command("show")
@@ -73,6 +76,7 @@ def _nothing(path: str) -> NotFound:
 @click.option(
     "--version", type=click.IntRange(min=1), metavar="N", help="This version instead of the newest."
 )
+@options.server
 @options.as_json
 def show(path: str, version: int | None, as_json: bool) -> None:
     """Print the text of a registered playbook."""
@@ -100,30 +104,42 @@ async def _texts(path: str, *versions: int | None) -> list[PlaybookText]:
 @click.argument("path")
 @click.argument("first", type=click.IntRange(min=1), required=False, metavar="[A]")
 @click.argument("second", type=click.IntRange(min=1), required=False, metavar="[B]")
-def diff(path: str, first: int | None, second: int | None) -> None:
+@options.server
+@options.as_json
+def diff(path: str, first: int | None, second: int | None, as_json: bool) -> None:
     """Compare two versions of a playbook: A with B, A with the newest, or the newest with the one before."""
     if first is None:
         entries = asyncio.run(_entries(path))
         if len(entries) < 2:
-            raise NotFound(f"'{path}' has only one version", hint=f"noetl catalog show {path}")
+            raise NotFound(
+                f"'{path}' has only one version", hint=f"noetl catalog show {path}{options.there()}"
+            )
         first = entries[1].version
     older, newer = asyncio.run(_texts(path, first, second))
-    lines = difflib.unified_diff(
-        older.text.splitlines(),
-        newer.text.splitlines(),
-        f"{path} v{older.version}",
-        f"{path} v{newer.version}",
-        lineterm="",
-    )
+    lines = _compared(older, newer)
+    if as_json:
+        from noetl.cli.closing import pretty
+
+        sides = {"path": path, "a": older.version, "b": newer.version, "same": older.text == newer.text}
+        emit(pretty({**sides, "diff": lines}))
+        return
     for line in lines:
         emit(line)
     if older.text == newer.text:
         note("no difference")
 
 
+def _compared(older: PlaybookText, newer: PlaybookText) -> list[str]:
+    """The lines of a unified diff."""
+    before, after = (f"{entry.path} v{entry.version}" for entry in (older, newer))
+    texts = older.text.splitlines(), newer.text.splitlines()
+    return list(difflib.unified_diff(*texts, before, after, lineterm=""))
+
+
 @command.command("delete")
 @click.argument("path")
 @click.option("--version", type=click.IntRange(min=1), metavar="N", help="Only this version.")
+@options.server
 def delete(path: str, version: int | None) -> None:
     """Take a playbook off the catalog; executions that ran it keep its text, its file stays."""
     count = asyncio.run(_delete(path, version))

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from noetl.cli.options import there
 from noetl.cli.render import Paint, Tone, counted
 from noetl.core.event import index_of
 from noetl.core.lines import address_of
@@ -124,8 +125,8 @@ def explained(failure: Failure, execution_id: str, paint: Paint) -> list[str]:
         lines.append(f"  input  {brief(failure.input)}")
     lines += [f"  log    {line}" for line in failure.logs[-5:]]
     step = f" --step {error['step']}" if error.get("step") else ""
-    lines.append(f"  {paint('=', 'info')} try: noetl execution why {execution_id}{step}")
-    lines.append(f"         noetl execution retry {execution_id}")
+    lines.append(f"  {paint('=', 'info')} try: noetl execution why {execution_id}{step}{there()}")
+    lines.append(f"         noetl execution retry {execution_id}{there()}")
     return lines
 
 

@@ -29,6 +29,7 @@ def command() -> None:
 )
 @click.option("--value", metavar="TEXT|-", help="The one secret value; `-` reads it from standard input.")
 @click.option("--input", "file", metavar="FILE|-", help="Fields from a JSON or YAML file.")
+@options.server
 def set_credential(name: str, fields: tuple[str, ...], value: str | None, file: str | None) -> None:
     """Store a credential; one that has the name is replaced.
 
@@ -54,6 +55,8 @@ def _material(fields: tuple[str, ...], value: str | None, file: str | None) -> d
         material[key] = written
     if value is not None:
         material["value"] = sys.stdin.read().removesuffix("\n") if value == "-" else value
+        if not material["value"]:
+            raise click.UsageError("the value is empty")
     if not material:
         raise click.UsageError("give --value -, --field KEY=VALUE or --input FILE")
     return material
@@ -67,6 +70,7 @@ async def _keep(name: str, material: dict[str, Any]) -> None:
 
 
 @command.command("list")
+@options.server
 @options.as_json
 def list_credentials(as_json: bool) -> None:
     """List the names of credentials and when each was set."""
@@ -96,6 +100,7 @@ async def _names() -> list[tuple[str, str]]:
 
 @command.command("show")
 @click.argument("name")
+@options.server
 @options.as_json
 def show(name: str, as_json: bool) -> None:
     """Show which fields a credential has and when it was set; never their values."""
@@ -117,6 +122,7 @@ async def _fields(name: str) -> dict[str, Any]:
 
 @command.command("delete")
 @click.argument("name")
+@options.server
 def delete(name: str) -> None:
     """Forget a credential."""
     asyncio.run(_delete(name))
@@ -131,6 +137,7 @@ async def _delete(name: str) -> None:
 
 
 @command.command("rotate-key")
+@options.server
 def rotate_key() -> None:
     """Make a new key and seal every credential of this project with it.
 

@@ -22,16 +22,16 @@ Exit codes: 0 everything that is needed is there, 3 something is not.
 
 
 @click.command("doctor", epilog=EPILOG)
-@click.option("--server", metavar="URL", help="Look at this server: its address, or the name of a context.")
+@options.server_told("Look at this server: its address, or the name of a context.")
 @options.as_json
-def command(server: str | None, as_json: bool) -> int:
+def command(as_json: bool) -> int:
     """Check every connection and setting by name: what is in force, where it comes from, what is wrong."""
     from noetl import __version__
+    from noetl.cli import local
     from noetl.cli.checkup import effective, examined
     from noetl.cli.closing import pretty
-    from noetl.settings import load
 
-    settings = load({"server": server})
+    settings = local.settings()
     found = asyncio.run(examined(settings))
     if as_json:
         checks = [dataclasses.asdict(one) for one in found]

@@ -13,6 +13,7 @@ from noetl.cli.render import emit
 @click.option(
     "--at", "place", required=True, metavar="EXEC[:SEQ]", help="The execution, and the event; else its end."
 )
+@options.server
 @options.as_json
 def command(expression: str, place: str, as_json: bool) -> None:
     """Evaluate a template against an execution as it was after an event.

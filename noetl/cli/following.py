@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import click
 
+from noetl.cli.options import there
 from noetl.cli.reach import Reached
 from noetl.core.event import Event
 from noetl.core.message import Control
@@ -184,8 +185,8 @@ async def along(
 
 def _goes_on(execution_id: str) -> str:
     return (
-        f"it goes on by itself; see it with: noetl execution watch {execution_id}, "
-        f"end it with: noetl execution cancel {execution_id}"
+        f"it goes on by itself; see it with: noetl execution watch {execution_id}{there()}, "
+        f"end it with: noetl execution cancel {execution_id}{there()}"
     )
 
 

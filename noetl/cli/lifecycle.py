@@ -14,9 +14,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from noetl.cli.main import EXIT_USAGE
 from noetl.cli.render import note
 from noetl.core.event import iso
-from noetl.errors import BackendError, NotFound
+from noetl.errors import BackendError, NotFound, RequestError
 from noetl.settings import Settings
 
 READY_S = 60.0
@@ -88,7 +89,8 @@ def start_aside(settings: Settings, kind: str, arguments: list[str]) -> dict[str
     named = log.rename(place / f"{kind}-{process.pid}.log")
     while time.monotonic() - began < READY_S:
         if process.poll() is not None:
-            raise BackendError(f"the {kind} ended at once: {_end_of(named)}", hint=f"see {named}")
+            wrong = RequestError if process.returncode == EXIT_USAGE else BackendError
+            raise wrong(f"the {kind} ended at once: {_end_of(named)}", hint=f"see {named}")
         for said in running(settings, kind):
             if said["pid"] == process.pid:
                 return {**said, "log": str(named)}

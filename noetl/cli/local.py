@@ -5,15 +5,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from noetl.cli.options import chosen_server
 from noetl.control.sweep import sweep
 from noetl.errors import NotFound
 from noetl.settings import Settings, load
 from noetl.wiring.embedded import MEMORY, Embedded, embedded, store_path
 
 
-def settings(server: str | None = None) -> Settings:
+def settings() -> Settings:
     """The settings in force."""
-    return load({"server": server})
+    return load({"server": chosen_server()})
 
 
 @asynccontextmanager

@@ -156,7 +156,9 @@ def run(arguments: Sequence[str]) -> int:
         return _usage(error)
     except Exception as error:  # the process edge
         if debug:
-            raise
+            import traceback
+
+            traceback.print_exc()
         return _failed(error)
     return code if isinstance(code, int) else 0
 

@@ -207,6 +207,5 @@ def _tell(source: "Source", migrated: "Migrated", wanted: Wanted) -> None:
     looks = sum(1 for item in migrated.notes if item.look)
     verb = "rewritten" if wanted.write else "would be rewritten"
     rest = f", {counted(looks, 'place')} to look at" if looks else ""
-    note(
-        f"{paint('ok', 'good')}: {source.name}: {counted(len(migrated.notes) - looks, 'place')} {verb}{rest}"
-    )
+    how = paint("failed", "error") if wanted.check else paint("ok", "good")
+    note(f"{how}: {source.name}: {counted(len(migrated.notes) - looks, 'place')} {verb}{rest}")

@@ -1,16 +1,18 @@
-"""Options that several commands share: what a followed run shows, and how long it may take."""
+"""Options that several commands share: the server, what a followed run shows, how long it may take."""
 
+import shlex
 from collections.abc import Callable
 from typing import Any
 
 import click
 
 Command = Callable[..., Any]
+SERVER = "noetl.server"
 
 
 def execution(function: Command) -> Command:
-    """The execution a command is about."""
-    return click.argument("execution", metavar="ID|@last")(function)
+    """The execution a command is about, and the server that has it."""
+    return click.argument("execution", metavar="ID|@last")(server(function))
 
 
 def as_json(function: Command) -> Command:
@@ -19,12 +21,30 @@ def as_json(function: Command) -> Command:
 
 
 def server(function: Command) -> Command:
-    """The server that a command speaks to."""
-    return click.option(
-        "--server",
-        metavar="URL",
-        help="Of this server, by its address or its context; not of the store here.",
-    )(function)
+    """The server that a command speaks to; the settings are read with it."""
+    told = "Of this server, by its address or its context; not of the store here."
+    return server_told(told)(function)
+
+
+def server_told(told: str) -> Callable[[Command], Command]:
+    """The same in other words."""
+    return click.option("--server", metavar="URL", expose_value=False, callback=_keep, help=told)
+
+
+def _keep(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    ctx.meta[SERVER] = value
+
+
+def chosen_server() -> str | None:
+    """The server that this command line names."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(SERVER)
+
+
+def there() -> str:
+    """What a command that is printed needs besides, to speak to the server that this one spoke to."""
+    name = chosen_server()
+    return "" if name is None else f" --server {shlex.quote(name)}"
 
 
 def workload(function: Command) -> Command:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from noetl.cli import local
+from noetl.cli.options import there
 from noetl.errors import Denied, NotFound
 from noetl.ports.front import Find, Front
 from noetl.settings import Settings
@@ -56,9 +57,9 @@ async def reached(settings: Settings | None = None, *, make: bool = False) -> As
         yield Reached(made.front, found, made=made)
 
 
-async def asked(server: str | None, work: Callable[[Front], Awaitable[Answer]]) -> Answer:
+async def asked(work: Callable[[Front], Awaitable[Answer]]) -> Answer:
     """What the product of a server, or of this project, answers."""
-    async with reached(local.settings(server)) as found:
+    async with reached() as found:
         return await work(found.front)
 
 
@@ -98,7 +99,7 @@ async def find(front: Front, name: str) -> str:
     known = _BEGINNING.fullmatch(beginning) is not None
     found = (await front.executions(Find(prefix=beginning, limit=SOME))).items if known else []
     if not found:
-        raise NotFound(f"there is no execution '{name}'", hint="noetl execution list")
+        raise NotFound(f"there is no execution '{name}'", hint=f"noetl execution list{there()}")
     if len(found) == 1:
         return found[0].execution_id
     some = ", ".join(item.execution_id for item in found)

@@ -11,6 +11,7 @@ from noetl.cli.render import emit
 
 @click.command("register")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@options.server
 @options.as_json
 def command(files: tuple[str, ...], as_json: bool) -> int:
     """Register playbooks under their metadata.path; a changed text becomes the next version.

@@ -30,7 +30,7 @@ SERVER = "Run on this server: its address, or the name of a context."
 @options.showing
 @options.timeout
 @click.option("--until", metavar="STEP", help="Pause when a token comes to STEP.")
-@click.option("--server", metavar="URL", help=SERVER)
+@options.server_told(SERVER)
 @click.option("--detach", is_flag=True, help="Start it, print its id and leave it to another process.")
 @click.option("--idempotency-key", metavar="K", help="Run at most once under this key; a repeat attaches.")
 @click.option("--resume", is_flag=True, help="Go on with the newest execution instead of starting one.")
@@ -48,7 +48,7 @@ def command(playbook: str | None, **given: Any) -> int:
     from noetl.cli import local, reach, running
     from noetl.cli.payload import read_payload
 
-    settings = local.settings(given["server"])
+    settings = local.settings()
     payload = read_payload(given["input_file"], given["assignments"])
     watch = running.watcher(**options.shown(given))
     if playbook is None:
@@ -66,5 +66,7 @@ def _check(playbook: str | None, given: dict[str, Any]) -> None:
     wrong = [flag for flag, name in FOR_A_NEW_RUN.items() if given["resume"] and given[name]]
     if playbook == given["input_file"] == "-":
         raise click.UsageError("only one of the playbook and --input can come from standard input")
+    if given["idempotency_key"] == "":
+        raise click.UsageError("the idempotency key is empty")
     if wrong:
         raise click.UsageError(f"--resume cannot be used with {', '.join(wrong)}")

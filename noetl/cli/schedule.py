@@ -48,9 +48,9 @@ def command() -> None:
 @click.option("--paused", is_flag=True, help="Do not begin yet.")
 @options.server
 @options.as_json
-def add(name: str, path: str, server: str | None, as_json: bool, **given: Any) -> None:
+def add(name: str, path: str, as_json: bool, **given: Any) -> None:
     """Start the registered playbook PATH by the clock."""
-    made = asyncio.run(_added(server, name, options.path(path), **given))
+    made = asyncio.run(_added(name, options.path(path), **given))
     if as_json:
         _print(made)
         return
@@ -59,7 +59,7 @@ def add(name: str, path: str, server: str | None, as_json: bool, **given: Any) -
     note("a server starts it: noetl server start, or noetl dev")
 
 
-async def _added(server: str | None, name: str, path: str, **given: Any) -> "Schedule":
+async def _added(name: str, path: str, **given: Any) -> "Schedule":
     from noetl.cli import local, reach
     from noetl.cli.payload import read_payload
     from noetl.ports.front import ScheduleAsk
@@ -75,19 +75,19 @@ async def _added(server: str | None, name: str, path: str, **given: Any) -> "Sch
         enabled=not given["paused"],
         catch_up=given["catch_up"],
     )
-    async with reach.reached(local.settings(server), make=True) as reached:
+    async with reach.reached(local.settings(), make=True) as reached:
         return await reached.front.put_schedule(ask, new=True)
 
 
 @command.command("list")
 @options.server
 @options.as_json
-def list_schedules(server: str | None, as_json: bool) -> None:
+def list_schedules(as_json: bool) -> None:
     """List schedules with their next tick."""
     from noetl.cli.closing import pretty
     from noetl.ports.schedule import schedule_facts
 
-    found = asyncio.run(_all(server))
+    found = asyncio.run(_all())
     if as_json:
         emit(pretty([schedule_facts(one) for one in found]))
         return
@@ -100,10 +100,10 @@ def list_schedules(server: str | None, as_json: bool) -> None:
         emit(f"{one.name:<{width}}  {when}  {times(one)}  {one.path}{trouble}")
 
 
-async def _all(server: str | None) -> "list[Schedule]":
+async def _all() -> "list[Schedule]":
     from noetl.cli import local, reach
 
-    settings = local.settings(server)
+    settings = local.settings()
     if not reach.anything(settings):
         return []
     async with reach.reached(settings) as reached:
@@ -114,11 +114,11 @@ async def _all(server: str | None) -> "list[Schedule]":
 @click.argument("name")
 @options.server
 @options.as_json
-def show(name: str, server: str | None, as_json: bool) -> None:
+def show(name: str, as_json: bool) -> None:
     """Show what a schedule starts and when, and what its last tick did."""
     from noetl.cli import reach
 
-    found = asyncio.run(reach.asked(server, lambda front: front.schedule(name)))
+    found = asyncio.run(reach.asked(lambda front: front.schedule(name)))
     if as_json:
         _print(found)
         return
@@ -134,39 +134,39 @@ def show(name: str, server: str | None, as_json: bool) -> None:
 @command.command("delete")
 @click.argument("name")
 @options.server
-def delete(name: str, server: str | None) -> None:
+def delete(name: str) -> None:
     """Forget a schedule; what it started goes on."""
     from noetl.cli import reach
 
-    asyncio.run(reach.asked(server, lambda front: front.delete_schedule(name)))
+    asyncio.run(reach.asked(lambda front: front.delete_schedule(name)))
     note(f"deleted {name}")
 
 
 @command.command("pause")
 @click.argument("name")
 @options.server
-def pause(name: str, server: str | None) -> None:
+def pause(name: str) -> None:
     """Let a schedule rest: ticks that pass meanwhile are not made up for."""
-    asyncio.run(_turned(name, server, enabled=False))
+    asyncio.run(_turned(name, enabled=False))
     note(f"paused {name}; go on with: noetl schedule resume {name}")
 
 
 @command.command("resume")
 @click.argument("name")
 @options.server
-def resume(name: str, server: str | None) -> None:
+def resume(name: str) -> None:
     """Let a paused schedule go on with its next tick."""
-    found = asyncio.run(_turned(name, server, enabled=True))
+    found = asyncio.run(_turned(name, enabled=True))
     note(f"resumed {name}: next at {_moment(found.next_at)}")
 
 
-async def _turned(name: str, server: str | None, *, enabled: bool) -> "Schedule":
+async def _turned(name: str, *, enabled: bool) -> "Schedule":
     import msgspec
 
     from noetl.cli import local, reach
     from noetl.ports.front import ScheduleAsk
 
-    async with reach.reached(local.settings(server)) as reached:
+    async with reach.reached(local.settings()) as reached:
         found = msgspec.structs.asdict(await reached.front.schedule(name))
         fields = {field: found[field] for field in ScheduleAsk.__struct_fields__}
         return await reached.front.put_schedule(ScheduleAsk(**{**fields, "enabled": enabled}))
@@ -177,18 +177,18 @@ async def _turned(name: str, server: str | None, *, enabled: bool) -> "Schedule"
 @options.showing
 @options.timeout
 @options.server
-def run(name: str, server: str | None, **given: Any) -> int:
+def run(name: str, **given: Any) -> int:
     """Start at once what a schedule starts, and say how it went; its ticks stay where they are."""
     from noetl.cli import running
 
-    return asyncio.run(_run(name, server, running.watcher(**options.shown(given)), given["timeout"]))
+    return asyncio.run(_run(name, running.watcher(**options.shown(given)), given["timeout"]))
 
 
-async def _run(name: str, server: str | None, watch: Any, timeout_s: float | None) -> int:
+async def _run(name: str, watch: Any, timeout_s: float | None) -> int:
     from noetl.cli import here, local, reach, there
     from noetl.ports.schedule import unknown_schedule
 
-    settings = local.settings(server)
+    settings = local.settings()
     if not reach.anything(settings):
         raise unknown_schedule(name)
     if settings.server is not None:

@@ -70,4 +70,7 @@ def _record(paths: tuple[str, ...], given: dict[str, Any]) -> int:
 
     if len(paths) != 1:
         raise click.UsageError("--record takes one playbook or one test file")
-    return recording.record(paths[0], given)
+    code = recording.record(paths[0], given)
+    if code or not given["as_json"]:
+        return code
+    return _run((recording.target_of(paths[0]),), given)

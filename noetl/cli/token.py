@@ -28,9 +28,6 @@ Without --server these are the tokens of the store of this project, as on the ma
 """
 
 
-SERVER = click.option("--server", metavar="URL", help="Of this server, not of the store here.")
-
-
 @click.group("token", epilog=EPILOG)
 def command() -> None:
     """Bearer tokens that a server lets in: scoped, limited to paths, expiring. Only digests are kept."""
@@ -49,13 +46,13 @@ def command() -> None:
 )
 @click.option("--prefix", "prefixes", multiple=True, metavar="PATH", help="Only playbooks below; repeatable.")
 @click.option("--expires", type=Span(), metavar="SPAN", help="For how long, as in 30d.  [default: no end]")
-@SERVER
+@options.server
 @options.as_json
-def create(name: str, server: str | None, as_json: bool, **given: Any) -> None:
+def create(name: str, as_json: bool, **given: Any) -> None:
     """Make a token for NAME and print it. It cannot be shown again."""
     from noetl.cli.closing import pretty
 
-    made = asyncio.run(_made(server, name, **given))
+    made = asyncio.run(_made(name, **given))
     if as_json:
         emit(pretty({**_facts(made.token), "token": made.bearer}))
         return
@@ -63,24 +60,22 @@ def create(name: str, server: str | None, as_json: bool, **given: Any) -> None:
     note(f"token {made.token.id} for '{name}': {_words(made.token)}; it is not shown again")
 
 
-async def _made(
-    server: str | None, name: str, *, expires: int | None, **given: tuple[str, ...]
-) -> "NewToken":
+async def _made(name: str, *, expires: int | None, **given: tuple[str, ...]) -> "NewToken":
     from noetl.ports.front import TokenAsk
 
     ask = TokenAsk(
         name=name, scopes=list(given["scopes"]), prefixes=list(given["prefixes"]), expires_ms=expires
     )
-    async with _tokens(server) as tokens:
+    async with _tokens() as tokens:
         return await tokens.new_token(ask)
 
 
 @command.command("list")
-@SERVER
+@options.server
 @options.as_json
-def list_tokens(server: str | None, as_json: bool) -> None:
+def list_tokens(as_json: bool) -> None:
     """List tokens: who each is for, what it allows, and until when."""
-    found = asyncio.run(_listed(server))
+    found = asyncio.run(_listed())
     if as_json:
         from noetl.cli.closing import pretty
 
@@ -93,22 +88,22 @@ def list_tokens(server: str | None, as_json: bool) -> None:
         emit(f"{token.id}  {token.name:<{width}}  {_words(token)}")
 
 
-async def _listed(server: str | None) -> "list[Token]":
-    async with _tokens(server) as tokens:
+async def _listed() -> "list[Token]":
+    async with _tokens() as tokens:
         return list(await tokens.tokens())
 
 
 @command.command("delete")
 @click.argument("token_id", metavar="ID")
-@SERVER
-def delete(token_id: str, server: str | None) -> None:
+@options.server
+def delete(token_id: str) -> None:
     """Let a token be good for nothing; servers notice within seconds."""
-    asyncio.run(_delete(token_id, server))
+    asyncio.run(_delete(token_id))
     note(f"deleted {token_id}")
 
 
-async def _delete(token_id: str, server: str | None) -> None:
-    async with _tokens(server) as tokens:
+async def _delete(token_id: str) -> None:
+    async with _tokens() as tokens:
         await tokens.delete_token(token_id)
 
 
@@ -140,15 +135,15 @@ def _words(token: "Token") -> str:
 
 
 @asynccontextmanager
-async def _tokens(server: str | None) -> "AsyncIterator[Tokens]":
+async def _tokens() -> "AsyncIterator[Tokens]":
     """The tokens of the server that is named, else those of the store of this project."""
     from noetl.adapters.http.front import HttpFront
+    from noetl.cli import local
     from noetl.control.engine import now_ms
     from noetl.control.tokens import TokenBook
-    from noetl.settings import load
     from noetl.wiring.distributed import opened_store
 
-    settings = load({"server": server})
+    settings = local.settings()
     if settings.server is None:
         async with opened_store(settings) as store:
             yield TokenBook(store, now_ms)

@@ -41,11 +41,11 @@ def command() -> None:
 @options.workload
 @options.server
 @options.as_json
-def add(name: str, path: str, server: str | None, as_json: bool, **given: Any) -> None:
+def add(name: str, path: str, as_json: bool, **given: Any) -> None:
     """Start the registered playbook PATH by messages; of a webhook, print its secret, this once."""
     if given["webhook"] == (given["subject"] is not None):
         raise click.UsageError("give either --webhook or --subject SUBJECT")
-    made = asyncio.run(_added(server, name, options.path(path), **given))
+    made = asyncio.run(_added(name, options.path(path), **given))
     if as_json:
         from noetl.cli.closing import pretty
         from noetl.ports.schedule import trigger_facts
@@ -60,7 +60,7 @@ def add(name: str, path: str, server: str | None, as_json: bool, **given: Any) -
         note("servers that have a bus (NOETL_BUS) listen; what is said while none runs starts nothing")
 
 
-async def _added(server: str | None, name: str, path: str, **given: Any) -> "NewTrigger":
+async def _added(name: str, path: str, **given: Any) -> "NewTrigger":
     from noetl.cli import local, reach
     from noetl.cli.payload import read_payload
     from noetl.ports.front import TriggerAsk
@@ -79,19 +79,19 @@ async def _added(server: str | None, name: str, path: str, **given: Any) -> "New
         subject=given["subject"],
         queue=given["queue"],
     )
-    async with reach.reached(local.settings(server), make=True) as reached:
+    async with reach.reached(local.settings(), make=True) as reached:
         return await reached.front.put_trigger(ask, new=True)
 
 
 @command.command("list")
 @options.server
 @options.as_json
-def list_triggers(server: str | None, as_json: bool) -> None:
+def list_triggers(as_json: bool) -> None:
     """List triggers: what each listens to, and what it starts."""
     from noetl.cli.closing import pretty
     from noetl.ports.schedule import trigger_facts
 
-    found = asyncio.run(_all(server))
+    found = asyncio.run(_all())
     if as_json:
         emit(pretty([trigger_facts(one) for one in found]))
         return
@@ -102,10 +102,10 @@ def list_triggers(server: str | None, as_json: bool) -> None:
         emit(f"{one.name:<{width}}  {_words(one)}{'' if one.enabled else '  (paused)'}")
 
 
-async def _all(server: str | None) -> "list[Trigger]":
+async def _all() -> "list[Trigger]":
     from noetl.cli import local, reach
 
-    settings = local.settings(server)
+    settings = local.settings()
     if not reach.anything(settings):
         return []
     async with reach.reached(settings) as reached:
@@ -116,13 +116,13 @@ async def _all(server: str | None) -> "list[Trigger]":
 @click.argument("name")
 @options.server
 @options.as_json
-def show(name: str, server: str | None, as_json: bool) -> None:
+def show(name: str, as_json: bool) -> None:
     """Show what a trigger listens to and what it starts; never its secret."""
     from noetl.cli import reach
     from noetl.cli.closing import pretty
     from noetl.ports.schedule import trigger_facts
 
-    found = asyncio.run(reach.asked(server, lambda front: front.trigger(name)))
+    found = asyncio.run(reach.asked(lambda front: front.trigger(name)))
     facts = trigger_facts(found)
     if as_json:
         emit(pretty(facts))
@@ -134,11 +134,11 @@ def show(name: str, server: str | None, as_json: bool) -> None:
 @command.command("delete")
 @click.argument("name")
 @options.server
-def delete(name: str, server: str | None) -> None:
+def delete(name: str) -> None:
     """Forget a trigger and its secret."""
     from noetl.cli import reach
 
-    asyncio.run(reach.asked(server, lambda front: front.delete_trigger(name)))
+    asyncio.run(reach.asked(lambda front: front.delete_trigger(name)))
     note(f"deleted {name}")
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from noetl.cli.closing import Failure, duration, explained, number, pretty, tally
 from noetl.cli.formats.json import finding
+from noetl.cli.options import there
 from noetl.cli.progress import LoopProgress, Progress, StepProgress
 from noetl.cli.render import Paint, Tone, colourful, emit, note
 from noetl.cli.sources import Source
@@ -148,13 +149,13 @@ class TextWatch:
             for text in explained(failure, execution_id, self.paint):
                 note(text)
         elif result["status"] in ("interrupted", "paused"):
-            note(f"  {self.paint('=', 'info')} go on with: noetl execution resume {execution_id}")
+            note(f"  {self.paint('=', 'info')} go on with: noetl execution resume {execution_id}{there()}")
 
     def detached(self, result: dict[str, Any]) -> None:
         """The id as data, and how to look after it."""
         emit(result["execution_id"])
         if not self.quiet:
-            see = f"noetl execution watch {result['execution_id']}"
+            see = f"noetl execution watch {result['execution_id']}{there()}"
             note(f"  {self.paint('=', 'info')} it goes on by itself; see it with: {see}")
 
 

@@ -93,12 +93,13 @@ def stop(pid: int | None) -> None:
 
 
 @command.command("list")
+@options.server
 @options.as_json
 def list_workers(as_json: bool) -> None:
     """List the workers that the server knows; without a server, those that run on this machine."""
     from noetl.cli.closing import pretty
 
-    settings = load()
+    settings = load({"server": options.chosen_server()})
     server, token = settings.server, settings.token
     found = asyncio.run(_known(server, token)) if server is not None else _local(settings)
     if as_json:

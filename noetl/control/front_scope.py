@@ -50,7 +50,8 @@ async def _scope(store: Store, payloads: Payloads, execution_id: str, seq: int |
         evolve(state, event)
         last = event
     if last is None or (seq is not None and state.seq < seq):
-        raise NotFound(f"execution {execution_id} has {state.seq} events, not {seq}")
+        told = f"execution {execution_id} has {state.seq} events, not {seq}"
+        raise NotFound(told, hint=f"noetl execution events {execution_id}")
     scope: dict[str, Any] = {name: Envelope(output) for name, output in steps.items()}
     scope |= await _event_scope(payloads, last)
     scope["workload"] = await _in_place(payloads, state.workload) or {}

@@ -56,6 +56,16 @@ def test_what_is_deleted_is_not_offered_but_what_ran_it_keeps_it(noetl, write):
     assert noetl("register", name).stdout == "tests/one v2\n"
 
 
+def test_a_difference_is_data_too(noetl, write):
+    noetl("register", write("one.yaml", ONE))
+    noetl("register", write("one.yaml", TWO))
+    found = json.loads(noetl("catalog", "diff", "tests/one", "--json").stdout)
+    assert (found["path"], found["a"], found["b"], found["same"]) == ("tests/one", 1, 2, False)
+    assert found["diff"][:2] == ["--- tests/one v1", "+++ tests/one v2"]
+    same = json.loads(noetl("catalog", "diff", "tests/one", "2", "2", "--json").stdout)
+    assert (same["same"], same["diff"]) == (True, [])
+
+
 @pytest.mark.parametrize(
     "arguments, told",
     [

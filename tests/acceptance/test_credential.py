@@ -87,6 +87,8 @@ def test_a_deleted_credential_is_gone(noetl):
         (["set", "one", "--field", "x"], "--field takes KEY=VALUE"),
         (["set", "no way", "--value", "x"], "is no name"),
         (["set", "one", "--value", "-", "--input", "-"], "standard input"),
+        (["set", "one", "--value", "-"], "the value is empty"),
+        (["set", "one", "--value", ""], "the value is empty"),
     ],
 )
 def test_what_cannot_be_stored_is_refused(noetl, arguments, told):

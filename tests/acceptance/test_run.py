@@ -161,6 +161,7 @@ def test_input_is_json_or_yaml_and_set_goes_over_it(noetl, write, text):
         (["hello.yaml", "--until", "nowhere"], "no step 'nowhere'"),
         (["hello.yaml", "--timeout", "0"], "0"),
         (["hello.yaml", "--json", "--events"], "cannot be used together"),
+        (["hello.yaml", "--idempotency-key", ""], "the idempotency key is empty"),
         (["hello.yaml", "--resume"], "takes no playbook"),
         (["--resume", "--set", "a=1"], "cannot be used with --set"),
     ],

@@ -128,8 +128,17 @@ def test_show_and_list_tell_how_it_stands(noetl, failed):
 @pytest.mark.anywhere
 def test_an_export_as_json_lines_is_what_events_prints(noetl, tmp_path, failed):
     noetl("execution", "export", failed, "-o", "log.jsonl")
-    assert (tmp_path / "log.jsonl").read_text() == noetl("execution", "events", failed, "--json").stdout
-    assert noetl("execution", "export", failed, "-o", "no/such/folder").returncode == 2
+    log = noetl("execution", "events", failed, "--json").stdout
+    assert (tmp_path / "log.jsonl").read_text() == log
+    assert noetl("execution", "export", failed, "--json").stdout == log
+    wrong = noetl("execution", "export", failed, "-o", "no/such/folder")
+    assert (wrong.returncode, "choose another place" in wrong.stderr) == (2, True)
+
+
+def test_a_filter_that_no_event_passes_prints_nothing_and_says_so(noetl, failed):
+    done = noetl("execution", "events", failed, "--step", "nowhere", "--json")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"no such events; see all with: noetl execution events {failed}" in done.stderr
 
 
 def test_an_export_as_xes_is_valid_xml_whatever_a_task_printed(noetl, write):

@@ -139,6 +139,22 @@ def test_a_paused_run_ends_when_the_tasks_of_its_children_have_ended(noetl, writ
     assert len(events(noetl, "task.started", child)) == 2
 
 
+def test_a_wish_answers_json_and_one_that_is_refused_says_what_to_do(noetl, holding):
+    def wished(*arguments):
+        told = json.loads(noetl("execution", *arguments, "--json").stdout)
+        return told["execution_id"], told["status"]
+
+    execution = events(noetl)[0]["execution_id"]
+    assert wished("signal", "@last", "{other}") == (execution, "running")
+    assert wished("pause", "@last") == (execution, "paused")
+    assert f"noetl execution resume {execution}" in noetl("execution", "pause", "@last").stderr
+    assert wished("cancel", "@last") == (execution, "cancelled")
+    for what in ("cancel", "pause", "resume"):
+        refused = noetl("execution", what, "@last")
+        assert (refused.returncode, "noetl execution retry" in refused.stderr) == (2, True)
+    holding.wait()
+
+
 @pytest.mark.parametrize("what", ["show", "events", "why", "pause", "resume", "retry", "replay", "watch"])
 def test_an_execution_that_is_not_there_is_named(noetl, write, what):
     missing = noetl("execution", what, "@last")

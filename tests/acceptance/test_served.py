@@ -141,6 +141,34 @@ def test_server_may_be_a_flag_of_run_or_a_context(remote: Noetl) -> None:
     assert (wrong.returncode, "no address of a server" in wrong.stderr) == (2, True)
 
 
+FAILS = document('- {step: bad, tool: {kind: python, input: {code: "1/0"}}}', name="fails")
+
+
+def test_a_command_that_a_run_on_a_named_server_prints_reaches_that_server(remote: Noetl) -> None:
+    (remote.folder / "fails.yaml").write_text(FAILS)
+    url = remote.environment.pop("NOETL_SERVER")
+    failed = remote("run", "fails.yaml", "-q", "--server", url)
+    why = next(line for line in failed.stderr.splitlines() if "noetl execution why" in line)
+    told = remote.shell(why.partition("try: ")[2])
+    assert (told.returncode, "ZeroDivisionError" in told.stdout) == (0, True)
+    (remote.folder / "waits.yaml").write_text(WAITS)
+    left = remote("run", "waits.yaml", "--timeout", "0.1", "--server", url)
+    cancel = left.stderr.partition("end it with: ")[2].splitlines()[0]
+    assert remote.shell(f"{cancel} --json").returncode == 0
+    assert not (remote.folder / ".noetl").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["execution list", "catalog list", "credential list", "schedule list", "trigger list", "token list",
+     "worker list", "execution show @last", "render 1 --at @last", "doctor"],
+)  # fmt: skip
+def test_server_is_a_flag_of_every_command_that_may_ask_one(noetl: Noetl, command: str) -> None:
+    done = noetl(*command.split(), "--server", "http://127.0.0.1:1")
+    assert done.returncode == 3
+    assert "http://127.0.0.1:1 cannot be reached" in done.stderr + done.stdout
+
+
 def test_a_path_is_that_of_the_server_else_that_of_a_file_of_the_project(remote: Noetl) -> None:
     (remote.folder / "deep").mkdir()
     (remote.folder / "deep" / "mine.yaml").write_text(HELLO.replace("tests/served", "tests/of_the_project"))
@@ -244,3 +272,18 @@ def test_a_guarded_server_lets_in_who_has_its_token(tmp_path: Path) -> None:
         assert noetl("run", "hello.yaml", "-q").stdout == '"you"\n'
     finally:
         made.kill()
+
+
+@pytest.mark.parametrize(
+    "arguments, code",
+    [
+        (["server", "start", "--port", "0", "--bus", "nonsense"], 2),
+        (["worker", "start", "--bus", "nonsense"], 2),
+        (["worker", "start", "--bus", "nats://127.0.0.1:1"], 3),
+    ],
+)
+@pytest.mark.parametrize("how", [[], ["--background"]])
+def test_what_cannot_start_leaves_with_the_same_code_in_the_background(
+    noetl: Noetl, arguments: list[str], code: int, how: list[str]
+) -> None:
+    assert noetl(*arguments, *how).returncode == code

@@ -254,6 +254,15 @@ def test_a_test_is_recorded_again_where_it_stands(noetl: Noetl, write: Write) ->
     assert noetl("test").returncode == 0
 
 
+def test_a_recording_prints_one_object_with_json(noetl: Noetl, write: Write) -> None:
+    write("shell.yaml", SHELL)
+    for name in ("shell.yaml", "shell.test.yaml"):
+        done = noetl("test", "--record", name, "--json", SOME_TOKEN="open-sesame")
+        found = json.loads(done.stdout)
+        assert (done.returncode, found["passed"], found["failed"]) == (0, 1, 0)
+        assert "shell.test.yaml: " in done.stderr
+
+
 def test_a_recording_that_is_not_as_the_test_expects_says_so(noetl: Noetl, write: Write) -> None:
     write("shell.yaml", SHELL)
     test = "playbook: shell.yaml\ntests:\n  - name: a\n    expect: {output: [other]}\n"

@@ -1,13 +1,19 @@
 """Telling an execution something: one wish, brought to whoever runs it."""
 
+from noetl.cli.render import emit, note
 from noetl.core.message import Control
 
 
-async def tell(name: str, wish: Control) -> str:
-    """Have a wish decided on; the id of the execution."""
+async def tell(name: str, wish: Control, told: str, *, as_json: bool) -> None:
+    """Have a wish decided on, and say so; `told` may name the execution as {id}."""
     from noetl.cli import reach
+    from noetl.cli.closing import pretty
 
     async with reach.reached() as reached:
         execution_id = await reach.find(reached.front, name)
         await reached.front.control(execution_id, wish)
-        return execution_id
+        if not as_json:
+            note(told.replace("{id}", execution_id))
+            return
+        status = (await reached.front.execution(execution_id))["status"]
+        emit(pretty({"execution_id": execution_id, "status": status}))

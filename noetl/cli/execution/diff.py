@@ -14,6 +14,7 @@ SHOWN = 100
 @click.command("diff")
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
+@options.server
 @options.as_json
 def command(first: str, second: str, as_json: bool) -> None:
     """Say how two executions differ: path, timing, ctx and outputs."""

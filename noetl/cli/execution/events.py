@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from noetl.cli import options
-from noetl.cli.render import emit
+from noetl.cli.render import emit, note
 
 
 @click.command("events")
@@ -29,8 +29,12 @@ async def _print(execution: str, as_json: bool, which: dict[str, Any]) -> None:
 
     async with reach.reached() as reached:
         execution_id = await reach.find(reached.front, execution)
+        count = 0
         async for shown in envelopes(reached.front, execution_id, **which):
+            count += 1
             emit(msgspec.json.encode(shown).decode() if as_json else _line(shown))
+    if not count:
+        note(f"no such events; see all with: noetl execution events {execution_id}{options.there()}")
 
 
 def _line(shown: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from noetl.cli import options
     "--format", "as_format", type=click.Choice(["jsonl", "xes"]), default="jsonl", show_default=True,
     help="JSON lines (one event envelope each), or XES for process mining.",
 )  # fmt: skip
+@click.option("--json", "as_format", flag_value="jsonl", help="The same as --format jsonl.")
 @click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
 def command(execution: str, as_format: str, output: str | None) -> None:
     """Export the log of an execution."""
@@ -64,4 +65,5 @@ def _file(name: str) -> Any:
     try:
         return nullcontext(sys.stdout) if name == "-" else open(name, "w", encoding="utf-8")
     except OSError as error:
-        raise RequestError(f"cannot write '{name}': {error.strerror}") from error
+        told = f"cannot write '{name}': {error.strerror}"
+        raise RequestError(told, hint="choose another place with -o") from error

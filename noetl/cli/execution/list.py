@@ -25,6 +25,7 @@ STATUSES = ("pending", "running", "paused", "completed", "failed", "cancelled")
     "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="How many."
 )
 @click.option("--all", "children", is_flag=True, help="Also those that other executions started.")
+@options.server
 @options.as_json
 def command(as_json: bool, **given: Any) -> None:
     """List the newest executions of this project, or of the server."""

@@ -24,7 +24,7 @@ Exit codes: 0 when the client closes the conversation, 2 wrong usage, 3 a backen
 @click.command("mcp", epilog=EPILOG)
 @options.server
 @click.option("--read-only", is_flag=True, help="Offer only tools that change nothing.")
-def command(server: str | None, read_only: bool) -> int:
+def command(read_only: bool) -> int:
     """Offer playbooks and executions to AI agents as an MCP server over stdio.
 
     It runs playbooks of this project in this process, or on a server: what an agent runs here may do whatever
@@ -33,7 +33,7 @@ def command(server: str | None, read_only: bool) -> int:
     from noetl.cli import local
     from noetl.cli.mcp.stdio import own_output
 
-    settings = local.settings(server)
+    settings = local.settings()
     with own_output() as output:
         return asyncio.run(_converse(settings, output, read_only=read_only))
 

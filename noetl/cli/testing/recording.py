@@ -31,9 +31,12 @@ HEAD = (
 def record(path: str, given: dict[str, Any]) -> int:
     """Record a playbook into a new test file, or the tests of a file again."""
     settings = local.settings()
-    if is_test(path):
-        return _again(path, given["only"], settings)
-    return _new(path, given, settings)
+    return _again(path, given, settings) if is_test(path) else _new(path, given, settings)
+
+
+def target_of(path: str) -> str:
+    """The test file that a recording goes to."""
+    return path if is_test(path) else files.file_beside(path)
 
 
 def _new(path: str, given: dict[str, Any], settings: "Settings") -> int:
@@ -44,7 +47,7 @@ def _new(path: str, given: dict[str, Any], settings: "Settings") -> int:
     from noetl.dsl.testing.writing import recorded_case, suite_text
     from noetl.dsl.tree import Map, Mark
 
-    source, target = read_one(path), files.file_beside(path)
+    source, target = read_one(path), target_of(path)
     if not check(source).valid:
         print_findings(source)
         return 1
@@ -60,11 +63,11 @@ def _new(path: str, given: dict[str, Any], settings: "Settings") -> int:
     expect = _expect(_facts(source, suite.cases[0], settings))
     with open(target, "x", encoding="utf-8") as file:
         file.write(suite_text(HEAD, name, {**test, "expect": expect}))
-    _told(target, recorded)
-    return _verified(target, case.name, settings)
+    _told(target, recorded, as_json=given["as_json"])
+    return 0 if given["as_json"] else _verified(target, case.name, settings)
 
 
-def _again(path: str, only: str | None, settings: "Settings") -> int:
+def _again(path: str, given: dict[str, Any], settings: "Settings") -> int:
     if not os.path.exists(path):
         raise RequestError(f"there is no '{path}'", hint="noetl test --record PLAYBOOK makes one")
     file = files.load(path)
@@ -75,12 +78,12 @@ def _again(path: str, only: str | None, settings: "Settings") -> int:
         return 1
     code = 0
     for case in file.suite.cases:
-        if only is None or only in case.name:
-            code = max(code, _one_again(path, case.name, settings))
+        if given["only"] is None or given["only"] in case.name:
+            code = max(code, _one_again(path, case.name, settings, as_json=given["as_json"]))
     return code
 
 
-def _one_again(path: str, name: str, settings: "Settings") -> int:
+def _one_again(path: str, name: str, settings: "Settings", *, as_json: bool) -> int:
     """Record one test of a file; what it expects stays, unless it expects nothing yet."""
     file = files.load(path)
     assert file.playbook is not None
@@ -97,8 +100,8 @@ def _one_again(path: str, name: str, settings: "Settings") -> int:
         text = _rewritten(_reread(file, text), name, {"expect": _expect(facts)})
     with open(path, "w", encoding="utf-8") as opened:
         opened.write(text)
-    _told(path, recorded)
-    return _verified(path, name, settings)
+    _told(path, recorded, as_json=as_json)
+    return 0 if as_json else _verified(path, name, settings)
 
 
 def _rewritten(file: CaseFile, name: str, parts: dict[str, Any]) -> str:
@@ -183,10 +186,11 @@ def _expect(facts: "Facts") -> dict[str, Any]:
     return expect
 
 
-def _told(target: str, recorded: Recorded) -> None:
+def _told(target: str, recorded: Recorded, *, as_json: bool) -> None:
     from noetl.cli.render import counted
 
-    emit(f"{target}: {counted(recorded.calls, 'output')} of an execution that {recorded.status}")
+    tell = note if as_json else emit
+    tell(f"{target}: {counted(recorded.calls, 'output')} of an execution that {recorded.status}")
     for task in recorded.cut:
         note(f"{task}: its data was too large for a test file and was cut")
 

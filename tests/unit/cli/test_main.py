@@ -133,10 +133,14 @@ def test_a_bug_is_one_line_and_names_debug(pretend, capsys) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--debug", "pretend"], ["pretend", "--debug"]])
-def test_with_debug_anywhere_a_bug_shows_where_it_happened(arguments: list[str], pretend) -> None:
-    pretend(raising(KeyError("x")))
-    with pytest.raises(KeyError):
-        main.run(arguments)
+def test_with_debug_anywhere_an_error_also_shows_where_it_happened(
+    arguments: list[str], pretend, capsys
+) -> None:
+    pretend(raising(BackendError("x", hint="y")))
+    assert main.run(arguments) == 3
+    shown = capsys.readouterr().err
+    assert "Traceback" in shown
+    assert shown.endswith("error[backend]: x\n  = fix: y\n")
 
 
 def test_after_two_dashes_debug_is_an_argument() -> None:
