@@ -1,12 +1,13 @@
 """Errors as RFC 9457 problems. Every answer that is not what was asked for is made here, and only here."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.errors import BackendError, Conflict, NoetlError, NotFound, PlaybookError, RequestError
@@ -46,6 +47,8 @@ CODES = {
     503: "backend",
 }
 RETRY_AFTER_S = 1
+ROUTES = "the routes are listed in /api/openapi.json"
+SHOWN = 80
 
 
 class Problem(Exception):
@@ -137,19 +140,42 @@ async def _of_error(request: Request, error: Exception) -> Response:
 async def _of_http(request: Request, error: Exception) -> Response:
     """What the framework itself refuses: unknown routes, wrong methods, undecodable bodies."""
     assert isinstance(error, HTTPException)
+    if error.status_code == 404 and _by_a_reader(request):
+        return FileResponse(_page(request), 404, headers={"Cache-Control": "no-cache"})
     if error.status_code == 404:
         detail = f"there is nothing at {request.method} {request.url.path}"
-        return problem(404, detail, hint="the routes are listed in /api/openapi.json")
-    return problem(error.status_code, str(error.detail), headers=dict(error.headers or {}))
+        return problem(404, detail, hint=ROUTES)
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        detail = f"{request.method} is not offered at {request.url.path}"
+        return problem(405, detail, hint=f"offered: {headers.get('Allow', 'nothing')}", headers=headers)
+    return problem(error.status_code, str(error.detail), hint=ROUTES, headers=headers)
+
+
+def _page(request: Request) -> Path:
+    static: Path = request.app.state.options.static
+    return static / "index.html"
+
+
+def _by_a_reader(request: Request) -> bool:
+    """Whether a person's browser asks for a page: the web page says in its own way that there is none."""
+    wanted = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+    return wanted and not request.url.path.startswith("/api/") and _page(request).is_file()
 
 
 async def _of_validation(request: Request, error: Exception) -> Response:
     """A wrong id in the path names nothing; anything else wrong is a bad request."""
     assert isinstance(error, RequestValidationError)
     found = error.errors()
-    words = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in found[:5])
     in_path = any(item["loc"][:1] == ("path",) for item in found)
-    return problem(404 if in_path else 400, words)
+    return problem(404 if in_path else 400, "; ".join(map(_mistake, found[:5])), hint=ROUTES)
+
+
+def _mistake(item: dict[str, Any]) -> str:
+    """What is wrong with one part of a request: which, why, and the value seen."""
+    place, why = ".".join(map(str, item["loc"])), str(item["msg"])
+    seen = "" if item["type"] == "missing" else f", not '{str(item['input'])[:SHOWN]}'"
+    return f"{place}: {why[:1].lower()}{why[1:]}{seen}"
 
 
 async def _of_bug(request: Request, error: Exception) -> Response:

@@ -218,6 +218,26 @@ workflow:
 """
 )
 
+# Names and values that are longer than any place for them.
+LONG_PATH = "ui/" + "a_name_that_goes_on/" * 6 + "and_on"
+LONG_STEP = "a_step_with_a_name_that_goes_on_and_on_until_nobody_reads_it"
+
+LONG = (
+    HEAD
+    + f"metadata: {{name: long, path: {LONG_PATH}}}\n"
+    + f'workload: {{word: {"w" * 900}, right_to_left: "مرحبا بالعالم"}}\n'
+    + f"workflow:\n  - step: {LONG_STEP}\n"
+    + """\
+    tool:
+      kind: python
+      input: {word: "{{ workload.word }}", code: "print('\\x1b[31mred\\x1b[0m', word); result = word"}
+    set: {ctx.words: "{{ workload.right_to_left }}"}
+    next: {arcs: [{step: fails}]}
+  - step: fails
+    tool: {kind: python, input: {word: "{{ workload.word }}", code: "raise ValueError(word)"}}
+"""
+)
+
 BOOKS = {
     "flow": FLOW,
     "broken": BROKEN,
@@ -229,4 +249,5 @@ BOOKS = {
     "edit": EDIT,
     "hundred": HUNDRED,
     "hostile": HOSTILE_BOOK,
+    "long": LONG,
 }

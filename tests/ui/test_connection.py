@@ -44,11 +44,30 @@ def test_a_list_whose_server_is_gone_says_so_and_keeps_what_it_knows(
     wire = Wire(server.url)
     page = open_page(base=wire.url)
     page.goto("/executions")
-    row = page.locator(f"a[href='/executions/{execution_id}']")
+    row = page.locator(f"a[href='/executions/{execution_id}']:visible")
     expect(row).to_be_visible()
     wire.cut()
     expect(page.get_by_text("the server does not answer; trying again")).to_be_visible()
     expect(row).to_be_visible()
     wire.mend()
     expect(page.get_by_role("status").filter(has_text="live")).to_be_visible()
+    wire.close()
+
+
+def test_every_page_says_that_its_server_is_gone_until_it_is_back(
+    server: Server, open_page: Callable[..., Page], complaints: Complaints
+) -> None:
+    complaints.expect("net::ERR")
+    wire = Wire(server.url)
+    page = open_page(base=wire.url)
+    page.goto("/settings")  # asks for nothing by itself
+    expect(page.get_by_role("region", name="This server")).to_contain_text("Version")
+    wire.cut()
+    page.get_by_role("link", name="Home").click()
+    gone = page.get_by_text("the server does not answer; trying again")
+    expect(gone).to_be_visible()
+    page.get_by_role("link", name="Settings").click()
+    expect(gone).to_be_visible()
+    wire.mend()
+    expect(gone).to_have_count(0)
     wire.close()

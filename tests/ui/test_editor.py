@@ -67,6 +67,14 @@ def test_a_key_is_explained_on_hover(server: Server, page: Page) -> None:
     expect(page.locator(".cm-hover")).to_contain_text("Defaults that the request is merged over")
 
 
+def test_there_is_nothing_to_compare_until_the_text_or_a_version_differs(server: Server, page: Page) -> None:
+    page.goto("/playbooks/ui/signal")
+    expect(page.get_by_role("button", name="Diff")).to_be_disabled()
+    change(page, "kind: wait", "kind: wait  # for a signal")
+    page.get_by_role("button", name="Diff").click()
+    expect(page.locator("[data-diff] .cm-changedLine")).to_contain_text("# for a signal")
+
+
 def test_a_new_version_is_registered_compared_and_run(server: Server, page: Page) -> None:
     page.goto("/playbooks/ui/edit?version=1")
     newest = server.get("/catalog/ui/edit")["version"]
@@ -91,6 +99,8 @@ def test_what_failed_is_put_right_in_the_editor_and_rerun_from_there(server: Ser
     page.goto(f"/executions/{execution_id}")
     page.get_by_role("link", name="Fix and rerun").click()
     expect(page.get_by_text("You are fixing what failed at second")).to_be_visible()
+    expect(page.get_by_text("ValueError: the table is locked")).to_be_visible()
+    expect(text_of(page).locator(".cm-activeLine")).to_contain_text("- step: second")  # it opens there
     change(page, "raise ValueError", 'result = "published"')
     page.get_by_role("button", name="Rerun from second").click()
     expect(page).to_have_url(re.compile(r"/executions/[0-9a-f]{32}"))

@@ -88,6 +88,14 @@ def test_a_step_tells_why_in_words(server: Server, page: Page) -> None:
     expect(page.get_by_role("complementary", name="Event 1")).to_contain_text("playbook.execution.requested")
 
 
+def test_a_step_leads_to_what_it_put_out(server: Server, page: Page) -> None:
+    page.goto(f"/executions/{server.ran('flow')}")
+    choose(page, "left").get_by_role("button", name="Output").click()
+    panel = page.get_by_role("tabpanel", name="data")
+    expect(panel.get_by_role("button", name="left.1", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(panel.get_by_role("cell", name="row 11")).to_be_visible()
+
+
 def test_a_step_is_opened_with_the_keyboard(server: Server, page: Page) -> None:
     page.goto(f"/executions/{server.ran('flow')}")
     page.get_by_role("group", name="step meet, done").focus()
@@ -102,7 +110,10 @@ def test_a_held_token_is_marked_and_an_approval_lets_it_go_on_live(server: Serve
     expect(page.locator("[data-link]")).to_have_attribute("data-link", "live")
     expect(step(page, "ask")).to_have_attribute("data-state", "waiting")
     expect(step(page, "meet").locator("[data-held]")).to_contain_text("1 held, waits for ask")
-    expect(choose(page, "meet")).to_contain_text("another token may still come from ask")
+    expect(step(page, "ask")).to_contain_text(re.compile(r"\d+ (ms|s|min)"))  # for how long, and it grows
+    panel = choose(page, "meet")
+    expect(panel).to_contain_text("holds a token")
+    expect(panel).to_contain_text("another token may still come from ask")
     page.get_by_role("button", name="Approve").click()
     expect(step(page, "meet")).to_have_attribute("data-state", "done")
     expect(page.locator("header [data-status]").first).to_have_attribute("data-status", "completed")
@@ -138,6 +149,8 @@ def test_pause_resume_and_cancel_change_the_status_at_once(server: Server, page:
     expect(status).to_have_attribute("data-status", "running")
     page.get_by_role("button", name="Cancel").click()
     expect(status).to_have_attribute("data-status", "cancelled")
+    expect(step(page, "start")).to_have_attribute("data-state", "cancelled")  # it has not failed of itself
+    expect(page.get_by_role("button", name="Go on from here")).to_be_visible()
     page.get_by_text("history").click()
     expect(page.get_by_role("list", name="Status history")).to_contain_text("paused")
 
@@ -281,7 +294,7 @@ def test_a_stored_result_is_read_in_pages(server: Server, page: Page) -> None:
     panel = page.get_by_role("tabpanel")
     expect(panel).to_contain_text("stored by reference")
     expect(panel.get_by_text("1–50 of 2,000")).to_be_visible()
-    panel.get_by_role("button", name="On", exact=True).click()
+    panel.get_by_role("button", name="Next", exact=True).click()
     expect(panel.get_by_text("51–100 of 2,000")).to_be_visible()
     expect(panel.get_by_role("cell", name="50", exact=True)).to_be_visible()
 

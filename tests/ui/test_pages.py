@@ -61,6 +61,8 @@ def test_keys_lead_to_pages_and_to_the_search(page: Page) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("go to Executions")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Keys").click()
+    expect(page.get_by_role("dialog")).to_contain_text("this list")
 
 
 def test_the_title_and_the_icon_show_the_status(server: Server, page: Page) -> None:
@@ -80,13 +82,21 @@ def test_an_unknown_execution_is_said_to_be_so(page: Page, complaints: Complaint
     complaints.expect("404")
     page.goto(f"/executions/{'0' * 32}")
     expect(page.get_by_role("alert")).to_contain_text("0" * 32)
-    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    page.get_by_role("link", name="All executions").click()
+    expect(page.locator("h1")).to_have_text("Executions")
 
 
-def test_an_unknown_page_is_said_to_be_so(server: Server, page: Page) -> None:
+def test_an_unknown_page_is_said_to_be_so(server: Server, page: Page, complaints: Complaints) -> None:
+    complaints.expect("404")
     page.goto("/executions")
     page.evaluate("history.pushState(null, '', '/nowhere')")
     expect(page.get_by_text("There is no such page")).to_be_visible()
+    answer = page.goto("/nowhere")  # typed into the browser, it is asked of the server
+    assert answer is not None
+    assert answer.status == 404
+    expect(page.get_by_text("There is no such page")).to_be_visible()
+    page.get_by_role("navigation").get_by_role("link", name="Home").click()
+    expect(page.locator("h1")).to_have_text("Home")
 
 
 def test_filters_are_kept_in_the_address_and_can_be_shared(
@@ -100,7 +110,7 @@ def test_filters_are_kept_in_the_address_and_can_be_shared(
     expect(page).to_have_url(re.compile(r"status=failed.*text=ui%2Fbroken|text=ui%2Fbroken.*status=failed"))
     other = open_page()
     other.goto(page.url)
-    expect(other.locator(f"a[href='/executions/{execution_id}']")).to_be_visible()
+    expect(other.locator(f"a[href='/executions/{execution_id}']:visible")).to_be_visible()
     expect(other.get_by_label("Status")).to_have_value("failed")
     other.get_by_label("Search ids and paths").fill("no such thing")
     expect(other.get_by_text("No execution matches")).to_be_visible()

@@ -14,7 +14,7 @@ def test_a_schedule_is_made_run_paused_and_deleted(server: Server, page: Page) -
     dialog.get_by_label("Name").fill("nightly")
     dialog.get_by_label("Playbook").fill("ui/edit")
     dialog.get_by_role("textbox", name="Cron expression").fill("0 3 * * *")
-    dialog.get_by_role("button", name="Make it").click()
+    dialog.get_by_role("button", name="Create").click()
     row = page.get_by_role("region", name="Schedules").locator("tbody tr", has_text="nightly")
     expect(row).to_contain_text("0 3 * * *")
     row.get_by_role("button", name="Pause nightly").click()
@@ -39,7 +39,7 @@ def test_a_cron_expression_that_is_none_is_refused_where_it_was_written(
     dialog.get_by_label("Name").fill("never")
     dialog.get_by_label("Playbook").fill("ui/edit")
     dialog.get_by_role("textbox", name="Cron expression").fill("at noon")
-    dialog.get_by_role("button", name="Make it").click()
+    dialog.get_by_role("button", name="Create").click()
     expect(dialog.get_by_role("alert")).to_contain_text("at noon")
 
 
@@ -49,7 +49,7 @@ def test_the_secret_of_a_webhook_is_shown_once(server: Server, page: Page) -> No
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name").fill("shop_order")
     dialog.get_by_label("Playbook").fill("ui/edit")
-    dialog.get_by_role("button", name="Make it").click()
+    dialog.get_by_role("button", name="Create").click()
     secret = page.locator("[data-secret]").inner_text()
     assert len(secret) >= 16
     page.get_by_role("button", name="I have it").click()

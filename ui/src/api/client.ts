@@ -2,6 +2,7 @@
 // its body and its answer. Problems (RFC 9457) become `Problem` errors that pages show as they are.
 import { taken } from './ahead'
 import type { components, paths } from './openapi'
+import { reached } from './reach'
 
 type ProblemBody = Partial<components['schemas']['ProblemAnswer']>
 
@@ -62,8 +63,10 @@ async function send(method: string, url: string, body?: unknown, signal?: AbortS
     answer = (method === 'GET' && (await taken(url))) || (await fetch(url, init))
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
+    reached(false)
     throw new Problem(0, { detail: 'the server cannot be reached', hint: 'is it running? this page tries again by itself' })
   }
+  reached(true)
   if (!answer.ok) throw new Problem(answer.status, await answer.json().catch(() => ({})))
   return answer.status === 204 ? undefined : answer.json()
 }

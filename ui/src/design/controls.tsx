@@ -47,8 +47,8 @@ export function Dialog({ title, onClose, children, wide = false }: { title: Reac
       onClick={(event) => event.target === ref.current && onClose()}
       className={`m-auto max-h-[88vh] w-[calc(100vw-2rem)] overflow-auto rounded-lg border border-line bg-panel p-0 text-ink ${wide ? 'max-w-3xl' : 'max-w-lg'}`}
     >
-      <div className="flex items-center justify-between border-b border-line px-4 py-2.5">
-        <h2 className="text-sm font-semibold">{title}</h2>
+      <div className="flex items-center justify-between gap-2 border-b border-line px-4 py-2.5">
+        <h2 className="line-clamp-2 min-w-0 text-sm font-semibold [overflow-wrap:anywhere]">{title}</h2>
         <IconButton icon="close" label="Close" onClick={onClose} />
       </div>
       <div className="p-4">{children}</div>
@@ -57,8 +57,14 @@ export function Dialog({ title, onClose, children, wide = false }: { title: Reac
 }
 
 export function Tabs<T extends string>({ tabs, value, onChange }: { tabs: readonly { id: T; label: string; count?: number | undefined }[]; value: T; onChange: (tab: T) => void }) {
+  const list = useRef<HTMLDivElement>(null)
+  // Where there is no room for all of them, the chosen one is in sight.
+  useEffect(() => {
+    const [frame, chosen] = [list.current, list.current?.querySelector<HTMLElement>('[aria-selected=true]')]
+    if (frame && chosen) frame.scrollLeft = chosen.offsetLeft - (frame.clientWidth - chosen.offsetWidth) / 2
+  }, [value])
   return (
-    <div role="tablist" className="flex gap-0.5 overflow-x-auto border-b border-line">
+    <div ref={list} role="tablist" className="relative flex gap-0.5 overflow-x-auto border-b border-line [scrollbar-width:none]">
       {tabs.map((tab) => (
         <button
           key={tab.id}

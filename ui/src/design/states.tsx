@@ -21,19 +21,21 @@ export function Loading({ what = 'Loading' }: { what?: string }) {
   )
 }
 
-export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+export function Failure({ error, retry, back }: { error: unknown; retry?: (() => void) | undefined; back?: ReactNode }) {
   const problem = error instanceof Problem ? error : null
+  const again = problem?.status === 404 ? undefined : retry // what is not there will not be there the next time
   return (
     <div role="alert" className="m-3 flex items-start gap-2.5 rounded-md border border-failed bg-failed-soft p-3">
       <span className="mt-0.5"><StatusIcon status="failed" /></span>
       <div className="min-w-0 flex-1">
-        <p className="break-words font-medium">{error instanceof Error ? error.message : String(error)}</p>
-        {problem?.hint && <p className="text-ink-2">{problem.hint}</p>}
+        <p className="break-words font-medium [overflow-wrap:anywhere] first-letter:uppercase">{error instanceof Error ? error.message : String(error)}</p>
+        {problem?.hint && !back && <p className="text-ink-2">{problem.hint}</p>}
+        {back && <p className="text-ink-2">{back}</p>}
         {problem?.diagnostics.map((finding, index) => (
           <p key={index} className="break-words text-ink-2">line {finding.line}: {finding.message}{finding.hint ? `; ${finding.hint}` : ''}</p>
         ))}
       </div>
-      {retry && <Button onClick={retry}>Try again</Button>}
+      {again && <Button onClick={again}>Try again</Button>}
     </div>
   )
 }

@@ -57,7 +57,11 @@ export function Ago({ at }: { at: string | null }) {
   return <time dateTime={at} title={exact(at)} className="whitespace-nowrap">{ago(at, current)}</time>
 }
 
-export const clock = (moment: string): string => moment.slice(11, 23)
+/** The time of day where the reader is, to the millisecond. */
+export const clock = (moment: string): string => {
+  const date = new Date(moment)
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`
+}
 
 /** A duration that grows while the thing goes on. */
 export function Took({ from, to, ms }: { from: string | null; to: string | null; ms?: number | null }) {

@@ -37,7 +37,7 @@ function Entry({ name, value, list, path, note, open }: { name: string; value: J
   const label = <span className={list ? 'text-ink-3' : 'text-ink-2'}>{name}</span>
   if (!nested)
     return (
-      <div className="flex min-w-0 items-baseline gap-2 py-px pl-4 font-mono text-xs">
+      <div className="flex min-w-0 items-baseline gap-2 py-px pl-3.5 font-mono text-xs">
         {label}<Leaf value={value} />{note?.(path)}
       </div>
     )
@@ -66,7 +66,7 @@ function Leaf({ value }: { value: Json }) {
   if (typeof value === 'string') {
     const cut = !whole && value.length > LONG
     return (
-      <span className="min-w-0 whitespace-pre-wrap break-words font-mono text-xs text-done [overflow-wrap:anywhere]">
+      <span dir="auto" className="min-w-16 whitespace-pre-wrap break-words font-mono text-xs text-done [overflow-wrap:anywhere]">
         {JSON.stringify(cut ? value.slice(0, LONG) : value)}
         {cut && <button type="button" className="ml-1 text-accent hover:underline" onClick={() => setWhole(true)}>… all {value.length} characters</button>}
       </span>

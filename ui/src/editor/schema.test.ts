@@ -16,7 +16,10 @@ workflow:
         - step: b
           when: y
   - step: b
-    tool: {kind: noop}
+    tool:
+      kind: noop
+      input:
+        url: x
 `.split('\n')
 
 const ROOT: Node = {
@@ -26,7 +29,7 @@ const ROOT: Node = {
   },
   $defs: {
     step: { properties: { step: { description: 'The step name.' }, tool: { anyOf: [{ $ref: '#/$defs/task' }, { type: 'array', items: { $ref: '#/$defs/task' } }] }, next: { properties: { arcs: { items: { properties: { step: {}, when: {} } } } } } } },
-    task: { anyOf: [{ properties: { kind: { const: 'http' }, name: {}, input: { properties: { url: { description: 'Where to.' }, method: {} } } } }, { properties: { kind: { const: 'noop' }, name: {} } }] },
+    task: { anyOf: [{ properties: { kind: { const: 'http' }, name: {}, input: { properties: { url: { description: 'Where to.' }, method: {} } } } }, { properties: { kind: { const: 'noop' }, name: {}, input: { additionalProperties: true } } }] },
   },
 }
 
@@ -49,5 +52,6 @@ suite('placeOf', () => {
 suite('offers', () => {
   it('offers only keys that are missing', () => expect(offers(ROOT, placeOf(TEXT, 2, 2)).map((one) => one.label)).toEqual(['name', 'path']))
   it('offers the inputs of the kind at hand', () => expect(offers(ROOT, placeOf(TEXT, 9, 10)).map((one) => one.label)).toEqual(['url', 'method']))
+  it('says nothing of an input that only another kind has', () => expect(describe(ROOT, TEXT, 18)).toBeNull())
   it('describes a key', () => expect(describe(ROOT, TEXT, 9)).toEqual({ key: 'url', text: 'Where to.' }))
 })

@@ -4,7 +4,8 @@ import type { Json, Obj } from '../api/types'
 
 export interface Node { $ref?: string; description?: string; properties?: Record<string, Node>; patternProperties?: Record<string, Node>; additionalProperties?: boolean | Node; items?: Node; anyOf?: Node[]; oneOf?: Node[]; allOf?: Node[]; enum?: Json[]; const?: Json; type?: string | string[]; $defs?: Record<string, Node>; if?: Node; then?: Node; required?: string[] }
 
-export interface Place { path: string[]; key: string; isValue: boolean; siblings: Record<string, string>; indent: number }
+/** `kinds` has, for each key of the path, the `kind` of the mapping that the key stands in. */
+export interface Place { path: string[]; kinds: (string | undefined)[]; key: string; isValue: boolean; siblings: Record<string, string>; indent: number }
 
 const LINE = /^(\s*)((?:- )*)\s*(?:(?:"([^"]*)"|'([^']*)'|([\w.$-]+))\s*:(?:\s+(.*)|$))?/
 
@@ -27,6 +28,7 @@ export function placeOf(lines: string[], number: number, column: number): Place 
   const before = text.slice(0, column)
   const isValue = /^\s*(?:- )*\s*[\w.$"'-]+\s*:\s/.test(before)
   const path: string[] = []
+  const kinds: (string | undefined)[] = []
   let level = indent
   let inList = (own?.dashes ?? 0) > 0
   for (let row = number - 1; row >= 0; row -= 1) {
@@ -35,6 +37,7 @@ export function placeOf(lines: string[], number: number, column: number): Place 
     const start = line.indent
     if (inList && line.key !== null && start <= level - 2 + (line.dashes ? 0 : 0) && line.rest === '' && start < level) {
       path.unshift(line.key, '[]')
+      kinds.unshift(kindOf(siblings(lines, row, start)), undefined)
       level = start
       inList = line.dashes > 0
       continue
@@ -42,12 +45,15 @@ export function placeOf(lines: string[], number: number, column: number): Place 
     if (!inList && start === level && line.dashes > 0) { inList = true; continue }
     if (!inList && start < level && line.key !== null) {
       path.unshift(line.key)
+      kinds.unshift(kindOf(siblings(lines, row, start)))
       level = start
       inList = line.dashes > 0
     }
   }
-  return { path, key: own?.key ?? '', isValue, siblings: siblings(lines, number, indent), indent }
+  return { path, kinds, key: own?.key ?? '', isValue, siblings: siblings(lines, number, indent), indent }
 }
+
+const kindOf = (siblings: Record<string, string>): string | undefined => siblings['kind']?.replace(/["']/g, '')
 
 function siblings(lines: string[], number: number, indent: number): Record<string, string> {
   const found: Record<string, string> = {}
@@ -69,18 +75,21 @@ function siblings(lines: string[], number: number, indent: number): Record<strin
   return found
 }
 
-/** Every schema that may hold at a path; `kind` of the mapping picks among tool kinds. */
-export function schemasAt(root: Node, path: string[], siblings: Record<string, string>): Node[] {
+/** Every schema that may hold at a place; the `kind` of each mapping on the way picks among tool kinds. */
+export function schemasAt(root: Node, { path, kinds, siblings }: Pick<Place, 'path' | 'kinds' | 'siblings'>): Node[] {
   let here = expand(root, root)
-  for (const part of path) {
-    here = here.flatMap((node) => {
+  path.forEach((part, index) => {
+    here = ofKind(here, kinds[index]).flatMap((node) => {
       if (part === '[]') return node.items ? expand(node.items, root) : []
       const found = node.properties?.[part]
       if (found) return expand(found, root).map((one) => ({ ...one, description: found.description ?? one.description }))
       return typeof node.additionalProperties === 'object' ? expand(node.additionalProperties, root) : []
     })
-  }
-  const kind = siblings['kind']?.replace(/["']/g, '')
+  })
+  return ofKind(here, kindOf(siblings))
+}
+
+function ofKind(here: Node[], kind: string | undefined): Node[] {
   const fitting = kind ? here.filter((node) => { const own = node.properties?.['kind']; return own === undefined || own.const === kind || own.enum?.includes(kind) || (own.const === undefined && own.enum === undefined) }) : here
   const exactly = kind ? fitting.filter((node) => node.properties?.['kind']?.const === kind) : []
   return exactly.length > 0 ? exactly : fitting.length > 0 ? fitting : here
@@ -103,7 +112,7 @@ export interface Offer { label: string; info: string; value: boolean }
 
 /** What can stand at a place: keys that are not there yet, or the values of a key. */
 export function offers(root: Node, place: Place): Offer[] {
-  const nodes = schemasAt(root, place.path, place.siblings)
+  const nodes = schemasAt(root, place)
   const found = new Map<string, Offer>()
   if (place.isValue) {
     for (const node of nodes) {
@@ -126,7 +135,7 @@ export function describe(root: Node, lines: string[], number: number): { key: st
   const line = read(lines[number] ?? '')
   if (!line?.key) return null
   const place = placeOf(lines, number, line.indent)
-  for (const node of schemasAt(root, place.path, place.siblings)) {
+  for (const node of schemasAt(root, place)) {
     const part = node.properties?.[line.key]
     const text = part?.description ?? (part ? expand(part, root)[0]?.description : undefined)
     if (text) return { key: line.key, text }

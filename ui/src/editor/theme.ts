@@ -15,6 +15,9 @@ export const codeTheme = [
     '.cm-tooltip': { backgroundColor: 'var(--panel)', color: 'var(--ink)', border: '1px solid var(--line-strong)', borderRadius: '5px', fontSize: '12px', maxWidth: '34rem' },
     '.cm-tooltip-autocomplete ul li[aria-selected]': { backgroundColor: 'var(--accent-soft)', color: 'var(--ink)' },
     '.cm-completionInfo': { padding: '6px 8px', maxWidth: '20rem' },
+    // The marks that stand there by themselves are in few fonts.
+    '.cm-collapsedLines:before': { content: '"⋯"', marginInlineEnd: '6px' },
+    '.cm-collapsedLines:after': { content: '""', marginInlineStart: '0' },
     '.cm-diagnostic': { padding: '4px 8px', borderLeftWidth: '3px' },
     '.cm-diagnostic-error': { borderLeftColor: 'var(--failed)' },
     '.cm-diagnostic-warning': { borderLeftColor: 'var(--held)' },

@@ -63,18 +63,25 @@ export function ArcView({ id, data, markerEnd }: EdgeProps<ArcEdge>) {
 
 function ArcCard({ data }: { data: ArcData }) {
   const card = useRef<HTMLDivElement>(null)
-  const [up, setUp] = useState(false)
-  useLayoutEffect(() => { if (card.current && card.current.getBoundingClientRect().bottom > window.innerHeight) setUp(true) }, [])
+  const [at, setAt] = useState({ up: false, aside: 0 })
+  useLayoutEffect(() => {
+    const frame = card.current?.closest('[data-graph]')?.getBoundingClientRect()
+    if (!card.current || !frame) return
+    const box = card.current.getBoundingClientRect()
+    const zoom = box.width / card.current.offsetWidth
+    const aside = Math.max(0, frame.left + 4 - box.left) - Math.max(0, box.right + 4 - frame.right)
+    setAt({ up: box.bottom > frame.bottom, aside: aside / zoom })
+  }, [])
   const seen = Object.entries(data.progress?.seen ?? {})
   return (
-    <div ref={card} role="tooltip" className={`panel absolute left-1/2 z-30 w-72 -translate-x-1/2 p-2.5 text-xs shadow-lg ${up ? 'bottom-full mb-1' : 'top-full mt-1'}`}>
-      <p className="font-medium">{data.arc.from} → {data.arc.to}</p>
+    <div ref={card} role="tooltip" className={`panel absolute left-1/2 z-30 w-72 p-2.5 text-xs shadow-lg ${at.up ? 'bottom-full mb-1' : 'top-full mt-1'}`} style={{ transform: `translateX(calc(-50% + ${at.aside}px))` }}>
+      <p className="break-words font-medium [overflow-wrap:anywhere]">{data.arc.from} → {data.arc.to}</p>
       <p className="text-ink-2">{arcWords(data.state, data.progress, data.arc.when)}</p>
-      {data.arc.when !== null && <p className="mt-1.5 break-words rounded bg-sunken px-1.5 py-1 font-mono">{guard(data.arc.when)}</p>}
+      {data.arc.when !== null && <p className="mt-1.5 break-words rounded bg-sunken px-1.5 py-1 font-mono [overflow-wrap:anywhere]">{guard(data.arc.when)}</p>}
       {seen.length > 0 && (
-        <dl className="mt-1.5 grid grid-cols-[auto_1fr] gap-x-2 font-mono">
+        <dl className="mt-1.5 grid grid-cols-[auto_minmax(0,1fr)] gap-x-2 font-mono">
           {seen.map(([path, value]) => (
-            <div key={path} className="contents"><dt className="text-ink-3">{path}</dt><dd className="break-words">{short(value, 120)}</dd></div>
+            <div key={path} className="contents"><dt className="text-ink-3">{path}</dt><dd className="break-words [overflow-wrap:anywhere]">{short(value, 120)}</dd></div>
           ))}
         </dl>
       )}
@@ -84,7 +91,7 @@ function ArcCard({ data }: { data: ArcData }) {
           {refusal.guards?.map((one, index) => <span key={index} className="block font-mono text-ink-2">{Object.entries(one.seen).map(([path, value]) => `${path} = ${short(value)}`).join(', ')}</span>)}
         </p>
       ))}
-      {data.progress && <p className="mt-1.5 text-ink-3">event {data.progress.seq}</p>}
+      {data.progress && <p className="mt-1.5 text-ink-3">decided at event {data.progress.seq}</p>}
     </div>
   )
 }

@@ -6,7 +6,7 @@ import { toneOf } from '../design/status'
 import { edgeTypes, type ArcEdge } from './edges'
 import { BODY_HEIGHT, HELD_HEIGHT, heightOf, LOOP_HEIGHT, NODE_WIDTH, place, type Layout } from './layout'
 import { nodeTypes, type StepNode } from './nodes'
-import { arcState } from './words'
+import { arcState, standing } from './words'
 
 interface Props {
   shape: Graph
@@ -14,15 +14,18 @@ interface Props {
   chosen?: string | null
   onChoose?: (step: string | null) => void
   findings?: Record<string, number>
+  live?: boolean // whether durations grow
 }
 interface Size { width: number; height: number }
 
 const COLOURS: Record<string, string> = { taken: 'var(--done)', refused: 'var(--failed)' }
 const LARGE = 30 // steps; more than that get a map and a list to find one by
 const LARGEST_ZOOM = 1.1
-const LEGIBLE_ZOOM = 0.4 // a graph that would have to be smaller is not shown whole at first
+const LEGIBLE_ZOOM = 0.45 // a graph that would have to be smaller is not shown whole at first
 const READING_ZOOM = 0.8
 const MARGIN = 24
+const CORNER = { width: 52, height: 112 } // the buttons stand there
+const NARROW = 420 // a phone: no room for a map, and nothing small can be read
 const TELLING = ['failed', 'running', 'waiting', 'held'] // what one wants to see first
 
 function extrasOf(shape: Graph, progress: Progress | null): Record<string, number> {
@@ -35,19 +38,29 @@ function extrasOf(shape: Graph, progress: Progress | null): Record<string, numbe
   return extras
 }
 
-/** All of the graph where that can be read, else the part that tells most at a size that can. */
-function view(placed: Layout, frame: Size, shape: Graph, progress: Progress | null, chosen: string | null): Viewport {
-  const fit = Math.min((frame.width - 2 * MARGIN) / placed.width, (frame.height - 2 * MARGIN) / placed.height, LARGEST_ZOOM)
-  if (fit >= LEGIBLE_ZOOM || shape.steps.length <= LARGE) return { x: (frame.width - placed.width * fit) / 2, y: (frame.height - placed.height * fit) / 2, zoom: fit }
-  const telling = TELLING.map((status) => shape.steps.find(({ step }) => progress?.steps[step]?.status === status)?.step).find(Boolean)
-  const focus = chosen ?? telling ?? shape.entry
-  const zoom = Math.min(READING_ZOOM, Math.max(LEGIBLE_ZOOM, (frame.width - 2 * MARGIN) / placed.width))
-  const at = placed.nodes[focus] ?? { x: 0, y: 0 }
-  const above = focus === shape.entry ? MARGIN : frame.height / 3
-  return { x: frame.width / 2 - (at.x + NODE_WIDTH / 2) * zoom, y: above - at.y * zoom, zoom }
+/** Where the graph begins, so that no room is left empty beside it; what fits stands in the middle. */
+function within(wish: number, size: number, room: number, margin: number): number {
+  if (size + 2 * margin <= room) return (room - size) / 2
+  return Math.min(margin, Math.max(wish, room - size - margin))
 }
 
-function Canvas({ shape, progress, chosen = null, onChoose, findings = {}, frame }: Props & { frame: Size }) {
+/** All of the graph where that can be read, else the part that tells most at a size that can. */
+function view(placed: Layout, frame: Size, shape: Graph, progress: Progress | null, chosen: string | null): Viewport {
+  const fits = (side: number) => Math.min((frame.width - 2 * side) / placed.width, (frame.height - 2 * MARGIN) / placed.height, LARGEST_ZOOM)
+  const low = (frame.height + placed.height * fits(MARGIN)) / 2 > frame.height - CORNER.height
+  const fit = fits(low ? CORNER.width : MARGIN)
+  const legible = frame.width < NARROW ? 0.9 * READING_ZOOM : LEGIBLE_ZOOM
+  if (fit >= legible) return { x: (frame.width - placed.width * fit) / 2, y: (frame.height - placed.height * fit) / 2, zoom: fit }
+  const large = shape.steps.length > LARGE
+  const telling = TELLING.map((status) => shape.steps.find(({ step }) => progress?.steps[step]?.status === status)?.step).find(Boolean)
+  const focus = chosen ?? telling ?? shape.entry
+  const zoom = Math.min(READING_ZOOM, Math.max(legible, (frame.width - 2 * MARGIN) / placed.width))
+  const at = placed.nodes[focus] ?? { x: 0, y: 0 }
+  const top = large && frame.width < NARROW ? 2 * MARGIN + 16 : MARGIN // below the list of steps
+  return { x: within(frame.width / 2 - (at.x + NODE_WIDTH / 2) * zoom, placed.width * zoom, frame.width, MARGIN), y: within(frame.height / 3 - at.y * zoom, placed.height * zoom, frame.height, top), zoom }
+}
+
+function Canvas({ shape, progress, chosen = null, onChoose, findings = {}, live = false, frame }: Props & { frame: Size }) {
   const { setViewport, setCenter, getViewport } = useReactFlow()
   const moved = useRef(false) // by whoever looks: then it stays where they put it
   const large = shape.steps.length > LARGE
@@ -71,17 +84,18 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {}, frame
             { type: 'source', position: Position.Bottom, x: NODE_WIDTH / 2, y: size.height },
           ],
           draggable: false,
-          ariaLabel: `step ${step.step}, ${progress?.steps[step.step]?.status ?? 'not run'}`,
+          ariaLabel: `step ${step.step}, ${stands(progress, step.step)}`,
           data: {
             shape: step,
             progress: progress ? (progress.steps[step.step] ?? NEVER) : null,
             tokens: progress?.tokens.filter((token) => token.step === step.step) ?? [],
             chosen: chosen === step.step,
             findings: findings[step.step] ?? 0,
+            live,
           },
         }
       }),
-    [shape, progress, chosen, placed, JSON.stringify(findings)],
+    [shape, progress, chosen, placed, live, JSON.stringify(findings)],
   )
 
   const edges = useMemo<ArcEdge[]>(
@@ -143,10 +157,10 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {}, frame
     >
       <Background gap={20} size={1} color="var(--line)" />
       <Controls showInteractive={false} position="bottom-left" fitViewOptions={{ padding: 0.08, maxZoom: LARGEST_ZOOM }} onFitView={() => { moved.current = true }} />
-      {large && settled && <MiniMap pannable zoomable ariaLabel="Map of the workflow" style={MAP_SIZE} nodeColor={colourOf} nodeStrokeColor={colourOf} nodeStrokeWidth={24} />}
+      {large && settled && frame.width >= NARROW && <MiniMap pannable zoomable ariaLabel="Map of the workflow" style={MAP_SIZE} nodeColor={colourOf} nodeStrokeColor={colourOf} nodeStrokeWidth={24} />}
       {large && onChoose && (
         <Panel position="top-right">
-          <select className="field" aria-label="Go to step" value={chosen ?? ''} onChange={(event) => onChoose(event.target.value || null)}>
+          <select className="field max-w-56" aria-label="Go to step" value={chosen ?? ''} onChange={(event) => onChoose(event.target.value || null)}>
             <option value="">Go to step…</option>
             {shape.steps.map(({ step }) => <option key={step}>{step}</option>)}
           </select>
@@ -156,6 +170,7 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {}, frame
   )
 }
 
+const stands = (progress: Progress | null, step: string): string => { const found = progress?.steps[step]; return found ? standing(found) : 'not run' }
 const MAP_SIZE = { width: 120, height: 150 }
 const colourOf = (node: StepNode): string => `var(--${toneOf(node.data.progress?.status ?? 'idle')})`
 const NEVER = { status: 'idle' as const, runs: 0, running: 0, done: 0, failed: 0, refused: 0, retries: 0, duration_ms: 0, started_at: null, ended_at: null, loop: null, error: null }

@@ -4,9 +4,10 @@ import { memo } from 'react'
 import type { GraphStep, StepProgress, TokenProgress } from '../api/types'
 import { Icon } from '../design/icons'
 import { borderOf, softOf, StatusIcon, textOf } from '../design/status'
-import { duration } from '../design/time'
+import { duration, Took } from '../design/time'
 import { NODE_WIDTH } from './layout'
 import { count } from '../design/number'
+import { standing } from './words'
 
 export interface StepData extends Record<string, unknown> {
   shape: GraphStep
@@ -14,13 +15,15 @@ export interface StepData extends Record<string, unknown> {
   tokens: TokenProgress[]
   chosen: boolean
   findings: number
+  live: boolean
 }
 export type StepNode = Node<StepData, 'step'>
 
 function StepBox({ data }: NodeProps<StepNode>) {
-  const { shape, progress, tokens, chosen, findings } = data
-  const status = progress?.status ?? 'idle'
+  const { shape, progress, tokens, chosen, findings, live } = data
+  const status = progress ? standing(progress) : 'idle'
   const held = tokens.filter((token) => token.held)
+  const growing = live && progress !== null && (status === 'running' || status === 'waiting')
   const coloured = progress !== null && status !== 'idle'
   return (
     <div
@@ -45,8 +48,9 @@ function StepBox({ data }: NodeProps<StepNode>) {
         {status === 'kept' && <span className="text-done">kept</span>}
         {progress && progress.retries > 0 && <span className="text-held" title={`${progress.retries} retries`}>↻{progress.retries}</span>}
         {progress && progress.ended_at !== null && <span className={textOf(status)}>{duration(progress.duration_ms)}</span>}
+        {growing && progress.ended_at === null && <span className={textOf(status)}><Took from={progress.started_at} to={null} /></span>}
       </div>
-      {progress?.loop && <LoopBar loop={progress.loop} />}
+      {progress?.loop ? <LoopBar loop={progress.loop} /> : progress && shape.loop && <div className="border-t border-line px-2 py-1 text-2xs text-ink-3">no iteration yet</div>}
       {held.length > 0 && (
         <div className="flex items-center gap-1.5 border-t border-line px-2 py-px text-xs text-held" data-held={held.length}>
           <StatusIcon status="held" size={12} />
@@ -76,14 +80,14 @@ function LoopBar({ loop }: { loop: NonNullable<StepProgress['loop']> }) {
   return (
     <div className="border-t border-line px-2 py-1" data-loop={`${loop.done}/${loop.failed}/${loop.running}/${loop.queued}`}>
       <div className="flex h-1.5 overflow-hidden rounded-sm bg-sunken">
-        <div className="bg-done" style={{ width: share(loop.done) }} />
-        <div className="bg-failed" style={{ width: share(loop.failed) }} />
+        <div className="min-w-0 shrink bg-done" style={{ width: share(loop.done) }} />
+        <div className={`bg-failed ${loop.failed > 0 ? 'min-w-1' : ''}`} style={{ width: share(loop.failed) }} />
         <div className="bg-running" style={{ width: share(loop.running) }} />
       </div>
       <div className="truncate text-2xs text-ink-2">
         {count(loop.done)}/{count(loop.total)} ok
-        {loop.failed > 0 && <span className="text-failed"> · {loop.failed} failed</span>}
-        {loop.running > 0 && <span className="text-running"> · {loop.running} running</span>}
+        {loop.failed > 0 && <span className="text-failed"> · {count(loop.failed)} failed</span>}
+        {loop.running > 0 && <span className="text-running"> · {count(loop.running)} running</span>}
         {loop.queued > 0 && <span> · {count(loop.queued)} queued</span>}
       </div>
     </div>

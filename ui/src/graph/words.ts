@@ -1,5 +1,5 @@
 // What an arc and a step say of themselves, in the words of the language.
-import type { ArcProgress, Json } from '../api/types'
+import type { ArcProgress, Json, StepProgress } from '../api/types'
 
 /** A guard without its braces, on one line. */
 export function guard(when: string | null): string {
@@ -12,6 +12,9 @@ export const short = (value: Json, most = 60): string => {
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length > most ? `${text.slice(0, most)}…` : text
 }
+
+/** How a step stands: one that was called off has not failed of itself. */
+export const standing = (step: StepProgress): string => (step.status === 'failed' && step.error?.kind === 'cancelled' ? 'cancelled' : step.status)
 
 export type ArcState = 'unknown' | 'taken' | 'not_taken' | 'not_asked' | 'refused'
 

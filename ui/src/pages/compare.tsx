@@ -2,13 +2,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
-import { diff, executions } from '../api/queries'
+import { diff, executions, opened } from '../api/queries'
 import type { Change, Diff, Json } from '../api/types'
 import { Button } from '../design/controls'
 import { shortId } from '../design/copy'
 import { Empty, Reading } from '../design/states'
 import { StatusBadge } from '../design/status'
-import { duration } from '../design/time'
+import { Ago, ago, duration, useNow } from '../design/time'
 import { Tree } from '../design/tree'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
@@ -23,7 +23,7 @@ export function ComparePage() {
       <PageHead title="Compare" />
       <Pick key={a + b} a={a} b={b} />
       <div className="px-4 pb-4">
-        {!a || !b ? <div className="panel"><Empty title="Choose two executions">Give their ids above, or press Compare on an execution.</Empty></div> : <Reading of={found} what="Comparing">{(told) => <Told diff={told} />}</Reading>}
+        {!a || !b ? <div className="panel"><Empty title="Choose two executions">Pick them above by id, tick two in the list of <Link href="/executions" className="text-accent hover:underline">executions</Link>, or press Compare on one.</Empty></div> : <Reading of={found} what="Comparing">{(told) => <Told diff={told} />}</Reading>}
       </div>
     </>
   )
@@ -34,11 +34,12 @@ function Pick({ a, b }: { a: string; b: string }) {
   const [other, setOther] = useState(b)
   const [, go] = useLocation()
   const recent = useQuery(executions({ limit: 50 }))
+  const now = useNow()
   return (
     <form className="flex flex-wrap items-center gap-2 px-4 pb-3" onSubmit={(event) => { event.preventDefault(); go(`/compare?a=${one.trim()}&b=${other.trim()}`) }}>
       <input className="field w-80 max-w-full font-mono text-xs" aria-label="First execution" placeholder="a: execution id" list="recent" value={one} onChange={(event) => setOne(event.target.value)} data-search />
       <input className="field w-80 max-w-full font-mono text-xs" aria-label="Second execution" placeholder="b: execution id" list="recent" value={other} onChange={(event) => setOther(event.target.value)} />
-      <datalist id="recent">{recent.data?.items.map((item) => <option key={item.execution_id} value={item.execution_id}>{`${item.status} ${item.playbook.path}`}</option>)}</datalist>
+      <datalist id="recent">{recent.data?.items.map((item) => <option key={item.execution_id} value={item.execution_id}>{`${item.playbook.path}, ${item.status}, ${ago(item.requested_at, now)}`}</option>)}</datalist>
       <Button type="submit" kind="primary" disabled={!one || !other}>Compare</Button>
       <Button onClick={() => go(`/compare?a=${other}&b=${one}`)} disabled={!one || !other}>Swap</Button>
     </form>
@@ -50,8 +51,8 @@ function Told({ diff: told }: { diff: Diff }) {
   return (
     <div className="flex flex-col gap-4">
       <div className="panel flex flex-wrap items-center gap-x-6 gap-y-1 px-3 py-2">
-        <span>a <Link href={`/executions/${told.a}`} className="font-mono text-accent hover:underline">{shortId(told.a)}</Link>{told.status && <> <StatusBadge status={told.status[0]} /></>}</span>
-        <span>b <Link href={`/executions/${told.b}`} className="font-mono text-accent hover:underline">{shortId(told.b)}</Link>{told.status && <> <StatusBadge status={told.status[1]} /></>}</span>
+        <One name="a" id={told.a} tone="bg-ink-3" />
+        <One name="b" id={told.b} tone="bg-accent" />
         <span className="font-medium">{told.same ? 'They took one path to one result.' : told.playbook ? 'They differ, and so do their playbooks.' : 'They differ.'}</span>
       </div>
       <Section title="Path" empty={told.path.length === 0}>
@@ -75,6 +76,18 @@ function Told({ diff: told }: { diff: Diff }) {
       <Changes title="Outputs" changes={told.outputs} />
       {told.error && <Changes title="Error" changes={[{ path: 'error', a: told.error[0], b: told.error[1] }]} />}
     </div>
+  )
+}
+
+/** What is compared: the colour of its bars, its id, its playbook, how it ended and when. */
+function One({ name, id, tone }: { name: string; id: string; tone: string }) {
+  const known = useQuery(opened(id)).data?.summary
+  return (
+    <span className="flex min-w-0 flex-wrap items-center gap-x-2">
+      <span className={`h-1.5 w-3 shrink-0 rounded-sm ${tone}`} /><span className="font-medium">{name}</span>
+      <Link href={`/executions/${id}`} className="font-mono text-xs text-accent hover:underline">{shortId(id)}</Link>
+      {known && <><span className="max-w-64 truncate" title={known.playbook.path}>{known.playbook.path}</span><StatusBadge status={known.status} /><span className="text-xs text-ink-3"><Ago at={known.requested_at} /></span></>}
+    </span>
   )
 }
 

@@ -36,7 +36,7 @@ export function HomePage() {
               <div className="panel"><Empty title="Nothing has run in the last day">Open <Link href="/playbooks" className="text-accent hover:underline">Playbooks</Link>, choose one and press Run.</Empty></div>
             )}
             <Throughput told={told} />
-            <div className="grid items-start gap-4 lg:grid-cols-2">
+            <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
               <List title="Failures" items={told.failures} more="/executions?status=failed" none="Nothing has failed." />
               <List title="Under way, the oldest first" items={told.active} more="/executions?status=running" none={told.overdue_ms > 1000 ? '' : 'Nothing is under way.'} note={told.overdue_ms > 1000 ? `work is due since ${duration(told.overdue_ms)}` : ''} />
             </div>
@@ -54,10 +54,10 @@ function Throughput({ told }: { told: Overview }) {
   const total = told.buckets.reduce((sum, bucket) => sum + bucket.completed + bucket.failed + bucket.cancelled, 0)
   return (
     <section className="panel p-3" aria-label="Throughput">
-      <h2 className="mb-2 flex items-baseline justify-between font-medium">Throughput <span className="text-xs font-normal text-ink-3">{count(total)} ended · most in {Math.round(told.bucket_ms / 60_000)} min: {peak}</span></h2>
+      <h2 className="mb-2 flex items-baseline justify-between font-medium">Throughput <span className="text-xs font-normal text-ink-3">{count(total)} ended · at most {count(peak)} begun in {Math.round(told.bucket_ms / 60_000)} min</span></h2>
       <div className="flex h-20 items-end gap-px">
         {told.buckets.map((bucket) => (
-          <div key={bucket.at} className="flex h-full min-w-0 flex-1 flex-col justify-end rounded-t-sm bg-sunken" title={`${clock(bucket.at).slice(0, 5)} UTC: ${bucket.completed} completed, ${bucket.failed} failed, ${bucket.cancelled} cancelled, ${bucket.active} under way`}>
+          <div key={bucket.at} className="flex h-full min-w-0 flex-1 flex-col justify-end border-b-2 border-line hover:bg-sunken" title={`${clock(bucket.at).slice(0, 5)}: ${bucket.completed} completed, ${bucket.failed} failed, ${bucket.cancelled} cancelled, ${bucket.active} under way`}>
             <Piece count={bucket.active} most={most} tone="bg-running" /><Piece count={bucket.cancelled} most={most} tone="bg-idle" /><Piece count={bucket.failed} most={most} tone="bg-failed" /><Piece count={bucket.completed} most={most} tone="bg-done" />
           </div>
         ))}
@@ -83,7 +83,7 @@ function List({ title, items, more, none, note = '' }: { title: string; items: E
               <Link href={`/executions/${item.execution_id}`} className="min-w-0 flex-1 truncate font-medium hover:underline">{item.playbook.path}</Link>
               <span className="hidden font-mono text-xs text-ink-3 sm:inline">{shortId(item.execution_id)}</span>
               <span className="w-20 text-right"><Took from={item.requested_at} to={item.ended_at} ms={item.duration_ms} /></span>
-              <span className="w-20 text-right text-ink-3"><Ago at={item.ended_at ?? item.requested_at} /></span>
+              {item.ended_at && <span className="w-20 text-right text-ink-3"><Ago at={item.ended_at} /></span>}
             </li>
           ))}
         </ul>
@@ -103,8 +103,8 @@ function Slowest({ told }: { told: Overview }) {
           <tbody>
             {told.slowest.map((row) => (
               <tr key={row.path + row.step} className="border-b border-line last:border-0">
-                <td className="td font-medium"><Link href={`/executions/${row.execution_id}/graph?step=${encodeURIComponent(row.step)}`} className="hover:underline">{row.step}</Link></td>
-                <td className="td text-ink-2">{row.path}</td><td className="td text-right">{row.runs}</td><td className="td text-right whitespace-nowrap">{duration(row.mean_ms)}</td><td className="td text-right whitespace-nowrap">{duration(row.max_ms)}</td>
+                <td className="td max-w-64 truncate font-medium" title={row.step}><Link href={`/executions/${row.execution_id}/graph?step=${encodeURIComponent(row.step)}`} className="hover:underline">{row.step}</Link></td>
+                <td className="td max-w-64 truncate text-ink-2" title={row.path}>{row.path}</td><td className="td text-right">{row.runs}</td><td className="td text-right whitespace-nowrap">{duration(row.mean_ms)}</td><td className="td text-right whitespace-nowrap">{duration(row.max_ms)}</td>
                 <td className="td"><div className="h-1 rounded-full bg-ink-3" style={{ width: `${(row.mean_ms / longest) * 100}%` }} /></td>
               </tr>
             ))}

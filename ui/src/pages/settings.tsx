@@ -1,12 +1,14 @@
 // What this server is and how this browser shows it.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { remove } from '../api/client'
 import { about, session, tools } from '../api/queries'
-import type { Json, Obj } from '../api/types'
+import type { Obj } from '../api/types'
 import { Button, Field } from '../design/controls'
 import { Reading } from '../design/states'
+import { bytes } from '../design/number'
+import { duration } from '../design/time'
 import { complain } from '../design/toast'
-import { Tree } from '../design/tree'
 import { PageHead } from '../shell/layout'
 import { choose, type Theme } from '../shell/theme'
 import { useTheme } from '../shell/use-theme'
@@ -21,19 +23,30 @@ export function SettingsPage() {
     <>
       <PageHead title="Settings" />
       <div className="grid items-start gap-4 px-4 pb-4 lg:grid-cols-2">
-        <section className="panel p-3" aria-label="This browser">
-          <h2 className="mb-2 font-medium">This browser</h2>
-          <Field label="Theme">
-            <select className="field max-w-48" value={theme} onChange={(event) => choose(event.target.value as Theme)}>
-              <option value="system">as the system</option><option value="light">light</option><option value="dark">dark</option>
-            </select>
-          </Field>
-        </section>
+        <div className="flex flex-col gap-4">
+          <section className="panel p-3" aria-label="This browser">
+            <h2 className="mb-2 font-medium">This browser</h2>
+            <Field label="Theme">
+              <select className="field max-w-48" value={theme} onChange={(event) => choose(event.target.value as Theme)}>
+                <option value="system">as the system</option><option value="light">light</option><option value="dark">dark</option>
+              </select>
+            </Field>
+          </section>
+          <You />
+        </div>
         <section className="panel p-3" aria-label="This server">
           <h2 className="mb-2 font-medium">This server</h2>
-          <Reading of={server}>{({ kinds: _, you: __, ...told }) => <Tree value={told as Json} open={2} />}</Reading>
+          <Reading of={server}>
+            {(told) => (
+              <dl className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 gap-y-1 sm:grid-cols-[auto_minmax(0,1fr)]">
+                <Fact name="Version">{told.version}</Fact>
+                <Fact name="Largest request">{bytes(told.limits.body_bytes)}</Fact>
+                <Fact name="Not ready when work is due for longer than">{duration(told.limits.ready_after_ms)}</Fact>
+                <Fact name="API"><a href="/api/openapi.json" className="text-accent hover:underline">openapi.json</a></Fact>
+              </dl>
+            )}
+          </Reading>
         </section>
-        <You />
         <section className="panel p-3 lg:col-span-2" aria-label="Tool kinds">
           <h2 className="mb-2 font-medium">Tool kinds</h2>
           <Reading of={kinds}>
@@ -43,6 +56,10 @@ export function SettingsPage() {
       </div>
     </>
   )
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return <div className="contents"><dt className="text-ink-3">{name}</dt><dd>{children}</dd></div>
 }
 
 function You() {
@@ -61,5 +78,5 @@ function You() {
 
 function Kind({ kind }: { kind: Obj }) {
   const words = String(kind['summary'] ?? kind['doc'] ?? kind['description'] ?? '').split('\n')[0]
-  return <li className="border-b border-line py-1"><span className="font-mono text-xs font-medium">{String(kind['kind'] ?? kind['name'] ?? '')}</span> <span className="text-ink-3">{words}</span></li>
+  return <li className="flex items-baseline gap-2 border-b border-line py-1"><span className="w-20 shrink-0 font-mono text-xs font-medium">{String(kind['kind'] ?? kind['name'] ?? '')}</span> <span className="text-ink-3">{words}</span></li>
 }

@@ -4,7 +4,8 @@ import { Link, useLocation } from 'wouter'
 import { IconButton } from '../design/controls'
 import { Icon } from '../design/icons'
 import { Toasts } from '../design/toast'
-import { Shortcuts } from './shortcuts'
+import { Lost } from './lost'
+import { showKeys, Shortcuts } from './shortcuts'
 import { choose } from './theme'
 import { useDark } from './use-theme'
 
@@ -46,11 +47,11 @@ export function Layout({ children }: { children: ReactNode }) {
         </nav>
         <div className="flex items-center gap-1 md:mt-auto md:justify-between">
           <ThemeButton />
-          <span className="hidden text-xs text-ink-3 md:inline">keys: <kbd>?</kbd></span>
+          <button type="button" className="hidden items-center gap-1.5 rounded-[5px] px-1.5 py-1 text-xs text-ink-3 hover:bg-sunken hover:text-ink md:inline-flex" onClick={showKeys}>Keys <kbd className="rounded border border-line-strong px-1">?</kbd></button>
           <span className="md:hidden"><IconButton icon="menu" label="Pages" aria-expanded={open} onClick={() => setOpen(!open)} /></span>
         </div>
       </header>
-      <main id="main" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col overflow-auto outline-none">{children}</main>
+      <main id="main" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col overflow-auto outline-none"><Lost />{children}</main>
       <Toasts />
       <Shortcuts />
     </div>

@@ -17,6 +17,11 @@ const GOES: Record<string, [string, string]> = {
 const typing = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) || target.shadowRoot !== null)
 
+const ASKED = 'noetl:keys'
+
+/** Open the list of keys. */
+export const showKeys = (): void => { window.dispatchEvent(new Event(ASKED)) }
+
 export function Shortcuts() {
   const [help, setHelp] = useState(false)
   const [, go] = useLocation()
@@ -36,8 +41,10 @@ export function Shortcuts() {
       if (place && Date.now() - afterG < 1500) { event.preventDefault(); go(place[0]) }
       afterG = event.key === 'g' ? Date.now() : 0
     }
+    const onAsked = () => setHelp(true)
     window.addEventListener('keydown', onKey)
-    return () => window.removeEventListener('keydown', onKey)
+    window.addEventListener(ASKED, onAsked)
+    return () => { window.removeEventListener('keydown', onKey); window.removeEventListener(ASKED, onAsked) }
   }, [go])
 
   if (!help) return null
@@ -47,6 +54,8 @@ export function Shortcuts() {
         <Row keys={['/']} text="search this page" />
         {Object.entries(GOES).map(([key, [, name]]) => <Row key={key} keys={['g', key]} text={`go to ${name}`} />)}
         <Row keys={['←', '→']} text="on the time-travel slider: one event back or on" />
+        <Row keys={['Ctrl', 'wheel']} text="on the timeline: zoom" />
+        <Row keys={['Ctrl', 's']} text="in the editor: register" />
         <Row keys={['Esc']} text="close what is open" />
         <Row keys={['?']} text="this list" />
       </dl>

@@ -34,7 +34,7 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
   const [open, setOpen] = useState<'rerun' | 'signal' | 'run' | null>(null)
   const over = ENDED.has(summary.status)
   const retry = () =>
-    act.mutate({ action: 'retry', said: 'a new execution goes on from what failed' }, { onSuccess: (made) => go(`/executions/${made.execution_id}`) })
+    act.mutate({ action: 'retry', said: 'a new execution goes on from there' }, { onSuccess: (made) => go(`/executions/${made.execution_id}`) })
   const failedStep = summary.error?.step
   return (
     <>
@@ -42,7 +42,7 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
       {summary.status === 'paused' && <Button kind="primary" icon="play" onClick={() => act.mutate({ action: 'resume', said: 'resumed' })}>Resume</Button>}
       {!over && <Button icon="signal" onClick={() => setOpen('signal')}>Signal</Button>}
       {!over && <Button kind="danger" icon="stop" onClick={() => act.mutate({ action: 'cancel', said: 'cancelling' })}>Cancel</Button>}
-      {(summary.status === 'failed' || summary.status === 'cancelled') && <Button kind="primary" icon="retry" onClick={retry}>Retry from failure</Button>}
+      {(summary.status === 'failed' || summary.status === 'cancelled') && <Button kind="primary" icon="retry" onClick={retry}>{summary.status === 'failed' ? 'Retry from failure' : 'Go on from here'}</Button>}
       {failedStep && <Link href={`/playbooks/${summary.playbook.path}?version=${summary.playbook.version ?? ''}&fix=${id}&step=${encodeURIComponent(failedStep)}`} className="inline-flex h-7.5 items-center rounded-[5px] border border-line-strong bg-panel px-2.5 font-medium hover:bg-sunken">Fix and rerun</Link>}
       {over && <Button onClick={() => setOpen('rerun')}>Rerun from step</Button>}
       <Button onClick={() => setOpen('run')}>New run</Button>

@@ -34,7 +34,7 @@ export function EventsTab({ id, last, live }: { id: string; last: number; live: 
     <div className="flex min-h-0 flex-1 flex-col">
       <div className="flex flex-wrap items-center gap-2 px-4 py-2" role="search">
         <Typed label="Search in events" value={text} onChange={setText} placeholder="Search ( / )" search className="w-40" />
-        <Typed label="Event name" value={name} onChange={setName} placeholder="Name, as task.*" className="w-36" />
+        <Typed label="Event name" value={name} onChange={setName} placeholder="Name, such as task.*" className="w-44" />
         <Typed label="Step" value={step} onChange={setStep} placeholder="Step" className="w-28" />
         <Typed label="Task" value={task} onChange={setTask} placeholder="Task" className="w-28" />
         <Typed label="Iteration" value={iteration} onChange={setIteration} placeholder="Iteration" className="w-24" />
@@ -70,13 +70,13 @@ function EventRows({ id, find, total, picky, chosen, choose, follow, last }: Row
   useEffect(() => { if (chosen && !picky) virtual.scrollToIndex(chosen - 1, { align: 'auto' }) }, [chosen, picky, virtual])
 
   return (
-    <div ref={frame} role="table" aria-label="Events" aria-rowcount={total} tabIndex={0} className="min-h-60 min-w-0 flex-1 overflow-auto md:min-h-0">
-      <div className="relative min-w-[520px]" style={{ height: virtual.getTotalSize() }}>
+    <div ref={frame} role="table" aria-label="Events" aria-rowcount={total} tabIndex={0} className="min-h-60 min-w-0 flex-1 overflow-auto bg-panel md:min-h-0">
+      <div className="relative sm:min-w-[520px]" style={{ height: virtual.getTotalSize() }}>
         {shown.map((row) => {
           const item = items.get(row.index)
           return (
             <div key={row.key} role="row" className={`absolute inset-x-0 flex items-center gap-3 border-b border-line px-4 ${item && item.seq === chosen ? 'bg-accent-soft' : 'hover:bg-sunken'}`} style={{ height: ROW, transform: `translateY(${row.start}px)` }} onClick={() => item && choose(item.seq)}>
-              {item ? <EventRow item={item} /> : <span className="text-ink-3">…</span>}
+              {item ? <EventRow item={item} digits={String(last).length} /> : <span className="text-ink-3">…</span>}
             </div>
           )
         })}
@@ -85,16 +85,16 @@ function EventRows({ id, find, total, picky, chosen, choose, follow, last }: Row
   )
 }
 
-function EventRow({ item }: { item: Envelope }) {
+function EventRow({ item, digits }: { item: Envelope; digits: number }) {
   const where = [item.step_run_id ?? item.step, item.iteration_id?.replace(item.step_run_id ?? '', ''), item.task_label].filter(Boolean).join(' ')
   return (
     <>
-      <span role="cell" className="w-12 shrink-0 text-right font-mono text-xs text-ink-3">{item.seq}</span>
-      <time role="cell" title={exact(item.ts)} className="shrink-0 font-mono text-xs text-ink-3">{clock(item.ts)}</time>
+      <span role="cell" className="shrink-0 text-right font-mono text-xs text-ink-3" style={{ minWidth: `${digits}ch` }}>{item.seq}</span>
+      <time role="cell" title={exact(item.ts)} className="hidden shrink-0 font-mono text-xs text-ink-3 sm:block">{clock(item.ts)}</time>
       <StatusIcon status={item.status === 'in_progress' ? 'idle' : item.status} size={12} />
-      <button type="button" role="cell" className="w-52 shrink-0 truncate text-left font-mono text-xs hover:underline">{item.name}</button>
-      <span role="cell" className="min-w-0 flex-1 truncate text-ink-2">{where}{item.attempt && item.attempt > 1 ? <span className="text-held"> attempt {item.attempt}</span> : null}</span>
-      <span role="cell" className="shrink-0 text-xs text-ink-3">{item.source}</span>
+      <button type="button" role="cell" className="w-40 shrink-0 truncate text-left font-mono text-xs hover:underline sm:w-52" title={item.name}>{item.name}</button>
+      <span role="cell" className="min-w-0 flex-1 truncate text-ink-2" title={where}>{where}{item.attempt && item.attempt > 1 ? <span className="text-held"> attempt {item.attempt}</span> : null}</span>
+      <span role="cell" className="hidden shrink-0 text-xs text-ink-3 sm:block">{item.source}</span>
     </>
   )
 }

@@ -1,4 +1,5 @@
 // The rows and the axis of the timeline.
+import type { ReactNode } from 'react'
 import type { RunLine, TaskBar } from '../../api/types'
 import { Icon } from '../../design/icons'
 import { solidOf, StatusIcon } from '../../design/status'
@@ -7,7 +8,7 @@ import { Lanes } from './lanes'
 import { count } from '../../design/number'
 
 export interface Span { from: number; to: number }
-export type Line = { kind: 'run'; run: RunLine } | { kind: 'task'; run: RunLine; task: TaskBar; bars: TaskBar[] } | { kind: 'lanes'; run: RunLine }
+export type Line = { kind: 'run'; run: RunLine } | { kind: 'task'; run: RunLine; task: TaskBar; again: boolean; bars: TaskBar[] } | { kind: 'lanes'; run: RunLine }
 
 const NAMES = 'w-36 shrink-0 md:w-56'
 
@@ -45,13 +46,13 @@ export function BarRow({ id, line, span, end, critical, opened, toggle, choose }
           <>
             <button type="button" aria-label={run.loop ? `Iterations of ${run.run}` : `Tasks of ${run.run}`} aria-expanded={opened} disabled={!more} onClick={toggle} className="text-ink-3 disabled:opacity-0"><Icon name="chevron" size={11} className={opened ? 'rotate-90' : ''} /></button>
             <StatusIcon status={run.status} size={12} />
-            <button type="button" className="truncate hover:underline" onClick={choose}>{run.run}</button>
+            <button type="button" className="truncate hover:underline" title={run.run} onClick={choose}>{run.run}</button>
             {critical && <span className="ml-auto size-1.5 shrink-0 rounded-full bg-accent" title="on the critical path" />}
           </>
         ) : line.kind === 'lanes' ? (
           <button type="button" className="text-left text-xs text-accent hover:underline" onClick={choose}>each of {count(run.loop?.total ?? 0)} iterations</button>
         ) : (
-          <span className="truncate text-xs text-ink-2">{line.task.task}{line.task.visit > 1 && ` visit ${line.task.visit}`}{line.task.attempt > 1 && ` attempt ${line.task.attempt}`}</span>
+          <span className="truncate text-xs text-ink-2">{line.task.task}{line.task.visit > 1 && ` visit ${line.task.visit}`}{line.again && ` attempt ${line.task.attempt}`}</span>
         )}
       </div>
       <div className="relative h-full flex-1 overflow-hidden">
@@ -86,9 +87,17 @@ function RunBars({ run, span, end, critical, opened }: { run: RunLine; span: Spa
       {run.loop && run.loop.failed > 0 && <Block from={part(run.loop.done)} to={part(run.loop.done + run.loop.failed)} span={span} className="top-1.5 h-3.5 bg-failed" title={told} />}
       {run.tasks.length === 0 && !run.loop && <Block from={started} to={to} span={span} className={`top-1.5 h-3.5 ${solidOf(run.status)}`} title={told} />}
       {critical && <Block from={run.scheduled} to={to} span={span} className="top-[22px] h-0.5 bg-accent" title="on the critical path" />}
-      {label < 96 && label > 0 && <span className="absolute top-1 whitespace-nowrap pl-1.5 text-2xs text-ink-3" style={{ left: `${label}%` }}>{took}{run.loop && ` · ${run.loop.done + run.loop.failed}/${run.loop.total}`}</span>}
+      {label >= 0 && share(run.scheduled, span) < 100 && <BarLabel from={share(run.scheduled, span)} to={label} opened={opened}>{took}{run.loop && ` · ${count(run.loop.done + run.loop.failed)}/${count(run.loop.total)}${run.loop.failed ? `, ${count(run.loop.failed)} failed` : ''}`}</BarLabel>}
     </>
   )
+}
+
+/** How long it took, after the bar where there is room, else before it, else on it. */
+function BarLabel({ from, to, opened, children }: { from: number; to: number; opened: boolean; children: ReactNode }) {
+  const line = 'absolute whitespace-nowrap text-2xs'
+  if (to < 84) return <span className={`${line} top-1 pl-1.5 text-ink-3`} style={{ left: `${to}%` }}>{children}</span>
+  if (from > 20) return <span className={`${line} top-1 pr-1.5 text-ink-3`} style={{ right: `${100 - from}%` }}>{children}</span>
+  return <span className={`${line} right-2 rounded-sm bg-panel px-1 text-ink-2 ${opened ? '-top-0.5' : 'top-[5px]'}`}>{children}</span>
 }
 
 const WHAT: Record<string, string> = { wait: 'bg-waiting', child: 'bg-waiting', delay: 'bg-held' }

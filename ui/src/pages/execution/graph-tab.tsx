@@ -17,7 +17,7 @@ export function GraphTab({ id, at, shape, newest, summary, open }: Props) {
   if (!shape) return <Empty title="There is no graph">This execution was refused before it had a playbook.</Empty>
   return (
     <div className="flex min-h-[420px] flex-1 flex-col md:min-h-0 md:flex-row">
-      <div className="min-h-80 min-w-0 flex-1"><Flow shape={shape} progress={found} chosen={chosen || null} onChoose={(step) => choose(step ?? '')} /></div>
+      <div className="min-h-80 min-w-0 flex-1"><Flow shape={shape} progress={found} chosen={chosen || null} live={at === undefined && summary.ended_at === null} onChoose={(step) => choose(step ?? '')} /></div>
       {chosen && <StepPanel id={id} step={chosen} shape={shape} progress={found} summary={summary} at={at} open={open} onClose={() => choose('')} />}
     </div>
   )

@@ -1,9 +1,9 @@
 // Who, what, when: the facts of an execution in one dense block.
-import type { ReactNode } from 'react'
+import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Execution, ExecutionItem, Progress } from '../../api/types'
 import { CopyIcon, shortId } from '../../design/copy'
-import { StatusBadge, StatusIcon } from '../../design/status'
+import { softOf, StatusBadge, StatusIcon } from '../../design/status'
 import { Ago, clock, exact, Took } from '../../design/time'
 import { count } from '../../design/number'
 
@@ -13,7 +13,7 @@ export function Header({ summary, history, inside, link, children }: Props) {
   const { playbook } = summary
   const parent = typeof summary.parent === 'string' ? summary.parent : summary.parent?.execution_id
   return (
-    <header className="flex flex-col gap-1.5 px-4 pb-2 pt-3">
+    <header className="relative flex flex-col gap-1.5 px-4 pb-2 pt-3">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5">
         <h1 className="flex min-w-0 items-center gap-2 text-base font-semibold tracking-tight">
           <Link href={`/playbooks/${playbook.path}`} className="truncate hover:underline">{playbook.path}</Link>
@@ -26,7 +26,7 @@ export function Header({ summary, history, inside, link, children }: Props) {
       <div className="flex flex-wrap items-center gap-x-4 gap-y-0.5 text-xs text-ink-2">
         <span className="inline-flex items-center font-mono" title={summary.execution_id}>{shortId(summary.execution_id)}<CopyIcon text={summary.execution_id} label="Copy the id" /></span>
         <Fact name="requested"><Ago at={summary.requested_at} /></Fact>
-        <Fact name="took"><Took from={summary.requested_at} to={summary.ended_at} ms={summary.duration_ms} /></Fact>
+        <Fact name={summary.ended_at ? 'took' : 'under way for'}><Took from={summary.requested_at} to={summary.ended_at} ms={summary.duration_ms} /></Fact>
         {summary.by && <Fact name="by">{summary.by}</Fact>}
         <Fact name="steps">{summary.counts.steps}</Fact>
         <Fact name="tasks">{count(summary.counts.tasks)}</Fact>
@@ -36,16 +36,30 @@ export function Header({ summary, history, inside, link, children }: Props) {
         <Children items={inside} />
         <History history={history} />
       </div>
-      {summary.error && (
-        <div role="alert" className="flex items-start gap-2 rounded-md bg-failed-soft px-2.5 py-1.5">
-          <span className="mt-0.5"><StatusIcon status="failed" /></span>
-          <p className="min-w-0 break-words [overflow-wrap:anywhere]">
-            <span className="font-medium">{summary.error.step ? `${summary.error.step}${summary.error.task ? ` / ${summary.error.task}` : ''}: ` : ''}{summary.error.kind}</span>{' '}
-            <span className="text-ink-2">{summary.error.message}</span>
-          </p>
-        </div>
-      )}
+      {summary.error && <Ending status={summary.status} error={summary.error} />}
     </header>
+  )
+}
+
+/** What it ended with; a long message in part, until more is wanted. */
+function Ending({ status, error }: { status: string; error: NonNullable<Execution['error']> }) {
+  const text = useRef<HTMLParagraphElement>(null)
+  const [whole, setWhole] = useState(false)
+  const [long, setLong] = useState(false)
+  useLayoutEffect(() => { if (text.current) setLong(text.current.scrollHeight > text.current.clientHeight + 1) }, [error.message])
+  const place = [error.step, error.task].filter(Boolean).join(' / ')
+  const said = error.message.startsWith(error.kind) ? '' : error.kind
+  return (
+    <div role="alert" className={`flex items-start gap-2 rounded-md px-2.5 py-1.5 ${softOf(status)}`}>
+      <span className="mt-0.5"><StatusIcon status={status} /></span>
+      <div className="min-w-0">
+        <p ref={text} className={`break-words [overflow-wrap:anywhere] ${whole ? 'max-h-[40vh] overflow-auto' : 'line-clamp-3'}`}>
+          {(place || said) && <span className="font-medium">{place}{place && ': '}{said}{' '}</span>}
+          <span className="text-ink-2">{error.message}</span>
+        </p>
+        {(long || whole) && <button type="button" className="text-xs text-accent hover:underline" onClick={() => setWhole(!whole)}>{whole ? 'Less' : 'All of it'}</button>}
+      </div>
+    </div>
   )
 }
 
@@ -60,9 +74,9 @@ function Other({ id }: { id: string }) {
 function Children({ items }: { items: ExecutionItem[] }) {
   if (items.length === 0) return null
   return (
-    <details className="relative">
+    <details className="sm:relative">
       <summary className="text-accent">{items.length} {items.length === 1 ? 'child' : 'children'}</summary>
-      <ul className="panel absolute left-0 z-30 mt-1 max-h-72 min-w-72 overflow-auto p-1.5 shadow-lg">
+      <ul className="panel absolute inset-x-4 z-30 mt-1 max-h-72 overflow-auto p-1.5 shadow-lg sm:inset-x-auto sm:left-0 sm:min-w-72">
         {items.map((item) => (
           <li key={item.execution_id} className="flex items-center gap-2 px-1.5 py-1"><StatusBadge status={item.status} /><Other id={item.execution_id} /><span className="truncate">{item.playbook.path}</span></li>
         ))}
@@ -74,9 +88,9 @@ function Children({ items }: { items: ExecutionItem[] }) {
 function History({ history }: { history: Progress['history'] }) {
   if (history.length === 0) return null
   return (
-    <details className="relative">
+    <details className="sm:relative">
       <summary className="text-ink-3">history</summary>
-      <ol className="panel absolute right-0 z-30 mt-1 min-w-72 p-2 shadow-lg sm:left-0 sm:right-auto" aria-label="Status history">
+      <ol className="panel absolute inset-x-4 z-30 mt-1 p-2 shadow-lg sm:inset-x-auto sm:left-0 sm:min-w-72" aria-label="Status history">
         {history.map((turn) => (
           <li key={turn.seq} className="flex items-center gap-2 py-0.5">
             <time title={exact(turn.at)} className="font-mono text-ink-3">{clock(turn.at)}</time>

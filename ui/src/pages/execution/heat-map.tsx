@@ -34,8 +34,9 @@ export function HeatMap({ view, by, chosen, choose }: Props) {
   useEffect(() => {
     if (chosen === null || !frame.current) return
     const top = Math.floor(chosen / columns) * (CELL + GAP)
-    if (top < frame.current.scrollTop || top > frame.current.scrollTop + frame.current.clientHeight - CELL) frame.current.scrollTop = top - 60
-  }, [chosen, columns])
+    const { scrollTop, clientHeight } = frame.current
+    if (top < scrollTop || top + 2 * CELL > scrollTop + clientHeight) frame.current.scrollTop = top - clientHeight / 2
+  }, [chosen, columns, box.height])
 
   useEffect(() => { if (canvas.current) paint(canvas.current, view, by, box, columns, chosen) }, [view, by, box, columns, chosen, dark])
 
@@ -55,12 +56,12 @@ export function HeatMap({ view, by, chosen, choose }: Props) {
     choose(Math.min(view.total - 1, Math.max(0, (chosen ?? 0) + move)))
   }
   return (
-    <div ref={frame} tabIndex={0} role="group" aria-label={`Heat map of ${view.total} iterations; arrow keys move`} onKeyDown={keys} className="panel relative min-h-64 min-w-0 flex-1 overflow-y-auto p-1" data-heat-map data-columns={columns}>
+    <div ref={frame} tabIndex={0} role="group" aria-label={`Heat map of ${view.total} iterations; arrow keys move`} onKeyDown={keys} className="panel relative max-h-full min-h-20 min-w-0 flex-1 self-start overflow-y-auto p-1 max-lg:w-full max-lg:flex-none max-lg:max-h-96" data-heat-map data-columns={columns}>
       <div style={{ height: rows * (CELL + GAP) }}>
         <canvas ref={canvas} className="sticky top-0 block" onMouseMove={(event) => setOver(at(event))} onMouseLeave={() => setOver(null)} onClick={(event) => { const found = at(event); if (found) choose(found.index) }} />
       </div>
       {over && (
-        <div role="tooltip" className="panel pointer-events-none absolute z-10 whitespace-nowrap px-2 py-1 text-xs shadow-lg" style={{ left: Math.min(over.x + 14, Math.max(0, box.width - 190)), top: over.y + box.top + 18 }}>
+        <div role="tooltip" className="panel pointer-events-none absolute z-10 whitespace-nowrap px-2 py-1 text-xs shadow-lg" style={{ left: Math.min(over.x + 14, Math.max(0, box.width - 190)), top: over.y + box.top + (over.y > box.height - 56 ? -32 : 18) }}>
           <span className="font-medium">{over.index}</span> {MARKS[view.marks[over.index] ?? 'p']}{(view.took[over.index] ?? -1) >= 0 && ` · ${duration(view.took[over.index])}`}
         </div>
       )}

@@ -10,6 +10,7 @@ import { clock, exact } from '../../design/time'
 import { Typed } from '../executions/filters'
 import { useParameter } from './moment'
 import { count } from '../../design/number'
+import { plain } from '../../design/plain'
 
 export function LogsTab({ id, live }: { id: string; live: boolean }) {
   const [text, setText] = useParameter('text')
@@ -25,7 +26,7 @@ export function LogsTab({ id, live }: { id: string; live: boolean }) {
         {found.data && <span className="text-xs text-ink-3">{count(found.data.total)} lines{found.data.dropped > 0 && `, ${count(found.data.dropped)} older ones left out`}</span>}
         <span className="ml-auto flex items-center gap-2">
           {live && <label className="flex items-center gap-1.5"><input type="checkbox" className="accent-accent" checked={follow} onChange={(event) => setFollow(event.target.checked)} /> follow</label>}
-          <CopyButton text={() => lines.map((line) => `${line.at} ${line.run}${line.address}/${line.task} ${line.text}`).join('\n')}>Copy all</CopyButton>
+          <CopyButton text={() => lines.map((line) => `${line.at} ${line.run}${line.address}/${line.task} ${plain(line.text)}`).join('\n')}>Copy all</CopyButton>
         </span>
       </div>
       <Reading of={found}>
@@ -46,9 +47,9 @@ function Lines({ lines, follow, mark }: { lines: LogLine[]; follow: boolean; mar
           const line = lines[row.index]
           return line ? (
             <div key={row.key} ref={virtual.measureElement} data-index={row.index} className="absolute inset-x-0 flex gap-3 px-4 py-px hover:bg-sunken" style={{ transform: `translateY(${row.start}px)` }}>
-              <time title={exact(line.at)} className="shrink-0 text-ink-3">{clock(line.at)}</time>
-              <span className="w-40 shrink-0 truncate text-ink-3" title={`${line.run}${line.address}/${line.task}`}>{line.run}{line.address}/{line.task}</span>
-              <span className="min-w-0 whitespace-pre-wrap break-words [overflow-wrap:anywhere]"><Marked text={line.text} mark={mark} /></span>
+              <time title={exact(line.at)} className="hidden shrink-0 text-ink-3 sm:block">{clock(line.at)}</time>
+              <span className="w-24 shrink-0 truncate text-ink-3 sm:w-40" title={`${line.run}${line.address}/${line.task}`}>{line.run}{line.address}/{line.task}</span>
+              <span dir="auto" className="min-w-0 flex-1 whitespace-pre-wrap break-words [overflow-wrap:anywhere]"><Marked text={plain(line.text)} mark={mark} /></span>
             </div>
           ) : null
         })}

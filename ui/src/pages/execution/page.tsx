@@ -1,7 +1,7 @@
 // One execution: what it is and how it stands, then its graph, time, events, data, loops, logs and reasons.
 import { useQuery } from '@tanstack/react-query'
 import { useRef } from 'react'
-import { useLocation } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import { usePulse } from '../../api/pulse'
 import { opened } from '../../api/queries'
 import { Tabs } from '../../design/controls'
@@ -43,7 +43,7 @@ export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined
   const shown: Tab = TABS.find((name) => name === tab) ?? 'graph'
   useTitle(summary ? `${summary.status} · ${summary.playbook.path}` : 'Execution', summary?.status)
 
-  if (found.error && !found.data) return <Failure error={found.error} retry={() => void found.refetch()} />
+  if (found.error && !found.data) return <Failure error={found.error} retry={() => void found.refetch()} back={<Link href="/executions" className="text-accent hover:underline">All executions</Link>} />
   if (!summary || !progress) return <Loading what="Reading the execution" />
   const last = Math.max(pulse.seq, progress.seq)
   const tabs = [

@@ -8,7 +8,7 @@ import { CopyIcon } from '../../design/copy'
 import { Reading } from '../../design/states'
 import { Plot } from '../../design/plot'
 import { Tree } from '../../design/tree'
-import { count } from '../../design/number'
+import { bytes, count } from '../../design/number'
 
 const PAGE = 50
 
@@ -20,19 +20,19 @@ export function Preview({ data, stored }: { data: Json; stored: StoredRef | null
 function Stored({ stored }: { stored: StoredRef }) {
   const [offset, setOffset] = useState(0)
   const found = useQuery(result(stored.locator.key, offset, PAGE))
-  const bytes = stored.meta?.bytes
+  const size = stored.meta?.bytes
   return (
     <div>
-      <p className="mb-2 text-xs text-ink-3">stored by reference{bytes !== undefined ? `, ${count(bytes)} bytes` : ''}; read in pages</p>
+      <p className="mb-2 text-xs text-ink-3">stored by reference{size !== undefined ? `, ${bytes(size)}` : ''}; read in pages</p>
       <Reading of={found}>
         {(slice) => (
           <>
             <Value value={slice.data} total={slice.total} type={slice.content_type} />
             {slice.total !== null && slice.total > PAGE && (
               <div className="mt-2 flex items-center gap-2">
-                <Button disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - PAGE))}>Back</Button>
+                <Button disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - PAGE))}>Previous</Button>
                 <span className="text-xs text-ink-3">{offset + 1}–{Math.min(slice.total, offset + PAGE)} of {count(slice.total)}</span>
-                <Button disabled={offset + PAGE >= slice.total} onClick={() => setOffset(offset + PAGE)}>On</Button>
+                <Button disabled={offset + PAGE >= slice.total} onClick={() => setOffset(offset + PAGE)}>Next</Button>
               </div>
             )}
           </>
@@ -81,11 +81,11 @@ function Rows({ rows, total }: { rows: Obj[]; total: number }) {
       {plot && <Plot rows={rows} columns={numeric} />}
       <div className="overflow-x-auto">
         <table className="border-collapse font-mono text-xs">
-          <thead><tr className="border-b border-line">{columns.map((name) => <th key={name} className="th font-sans">{name}</th>)}</tr></thead>
+          <thead><tr className="border-b border-line">{columns.map((name) => <th key={name} className={`th max-w-80 truncate font-sans ${numeric.includes(name) ? 'text-right' : ''}`} title={name}>{name}</th>)}</tr></thead>
           <tbody>
             {rows.slice(0, most).map((row, index) => (
               <tr key={index} className="border-b border-line last:border-0">
-                {columns.map((name) => <td key={name} className={`max-w-80 truncate px-2.5 py-0.5 ${numeric.includes(name) ? 'text-right' : ''}`}>{cell(row[name])}</td>)}
+                {columns.map((name) => <td key={name} className={`max-w-80 truncate px-2.5 py-0.5 ${numeric.includes(name) ? 'text-right' : ''}`} title={cell(row[name])}>{cell(row[name])}</td>)}
               </tr>
             ))}
           </tbody>

@@ -3,8 +3,8 @@ import { useState } from 'react'
 import type { Execution, Graph, Progress } from '../../api/types'
 import { Button, IconButton } from '../../design/controls'
 import { StatusBadge, StatusIcon } from '../../design/status'
-import { Ago, duration } from '../../design/time'
-import { arcState, arcWords, guard, short } from '../../graph/words'
+import { Ago, duration, Took } from '../../design/time'
+import { arcState, arcWords, guard, short, standing } from '../../graph/words'
 import type { Open } from './page'
 import { Reasons } from './reasons'
 import { RerunDialog } from './rerun'
@@ -16,20 +16,23 @@ export function StepPanel({ id, step, shape, progress, summary, at, open, onClos
   const found = progress.steps[step]
   const known = shape.steps.find((one) => one.step === step)
   const over = summary.ended_at !== null
+  const status = found ? standing(found) : 'idle'
+  const held = progress.tokens.some((token) => token.held && token.step === step)
   return (
     <aside aria-label={`Step ${step}`} className="flex max-h-[60vh] w-full shrink-0 flex-col overflow-auto border-t border-line bg-panel md:max-h-none md:w-88 md:border-l md:border-t-0">
       <div className="sticky top-0 z-10 flex items-center gap-2 border-b border-line bg-panel px-3 py-2">
-        <StatusIcon status={found?.status ?? 'idle'} />
-        <h2 className="min-w-0 flex-1 truncate font-semibold">{step}</h2>
+        <StatusIcon status={status} />
+        <h2 className="min-w-0 flex-1 truncate font-semibold" title={step}>{step}</h2>
         <IconButton icon="close" label="Close" onClick={onClose} />
       </div>
       <div className="flex flex-col gap-3 p-3">
         {known?.desc && <p className="break-words text-ink-2">{known.desc}</p>}
         <dl className="grid grid-cols-[6rem_1fr] gap-x-2 gap-y-0.5">
-          <Row name="status">{found ? <StatusBadge status={found.status} /> : <StatusBadge status="idle" label="never ran" />}</Row>
+          <Row name="status">{found ? <StatusBadge status={status} /> : held ? <StatusBadge status="held" label="holds a token" /> : <StatusBadge status="idle" label={over ? 'never ran' : 'has not run yet'} />}</Row>
           {found?.status === 'kept' && <Row name="from">the execution that this one goes on from</Row>}
           {found && found.status !== 'kept' && <Row name="runs">{found.runs}{found.failed > 0 && <span className="text-failed"> · {found.failed} failed</span>}{found.refused > 0 && ` · ${found.refused} tokens refused`}</Row>}
           {found && found.ended_at && <Row name="took">{duration(found.duration_ms)}</Row>}
+          {found && !found.ended_at && !over && at === undefined && <Row name={status === 'waiting' ? 'waits for' : 'runs for'}><Took from={found.started_at} to={null} /></Row>}
           {found?.started_at && <Row name="scheduled"><Ago at={found.started_at} /></Row>}
           {found && found.retries > 0 && <Row name="retries">{found.retries}</Row>}
           {known && <Row name="playbook">line {known.line}</Row>}
@@ -37,6 +40,7 @@ export function StepPanel({ id, step, shape, progress, summary, at, open, onClos
         {found?.error && <p className="break-words rounded-md bg-failed-soft px-2 py-1.5 [overflow-wrap:anywhere]"><span className="font-medium">{found.error.kind}</span> {found.error.message}</p>}
         <Tokens progress={progress} step={step} />
         <div className="flex flex-wrap gap-1.5">
+          {found?.ended_at && found.status !== 'kept' && <Button onClick={() => open('data', { run: `${step}.${found.runs}` })}>Output</Button>}
           <Button onClick={() => open('events', { step })}>Events</Button>
           <Button onClick={() => open('logs', { step })}>Logs</Button>
           {found?.loop && <Button onClick={() => open('loops', { run: `${step}.${found.runs}` })}>Iterations</Button>}
@@ -64,7 +68,7 @@ function Tokens({ progress, step }: { progress: Progress; step: string }) {
     <ul className="flex flex-col gap-1">
       {tokens.map((token) => (
         <li key={token.id} className={`rounded-md px-2 py-1 ${token.held ? 'bg-held-soft' : 'bg-sunken'}`}>
-          <span className="inline-flex items-center gap-1.5 font-medium">{token.held && <StatusIcon status="held" />}token {token.id}</span> from {token.from ?? 'the start'}
+          <span className="flex items-center gap-1.5">{token.held && <StatusIcon status="held" />}<span className="font-medium">token {token.id}</span>from {token.from ?? 'the start'}</span>
           {token.hold && <span className="block text-ink-2">held since <Ago at={token.hold.at} />: another token may still come from {token.hold.waits_for.join(', ')}</span>}
         </li>
       ))}

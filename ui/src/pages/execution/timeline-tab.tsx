@@ -28,11 +28,12 @@ function linesOf(runs: RunLine[], opened: Set<string>): Line[] {
 /** One row for each attempt: the delay after it stands in the same row. */
 function attempts(run: RunLine): Line[] {
   const rows = new Map<string, Extract<Line, { kind: 'task' }>>()
+  const again = new Set(run.tasks.filter((task) => task.attempt > 1).map((task) => `${task.address}/${task.task}.${task.visit}`))
   for (const task of run.tasks) {
-    const key = `${task.address}/${task.task}.${task.visit}.${task.attempt}`
-    const row = rows.get(key)
+    const visit = `${task.address}/${task.task}.${task.visit}`
+    const row = rows.get(`${visit}.${task.attempt}`)
     if (row) row.bars.push(task)
-    else rows.set(key, { kind: 'task', run, task, bars: [task] })
+    else rows.set(`${visit}.${task.attempt}`, { kind: 'task', run, task, again: again.has(visit), bars: [task] })
   }
   return [...rows.values()]
 }
@@ -76,11 +77,11 @@ function Chart({ id, data, open }: { id: string; data: Timeline; open: Open }) {
   return (
     <div className="flex min-h-72 flex-1 flex-col">
       <div className="flex flex-wrap items-center gap-2 px-4 py-2">
-        <Button onClick={() => scale(0.5)}>Zoom in</Button>
+        <Button title="Ctrl and wheel zooms where the pointer is" onClick={() => scale(0.5)}>Zoom in</Button>
         <Button onClick={() => scale(2)} disabled={!zoom}>Zoom out</Button>
         <Button onClick={() => setZoom(null)} disabled={!zoom}>All</Button>
         <label className="flex items-center gap-1.5"><input type="checkbox" className="accent-accent" checked={onlyCritical} onChange={(event) => setOnlyCritical(event.target.checked)} /> critical path only</label>
-        <span className="text-xs text-ink-3">{data.runs.length} runs over {duration(end)}{data.left_out > 0 && `, ${count(data.left_out)} older ones left out`} · Ctrl and wheel zooms</span>
+        <span className="text-xs text-ink-3">{count(data.runs.length)} {data.runs.length === 1 ? 'run' : 'runs'} over {duration(end)}{data.left_out > 0 && `, ${count(data.left_out)} older ones left out`}</span>
         <Legend />
       </div>
       <div ref={frame} className="min-h-0 flex-1 overflow-auto border-t border-line bg-panel" tabIndex={0} aria-label="Timeline">

@@ -5,6 +5,7 @@ import { post } from '../../api/client'
 import type { Link } from '../../api/pulse'
 import { eventPage, EVENT_PAGE } from '../../api/queries'
 import { Button, IconButton } from '../../design/controls'
+import { count } from '../../design/number'
 import { clock } from '../../design/time'
 import { Tree } from '../../design/tree'
 
@@ -31,7 +32,7 @@ export function Travel({ id, last, at, move, live }: Props) {
         <button type="button" aria-label="One event back" className="px-1 text-ink-3 hover:text-ink" onClick={() => step(-1)}>◀</button>
         <input type="range" aria-label="Event" className="min-w-24 max-w-96 flex-1 accent-accent" min={1} max={last} value={place} onChange={(change) => setWish(Number(change.target.value))} />
         <button type="button" aria-label="One event on" className="px-1 text-ink-3 hover:text-ink" onClick={() => step(1)}>▶</button>
-        <span className="whitespace-nowrap text-xs" data-seq={place}>event {place} of {last}</span>
+        <span className="whitespace-nowrap text-xs" data-seq={place}>event {count(place)} of {count(last)}</span>
         {at !== undefined && event && <span className="min-w-0 truncate font-mono text-xs text-ink-2">{clock(event.ts)} {event.name} {event.step ?? ''}</span>}
         <span className="ml-auto flex items-center gap-1">
           {at !== undefined && <Button kind="primary" onClick={() => move(undefined)}>{live === 'live' ? 'Back to now' : 'To the end'}</Button>}

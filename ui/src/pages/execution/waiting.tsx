@@ -32,7 +32,7 @@ function One({ id, wait, waits }: { id: string; wait: Wait; waits: Wait[] }) {
   return (
     <li className="flex flex-wrap items-center gap-2 rounded-md bg-waiting-soft px-2.5 py-1.5">
       <StatusIcon status="waiting" />
-      <span className="min-w-0 break-words">
+      <span className="line-clamp-4 min-w-0 flex-1 basis-60 [overflow-wrap:anywhere]">
         <span className="font-medium">{wait.step}</span>{' '}
         {wait.child ? <>waits for <Link href={`/executions/${wait.child}`} className="text-accent hover:underline">{wait.path ?? 'a child'}</Link></> : wait.approval !== null ? <>asks: <span className="font-medium">{wait.approval}</span></> : <>waits for the signal <code>{wait.signal}</code></>}
         <span className="text-ink-3"> · <Ago at={wait.since} />{wait.expires && <> · gives up <Ago at={wait.expires} /></>}</span>

@@ -1,7 +1,7 @@
 // Every execution, live: what it is, how it stands, how long it took; several can be steered at once.
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useLocation } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import { post } from '../../api/client'
 import { executions } from '../../api/queries'
 import type { ExecutionItem } from '../../api/types'
@@ -39,7 +39,7 @@ export function ExecutionsPage() {
           {(page) =>
             page.items.length === 0 ? (
               <Empty title={filtered ? 'No execution matches' : 'Nothing has run yet'}>
-                {filtered ? 'Change the filters above.' : <>Open a playbook and press Run, or use <code>noetl run</code>.</>}
+                {filtered ? <button type="button" className="text-accent hover:underline" onClick={() => change({ status: '', path: '', text: '', within: '', children: '' })}>Show all of them</button> : <>Open a <Link href="/playbooks" className="text-accent hover:underline">playbook</Link> and press Run, or use <code className="whitespace-nowrap">noetl run</code>.</>}
               </Empty>
             ) : (
               <ExecutionTable items={page.items} picked={picked} pick={pick} onPath={(path) => change({ path })} />
@@ -47,10 +47,10 @@ export function ExecutionsPage() {
           }
         </Reading>
       </div>
-      <div className="flex justify-between px-4 pb-4">
+      {(filters.cursor || found.data?.cursor) && <div className="flex justify-between px-4 pb-4">
         <Button disabled={!filters.cursor} onClick={() => change({ cursor: '' })}>Newest</Button>
         <Button disabled={!found.data?.cursor} onClick={() => change({ cursor: found.data?.cursor ?? '' })}>Older</Button>
-      </div>
+      </div>}
     </>
   )
 }
@@ -59,7 +59,7 @@ function LiveNote({ failed }: { failed: boolean }) {
   return (
     <span role="status" className={`flex items-center gap-1.5 text-xs ${failed ? 'text-held' : 'text-ink-3'}`}>
       <span className={`size-1.5 rounded-full ${failed ? 'bg-held' : 'bg-done'}`} />
-      {failed ? 'the server does not answer; trying again' : 'live'}
+      {failed ? 'waiting for the server' : 'live'}
     </span>
   )
 }

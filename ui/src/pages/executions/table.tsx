@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import type { ExecutionItem } from '../../api/types'
 import { shortId } from '../../design/copy'
 import { Bar } from '../../design/controls'
-import { solidOf, StatusBadge } from '../../design/status'
+import { solidOf, StatusBadge, StatusIcon } from '../../design/status'
 import { Ago, Took, useNow } from '../../design/time'
 import { count } from '../../design/number'
 
@@ -23,14 +23,14 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
       <thead className="border-b border-line">
         <tr>
           {pick && <th className="th hidden w-8 sm:table-cell"><input type="checkbox" className="block accent-accent" aria-label="Choose all" checked={all} onChange={() => pick(ids, !all)} /></th>}
-          <th className="th">Status</th>
-          <th className="th">Execution</th>
-          <th className="th">Playbook</th>
-          <th className="th w-48" title="The bars grow with the logarithm, so that short and long ones can be compared">Duration</th>
+          <th className="th w-px"><span className="sr-only sm:not-sr-only">Status</span></th>
+          <th className="th hidden sm:table-cell">Execution</th>
+          <th className="th w-full sm:w-[36%]">Playbook</th>
+          <th className="th sm:w-48" title="The bars grow with the logarithm, so that short and long ones can be compared">Duration</th>
           <th className="th">Requested</th>
-          <th className="th text-right">Steps</th>
-          <th className="th text-right">Tasks</th>
-          <th className="th">From</th>
+          <th className="th hidden text-right sm:table-cell">Steps</th>
+          <th className="th hidden text-right sm:table-cell">Tasks</th>
+          <th className="th hidden sm:table-cell">From</th>
         </tr>
       </thead>
       <tbody>
@@ -41,28 +41,39 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
                 <input type="checkbox" className="block accent-accent" aria-label={`Choose ${item.execution_id}`} checked={picked?.has(item.execution_id) ?? false} onChange={(event) => pick([item.execution_id], event.target.checked)} />
               </td>
             )}
-            <td className="td"><StatusBadge status={item.status} /></td>
-            <td className="td whitespace-nowrap font-mono text-xs">
+            <td className="td"><span className="hidden sm:inline"><StatusBadge status={item.status} /></span><span className="sm:hidden" title={item.status}><StatusIcon status={item.status} /><span className="sr-only">{item.status}</span></span></td>
+            <td className="td hidden whitespace-nowrap font-mono text-xs sm:table-cell">
               <Link href={`/executions/${item.execution_id}`} className="text-accent hover:underline" title={item.execution_id}>{shortId(item.execution_id)}</Link>
             </td>
-            <td className="td">
-              {onPath ? <button type="button" className="text-left hover:underline" title="Only this playbook" onClick={() => onPath(item.playbook.path)}>{item.playbook.path}</button> : item.playbook.path}
-              {item.playbook.version !== null && <span className="ml-1.5 text-xs text-ink-3">v{item.playbook.version}</span>}
+            <td className="td max-w-0">
+              <Which item={item} {...(onPath ? { onPath } : {})} />
             </td>
             <td className="td">
               <div className="flex items-center gap-2">
-                <span className="w-18 text-right whitespace-nowrap"><Took from={item.requested_at} to={item.ended_at} ms={item.duration_ms} /></span>
-                <div className="min-w-12 flex-1"><Bar value={Math.log1p(length(item)) / Math.log1p(longest)} tone={solidOf(item.status)} /></div>
+                <span className="shrink-0 text-right whitespace-nowrap sm:w-21"><Took from={item.requested_at} to={item.ended_at} ms={item.duration_ms} /></span>
+                <div className="hidden min-w-12 flex-1 sm:block"><Bar value={Math.log1p(length(item)) / Math.log1p(longest)} tone={solidOf(item.status)} /></div>
               </div>
             </td>
             <td className="td"><Ago at={item.requested_at} /></td>
-            <td className="td text-right text-ink-2">{item.counts ? count(item.counts.steps) : '–'}</td>
-            <td className="td text-right text-ink-2">{item.counts ? count(item.counts.tasks) : '–'}</td>
-            <td className="td text-xs text-ink-3"><Origin item={item} /></td>
+            <td className="td hidden text-right text-ink-2 sm:table-cell">{item.counts ? count(item.counts.steps) : '–'}</td>
+            <td className="td hidden text-right text-ink-2 sm:table-cell">{item.counts ? count(item.counts.tasks) : '–'}</td>
+            <td className="td hidden text-xs text-ink-3 sm:table-cell"><Origin item={item} /></td>
           </tr>
         ))}
       </tbody>
     </table>
+  )
+}
+
+/** The playbook; on a narrow screen, where ids have no room, the way into the execution. */
+function Which({ item, onPath }: { item: ExecutionItem; onPath?: (path: string) => void }) {
+  const { path, version } = item.playbook
+  return (
+    <span className="flex items-baseline gap-1.5">
+      <Link href={`/executions/${item.execution_id}`} className="truncate text-accent hover:underline sm:hidden" title={path}>{path}</Link>
+      {onPath ? <button type="button" className="hidden truncate text-left hover:underline sm:block" title={`${path}: show only this playbook`} onClick={() => onPath(path)}>{path}</button> : <span className="hidden truncate sm:block" title={path}>{path}</span>}
+      {version !== null && <span className="hidden text-xs text-ink-3 sm:inline">v{version}</span>}
+    </span>
   )
 }
 

@@ -29,17 +29,17 @@ export function CatalogPage() {
             if (items.length === 0) return <Empty title={text ? 'No playbook matches' : 'No playbook is registered'}>{!text && <>Write one here, or register files with <code>noetl register</code>.</>}</Empty>
             return (
               <table className="w-full border-collapse">
-                <thead className="border-b border-line"><tr><th className="th">Path</th><th className="th">Version</th><th className="th">Registered</th><th className="th">File</th><th className="th" /></tr></thead>
+                <thead className="border-b border-line"><tr><th className="th">Path</th><th className="th">Version</th><th className="th hidden sm:table-cell">Registered</th><th className="th hidden md:table-cell">File</th><th className="th" /></tr></thead>
                 <tbody>
                   {items.map((item) => (
                     <tr key={item.path} className="border-b border-line last:border-0 hover:bg-sunken">
-                      <td className="td"><Link href={`/playbooks/${item.path}`} className="font-medium text-accent hover:underline">{item.path}</Link></td>
+                      <td className="td w-1/2 max-w-0 min-w-32"><Link href={`/playbooks/${item.path}`} title={item.path} className="block truncate font-medium text-accent hover:underline">{item.path}</Link></td>
                       <td className="td text-ink-2">v{item.version}</td>
-                      <td className="td"><Ago at={item.registered_at} /></td>
-                      <td className="td max-w-80 truncate text-xs text-ink-3" title={item.file ?? ''}>{item.file?.split('/').slice(-2).join('/') ?? '–'}</td>
+                      <td className="td hidden sm:table-cell"><Ago at={item.registered_at} /></td>
+                      <td className="td hidden max-w-80 truncate text-xs text-ink-3 md:table-cell" title={item.file ?? ''}>{item.file?.split('/').slice(-2).join('/') ?? '–'}</td>
                       <td className="td">
                         <span className="flex justify-end gap-1">
-                          <Link href={`/executions?path=${encodeURIComponent(item.path)}`} className="inline-flex h-7 items-center rounded px-2 text-ink-2 hover:bg-panel hover:text-ink">Executions</Link>
+                          <Link href={`/executions?path=${encodeURIComponent(item.path)}`} className="hidden h-7 items-center rounded px-2 text-ink-2 hover:bg-panel hover:text-ink sm:inline-flex">Executions</Link>
                           <Button icon="play" aria-label={`Run ${item.path}`} onClick={() => setRunning(item.path)}>Run</Button>
                         </span>
                       </td>

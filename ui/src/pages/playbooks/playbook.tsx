@@ -1,9 +1,9 @@
 // One playbook: its text with live findings, its graph beside it, its versions and their differences.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
-import { useLocation, useSearch } from 'wouter'
+import { useEffect, useRef, useState } from 'react'
+import { Link, useLocation, useSearch } from 'wouter'
 import { post } from '../../api/client'
-import { playbook, schema, sketch } from '../../api/queries'
+import { opened, playbook, schema, sketch } from '../../api/queries'
 import type { Diagnostic, Graph } from '../../api/types'
 import { Button } from '../../design/controls'
 import { Empty, Failure, Loading } from '../../design/states'
@@ -26,7 +26,7 @@ export function PlaybookPage({ path }: { path: string }) {
   const found = useQuery({ ...playbook(path, version), enabled: !fresh })
   useTitle(fresh ? 'New playbook' : path)
   if (fresh) return <Workbench path="" saved={STARTER} version={null} fix={null} />
-  if (found.error) return <Failure error={found.error} retry={() => void found.refetch()} />
+  if (found.error) return <Failure error={found.error} retry={() => void found.refetch()} back={<Link href="/playbooks" className="text-accent hover:underline">All playbooks</Link>} />
   if (!found.data) return <Loading what="Reading the playbook" />
   const fix = search.get('fix') ? { id: search.get('fix') ?? '', step: search.get('step') ?? '' } : null
   return <Workbench key={`${path}@${found.data.version}`} path={path} saved={found.data.text} version={found.data.version} fix={fix} />
@@ -61,29 +61,42 @@ function Workbench({ path, saved, version, fix }: Props) {
   }, [dirty])
   const jump = (to: number) => { setLine(null); window.setTimeout(() => setLine(to), 0) }
   return (
-    <div className="flex min-h-0 flex-1 flex-col">
+    <div className="flex flex-1 flex-col lg:min-h-0">
       <div className="flex flex-wrap items-center gap-2 px-4 pb-2 pt-3">
-        <h1 className="mr-2 min-w-0 truncate text-base font-semibold tracking-tight">{path || 'New playbook'}{version !== null && <span className="ml-2 text-sm font-normal text-ink-3">v{version}</span>}{dirty && <span className="ml-2 text-xs font-normal text-held">changed</span>}</h1>
+        <h1 className="mr-2 min-w-0 truncate text-base font-semibold tracking-tight" title={path}>{path || 'New playbook'}{version !== null && <span className="ml-2 text-sm font-normal text-ink-3">v{version}</span>}{dirty && <span className="ml-2 text-xs font-normal text-held">changed</span>}</h1>
         <span className="ml-auto flex flex-wrap items-center gap-2">
-          {path && <Versions path={path} version={version} compared={compared} compare={setCompared} />}
+          {path && <Versions path={path} version={version} dirty={dirty} compared={compared} compare={setCompared} />}
           <Button disabled={!dirty && path !== '' || save.isPending} onClick={() => save.mutate(text)}>Register</Button>
           {fix && <Button kind="primary" icon="retry" disabled={errors > 0 || rerun.isPending} onClick={() => rerun.mutate()}>Rerun from {fix.step}</Button>}
           <Button kind={fix ? 'plain' : 'primary'} icon="play" disabled={errors > 0} onClick={() => setRunning(true)}>Run</Button>
         </span>
       </div>
-      {fix && <p className="mx-4 mb-2 rounded-md bg-held-soft px-2.5 py-1.5">You are fixing what failed at <button type="button" className="font-medium text-accent hover:underline" onClick={() => jump(seen.data?.graph?.steps.find((one) => one.step === fix.step)?.line ?? 1)}>{fix.step}</button>. Change the text, then rerun from there: what ran before is kept.</p>}
-      <div className="flex min-h-0 flex-1 flex-col border-t border-line lg:flex-row">
-        <div className="flex h-[60vh] min-w-0 flex-col lg:h-auto lg:min-h-0 lg:flex-[3]">
+      {fix && <Fixing fix={fix} line={seen.data?.graph?.steps.find((one) => one.step === fix.step)?.line ?? null} jump={jump} />}
+      <div className="flex flex-1 flex-col border-t border-line lg:min-h-0 lg:flex-row">
+        <div className="flex h-[60vh] min-w-0 shrink-0 flex-col lg:h-auto lg:min-h-0 lg:flex-[3]">
           <div className="min-h-0 flex-1">
             {compared !== null ? <Compared path={path} version={compared} text={text} /> : <Editor initial={text} onChange={setText} diagnostics={findings} schema={(language.data as Node | undefined) ?? null} line={line} onSave={() => save.mutate(text)} />}
           </div>
           <Findings findings={findings} jump={jump} failed={seen.error} />
         </div>
-        <div className="h-96 min-w-0 border-t border-line lg:h-auto lg:flex-[2] lg:border-l lg:border-t-0">
+        <div className="h-96 min-w-0 shrink-0 border-t border-line lg:h-auto lg:flex-[2] lg:border-l lg:border-t-0">
           <Beside graph={seen.data?.graph} findings={findings} jump={jump} />
         </div>
       </div>
       {running && <RunDialog path={path || 'this text'} text={text} onClose={() => setRunning(false)} />}
+    </div>
+  )
+}
+
+/** What failed, and the way to it: the text opens there. */
+function Fixing({ fix, line, jump }: { fix: { id: string; step: string }; line: number | null; jump: (line: number) => void }) {
+  const failed = useQuery(opened(fix.id)).data?.summary.error
+  const there = useRef(false)
+  useEffect(() => { if (line !== null && !there.current) { there.current = true; jump(line) } }, [line])
+  return (
+    <div className="mx-4 mb-2 rounded-md bg-held-soft px-2.5 py-1.5">
+      <p>You are fixing what failed at <button type="button" className="font-medium text-accent hover:underline" disabled={line === null} onClick={() => line !== null && jump(line)}>{fix.step}</button>. Change the text, then rerun from there: what ran before is kept.</p>
+      {failed && <p className="line-clamp-2 text-failed [overflow-wrap:anywhere]" title={failed.message}>{failed.message}</p>}
     </div>
   )
 }

@@ -27,7 +27,7 @@ function Ends({ onClose, busy, error }: { onClose: () => void; busy: boolean; er
   return (
     <>
       {error ? <Failure error={error} /> : null}
-      <div className="flex justify-end gap-2"><Button onClick={onClose}>Not now</Button><Button kind="primary" type="submit" disabled={busy}>Make it</Button></div>
+      <div className="flex justify-end gap-2"><Button onClick={onClose}>Not now</Button><Button kind="primary" type="submit" disabled={busy}>Create</Button></div>
     </>
   )
 }
@@ -43,13 +43,13 @@ export function ScheduleDialog({ onClose }: { onClose: () => void }) {
   const [every, setEvery] = useState(3600)
   const make = useMutation({
     mutationFn: () => post('/schedules', {}, { name, path, workload: workload as Obj, ...(by === 'cron' ? { cron, timezone } : { every_s: every }) }),
-    onSuccess: () => { say(`made ${name}`); void client.invalidateQueries({ queryKey: ['schedules'] }); onClose() },
+    onSuccess: () => { say(`created ${name}`); void client.invalidateQueries({ queryKey: ['schedules'] }); onClose() },
   })
   return (
     <Dialog title="New schedule" onClose={onClose}>
       <form className="flex flex-col gap-3" onSubmit={(event) => { event.preventDefault(); make.mutate() }}>
         <Common {...{ name, setName, path, setPath, workload, setWorkload }}>
-          <Field label="By">
+          <Field label="Started by">
             <select className="field" value={by} onChange={(event) => setBy(event.target.value as 'cron' | 'every')}><option value="cron">a cron expression</option><option value="every">an interval</option></select>
           </Field>
           {by === 'cron' ? (
@@ -75,7 +75,7 @@ export function TriggerDialog({ onClose }: { onClose: () => void }) {
   const [key, setKey] = useState('payload')
   const make = useMutation({
     mutationFn: () => post('/triggers', {}, { name, kind, path, workload: workload as Obj, as: key, ...(kind === 'nats' ? { subject } : {}) }),
-    onSuccess: (made) => { void client.invalidateQueries({ queryKey: ['triggers'] }); if (!made.secret) { say(`made ${name}`); onClose() } },
+    onSuccess: (made) => { void client.invalidateQueries({ queryKey: ['triggers'] }); if (!made.secret) { say(`created ${name}`); onClose() } },
   })
   if (make.data?.secret)
     return (
@@ -89,11 +89,11 @@ export function TriggerDialog({ onClose }: { onClose: () => void }) {
     <Dialog title="New trigger" onClose={onClose}>
       <form className="flex flex-col gap-3" onSubmit={(event) => { event.preventDefault(); make.mutate() }}>
         <Common {...{ name, setName, path, setPath, workload, setWorkload }}>
-          <Field label="By">
+          <Field label="Started by">
             <select className="field" value={kind} onChange={(event) => setKind(event.target.value as 'webhook' | 'nats')}><option value="webhook">a webhook</option><option value="nats">a NATS subject</option></select>
           </Field>
           {kind === 'nats' && <Field label="Subject"><input className="field font-mono" required value={subject} onChange={(event) => setSubject(event.target.value)} /></Field>}
-          <Field label="The message in the workload, as"><input className="field font-mono" required value={key} onChange={(event) => setKey(event.target.value)} /></Field>
+          <Field label="Key of the workload that gets the message"><input className="field font-mono" required value={key} onChange={(event) => setKey(event.target.value)} /></Field>
         </Common>
         <Ends onClose={onClose} busy={make.isPending} error={make.error} />
       </form>
