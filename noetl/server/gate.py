@@ -3,8 +3,10 @@
 Deny by default: what is not named public here needs a proof, whether there is such a route or not.
 """
 
+import asyncio
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
@@ -37,6 +39,7 @@ ASSETS = "/assets/"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 STRANGERS_PER_S, STRANGERS_BURST = 20.0, 60  # for each address that has not said who it is
 HEADER_BYTES = 32 * 1024
+HEARD_OUT_BYTES, HEARD_OUT_S = 32 * 1024 * 1024, 3.0  # of a body that is refused
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; "
@@ -77,11 +80,12 @@ class Gate:
             size = _declared_size(scope, self.options.body_bytes)
         except Problem as refused:
             answer = problem(refused.status, refused.detail, hint=refused.hint, headers=refused.headers)
+            await _heard_out(scope, receive)
             await answer(scope, receive, dressed)
         except NoetlError as error:
             await of_error(error)(scope, receive, dressed)
         else:
-            await self.app(scope, _limited(receive, size), dressed)
+            await self.app(scope, _limited(scope, receive, size), dressed)
 
     async def _let_in(self, asked: HTTPConnection) -> Who:
         """Who sends a request; raises Problem when it may go no further."""
@@ -202,7 +206,7 @@ def _origin(origin: str) -> str:
 
 
 def _declared_size(scope: Scope, most: int) -> int:
-    """The most that a body may have; one that says beforehand that it has more is not read."""
+    """The most that a body may have; one that says beforehand that it has more is not taken."""
     given = HTTPConnection(scope).headers.get("content-length", "0")
     if not given.isascii() or not given.isdigit() or int(given[:20]) > most:
         raise too_large(most)
@@ -214,7 +218,21 @@ def too_large(most: int) -> Problem:
     return Problem(413, f"the body has more than {most} bytes", hint="split it, or pass a reference")
 
 
-def _limited(receive: Receive, most: int) -> Receive:
+async def _heard_out(scope: Scope, receive: Receive) -> None:
+    """Let a body that nobody wants come to its end: who still sends when the answer comes never sees it."""
+    if any(name == b"expect" for name, _ in scope["headers"]):  # it waits to be asked for the body
+        return
+    thrown_away = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(HEARD_OUT_S):
+            while thrown_away < HEARD_OUT_BYTES:
+                message = await receive()
+                thrown_away += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
+
+
+def _limited(scope: Scope, receive: Receive, most: int) -> Receive:
     """A body that ends when it has become too large."""
     read = 0
 
@@ -224,6 +242,8 @@ def _limited(receive: Receive, most: int) -> Receive:
         if message["type"] == "http.request":
             read += len(message.get("body", b""))
             if read > most:
+                if message.get("more_body", False):
+                    await _heard_out(scope, receive)
                 raise too_large(most)
         return message
 

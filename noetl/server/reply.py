@@ -14,6 +14,7 @@ from noetl.server.problem import Problem
 T = TypeVar("T")
 JSON = "application/json"
 BODY_S = 60.0
+SHAPES = "what a body holds is listed in /api/openapi.json"
 
 
 def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -57,7 +58,9 @@ async def read(request: Request, shape: type[T], *, optional: bool = False) -> T
     if optional and not body:
         return shape()
     require_json(request)
+    if not body:
+        raise Problem(400, "the body is empty", hint=SHAPES)
     try:
         return msgspec.json.decode(body, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Problem(400, f"the body does not fit: {error}") from None
+        raise Problem(400, f"the body does not fit: {error}", hint=SHAPES) from None

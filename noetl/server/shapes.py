@@ -135,21 +135,27 @@ class SessionBody(msgspec.Struct, forbid_unknown_fields=True):
     token: Annotated[str, Meta(max_length=16_384)]
 
 
+LegacyVersion = Annotated[str, Meta(pattern="^(latest|[1-9][0-9]{0,8})$")]
+
+
 class LegacyExecuteBody(msgspec.Struct):
     """What clients of the original send to run a playbook; fields beyond these are left unread."""
 
     path: PlaybookPath | None = None
     playbook_id: PlaybookPath | None = None
-    version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    version: Annotated[int, Meta(ge=1, le=2**31 - 1)] | LegacyVersion | None = None
     payload: dict[str, Any] | None = None
     workload: dict[str, Any] | None = None
     input_payload: dict[str, Any] | None = None
+    parameters: dict[str, Any] | None = None
+    args: dict[str, Any] | None = None
 
 
 class LegacyRegisterBody(msgspec.Struct):
     """What clients of the original send to register a playbook; fields beyond these are left unread."""
 
     content: str | None = None
+    content_base64: str | None = None
     playbook: str | None = None
 
 
@@ -432,6 +438,7 @@ class CredentialList(msgspec.Struct):
     """Every credential by name."""
 
     items: list[CredentialItem]
+    cursor: str | None
 
 
 class LeaseItem(msgspec.Struct):
@@ -464,6 +471,7 @@ class WorkerList(msgspec.Struct):
     """The workers that were heard of lately."""
 
     items: list[WorkerItem]
+    cursor: str | None
 
 
 class TokenItem(msgspec.Struct):
@@ -482,6 +490,7 @@ class TokenList(msgspec.Struct):
     """Every token."""
 
     items: list[TokenItem]
+    cursor: str | None
 
 
 class NewTokenAnswer(TokenItem):
@@ -560,6 +569,7 @@ class ToolList(msgspec.Struct):
     """The installed tool kinds."""
 
     items: list[dict[str, Any]]
+    cursor: str | None
 
 
 class Health(msgspec.Struct):

@@ -52,15 +52,7 @@ class HttpFront(HttpSchedules):
 
     async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
         """The newest version of every path, or every version of one; without their texts."""
-        found: list[PlaybookText] = []
-        cursor = None
-        while True:
-            query = {"path": path, "cursor": cursor, "limit": PAGE}
-            page = await self.client.ask("GET", "/catalog", query=query)
-            found += [_playbook(item) for item in page["items"]]
-            cursor = page["cursor"]
-            if cursor is None:
-                return found
+        return [_playbook(item) for item in await self._all("/catalog", path=path)]
 
     async def playbook(self, path: str, version: int | None = None) -> PlaybookText:
         """One version, else the newest."""
@@ -217,8 +209,7 @@ class HttpFront(HttpSchedules):
 
     async def credentials(self) -> Sequence[tuple[str, int]]:
         """Names, and when each was last set."""
-        found = await self.client.ask("GET", "/credentials")
-        return [(item["name"], ms(item["set_at"])) for item in found["items"]]
+        return [(item["name"], ms(item["set_at"])) for item in await self._all("/credentials")]
 
     async def credential(self, name: str) -> dict[str, Any]:
         """A credential's name, its fields' names and when it was set."""
@@ -248,7 +239,7 @@ class HttpFront(HttpSchedules):
 
     async def tokens(self) -> Sequence[Token]:
         """Every token, the newest first, without digests."""
-        return [_token(item) for item in (await self.client.ask("GET", "/tokens"))["items"]]
+        return [_token(item) for item in await self._all("/tokens")]
 
     async def delete_token(self, token_id: str) -> None:
         """Let a token be good for nothing from now on."""
@@ -258,8 +249,8 @@ class HttpFront(HttpSchedules):
 
     async def workers(self) -> Sequence[Worker]:
         """The workers that were heard of lately."""
-        found = await self.client.ask("GET", "/workers")
-        return [msgspec.convert({**item, **_moments(item)}, Worker) for item in found["items"]]
+        found = await self._all("/workers")
+        return [msgspec.convert({**item, **_moments(item)}, Worker) for item in found]
 
     async def overdue_ms(self) -> int:
         """How long the oldest due work has been waiting."""

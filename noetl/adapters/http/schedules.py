@@ -36,13 +36,14 @@ class HttpSchedules:
         """Every schedule, by name."""
         return [_schedule(item) for item in await self._all("/schedules")]
 
-    async def _all(self, place: str) -> list[dict[str, Any]]:
+    async def _all(self, place: str, **query: Any) -> list[dict[str, Any]]:
+        """Every item of a list, page by page."""
         found: list[dict[str, Any]] = []
         cursor = None
         while True:
-            page = await self.client.ask("GET", place, query={"cursor": cursor, "limit": PAGE})
+            page = await self.client.ask("GET", place, query={**query, "cursor": cursor, "limit": PAGE})
             found += page["items"]
-            cursor = page["cursor"]
+            cursor = page.get("cursor")
             if cursor is None:
                 return found
 

@@ -11,13 +11,14 @@ from noetl.ports.front import Ask
 from noetl.server.access import require_everywhere, who_asks
 from noetl.server.described import describe
 from noetl.server.described import router as make_router
-from noetl.server.reply import read
+from noetl.server.reply import front_of, read, reply
 from noetl.server.routes.catalog import registered
 from noetl.server.routes.credentials import kept
 from noetl.server.routes.executions import ID_PARAMETER, KEY_PARAMETER, begin, key_of, show
 from noetl.server.shapes import (
     Begun,
     CatalogEntry,
+    CredentialAnswer,
     ExecutionAnswer,
     LegacyCredentialBody,
     LegacyExecuteBody,
@@ -43,8 +44,10 @@ async def execute(request: Request) -> Response:
     path = body.path or body.playbook_id
     if path is None:
         raise RequestError("give 'path'", hint='{"path": "examples/hello", "payload": {}}')
-    workload = body.workload or body.payload or body.input_payload or {}
-    ask = Ask(path=path, version=body.version, workload=workload, by=who_asks(request).name)
+    given = (body.workload, body.payload, body.input_payload, body.parameters, body.args)
+    workload = next(filter(None, given), {})
+    version = None if body.version in (None, "latest") else int(body.version)
+    ask = Ask(path=path, version=version, workload=workload, by=who_asks(request).name)
     ask.idempotency_key = key_of(request)
     return await begin(request, ask)
 
@@ -54,9 +57,9 @@ async def execute(request: Request) -> Response:
     **describe("write", {201: CatalogEntry}, body=LegacyRegisterBody, problems=(409, 422)),
 )
 async def register(request: Request) -> Response:
-    """As POST /api/v1/catalog; `content` may also be base64."""
+    """As POST /api/v1/catalog; `content` may also be base64, `content_base64` is."""
     body = await read(request, LegacyRegisterBody)
-    text = body.playbook or body.content
+    text = body.playbook or body.content or body.content_base64
     if text is None:
         raise RequestError("give 'content'", hint='{"content": "<the playbook>"}')
     return await registered(request, _decoded(text))
@@ -79,9 +82,10 @@ async def show_execution(request: Request) -> Response:
     return await show(request)
 
 
-@router.post("/credentials", **describe("admin", {204: None}, body=LegacyCredentialBody))
+@router.post("/credentials", **describe("admin", {200: CredentialAnswer}, body=LegacyCredentialBody))
 async def credential(request: Request) -> Response:
-    """As PUT /api/v1/credentials/{name}."""
+    """As PUT /api/v1/credentials/{name}, and says what it keeps: the original answered with an object."""
     require_everywhere(request)
     body = await read(request, LegacyCredentialBody)
-    return await kept(request, body.name, body.data)
+    await kept(request, body.name, body.data)
+    return reply(await front_of(request).credential(body.name))

@@ -15,6 +15,7 @@ from noetl.ports.store import PlaybookText
 from noetl.server.access import require_path, who_asks
 from noetl.server.described import describe
 from noetl.server.described import router as make_router
+from noetl.server.paging import Cursor, Limit, page
 from noetl.server.problem import finding
 from noetl.server.reply import front_of, options_of, read, reply
 from noetl.server.shapes import (
@@ -30,8 +31,6 @@ from noetl.server.trial import withstand
 
 router = make_router("catalog")
 Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="A version, else the newest")]
-Cursor = Annotated[str | None, Query(max_length=512, description="Where the page before ended")]
-Limit = Annotated[int, Query(ge=1, le=500)]
 
 
 @router.post("/catalog", **describe("write", {201: CatalogEntry}, body=RegisterBody, problems=(409, 422)))
@@ -76,10 +75,8 @@ async def list_playbooks(
     who = who_asks(request)
     found = [item for item in await front_of(request).playbooks(path) if who.sees(item.path)]
     place = (lambda item: f"{2**32 - item.version:010}") if path is not None else (lambda item: item.path)
-    found = sorted(found, key=place)
-    rest = [item for item in found if cursor is None or place(item) > cursor]
-    more = place(rest[limit - 1]) if len(rest) > limit else None
-    return reply({"items": [entry(item) for item in rest[:limit]], "cursor": more})
+    shown, more = page(found, place, cursor, limit)
+    return reply({"items": [entry(item) for item in shown], "cursor": more})
 
 
 @router.get("/catalog/{path:path}", **describe("read", {200: CatalogText}, problems=(404,)))

@@ -11,6 +11,7 @@ from noetl.errors import NotFound, RequestError
 from noetl.server.access import require_everywhere
 from noetl.server.described import describe
 from noetl.server.described import router as make_router
+from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.reply import front_of, read, reply
 from noetl.server.shapes import CredentialAnswer, CredentialList, Sealed
 
@@ -48,11 +49,11 @@ async def kept(request: Request, name: str, material: dict[str, Any]) -> Respons
 
 
 @router.get("/credentials", **describe("read", {200: CredentialList}))
-async def list_credentials(request: Request) -> Response:
+async def list_credentials(request: Request, cursor: Cursor = None, limit: Limit = MOST) -> Response:
     """The names of credentials, and when each was last set."""
     require_everywhere(request)
-    found = await front_of(request).credentials()
-    return reply({"items": [{"name": name, "set_at": iso(moment)} for name, moment in found]})
+    found, more = page(await front_of(request).credentials(), lambda one: one[0], cursor, limit)
+    return reply({"items": [{"name": name, "set_at": iso(moment)} for name, moment in found], "cursor": more})
 
 
 @router.get("/credentials/{name}", **describe("read", {200: CredentialAnswer}, problems=(404,)))

@@ -14,8 +14,9 @@ from noetl.ports.front import Ask, Find, Started, listed
 from noetl.server.access import require, require_execution, require_path, who_asks
 from noetl.server.described import describe
 from noetl.server.described import router as make_router
+from noetl.server.paging import Cursor
 from noetl.server.reply import front_of, read, reply
-from noetl.server.routes.catalog import Cursor, require_text
+from noetl.server.routes.catalog import require_text
 from noetl.server.shapes import Begun, EventPage, ExecutionAnswer, ExecutionPage, StartBody
 
 router = make_router("executions")

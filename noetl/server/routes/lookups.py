@@ -13,6 +13,7 @@ from noetl.ports.front import Worker
 from noetl.server.access import require_everywhere
 from noetl.server.described import describe
 from noetl.server.described import router as make_router
+from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.reply import front_of, options_of, reply
 from noetl.server.shapes import ToolList, WorkerList
 
@@ -20,10 +21,11 @@ router = make_router("lookups")
 
 
 @router.get("/workers", **describe("read", {200: WorkerList}))
-async def workers(request: Request) -> Response:
+async def workers(request: Request, cursor: Cursor = None, limit: Limit = MOST) -> Response:
     """The workers that were heard of lately, and what each has in hand."""
     require_everywhere(request)
-    return reply({"items": [_worker(found) for found in await front_of(request).workers()]})
+    found, more = page(await front_of(request).workers(), lambda one: one.worker_id, cursor, limit)
+    return reply({"items": [_worker(one) for one in found], "cursor": more})
 
 
 def _worker(found: Worker) -> dict[str, Any]:
@@ -33,9 +35,10 @@ def _worker(found: Worker) -> dict[str, Any]:
 
 
 @router.get("/tools", **describe("read", {200: ToolList}))
-async def tools(request: Request) -> Response:
+async def tools(request: Request, cursor: Cursor = None, limit: Limit = MOST) -> Response:
     """The installed tool kinds: inputs, knobs, what each returns, an example."""
-    return reply({"items": options_of(request).tools})
+    found, more = page(options_of(request).tools, lambda one: str(one["kind"]), cursor, limit)
+    return reply({"items": found, "cursor": more})
 
 
 @router.get("/schema", **describe("read", {200: dict[str, Any]}, problems=(404,)))

@@ -6,7 +6,7 @@ A schedule or trigger goes on when the token that made it is gone, so making one
 from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar
 
-from fastapi import Path, Query, Request
+from fastapi import Path, Request
 from starlette.responses import Response
 
 from noetl.errors import Denied, NotFound
@@ -15,9 +15,9 @@ from noetl.ports.schedule import Schedule, Trigger, schedule_facts, trigger_fact
 from noetl.server.access import require, require_everywhere, require_path, who_asks
 from noetl.server.described import HOOK_SECRET, HOOK_SIGNATURE, describe
 from noetl.server.described import router as make_router
+from noetl.server.paging import Cursor, Limit, page
 from noetl.server.problem import Problem
 from noetl.server.reply import body_of, front_of, read, reply, require_json
-from noetl.server.routes.catalog import Cursor
 from noetl.server.routes.executions import KEY_PARAMETER, begun, key_of
 from noetl.server.shapes import (
     NAME_PATTERN,
@@ -37,7 +37,6 @@ from noetl.server.shapes import (
 router = make_router("schedules")
 T = TypeVar("T", Schedule, Trigger)
 Name = Annotated[str, Path(pattern=NAME_PATTERN, description="The name of a schedule or trigger")]
-Limit = Annotated[int, Query(ge=1, le=500)]
 NAME_PARAMETER = {
     "name": "name",
     "in": "path",
@@ -231,5 +230,4 @@ async def _not_of_others(request: Request, find: Any, name: str) -> None:
 def _page(request: Request, found: Sequence[T], cursor: str | None, limit: int) -> tuple[list[T], str | None]:
     """A page of what the sender sees, in order of names, and where the next one begins."""
     who = who_asks(request)
-    rest = [one for one in found if who.sees(one.path) and (cursor is None or one.name > cursor)]
-    return rest[:limit], rest[limit - 1].name if len(rest) > limit else None
+    return page((one for one in found if who.sees(one.path)), lambda one: one.name, cursor, limit)

@@ -65,12 +65,12 @@ async def stream(request: Request) -> Response:
 
 def _first(request: Request) -> int:
     last, wanted = request.headers.get("last-event-id"), request.query_params.get("from")
-    given = last if last is not None else wanted
+    given = last or wanted  # a reader that has seen nothing yet may send the header empty
     if given is None:
         return 1
     if not (given.isascii() and given.isdigit()) or len(given) > 16:
         raise RequestError(f"'{given[:40]}' is not the number of an event", hint="numbers count from 1")
-    return int(given) + 1 if last is not None else max(1, int(given))
+    return int(given) + 1 if last else max(1, int(given))
 
 
 class EventStream(Response):

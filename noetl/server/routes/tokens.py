@@ -14,6 +14,7 @@ from noetl.server.access import Who, require_everywhere, who_asks
 from noetl.server.auth import Denied, Doorkeeper
 from noetl.server.described import describe
 from noetl.server.described import router as make_router
+from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.problem import Problem
 from noetl.server.reply import front_of, read, reply
 from noetl.server.shapes import NewTokenAnswer, SessionAnswer, SessionBody, TokenBody, TokenList
@@ -32,10 +33,15 @@ async def create(request: Request) -> Response:
 
 
 @router.get("/tokens", **describe("admin", {200: TokenList}))
-async def list_tokens(request: Request) -> Response:
-    """Every token by name: scopes, prefixes, when it expires. Never the token itself."""
+async def list_tokens(request: Request, cursor: Cursor = None, limit: Limit = MOST) -> Response:
+    """Tokens, the newest first: scopes, prefixes, when each expires. Never the token itself."""
     require_everywhere(request)
-    return reply({"items": [_shown(token) for token in await front_of(request).tokens()]})
+    found, more = page(await front_of(request).tokens(), _newest_first, cursor, limit)
+    return reply({"items": [_shown(token) for token in found], "cursor": more})
+
+
+def _newest_first(token: Token) -> str:
+    return f"{2**53 - token.created_at:016}-{token.id}"
 
 
 @router.delete("/tokens/{token_id}", **describe("admin", {204: None}, problems=(404,)))

@@ -125,6 +125,23 @@ async def test_a_body_that_is_too_large_is_not_read(tmp_path: Path) -> None:
         assert streamed.status_code == 413
 
 
+async def test_who_sends_all_of_a_refused_body_before_reading_still_gets_the_answer(tmp_path: Path) -> None:
+    async with served(tmp_path, lambda options: replace(options, body_bytes=1000)) as server:
+        host, _, port = server.url.removeprefix("http://").rpartition(":")
+        whole, some = b"x" * 5_000_000, b"x" * 2000
+        head = f"POST /api/v1/validate HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n"
+        head += "Content-Type: application/json\r\n"
+        declared = f"{head}Content-Length: {len(whole)}\r\n\r\n".encode() + whole
+        chunked = f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + b"7d0\r\n" + some + b"\r\n"
+        chunked += b"%x\r\n%s\r\n0\r\n\r\n" % (len(whole), whole)
+        for request in (declared, chunked):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(request)
+            await writer.drain()
+            assert b" 413 " in await reader.readline()
+            writer.close()
+
+
 async def test_a_length_that_is_no_number_is_refused(server: Served) -> None:
     host, _, port = server.url.removeprefix("http://").rpartition(":")
     for length in ("99999999999999999999999999", "-1", "x", "1e3"):

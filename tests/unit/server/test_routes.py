@@ -1,5 +1,6 @@
 """Every resource over HTTP: what is asked, what is answered, and how it is refused."""
 
+import base64
 from typing import Any
 
 import pytest
@@ -199,8 +200,43 @@ async def test_credentials_go_in_and_never_come_out(server: Served) -> None:
     assert is_problem(await server.client.put("/api/v1/credentials/p%00g", json={"a": 1}), 404)
 
 
+@pytest.mark.parametrize("route, key", [("credentials", "name"), ("tokens", "id"), ("tools", "kind")])
+async def test_every_list_is_paged_by_cursor(server: Served, route: str, key: str) -> None:
+    for name in ("c", "a", "b"):
+        await server.client.put(f"/api/v1/credentials/{name}", json={"value": name})
+        await server.client.post("/api/v1/tokens", json={"name": name, "scopes": ["read"]})
+    whole = (await server.client.get(f"/api/v1/{route}")).json()
+    assert whole["cursor"] is None
+    found: list[str] = []
+    query: dict[str, Any] = {"limit": 2}
+    while query.get("cursor", "") is not None:
+        page = (await server.client.get(f"/api/v1/{route}", params=query)).json()
+        assert 1 <= len(page["items"]) <= 2
+        found += [item[key] for item in page["items"]]
+        query["cursor"] = page["cursor"]
+    assert found == [item[key] for item in whole["items"]]
+    assert len(set(found)) == len(found) >= 3
+
+
+@pytest.mark.parametrize(
+    "path, detail",
+    [
+        ("/api/v1/catalog?limit=0", "query.limit: input should be greater than or equal to 1, not '0'"),
+        ("/api/v1/executions?status=odd", "not 'odd'"),
+        ("/api/v1/executions/odd/state", "not 'odd'"),
+    ],
+)
+async def test_a_refused_part_of_an_address_is_named_with_the_value_seen(
+    server: Served, path: str, detail: str
+) -> None:
+    body = (await server.client.get(path)).json()
+    assert detail in body["detail"]
+    assert body["hint"]
+
+
 async def test_what_there_is_to_work_with_can_be_looked_up(server: Served) -> None:
-    assert len((await server.client.get("/api/v1/workers")).json()["items"]) == 1
+    workers = (await server.client.get("/api/v1/workers")).json()
+    assert (len(workers["items"]), workers["cursor"]) == (1, None)
     kinds = {item["kind"] for item in (await server.client.get("/api/v1/tools")).json()["items"]}
     assert {"http", "python", "postgres"} <= kinds
     assert "$defs" in (await server.client.get("/api/v1/schema")).json()
@@ -209,8 +245,6 @@ async def test_what_there_is_to_work_with_can_be_looked_up(server: Served) -> No
 
 
 async def test_the_four_older_spellings_do_the_same(server: Served) -> None:
-    import base64
-
     coded = base64.b64encode(HELLO.encode()).decode()
     assert (await server.client.post("/api/catalog/register", json={"content": coded})).status_code == 201
     assert (await server.client.post("/api/catalog/register", json={"content": HELLO})).status_code == 201
@@ -224,7 +258,22 @@ async def test_the_four_older_spellings_do_the_same(server: Served) -> None:
     old = await server.client.get(f"/api/executions/{execution_id}")
     assert old.json()["status"] == "completed"
     credential = {"name": "k", "type": "httpBearer", "data": {"token": "t"}}
-    assert (await server.client.post("/api/credentials", json=credential)).status_code == 204
+    stored = await server.client.post("/api/credentials", json=credential)
+    assert (stored.status_code, stored.json()["name"], stored.json()["fields"]) == (200, "k", ["token"])
+
+
+@pytest.mark.parametrize("field", ["payload", "workload", "input_payload", "parameters", "args"])
+@pytest.mark.parametrize("version", [None, 1, "1", "latest"])
+async def test_clients_of_the_original_name_the_workload_and_the_version_in_their_ways(
+    server: Served, field: str, version: Any
+) -> None:
+    coded = base64.b64encode(HELLO.encode()).decode()
+    kept = await server.client.post("/api/catalog/register", json={"content_base64": coded})
+    assert kept.status_code == 201
+    body = {"path": "tests/hello", field: {"name": "old"}, "version": version}
+    started = await server.client.post("/api/execute", json=body)
+    shown = await server.ended(started.json()["execution_id"])
+    assert shown["ctx"] == {"said": "hello old"}
 
 
 @pytest.mark.parametrize(
@@ -278,4 +327,21 @@ async def test_a_body_that_does_not_fit_is_refused_by_name(
 async def test_a_method_that_is_not_offered_says_which_are(server: Served) -> None:
     answer = await server.client.patch("/api/v1/executions")
     assert is_problem(answer, 405)
-    assert answer.headers["allow"]
+    assert answer.json()["detail"] == "PATCH is not offered at /api/v1/executions"
+    assert answer.json()["hint"] == f"offered: {answer.headers['allow']}"
+
+
+async def test_a_wish_that_the_state_forbids_says_what_to_do(server: Served) -> None:
+    await server.register(HELLO)
+    execution_id = await server.start("tests/hello")
+    await server.ended(execution_id)
+    for what in ("cancel", "pause", "resume"):
+        answer = await server.client.post(f"/api/v1/executions/{execution_id}/{what}")
+        assert is_problem(answer, 409, "conflict")
+        assert f"noetl execution retry {execution_id}" in answer.json()["hint"]
+
+
+async def test_an_empty_body_is_said_to_be_empty(server: Served) -> None:
+    answer = await server.client.post("/api/v1/executions", headers={"Content-Type": "application/json"})
+    assert is_problem(answer, 400, "request")
+    assert answer.json()["detail"] == "the body is empty"

@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 7cd7dcfdee3f6564e3311c7030139093fff19158b6291142cf697065a87a0cd5); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 6e6dd6feee0e93aa078ed0b926c37176b29deaf601db932f4979862efd6f2dfe); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -13,7 +13,7 @@ export interface paths {
         put?: never;
         /**
          * Register
-         * @description As POST /api/v1/catalog; `content` may also be base64.
+         * @description As POST /api/v1/catalog; `content` may also be base64, `content_base64` is.
          */
         post: operations["register_api_catalog_register_post"];
         delete?: never;
@@ -33,7 +33,7 @@ export interface paths {
         put?: never;
         /**
          * Credential
-         * @description As PUT /api/v1/credentials/{name}.
+         * @description As PUT /api/v1/credentials/{name}, and says what it keeps: the original answered with an object.
          */
         post: operations["credential_api_credentials_post"];
         delete?: never;
@@ -951,7 +951,7 @@ export interface paths {
         };
         /**
          * List Tokens
-         * @description Every token by name: scopes, prefixes, when it expires. Never the token itself.
+         * @description Tokens, the newest first: scopes, prefixes, when each expires. Never the token itself.
          */
         get: operations["list_tokens_api_v1_tokens_get"];
         put?: never;
@@ -1326,6 +1326,7 @@ export interface components {
          * @description Every credential by name.
          */
         CredentialList: {
+            cursor: string | null;
             items: components["schemas"]["CredentialItem"][];
         };
         /**
@@ -1634,7 +1635,11 @@ export interface components {
          */
         LegacyExecuteBody: {
             /** @default null */
+            args?: Obj | null;
+            /** @default null */
             input_payload?: Obj | null;
+            /** @default null */
+            parameters?: Obj | null;
             /** @default null */
             path?: string | null;
             /** @default null */
@@ -1642,7 +1647,7 @@ export interface components {
             /** @default null */
             playbook_id?: string | null;
             /** @default null */
-            version?: number | null;
+            version?: number | string | null;
             /** @default null */
             workload?: Obj | null;
         };
@@ -1653,6 +1658,8 @@ export interface components {
         LegacyRegisterBody: {
             /** @default null */
             content?: string | null;
+            /** @default null */
+            content_base64?: string | null;
             /** @default null */
             playbook?: string | null;
         };
@@ -2319,6 +2326,7 @@ export interface components {
          * @description Every token.
          */
         TokenList: {
+            cursor: string | null;
             items: components["schemas"]["TokenItem"][];
         };
         /**
@@ -2348,6 +2356,7 @@ export interface components {
          * @description The installed tool kinds.
          */
         ToolList: {
+            cursor: string | null;
             items: Obj[];
         };
         /**
@@ -2526,6 +2535,7 @@ export interface components {
          * @description The workers that were heard of lately.
          */
         WorkerList: {
+            cursor: string | null;
             items: components["schemas"]["WorkerItem"][];
         };
         /**
@@ -2595,12 +2605,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Done */
-            204: {
+            /** @description A credential with the names of its fields; no answer has a value. */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["CredentialAnswer"];
+                };
             };
         };
     };
@@ -2785,7 +2797,11 @@ export interface operations {
     };
     list_credentials_api_v1_credentials_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Where the page before ended */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3959,7 +3975,11 @@ export interface operations {
     };
     list_tokens_api_v1_tokens_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Where the page before ended */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4024,7 +4044,11 @@ export interface operations {
     };
     tools_api_v1_tools_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Where the page before ended */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4234,7 +4258,11 @@ export interface operations {
     };
     workers_api_v1_workers_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Where the page before ended */
+                cursor?: string | null;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
