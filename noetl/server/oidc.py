@@ -4,11 +4,14 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from noetl.errors import BackendError, MissingExtra
 from noetl.ports.bearer import SCOPES
 from noetl.server.access import Who
+
+if TYPE_CHECKING:
+    from aiohttp import StreamReader
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 LEEWAY_S = 60
@@ -121,6 +124,16 @@ def _words(claim: Any) -> set[str]:
     return {item for item in claim if isinstance(item, str)} if isinstance(claim, list) else set()
 
 
+async def _whole(content: "StreamReader") -> bytes:
+    """All of an answer, which comes in pieces; ValueError when it does not end."""
+    body = bytearray()
+    async for piece in content.iter_any():
+        body += piece
+        if len(body) > ANSWER_BYTES:
+            raise ValueError("the answer is too long")
+    return bytes(body)
+
+
 async def _json(url: str) -> Any:
     """What an address of the provider says; raises BackendError."""
     import aiohttp
@@ -129,7 +142,7 @@ async def _json(url: str) -> Any:
     try:
         async with aiohttp.ClientSession(timeout=timeout) as session, session.get(url) as answer:
             answer.raise_for_status()
-            body = await answer.content.read(ANSWER_BYTES)
+            body = await _whole(answer.content)
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
         told = f"the OpenID provider does not answer at {url}: {type(error).__name__}"
         raise BackendError(told, hint="look at NOETL_OIDC_ISSUER") from error

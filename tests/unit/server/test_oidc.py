@@ -2,6 +2,7 @@
 
 import base64
 import hmac
+import json
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -14,7 +15,7 @@ from joserfc.jwk import ECKey, KeySet, RSAKey
 from noetl.errors import BackendError, NotFound
 from noetl.ports.store import Token
 from noetl.server.auth import Auth, Denied, Doorkeeper
-from noetl.server.oidc import AGAIN_S, FRESH_S, Oidc, Provider
+from noetl.server.oidc import AGAIN_S, ANSWER_BYTES, FRESH_S, Oidc, Provider
 
 
 class Issuer:
@@ -24,17 +25,22 @@ class Issuer:
         self.keys: list[Any] = [RSAKey.generate_key(2048, {"kid": "one", "use": "sig"})]
         self.asked = 0
         self.broken = False
+        self.padded = 0  # bytes behind the keys
         self.url = ""
 
     async def discovery(self, request: web.Request) -> web.Response:
         return web.json_response({"issuer": self.url, "jwks_uri": f"{self.url}/keys"})
 
-    async def published(self, request: web.Request) -> web.Response:
+    async def published(self, request: web.Request) -> web.StreamResponse:
         self.asked += 1
         if self.broken:
             return web.Response(text="<html>", content_type="text/html")
-        keys = KeySet(self.keys).as_dict(private=False)
-        return web.json_response(keys)
+        keys = json.dumps(KeySet(self.keys).as_dict(private=False)).encode()
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        for piece in (keys[:20], keys[20:], b" " * self.padded):
+            await answer.write(piece)
+        return answer
 
     def token(self, *, key: Any = None, alg: str = "RS256", kid: str | None = "one", **claims: Any) -> str:
         now = int(time.time())
@@ -67,6 +73,15 @@ async def nothing(token_id: str) -> Token:
 def provider(issuer: Issuer, clock: list[float] | None = None, **more: Any) -> Provider:
     now = clock or [0.0]
     return Provider(Oidc(issuer=issuer.url, audience="noetl", **more), clock=lambda: now[0])
+
+
+async def test_an_answer_that_comes_in_pieces_is_read_whole_and_one_without_end_is_not(
+    issuer: Issuer,
+) -> None:
+    assert (await provider(issuer).who(issuer.token())).key == "oidc:u1"
+    issuer.padded = ANSWER_BYTES
+    with pytest.raises(BackendError, match="does not answer"):
+        await provider(issuer).who(issuer.token())
 
 
 async def test_a_token_of_the_provider_brings_its_scopes_and_prefixes(issuer: Issuer) -> None:
