@@ -61,7 +61,7 @@ PROVIDERS: Mapping[str, Mapping[str, Key]] = {
         "token": Key(SECRET, "The token; by default VAULT_TOKEN, when the address is VAULT_ADDR."),
         "role_id": Key(SECRET, "Role id of an AppRole login."),
         "secret_id": Key(SECRET, "Secret id of an AppRole login."),
-        "role": Key(_PLAIN, "Role of a Kubernetes login."),
+        "role": Key(_PLAIN, "Role of a Kubernetes login, when the address is VAULT_ADDR."),
         "jwt_path": Key(_PLAIN, "The file with the service account's token."),
         "auth_mount": Key(_PLAIN, "Where the login method is mounted."),
     },

@@ -12,7 +12,7 @@ import msgspec
 from noetl.errors import BackendError, NotFound
 
 if TYPE_CHECKING:
-    from aiohttp import BaseConnector
+    from aiohttp import BaseConnector, StreamReader
 
 TIMEOUT_S = 15.0
 ANSWER_MAX = 1024**2
@@ -46,6 +46,7 @@ class Ask:
     environ: Callable[[str], str | None]
     clock: Callable[[], float]  # seconds since 1970
     connector: Connector | None = None  # for addresses that a playbook names; None: anything may be reached
+    place: Callable[[str], Path] = Path  # where a file is that a playbook names; NotFound when it may not
 
     def text(self, name: str, variable: str | None = None, default: str | None = None) -> str:
         """A field, or an environment variable, or a default; NotFound when there is none of them."""
@@ -63,9 +64,16 @@ class Ask:
         return None if value is None or value == "" else str(value)
 
     async def file(self, path: str) -> str:
-        """The text of a file of this machine."""
+        """The text of a file of this machine that the deployment names."""
+        return await self._text(path, Path)
+
+    async def named_file(self, path: str) -> str:
+        """The text of a file that a playbook may name."""
+        return await self._text(path, self.place)
+
+    async def _text(self, path: str, place: Callable[[str], Path]) -> str:
         try:
-            return (await asyncio.to_thread(lambda: Path(path).read_text())).strip()
+            return (await asyncio.to_thread(lambda: place(path).read_text())).strip()
         except (OSError, UnicodeDecodeError) as problem:
             raise NotFound(f"{self.what}: the file {path} cannot be read: {problem}") from None
 
@@ -95,7 +103,7 @@ class Ask:
                 session,
                 session.request(method, url, allow_redirects=False, ssl=trust, **options) as answer,
             ):
-                return Answer(answer.status, _json(await answer.content.read(ANSWER_MAX)))
+                return Answer(answer.status, _json(await self._body(url, answer.content)))
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
             raise NotFound(f"{self.what}: {url} is no http:// or https:// address") from None
         except (aiohttp.ClientError, OSError, TimeoutError) as problem:
@@ -104,6 +112,15 @@ class Ask:
             raise BackendError(
                 f"{self.what}: {_place(url)} cannot be reached: {told}", hint="try again"
             ) from None
+
+    async def _body(self, url: str, content: "StreamReader") -> bytes:
+        """All of an answer: it comes in pieces."""
+        body = bytearray()
+        async for piece in content.iter_any():
+            body += piece
+            if len(body) > ANSWER_MAX:
+                raise NotFound(f"{self.what}: {_place(url)} answered with more than {ANSWER_MAX} bytes")
+        return bytes(body)
 
     async def json(self, method: str, url: str, **options: Any) -> dict[str, Any]:
         """The JSON of a good answer; what is missing or refused is NotFound, a broken server BackendError."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from noetl.errors import NotFound
 
 METADATA = "http://169.254.169.254"
 ALGORITHM = "AWS4-HMAC-SHA256"
+REGION = re.compile(r"[a-z0-9-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Scope:
 async def fetch(ask: Ask) -> Fetched:
     """A secret, or a parameter."""
     service, target, body = _request(ask)
-    region = ask.text("region", "AWS_REGION", ask.environ("AWS_DEFAULT_REGION"))
+    region = _region(ask)
     url = ask.text("endpoint", default=f"https://{service}.{region}.amazonaws.com").rstrip("/") + "/"
     scope = Scope(region, service, datetime.fromtimestamp(ask.clock(), UTC))
     raw = msgspec.json.encode(body)
@@ -52,6 +54,14 @@ async def fetch(ask: Ask) -> Fetched:
     if text is None:
         raise NotFound(f"{ask.what}: the secret is binary; noetl reads texts")
     return Fetched(material_of(str(text), ask))
+
+
+def _region(ask: Ask) -> str:
+    """The region; it becomes a part of a host's name, so it has no sign that ends one."""
+    region = ask.text("region", "AWS_REGION", ask.environ("AWS_DEFAULT_REGION"))
+    if not REGION.fullmatch(region):
+        raise NotFound(f"{ask.what}: {region[:80]!r} is no region; write one such as eu-west-1")
+    return region
 
 
 def _request(ask: Ask) -> tuple[str, str, dict[str, object]]:

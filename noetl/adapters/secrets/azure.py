@@ -18,7 +18,9 @@ async def fetch(ask: Ask) -> Fetched:
     vault = ask.text("vault", "AZURE_KEY_VAULT").rstrip("/")
     own = "://" not in vault  # a name; an address could be anybody's
     address = f"https://{quote(vault, safe='')}.vault.azure.net" if own else vault
-    token = await _token(ask, machine=own or "vault" not in ask.written)
+    # The machine's own login is shown to no address that a playbook names.
+    named = "login" in ask.written or (not own and "vault" in ask.written)
+    token = await _token(ask, machine=not named)
     version = ask.optional("version")
     url = f"{address}/secrets/{quote(ask.text('secret'), safe='')}{f'/{quote(version)}' if version else ''}"
     options: dict[str, Any] = {"headers": {"Authorization": f"Bearer {token}"}}
@@ -37,7 +39,7 @@ async def _token(ask: Ask, *, machine: bool) -> str:
     elif machine:
         answer = await _identity(ask)
     else:
-        raise NotFound(f"{ask.what}: a vault by address needs tenant_id, client_id and client_secret")
+        raise NotFound(f"{ask.what}: an address of its own needs tenant_id, client_id and client_secret")
     if not isinstance(answer.get("access_token"), str):
         raise NotFound(f"{ask.what}: the login gave no access_token")
     return str(answer["access_token"])

@@ -43,11 +43,11 @@ async def fetch(ask: Ask) -> Fetched:
 
 async def _login(ask: Ask) -> tuple[str, str | None]:
     """An access token, and the project that the login belongs to."""
-    account = await _account(ask)
+    account, named_by = await _account(ask)
+    # A token of the machine itself never goes to an address that a playbook names.
+    if named_by is None and "endpoint" in ask.written:
+        raise NotFound(f"{ask.what}: an endpoint of its own needs a service account; write credential: …")
     if account is None:
-        # A token of the machine itself never goes to an address that a playbook names.
-        if "endpoint" in ask.written:
-            raise NotFound(f"{ask.what}: an endpoint of its own needs a service account; write credential: …")
         host = ask.environ("GCE_METADATA_HOST") or METADATA_HOST
         url = f"http://{host}/computeMetadata/v1/instance/service-accounts/default/token"
         answer = await ask.json("GET", url, headers={"Metadata-Flavor": "Google"})
@@ -57,7 +57,7 @@ async def _login(ask: Ask) -> tuple[str, str | None]:
         "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
         "assertion": _assertion(ask, account, url),
     }
-    return _token(ask, await ask.json("POST", url, data=form)), account.get("project_id")
+    return _token(ask, await ask.json("POST", url, named_by=named_by, data=form)), account.get("project_id")
 
 
 def _token(ask: Ask, answer: dict[str, Any]) -> str:
@@ -66,23 +66,24 @@ def _token(ask: Ask, answer: dict[str, Any]) -> str:
     return str(answer["access_token"])
 
 
-async def _account(ask: Ask) -> dict[str, Any] | None:
-    """The service account: fields of a stored credential, its JSON text, or the file of the environment."""
+async def _account(ask: Ask) -> tuple[dict[str, Any] | None, str | None]:
+    """The service account, and the field it came from: of a stored credential, JSON text, or the machine."""
     if "private_key" in ask.fields:
-        return dict(ask.fields)
-    text = ask.optional("service_account") or ask.optional("value")
+        return dict(ask.fields), "token_uri"
+    named_by = next((name for name in ("service_account", "value") if ask.optional(name)), None)
+    text = None if named_by is None else ask.text(named_by)
     file = ask.environ("GOOGLE_APPLICATION_CREDENTIALS")
     if text is None and file:
         text = await ask.file(file)
     if text is None:
-        return None
+        return None, None
     try:
         account = msgspec.json.decode(text, type=dict[str, Any])
     except msgspec.DecodeError:
         account = {}
     if "private_key" not in account or "client_email" not in account:
         raise NotFound(f"{ask.what}: the service account is not the JSON of a key file")
-    return account
+    return account, named_by
 
 
 def _assertion(ask: Ask, account: dict[str, Any], audience: str) -> str:

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import binascii
 import os
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -43,7 +42,9 @@ def _decoded(data: dict[str, Any], ask: Ask) -> dict[str, str]:
 def _mounted(folder: str, ask: Ask) -> dict[str, str]:
     """The files of a folder; the cluster's own links in it begin with two dots."""
     try:
-        files = [Path(folder) / name for name in sorted(os.listdir(folder)) if not name.startswith(".")]
-        return {file.name: file.read_text().rstrip("\n") for file in files if file.is_file()}
+        place = ask.place(folder)
+        names = [name for name in sorted(os.listdir(place)) if not name.startswith(".")]
+        files = {name: ask.place(str(place / name)) for name in names}
+        return {name: file.read_text().rstrip("\n") for name, file in files.items() if file.is_file()}
     except (OSError, UnicodeDecodeError) as problem:
         raise NotFound(f"{ask.what}: the folder {folder} cannot be read: {problem}") from None

@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,8 @@ class Keychain:
         key = hashlib.sha256(msgspec.json.encode((provider, same), order="sorted")).hexdigest()
         if stored is None and REFRESH in self._cache.last(key):
             fields[REFRESH] = self._cache.last(key)[REFRESH]
-        ask = Ask(what, fields, written, self._environ, self._clock, self._connector)
+        place = partial(self._open, what=what)
+        ask = Ask(what, fields, written, self._environ, self._clock, self._connector, place)
 
         async def fetch() -> Fetched:
             fetched: Fetched = await import_module(PROVIDERS[provider]).fetch(ask)

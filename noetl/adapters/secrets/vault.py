@@ -37,7 +37,9 @@ async def _token(ask: Ask, address: str) -> str:
         login = {"role_id": ask.text("role_id"), "secret_id": ask.text("secret_id")}
         return await _login(ask, address, ask.text("auth_mount", default="approle"), login)
     if ask.optional("role"):
-        jwt = await ask.file(ask.text("jwt_path", default=JWT_PATH))
+        if "address" in ask.written:  # whoever has the pod's token is the pod
+            raise NotFound(f"{ask.what}: a login by role goes to VAULT_ADDR alone; leave address out")
+        jwt = await ask.named_file(ask.text("jwt_path", default=JWT_PATH))
         login = {"role": ask.text("role"), "jwt": jwt}
         return await _login(ask, address, ask.text("auth_mount", default="kubernetes"), login)
     if "address" in ask.written:  # the machine's own token goes to the machine's own server alone

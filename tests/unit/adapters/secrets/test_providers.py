@@ -5,7 +5,7 @@ import base64
 import json
 import ssl
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,72 +13,12 @@ from urllib.parse import parse_qs
 
 import pytest
 from pytest_httpserver import HTTPServer
-from werkzeug import Request, Response
+from werkzeug import Request
 
-from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.secrets import aws, k8s
 from noetl.adapters.secrets.fetched import renewal_s
-from noetl.adapters.secrets.keychain import Keychain
-from noetl.adapters.secrets.sealed import Sealer
-from noetl.dsl.load import load
-from noetl.dsl.model import Secret
 from noetl.errors import BackendError, NotFound
-
-NOW = 1_700_000_000.0
-
-
-class World:
-    """A keychain with an environment, a clock and a store that tests can change."""
-
-    def __init__(self, folder: Path) -> None:
-        self.environ: dict[str, str] = {}
-        self.now = NOW
-        store = MemoryStore(lambda: 1)
-        self.keychain = Keychain(
-            store, lambda: Sealer([b"k" * 32]), self.environ.get, folder, clock=lambda: self.now
-        )
-
-    async def get(self, kind: str, **source: Any) -> dict[str, Any]:
-        """The material of an entry that is the playbook's own text, validated."""
-        entry = {"name": "tok", "kind": kind, **source}
-        return await self.keychain.material(entries_of(entry), "tok")
-
-
-def entries_of(*entries: dict[str, Any]) -> tuple[Secret, ...]:
-    text = (
-        "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: p, path: p}\n"
-        f"keychain: {json.dumps(entries)}\nworkflow: [{{step: a, tool: {{kind: noop}}}}]\n"
-    )
-    from noetl import tools
-
-    loaded = load(text, kinds=tools.kinds())
-    assert [d.message for d in loaded.diagnostics if d.severity == "error"] == []
-    assert loaded.playbook is not None
-    return loaded.playbook.keychain
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
-
-
-@pytest.fixture
-def base(httpserver: HTTPServer) -> str:
-    return httpserver.url_for("").rstrip("/")
-
-
-def answers(httpserver: HTTPServer, method: str, path: str, *bodies: Any, status: int = 200) -> list[Request]:
-    """Answer with the bodies in turn, the last one again and again; the requests that came."""
-    seen: list[Request] = []
-
-    def handle(request: Request) -> Response:
-        request.get_data()
-        seen.append(request)
-        body = bodies[min(len(seen), len(bodies)) - 1]
-        return Response(json.dumps(body), status, content_type="application/json")
-
-    httpserver.expect_request(path, method=method).respond_with_handler(handle)
-    return seen
+from tests.unit.adapters.secrets.ask import KV, NOW, answers
 
 
 def form(request: Request) -> dict[str, str]:
@@ -199,8 +139,6 @@ async def test_a_server_that_cannot_be_reached_is_a_backend_error(world):
 
 # ---- vault ----------------------------------------------------------------------------------------------
 
-KV = {"data": {"data": {"user": "app", "password": "pw-canary"}, "metadata": {"version": 3}}}
-
 
 @pytest.mark.parametrize("kind", ["vault", "secret_manager"])
 async def test_vault_gives_the_fields_of_a_secret(world, httpserver, base, kind):
@@ -238,10 +176,19 @@ async def test_vault_logs_in_by_role(world, httpserver, base, tmp_path, mount, l
         "approle": {"role_id": "r", "secret_id": "s"},
         "kubernetes": {"role": "reader", "jwt_path": str(tmp_path / "jwt")},
     }[login]
-    assert (await world.get("vault", address=base, path="x", **by))["user"] == "app"
+    world.environ["VAULT_ADDR"] = base
+    assert (await world.get("vault", path="x", **by))["user"] == "app"
     sent = {"approle": by, "kubernetes": {"role": "reader", "jwt": "jwt-of-the-pod"}}[login]
     assert seen[0].get_json() == sent
     assert httpserver.log[-1][0].headers["X-Vault-Token"] == "hvs.login"
+
+
+@pytest.mark.parametrize("more", [{}, {"jwt_path": "jwt"}, {"jwt_path": "/proc/self/environ"}])
+async def test_a_pods_login_goes_to_no_address_that_a_playbook_names(world, httpserver, base, more, tmp_path):
+    (tmp_path / "jwt").write_text("jwt-of-the-pod")
+    with pytest.raises(NotFound, match="VAULT_ADDR alone"):
+        await world.get("vault", address=base, path="x", role="r", **more)
+    assert httpserver.log == []
 
 
 @pytest.mark.parametrize(
@@ -273,12 +220,6 @@ async def test_a_path_cannot_leave_its_mount(world, httpserver, base):
 
 
 # ---- gcp ------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def private_key() -> str:
-    made = subprocess.run(["openssl", "genrsa", "2048"], check=True, capture_output=True, text=True)
-    return made.stdout
 
 
 def gcp_secret(text: str) -> dict[str, Any]:
@@ -346,6 +287,20 @@ async def test_the_machines_identity_is_shown_to_no_address_that_a_playbook_name
         await world.get("aws", region="r", secret="db", endpoint=base)
     with pytest.raises(NotFound, match="tenant_id"):
         await world.get("azure", vault=base, secret="db")
+    world.environ |= {"AZURE_TENANT_ID": "t", "AZURE_CLIENT_ID": "c", "AZURE_CLIENT_SECRET": "canary"}
+    with pytest.raises(NotFound, match="tenant_id"):
+        await world.get("azure", vault="shop", secret="db", login=base)
+    assert httpserver.log == []
+
+
+async def test_the_machines_service_account_is_shown_to_no_address_that_a_playbook_names(
+    world, httpserver, base, tmp_path, private_key
+):
+    account = {"private_key": private_key, "client_email": "x@shop.iam", "token_uri": f"{base}/token"}
+    (tmp_path / "sa.json").write_text(json.dumps(account))
+    world.environ["GOOGLE_APPLICATION_CREDENTIALS"] = str(tmp_path / "sa.json")
+    with pytest.raises(NotFound, match="service account"):
+        await world.get("gcp", project="p", secret="db", endpoint=base)
     assert httpserver.log == []
 
 
@@ -417,6 +372,13 @@ async def test_aws_uses_the_role_of_the_machine(world, httpserver, base, monkeyp
 
     ask = Ask("entry", {}, frozenset(), world.environ.get, lambda: NOW)
     assert await aws._keys(ask) == aws.Keys("ASIA", "x", "session")
+
+
+@pytest.mark.parametrize("region", ["x.evil.example/#", "eu-west-1.evil.example", "EU", "a@b", "a:1", "eu\n"])
+async def test_a_region_is_no_way_to_another_host(world, region):
+    world.environ |= {"AWS_ACCESS_KEY_ID": "AKIA", "AWS_SECRET_ACCESS_KEY": "canary"}
+    with pytest.raises(NotFound, match="no region"):
+        await world.get("aws", secret="db", region=region)
 
 
 async def test_a_secret_that_aws_does_not_give_says_why(world, httpserver, base):
@@ -511,80 +473,3 @@ async def test_k8s_reads_a_mounted_secret(world, tmp_path):
 async def test_outside_a_cluster_k8s_says_so(world):
     with pytest.raises(NotFound, match="no pod"):
         await world.get("k8s", secret="db")
-
-
-# ---- all of them ----------------------------------------------------------------------------------------
-
-
-async def test_an_address_that_a_playbook_names_is_reached_over_the_deployments_connections(
-    tmp_path, httpserver, base
-):
-    from noetl.ports.network import Network
-    from noetl.tools.parts.guard import connector
-
-    environ: Callable[[str], str | None] = {"VAULT_ADDR": base, "VAULT_TOKEN": "t"}.get
-    keychain = Keychain(
-        MemoryStore(lambda: 1),
-        lambda: Sealer([b"k" * 32]),
-        environ,
-        tmp_path,
-        connector=lambda: connector(Network()),
-    )
-    answers(httpserver, "GET", "/v1/secret/data/x", KV)
-    answers(httpserver, "POST", "/token", {"access_token": "t"})
-    written = {
-        "name": "w",
-        "kind": "oauth2",
-        "token_url": f"{base}/token",
-        "client_id": "c",
-        "client_secret": "s",
-    }
-    entries = entries_of(written, {"name": "own", "kind": "vault", "path": "x"})
-    with pytest.raises(BackendError, match="loopback address"):
-        await keychain.material(entries, "w")
-    assert (await keychain.material(entries, "own"))["user"] == "app"
-
-
-@pytest.mark.parametrize("variable", ["NOETL_KEY", "NOETL_TOKEN", "noetl_key"])
-async def test_the_keys_of_noetl_itself_are_no_secrets_of_a_playbook(world, variable):
-    world.environ[variable] = "canary"
-    with pytest.raises(NotFound, match="noetl's own"):
-        await world.get("env", env=variable)
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {"kind": "vault", "address": "x"},
-        {"kind": "vault", "path": "x", "pth": 1},
-        {"kind": "gcp", "project": "x"},
-        {"kind": "azure"},
-        {"kind": "oauth2", "client_id": "x"},
-        {"kind": "oauth2", "token_url": "x", "client_auth": "both"},
-        {"kind": "hashicorp", "path": "x"},
-        {"kind": "secret_manager", "provider": "hashicorp"},
-    ],
-)
-def test_an_entry_that_cannot_be_is_found_before_anything_runs(entry):
-    with pytest.raises(AssertionError):
-        entries_of({"name": "tok", **entry})
-
-
-@pytest.mark.parametrize(
-    "way", ["home/key", "./home/../home/key", "link", "folder/key", "/proc/self/environ"]
-)
-async def test_files_of_noetl_itself_are_no_secrets_of_a_playbook(tmp_path, way):
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "key").write_text("canary")
-    (tmp_path / "link").symlink_to("home/key")
-    (tmp_path / "folder").symlink_to("home")
-    (tmp_path / "own").write_text("mine")
-    closed = (tmp_path / "home", Path("/proc"))
-    store = MemoryStore(lambda: 1)
-    keychain = Keychain(store, lambda: Sealer([b"k" * 32]), lambda name: None, tmp_path, closed=closed)
-    entries = entries_of(
-        {"name": "tok", "kind": "file", "path": way}, {"name": "own", "kind": "file", "path": "own"}
-    )
-    with pytest.raises(NotFound, match="noetl's own"):
-        await keychain.material(entries, "tok")
-    assert await keychain.material(entries, "own") == {"value": "mine"}
