@@ -2,19 +2,19 @@
 
 Only the plain protocol is used: nothing that is said here is kept by NATS, so nothing is lost with it. A
 message over the server's payload limit goes in parts; who is asked keeps the parts of a long answer until
-they are fetched.
+they are fetched. Anyone may speak here, so whatever is kept or begun for others has its bounds.
 """
 
 import asyncio
 import secrets
 import struct
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 
+from noetl.adapters.nats.kept import Kept
 from noetl.adapters.nats.spoken import Away
 from noetl.adapters.nats.wire import CONNECT_S, Message, Unheard, Wire
 from noetl.errors import BackendError, Conflict, MissingExtra, NoetlError, NotFound, RequestError
@@ -25,7 +25,11 @@ Heard = Callable[[bytes], None]
 WHOLE, PART, MORE, ERROR = b"w", b"p", b"m", b"e"
 _PLACE = struct.Struct("!16sII")  # id of the message, this part, how many parts
 MARGIN = 4096  # of the payload limit, for what stands around a part
-KEPT_S = 60.0  # how long parts wait for the rest, or to be fetched
+QUESTIONS_BYTES = 1152 * 1024**2  # of long questions that are not whole yet, or not answered
+ANSWERS_BYTES = 256 * 1024**2  # of long answers that are being fetched, unless one alone is longer
+BUSY_BYTES = 256 * 1024**2  # of messages that are being dealt with; more are as if they had not been heard
+BUSY_MOST = 20_000
+TOLD_CHARS = 4000  # of an error: what it names may be as long as a message
 RECONNECT_S = 0.2
 ERRORS: dict[str, type[NoetlError]] = {
     kind.code: kind for kind in (NotFound, Conflict, RequestError, BackendError)
@@ -43,9 +47,10 @@ class Bus:
         self.url, self.name = url, name
         self._wire = Wire(url, name, lambda: self.on_connected())
         self._library: Any = None
-        self._parts: dict[bytes, tuple[float, dict[int, bytes]]] = {}  # of long questions, as they come
-        self._answers: dict[bytes, tuple[float, list[bytes]]] = {}  # long, until they are fetched
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._questions = Kept(QUESTIONS_BYTES)
+        self._answers = Kept(ANSWERS_BYTES)
+        self._tasks: dict[asyncio.Task[Any], int] = {}  # and the bytes that each deals with
+        self._busy_bytes = 0
         self.on_connected: Callable[[], None] = lambda: None
 
     async def connect(self) -> None:
@@ -84,17 +89,24 @@ class Bus:
             self._library.options["max_reconnect_attempts"] = -1  # from now on it comes back, however long
         return self._library
 
-    def go(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside, while there is a connection."""
+    def go(self, work: Coroutine[Any, Any, None], size: int) -> None:
+        """Deal with a message of so many bytes beside others, unless there are too many."""
+        if len(self._tasks) >= BUSY_MOST or self._busy_bytes + size > BUSY_BYTES:
+            work.close()
+            return
         task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[task] = size
+        self._busy_bytes += size
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._busy_bytes -= self._tasks.pop(task)
 
     # Telling
 
     def publish(self, subject: str, body: bytes) -> None:
         """Say something that need not arrive: whoever would have heard it asks again, or is told again."""
-        if not self._wire.crowded:
+        if not self._wire.crowded and not self.long(body):  # NATS ends a connection that says too much
             with suppress(Away):
                 self._wire.publish(subject, WHOLE + body)
 
@@ -118,26 +130,24 @@ class Bus:
         """Ask and wait for the answer; raises NoAnswer, or the error that was answered."""
         if self.long(body):
             return await self._request_in_parts(subject, body, timeout_s)
-        return await self._opened(subject, await self._ask(subject, WHOLE + body, timeout_s), timeout_s)
+        return await self._opened(await self._ask(subject, WHOLE + body, timeout_s), timeout_s)
 
     async def _request_in_parts(self, subject: str, body: bytes, timeout_s: float) -> bytes:
         number, pieces = secrets.token_bytes(16), list(_cut(body, self._room))
         for index, piece in enumerate(pieces):
             place = _PLACE.pack(number, index, len(pieces))
             answer = await self._ask(subject, PART + place + piece, timeout_s)
-        return await self._opened(subject, answer, timeout_s)
+            if index + 1 < len(pieces):
+                _whole(answer)
+        return await self._opened(answer, timeout_s)
 
-    async def _opened(self, subject: str, answer: bytes, timeout_s: float) -> bytes:
-        kind, rest = answer[:1], answer[1:]
-        if kind == WHOLE:
-            return rest
-        if kind == MORE:
-            number, _, count = _PLACE.unpack(rest[: _PLACE.size])
-            place = rest[_PLACE.size :].decode()
-            asks = [PART + _PLACE.pack(number, index, count) for index in range(count)]
-            pieces = [(await self._ask(place, ask, timeout_s))[1:] for ask in asks]
-            return b"".join(pieces)
-        raise _error(rest)
+    async def _opened(self, answer: bytes, timeout_s: float) -> bytes:
+        if answer[:1] != MORE:
+            return _whole(answer)
+        number, _, count = _placed(answer[1:])
+        place = answer[1 + _PLACE.size :].decode()
+        asks = (PART + _PLACE.pack(number, index, count) for index in range(count))
+        return b"".join([_whole(await self._ask(place, ask, timeout_s)) for ask in asks])
 
     async def _ask(self, subject: str, body: bytes, timeout_s: float) -> bytes:
         try:
@@ -157,21 +167,27 @@ class Bus:
 
     def serve(self, subject: str, handler: Handler, queue: str = "") -> None:
         """Answer what is asked under a subject, many at once."""
-        self._wire.subscribe(subject, lambda message: self.go(self._answer(message, handler)), queue)
+        self._serve(subject, lambda data: self._answer_to(data, handler), queue)
 
     def serve_parts(self, subject: str) -> None:
         """Let those who ask fetch the parts of long answers."""
         self._place = subject
-        self.serve(subject, self._fetched)
+        self._serve(subject, self._fetched)
 
-    async def _fetched(self, body: bytes) -> bytes:
-        raise RequestError("only parts of an answer are fetched here")
+    _place = ""
 
-    async def _answer(self, message: Message, handler: Handler) -> None:
+    def _serve(self, subject: str, answer: Handler, queue: str = "") -> None:
+        def heard(message: Message) -> None:
+            self.go(self._answer(message, answer), len(message.body))
+
+        self._wire.subscribe(subject, heard, queue)
+
+    async def _answer(self, message: Message, answer_to: Handler) -> None:
         try:
-            answer = await self._answer_to(message.body, handler)
+            answer = await answer_to(message.body)
         except NoetlError as error:
-            told = {"code": error.code, "message": error.message, "hint": error.hint}
+            hint = error.hint and error.hint[:TOLD_CHARS]
+            told = {"code": error.code, "message": error.message[:TOLD_CHARS], "hint": hint}
             answer = ERROR + msgspec.json.encode(told)
         if answer and message.reply:
             if self._wire.crowded:
@@ -180,49 +196,57 @@ class Bus:
                 self._wire.publish(message.reply, answer)
 
     async def _answer_to(self, data: bytes, handler: Handler) -> bytes:
-        kind, body = data[:1], data[1:]
-        if kind == PART:
-            place: tuple[bytes, int, int] = _PLACE.unpack(body[: _PLACE.size])
-            number, index, count = place
-            if number in self._answers:
-                return WHOLE + self._answers[number][1][index]
-            whole = self._joined(number, index, count, body[_PLACE.size :])
-            if whole is None:
-                return WHOLE
-            body = whole
-        return self._closed(await handler(body))
+        if data[:1] != PART:
+            return self._closed(await handler(data[1:]))
+        number, index, count = _placed(data[1:])
+        whole = self._joined(number, index, count, data[1 + _PLACE.size :])
+        if whole is None:
+            return WHOLE
+        try:
+            return self._closed(await handler(whole))
+        finally:
+            self._questions.drop(number)
 
     def _joined(self, number: bytes, index: int, count: int, piece: bytes) -> bytes | None:
-        """The whole question, once all its parts are here."""
-        self._drop_old()
-        _, pieces = self._parts.setdefault(number, (time.monotonic(), {}))
-        pieces[index] = piece
-        if len(pieces) < count:
+        """Keep a part of a question, which come in order; the question, once it is whole."""
+        if index == 0:
+            if count * len(piece) > QUESTIONS_BYTES:
+                raise RequestError(f"a message of {count} parts of {len(piece)} bytes is too long")
+            self._questions.put(number, [])
+        before = self._questions.get(number)
+        if before is None or len(before) != index:
+            raise BackendError("the parts of the message before this one are not here; say all of it again")
+        self._questions.add(number, piece)
+        if index + 1 < count:
             return None
-        del self._parts[number]
-        return b"".join(pieces[place] for place in range(count))
+        whole = b"".join(before)
+        self._questions.put(number, [whole])  # it takes room until it is answered
+        return whole
 
     def _closed(self, answer: bytes) -> bytes:
         if not self.long(answer):
             return WHOLE + answer
-        self._drop_old()
         number, pieces = secrets.token_bytes(16), list(_cut(answer, self._room))
-        self._answers[number] = (time.monotonic(), pieces)
+        self._answers.put(number, pieces)
         return MORE + _PLACE.pack(number, 0, len(pieces)) + self._place.encode()
 
-    _place = ""
-
-    def _drop_old(self) -> None:
-        old = time.monotonic() - KEPT_S
-        for kept in (self._parts, self._answers):
-            for number in [number for number, (since, _) in kept.items() if since < old]:
-                del kept[number]
+    async def _fetched(self, data: bytes) -> bytes:
+        """A part of a long answer; the last one ends it: who does not get it asks for all of it again."""
+        number, index, _ = _placed(data[1:])
+        pieces = self._answers.get(number)
+        if pieces is None or index >= len(pieces):
+            raise BackendError("that answer is not here any more; ask again")
+        if index + 1 == len(pieces):
+            self._answers.drop(number)
+        return WHOLE + pieces[index]
 
     async def close(self) -> None:
         """Send what is waiting, then disconnect."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._questions.close()
+        self._answers.close()
         if self._library is not None:
             await self._library.close()
         await self._wire.close()
@@ -238,10 +262,20 @@ def _cut(body: bytes, size: int) -> Iterator[bytes]:
         yield body[start : start + size]
 
 
-def _error(body: bytes) -> NoetlError:
-    told = msgspec.json.decode(body)
-    kind = ERRORS.get(told["code"], BackendError)
-    return kind(told["message"], hint=told["hint"])
+def _placed(body: bytes) -> tuple[bytes, int, int]:
+    """The number of the message that a part belongs to, which part it is, and how many there are."""
+    if len(body) < _PLACE.size:
+        raise RequestError("a part of a message does not say which")
+    place: tuple[bytes, int, int] = _PLACE.unpack(body[: _PLACE.size])
+    return place
+
+
+def _whole(answer: bytes) -> bytes:
+    """An answer that came at once; raises the error that was answered."""
+    if answer[:1] == WHOLE:
+        return answer[1:]
+    told = msgspec.json.decode(answer[1:])
+    raise ERRORS.get(told["code"], BackendError)(told["message"], hint=told["hint"])
 
 
 def shown(url: str) -> str:

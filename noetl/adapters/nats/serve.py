@@ -10,7 +10,7 @@ from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus, Handler
 from noetl.adapters.nats.signing import Verifier, closed
 from noetl.core.message import Payload, WorkOrder
-from noetl.errors import RequestError
+from noetl.errors import BackendError, RequestError
 from noetl.ports.link import AskSecret, Beat, Desk, Handed, Listening, Orders, Push, Take, Told
 from noetl.ports.results import check_content
 
@@ -18,6 +18,7 @@ T = TypeVar("T")
 Keyed = Callable[[bytes, bytes | None], Awaitable[bytes]]  # what is asked, and the key that proves by whom
 _encode = msgspec.json.encode
 _DIGEST = msgspec.json.Decoder(str)
+_BEAT = msgspec.json.Decoder(Beat)
 _TAKE = msgspec.json.Decoder(Take)
 _TOLD = msgspec.json.Decoder(Told)
 _SECRET = msgspec.json.Decoder(AskSecret)
@@ -73,16 +74,16 @@ def serve(bus: Bus, calling: Calling, desk: Desk, listening: Listening, verifier
         handler = _checked(what, keyed, verifier)
         bus.serve(subjects.asked(what, server), handler)
         bus.serve(subjects.asked(what), handler, queue=subjects.SERVERS)
-    beats = msgspec.json.Decoder(Beat)
 
     async def heard(message: bytes) -> None:
-        with suppress(RequestError, msgspec.DecodeError):  # whoever said it may not, or says nothing we know
+        # Whoever said it may not, or says nothing we know; or the store is away, and it is said again.
+        with suppress(RequestError, BackendError):
             body, key = await verifier.opened("beat", message)
-            beat = beats.decode(body)
+            beat = _read(_BEAT, body)
             calling.meet(beat.hello.worker_id, key)
             listening.beat(beat)
 
-    bus.listen(subjects.BEAT, lambda message: bus.go(heard(message)))
+    bus.listen(subjects.BEAT, lambda message: bus.go(heard(message), len(message)))
 
 
 def _checked(what: str, handler: Keyed, verifier: Verifier) -> Handler:
@@ -137,5 +138,5 @@ def _handlers(desk: Desk, calling: Calling) -> dict[str, Keyed]:
 def _read(decoder: "msgspec.json.Decoder[T]", body: bytes) -> T:
     try:
         return decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError(f"what was asked cannot be read: {error}") from None

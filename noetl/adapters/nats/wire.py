@@ -181,12 +181,13 @@ class Wire:
             self._asked.pop(number, None)
 
     def _received(self, number: bytes, subject: bytes, reply: bytes, head: bytes, body: bytes) -> None:
+        # Anyone may speak under any name: one that is no text must not end the connection.
         if number == INBOX:
-            self._answered(subject.rpartition(b".")[2].decode(), head, body)
+            self._answered(subject.rpartition(b".")[2].decode(errors="replace"), head, body)
             return
         found = self._heard.get(number)
         if found is not None:
-            found[2](Message(body, subject.decode(), reply.decode()))
+            found[2](Message(body, subject.decode(errors="replace"), reply.decode(errors="replace")))
 
     def _answered(self, number: str, head: bytes, body: bytes) -> None:
         unheard = self._told.pop(number, None)

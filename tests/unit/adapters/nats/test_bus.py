@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from noetl.adapters.nats import bus as bus_module
 from noetl.adapters.nats.boxes import Box, seal
-from noetl.adapters.nats.bus import Bus, NoAnswer, shown
-from noetl.errors import BackendError, Conflict, NotFound
+from noetl.adapters.nats.bus import _PLACE, PART, Bus, NoAnswer, shown
+from noetl.adapters.nats.kept import Kept
+from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from tests.servers import NatsServer
 
 ANSWER_S = 30.0
@@ -45,6 +47,128 @@ async def test_questions_and_answers_have_any_size(nats_server: NatsServer, size
         server.serve_parts("parts.here")
         server.serve("echo", echo)
         assert await answered(client, "echo", body) == body
+
+
+# What is kept and begun for others
+
+
+async def test_nothing_of_a_long_message_stays_when_it_was_answered_and_fetched(
+    nats_server: NatsServer,
+) -> None:
+    async with connected(nats_server.url) as server, connected(nats_server.url) as client:
+        server.serve_parts("parts.once")
+        server.serve("echo.once", echo)
+        assert len(await answered(client, "echo.once", b"x" * 3_000_000)) == 3_000_000
+        assert (server._questions.bytes, server._answers.bytes) == (0, 0)
+
+
+async def test_long_messages_that_nobody_goes_on_with_are_forgotten() -> None:
+    kept, later = Kept(10_000, quiet_s=0.0), asyncio.Event()
+    kept.put(b"1", [b"a", b"b"])
+    kept.put(b"2", [])
+    asyncio.get_running_loop().call_later(0.001, later.set)
+    await later.wait()
+    assert (kept.get(b"1"), kept.get(b"2"), kept.bytes) == (None, None, 0)
+
+
+async def test_long_messages_take_no_more_room_than_there_is() -> None:
+    kept = Kept(2000)
+    kept.put(b"1", [b"x" * 5000])  # alone it may be as long as it is
+    for number in (b"2", b"3"):
+        with pytest.raises(BackendError, match="ask again"):
+            kept.put(number, [])
+    kept.drop(b"1")
+    kept.put(b"2", [])
+    for _ in range(6):
+        kept.add(b"2", b"")  # what is empty takes room too
+    with pytest.raises(BackendError, match="ask again"):
+        kept.add(b"2", b"")
+    assert (kept.get(b"2"), kept.bytes) == (None, 0)
+    kept.close()
+
+
+async def test_questions_that_never_become_whole_are_bounded(
+    nats_server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bus_module, "QUESTIONS_BYTES", 10_000)
+    async with connected(nats_server.url) as server, connected(nats_server.url) as client:
+        server.serve("echo.bounded", echo)
+        assert await answered(client, "echo.bounded", b"here") == b"here"
+        for number in range(100):
+            part = PART + _PLACE.pack(number.to_bytes(16), 0, 2) + b"x" * 500
+            await client._ask("echo.bounded", part, ANSWER_S)
+        assert 5_000 < server._questions.bytes <= 10_000
+        with pytest.raises(RequestError, match="too long"):
+            await client.request("echo.bounded", b"x" * 2_000_000, ANSWER_S)
+
+
+@pytest.mark.parametrize(
+    ("subject", "asked", "kind"),
+    [
+        ("parts.gone", PART + _PLACE.pack(b"n" * 16, 0, 2), BackendError),
+        ("parts.gone", PART + b"short", RequestError),
+        ("echo.gone", PART + b"short", RequestError),
+        ("echo.gone", PART + _PLACE.pack(b"n" * 16, 1, 2) + b"x", BackendError),
+    ],
+)
+async def test_a_part_of_what_is_not_here_is_an_error_and_no_answer(
+    nats_server: NatsServer, subject: str, asked: bytes, kind: type[BackendError]
+) -> None:
+    async with connected(nats_server.url) as server, connected(nats_server.url) as client:
+        server.serve_parts("parts.gone")
+        server.serve("echo.gone", echo)
+        await answered(client, "echo.gone")
+        with pytest.raises(kind):
+            await client._opened(await client._ask(subject, asked, ANSWER_S), ANSWER_S)
+
+
+async def test_more_than_can_be_dealt_with_is_as_if_it_was_not_heard(
+    nats_server: NatsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: asyncio.Queue[bytes] = asyncio.Queue()
+    go_on = asyncio.Event()
+
+    async def slow(body: bytes) -> bytes:
+        begun.put_nowait(body)
+        await go_on.wait()
+        return body
+
+    monkeypatch.setattr(bus_module, "BUSY_BYTES", 1000)
+    async with connected(nats_server.url) as server, connected(nats_server.url) as client:
+        server.serve("slow", slow)
+        first = asyncio.ensure_future(answered(client, "slow", b"1" * 600))
+        await asyncio.wait_for(begun.get(), ANSWER_S)
+        client.publish("slow", b"2" * 600)
+        second = asyncio.ensure_future(client.request("slow", b"3", ANSWER_S))
+        assert await asyncio.wait_for(begun.get(), ANSWER_S) == b"3"
+        go_on.set()
+        assert [await first, await second] == [b"1" * 600, b"3"]
+        assert begun.empty()
+        assert await answered(client, "slow", b"4" * 600) == b"4" * 600
+
+
+async def test_nothing_that_is_said_on_the_bus_ends_the_connection(nats_server: NatsServer) -> None:
+    """Names that are no text, and errors and news that are longer than NATS lets through."""
+
+    async def fail(body: bytes) -> bytes:
+        raise NotFound("\0" * 2_000_000, hint="\0" * 2_000_000)
+
+    async with connected(nats_server.url) as server, connected(nats_server.url) as client:
+        server.serve("fails.long", fail)
+        server.serve("echo.hard", echo)
+        assert await answered(client, "echo.hard", b"1") == b"1"
+        before = server._wire._spoken
+        assert client._wire._spoken is not None
+        client._wire._spoken.write(b"PUB echo.hard re\xffply 1\r\nw\r\n")
+        with pytest.raises(NotFound) as caught:
+            await client.request("fails.long", b"", ANSWER_S)
+        assert len(caught.value.message) < 10_000
+        server.publish("news", b"x" * 2_000_000)
+        assert await client.request("echo.hard", b"2", ANSWER_S) == b"2"
+        assert server._wire._spoken is before
+
+
+# Errors, news, and being away
 
 
 @pytest.mark.parametrize("kind", [NotFound, Conflict, BackendError])
