@@ -26,10 +26,10 @@ ifndef V
 .SILENT:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test browser bench fuzz lock ui clean
+.PHONY: help setup demo check test browser bench bench-peers fuzz lock ui clean
 
 help: ## show this list
-	sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 # ---- setup ----------------------------------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ lock: $(UV) ## resolve the dependencies again and rewrite the lock files
 	echo "lock: wrote requirements.lock and requirements-fuzz.lock (upgrade with LOCK_FLAGS=--upgrade)"
 
 clean: ## remove everything that setup and the tools have made
-	rm -rf .venv .tools .noetl .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage bench/out ui/node_modules
+	rm -rf .venv .venv-peers .tools .noetl .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage bench/out ui/node_modules
 
 # ---- use ------------------------------------------------------------------------------------------------
 
@@ -97,6 +97,9 @@ ui: ## build the web pages again into noetl/server/static; needs node
 
 bench: setup ## measure, print a table, write bench/out/latest.json
 	$(BIN)/python -m bench
+
+bench-peers: setup ## measure DBOS, Restate and Prefect beside NoETL, each in its own .venv-peers
+	$(BIN)/python -m bench.peers
 
 fuzz: $(FUZZ_STAMP) ## throw random bytes at the loader and the template checker for 60 s
 	$(BIN)/python tests/fuzz/target.py -max_total_time=$(FUZZ_TIME)

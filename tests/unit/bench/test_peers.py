@@ -1,0 +1,79 @@
+"""The comparison with other engines: the same work for all, honest ratios, and a peer that is missing is said to be."""
+
+import json
+import sys
+
+import pytest
+
+from bench.peers import __main__ as runner
+from bench.peers import installed, work
+from bench.peers.table import best, table
+
+SECONDS = {"chain": 0.001, "fan_out": 0.0001, "burst": 0.002, "p50": 0.003, "p95": 0.004}
+TWICE = {key: 2 * value for key, value in SECONDS.items()}
+
+
+def test_the_best_of_each_figure_counts():
+    assert best([SECONDS | {"p50": 0.5}, TWICE | {"p50": 0.1}]) == SECONDS | {"p50": 0.1}
+
+
+def test_a_ratio_above_one_means_slower_for_times_and_for_rates():
+    header, ours, theirs = (line.split() for line in table([{"ours": SECONDS, "theirs": TWICE}]).splitlines())
+    assert ours == ["ours", "1", "10,000", "500", "3", "4"]
+    assert theirs == ["theirs", "2", "2", "5,000", "2", "250", "2", "6", "2", "8", "2"]
+    assert header.count("x") == 5
+
+
+def test_each_group_is_compared_with_its_own_first_engine():
+    lines = table([{"a": SECONDS, "b": SECONDS}, {"c": TWICE, "d": TWICE}]).splitlines()
+    assert [line.split()[2::2] for line in lines if line[0] in "bd"] == [["1"] * 5] * 2
+
+
+async def test_every_engine_is_given_the_same_work():
+    asked = []
+
+    async def chain(steps):
+        asked.append(("chain", steps))
+
+    async def fan_out(items):
+        asked.append(("fan_out", items))
+
+    found = await work.measure(work.Engine(chain, fan_out))
+    assert set(found) == set(SECONDS)
+    assert asked.count(("chain", 100)) == asked.count(("fan_out", 1_000)) == work.ROUNDS
+    assert asked.count(("chain", 5)) == 1 + work.ROUNDS * 200
+    assert asked.count(("chain", 1)) == 1 + work.ONE_AT_A_TIME
+
+
+@pytest.mark.parametrize("peer", ["dbos", "restate", "prefect"])
+def test_every_line_of_a_requirements_file_is_pinned(peer):
+    lines = (installed.HERE / f"{peer}.txt").read_text().splitlines()
+    assert all(line.startswith("#") or "==" in line for line in lines)
+    assert installed.version(peer)[0].isdigit()
+
+
+def test_a_peer_that_cannot_be_installed_says_why():
+    with pytest.raises(installed.NotInstalled, match="no such thing"):
+        installed._run(sys.executable, "-c", "raise SystemExit('first\\nno such thing')")
+    with pytest.raises(installed.NotInstalled, match="not-a-program"):
+        installed._run("not-a-program")
+
+
+def test_an_engine_that_fails_is_reported_and_the_others_are_measured(tmp_path, monkeypatch, capsys):
+    def seconds(command):
+        if "dbos" in command[2]:
+            raise runner.TurnFailed("no room")
+        return SECONDS
+
+    monkeypatch.setattr(runner, "OUT", tmp_path / "out" / "peers.json")
+    monkeypatch.setattr(runner, "interpreter", lambda peer: sys.executable)
+    monkeypatch.setattr(runner, "_seconds", seconds)
+    ours = runner.Contender("ours", ("noetl_engine",))
+    monkeypatch.setattr(
+        runner, "groups", lambda: ([ours, runner.Contender("theirs", ("dbos_engine",), "dbos")],)
+    )
+    assert runner.main(["--turns", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "theirs: failed: no room" in printed
+    assert len(ours.turns) == 2
+    assert json.loads((tmp_path / "out" / "peers.json").read_text()) == [{"ours": SECONDS}]
