@@ -25,6 +25,7 @@ STALE_MS = 60_000  # orders that were given unasked so long ago are not for now
 AGAIN_S = 0.1
 AGAIN_MOST_S = 1.0
 OWNERS_KEPT = 10_000
+SERVERS_KEPT = 1000
 # It does not come from a server that knows us, or says nothing we know: anyone may speak on the bus.
 NOT_FOR_US = (RequestError, msgspec.DecodeError, UnicodeDecodeError)
 _encode = msgspec.json.encode
@@ -141,7 +142,10 @@ class NatsLink:
     def _heard(self, body: bytes) -> None:
         server = body.decode(errors="replace")
         if subjects.is_name(server):
+            self._alive.pop(server, None)
             self._alive[server] = time.monotonic()
+            if len(self._alive) > SERVERS_KEPT:  # anyone may say to be one
+                del self._alive[next(iter(self._alive))]
 
     def _some_server(self, but: str | None = None) -> str | None:
         """A server that was heard lately, if possible another than the one that did not answer."""

@@ -9,8 +9,8 @@ import struct
 import time
 from collections.abc import Awaitable, Callable
 
-from noetl.errors import NotFound, RequestError
-from noetl.ports.bearer import digest, parsed
+from noetl.errors import BackendError, NotFound, RequestError
+from noetl.ports.bearer import digest, parsed, spelled
 from noetl.ports.store import Token
 
 PLAIN, SIGNED = b"\0", b"\1"
@@ -18,6 +18,7 @@ SCOPE = "worker"
 HINT = "make one with: noetl token create NAME --scope worker; then set NOETL_TOKEN"
 KNOWN_S = 5.0  # so long a token that was looked up is believed; a deleted one is good for no longer
 SKEW_S = 300.0  # clocks may differ by this much
+STRANGERS_MOST = 16  # tokens that were never seen are looked up so many at a time: anyone may name some
 _MAC_BYTES = 32
 _MOMENT = struct.Struct("!Q")
 _HEAD = struct.Struct("!B")
@@ -71,9 +72,10 @@ class Verifier:
     def __init__(self, find: Find, *, required: bool, now: Callable[[], float] = time.time) -> None:
         self._find, self._required, self._now = find, required, now
         self._known: dict[str, tuple[float, Token]] = {}
+        self._strangers = 0
 
     async def opened(self, what: str, message: bytes) -> tuple[bytes, bytes | None]:
-        """What is asked, and the key its answer is to be signed with; raises RequestError."""
+        """What is asked, and the key its answer is to be signed with; raises RequestError or BackendError."""
         kind, rest = message[:1], message[1:]
         if kind == PLAIN and not self._required:
             return rest, None
@@ -105,10 +107,19 @@ class Verifier:
         known = self._known.get(token_id)
         if known is not None and known[0] > time.monotonic():
             return known[1]
+        stranger = known is None
+        if stranger and parsed(spelled(token_id, "0" * 43)) is None:  # nothing has such an id
+            return None
+        if stranger and self._strangers >= STRANGERS_MOST:
+            raise BackendError("too many unknown tokens are being looked up; ask again")
+        self._strangers += stranger
         try:
             token = await self._find(token_id)
         except NotFound:
+            self._known.pop(token_id, None)
             return None
+        finally:
+            self._strangers -= stranger
         self._known[token_id] = (time.monotonic() + KNOWN_S, token)
         return token
 

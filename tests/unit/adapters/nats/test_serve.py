@@ -9,7 +9,7 @@ import pytest
 
 from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus
-from noetl.adapters.nats.link import NatsLink
+from noetl.adapters.nats.link import SERVERS_KEPT, NatsLink
 from noetl.adapters.nats.serve import Calling, serve
 from noetl.adapters.nats.signing import Signer, Verifier, closed
 from noetl.core.message import Answer, Payload, Report, WorkOrder
@@ -165,3 +165,13 @@ async def test_a_beat_makes_a_worker_known(world: World) -> None:
         link.tell(Beat(hello(), 1))
         assert await asyncio.wait_for(world.desk.met.get(), LONG) == "w"
         assert world.calling.hand("w", [ORDER], lambda: None)
+
+
+async def test_a_worker_remembers_no_more_servers_than_there_can_be(world: World) -> None:
+    async with world.worker(1) as link:
+        for number in range(2 * SERVERS_KEPT):
+            world.server.publish(subjects.ALIVE, b"s%d" % number)
+        for bus in (world.server, link._bus):  # what was said has been heard
+            await bus._wire.flush()
+        assert len(link._alive) == SERVERS_KEPT
+        assert f"s{2 * SERVERS_KEPT - 1}" in link._alive

@@ -1,9 +1,11 @@
 """What workers say on the bus is signed: forged, altered, expired and foreign signatures are refused."""
 
+import asyncio
+
 import pytest
 
-from noetl.adapters.nats.signing import Signer, Verifier, closed
-from noetl.errors import NotFound, RequestError
+from noetl.adapters.nats.signing import STRANGERS_MOST, Signer, Verifier, closed
+from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.bearer import digest, spelled
 from noetl.ports.store import Token
 
@@ -87,3 +89,41 @@ async def test_where_no_token_is_required_everyone_is_heard() -> None:
 def test_a_text_that_is_no_token_is_refused_at_once() -> None:
     with pytest.raises(RequestError):
         Signer("secret")
+
+
+async def test_tokens_that_were_never_seen_are_looked_up_so_many_at_a_time() -> None:
+    """Whoever is known goes on meanwhile."""
+    looked: list[str] = []
+    full, go_on = asyncio.Event(), asyncio.Event()
+
+    async def find(token_id: str) -> Token:
+        looked.append(token_id)
+        if token_id == ID:
+            return token()
+        if len(looked) > STRANGERS_MOST:
+            full.set()
+        await go_on.wait()
+        raise NotFound("no such token")
+
+    made = Verifier(find, required=True)
+    own = Signer(BEARER).sign("take", b"hello")
+    assert (await made.opened("take", own))[0] == b"hello"
+    strangers = [Signer(spelled(f"{n:016x}", SECRET)).sign("take", b"") for n in range(STRANGERS_MOST + 5)]
+    waiting = asyncio.gather(*(made.opened("take", one) for one in strangers), return_exceptions=True)
+    await full.wait()
+    made._known[ID] = (0.0, token())  # to be looked up again
+    assert (await made.opened("take", own))[0] == b"hello"
+    go_on.set()
+    kinds = [type(outcome) for outcome in await waiting]
+    assert kinds == [RequestError] * STRANGERS_MOST + [BackendError] * 5
+    assert len(looked) == STRANGERS_MOST + 2
+    with pytest.raises(RequestError):
+        await made.opened("take", strangers[0])
+
+
+async def test_what_cannot_be_the_id_of_a_token_is_not_looked_up() -> None:
+    async def find(token_id: str) -> Token:
+        raise AssertionError(token_id)
+
+    with pytest.raises(RequestError):
+        await Verifier(find, required=True).opened("take", b"\1\3abc" + b"x" * 100)
