@@ -15,6 +15,7 @@ another process holds is error kind `duckdb` with `retryable: true`. Needs the e
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -108,8 +109,10 @@ class File(Database):
 
     def interrupt(self) -> None:
         """Make the running statement end."""
-        if self.connection is not None:
-            self.connection.interrupt()
+        connection = self.connection
+        if connection is not None:
+            with suppress(driver().ConnectionException):  # the statement's thread was just about to close it
+                connection.interrupt()
 
     def close(self) -> None:
         """Close the file if it is open."""

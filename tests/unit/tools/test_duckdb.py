@@ -6,7 +6,10 @@ from pathlib import Path
 from subprocess import PIPE
 from urllib.parse import urlsplit
 
+import duckdb
 import pytest
+
+from noetl.tools.duckdb import File
 
 FILL = "create table t (a integer primary key, b text); insert into t values (1, 'x'), (2, 'y')"
 
@@ -128,6 +131,14 @@ async def test_cancelling_interrupts_the_statement(use):
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(task, 60)
+
+
+def test_interrupting_a_statement_that_has_just_ended_is_no_error():
+    file = File(":memory:")
+    file.connection = duckdb.connect()
+    file.connection.close()
+    file.interrupt()
+    assert file.connection is not None
 
 
 async def test_store_answers_with_a_reference_that_resolves(use):
