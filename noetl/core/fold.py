@@ -176,7 +176,7 @@ def _bar_others(state: State, join: str | None, run_id: str) -> None:
 def _granted(state: State, event: Event, data: dict[str, Any]) -> None:
     known = state.leases.get(data["lease"])
     if known is not None:
-        known.out = True
+        known.out, known.given = True, list(state.runs[known.run].answers_left())
         return
     lease = Lease(
         id=data["lease"], run=event.run or "", lo=data["lo"], hi=data["hi"], share=data.get("share", 1)

@@ -191,4 +191,5 @@ class WorkOrder(msgspec.Struct, omit_defaults=True):
     outcomes: dict[str, dict[str, Any]] = {}
     answers: dict[str, dict[str, Any]] = {}  # answers to parked pipelines by address
     waiting: list[str] = []  # addresses of parked pipelines that have no answer yet
+    answered: list[str] = []  # addresses of those that have one and have not taken it
     started: bool = False  # step.started was accepted before; a takeover does not say it again

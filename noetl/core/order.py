@@ -41,6 +41,7 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
         outcomes={at: _outcome(outcome, hydrated) for at, outcome in run.outcomes.items()},
         answers={at: {**one, "data": loaded(one.get("data"), hydrated)} for at, one in answered.items()},
         waiting=[at for at, parked in run.parked.items() if parked.output is None],
+        answered=list(run.answers_left().values()),
         started=run.started_at is not None,
     )
 

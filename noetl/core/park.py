@@ -111,17 +111,25 @@ def redispatch(draft: Draft, run_id: str) -> None:
 
 
 def only_waits(run: Run, lease: Lease) -> bool:
-    """Whether everything a lease stands for is waiting for something that has not come."""
+    """Whether everything a lease stands for is waiting for something that has not come.
+
+    An answer that nobody took when the lease went out with it is no reason to send it out again.
+    """
     unanswered = [address for address, parked in run.parked.items() if parked.output is None]
     if not unanswered:
         return False
+    fresh = [address for name, address in run.answers_left().items() if name not in lease.given]
     if run.loop is None:
-        return True
+        return not fresh
     open_ended = [
         index for index in range(lease.lo or 0, lease.hi or run.loop.total) if run.loop.marks[index] in b"pr"
     ]
-    waiting = [index for index in open_ended if any(at.startswith(f"[{index}]") for at in unanswered)]
+    waiting = [index for index in open_ended if _below(index, unanswered) and not _below(index, fresh)]
     return bool(open_ended) and waiting == open_ended
+
+
+def _below(index: int, addresses: list[str]) -> bool:
+    return any(address.startswith(f"[{index}]") for address in addresses)
 
 
 def child_ended(draft: Draft, message: ChildEnded) -> None:

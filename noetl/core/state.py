@@ -40,6 +40,7 @@ class Lease(msgspec.Struct, omit_defaults=True):
     out: bool = True  # a worker has it, or it is on its way to one
     takeovers: int = 0
     progressed: bool = False
+    given: list[str] = []  # answers it went out with, see `Run.answers_left`
 
     @property
     def fruitless(self) -> int:
@@ -111,6 +112,16 @@ class Run(msgspec.Struct, omit_defaults=True):
     fragment: str | None = None
     ctx_then: dict[str, list[Any]] = {}  # what others have written to ctx since it was scheduled, as it was
     results_then: dict[str, list[Any]] = {}  # likewise finished steps that have run again since, see sight.py
+
+    def answers_left(self) -> dict[str, str]:
+        """Answers that no pipeline is known to have taken, by a name of their own; the address of each."""
+        return {
+            f"{at} {parked.label} {parked.visit} {parked.attempt}": at
+            for at, parked in self.parked.items()
+            if parked.output is not None
+            and self.frame.get(at, {}).get("waiting") is not None
+            and not any(at == over or at.startswith((f"{over}/", f"{over}[")) for over in self.outcomes)
+        }
 
 
 class Kept(msgspec.Struct, omit_defaults=True):

@@ -34,16 +34,16 @@ class Iterating:
     ) -> None:
         self.runner, self.level, self.items, self.outer = runner, level, items, outer
         self.outcomes = known
-        waiting = set(runner.order.waiting)
-        self.todo = deque(index for index in items if index not in known and not self._waits(index, waiting))
+        self.todo = deque(index for index in items if index not in known and not self._waits(index))
         self.parked: Parked | None = None
         self.stopped = not level.best_effort and any(not outcome.well for outcome in known.values())
 
-    def _waits(self, index: int, waiting: set[str]) -> bool:
+    def _waits(self, index: int) -> bool:
         """An iteration that is parked elsewhere and has no answer yet is not taken up here."""
-        if self.runner.keeps_lease or not any(
-            at.startswith(f"{self.level.address}[{index}]") for at in waiting
-        ):
+        order, inside = self.runner.order, f"{self.level.address}[{index}]"
+        if self.runner.keeps_lease or not any(at.startswith(inside) for at in order.waiting):
+            return False
+        if any(at.startswith(inside) for at in order.answered):
             return False
         self.runner.parked += 1
         return True

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from noetl.core.message import Control
 from tests.engine.harness import begin, control, engine, finish, playbook, run, until
 
@@ -249,3 +251,41 @@ async def test_a_retry_that_waits_long_parks_and_keeps_its_attempt(tmp_path):
         ran = await finish(made, execution_id)
     assert ran.output == 2
     assert [event["attempt"] for event in ran.named("task.done")] == [1, 2]
+
+
+EACH = """
+workbook:
+  each:
+    loop: {in: [a, b], iterator: s, spec: {mode: parallel}}
+    tool:
+      - {name: w, kind: wait, input: {signal: "{{ %s ~ iter.s }}"}}
+      - {name: m, kind: noop, output: "{{ w.data }}"}
+"""
+
+
+@pytest.mark.parametrize(
+    "loop, names",
+    [
+        ("", ("", [""])),
+        ("loop: {in: [x, y], iterator: o, spec: {mode: parallel, policy: {exec: distributed}}}", ("iter.parent.o", ["x", "y"])),
+    ],
+    ids=["of a plain step", "of a distributed loop"],
+)  # fmt: skip
+async def test_each_iteration_of_a_block_goes_on_with_its_own_answer_whatever_the_others_wait_for(
+    tmp_path, loop, names
+):
+    said, outer = names
+    call = "tool: {name: c, kind: workbook, block: each}"
+    text = playbook(f"- step: start\n  {loop or 'desc: x'}\n  {call}", workbook=EACH % (said or "''"))
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, text)
+        state = made.engine.live_state(execution_id)
+        await until(made, lambda: sum(len(run.parked) for run in state.runs.values()) == 2 * len(outer))
+        for count, name in enumerate([f"{o}a" for o in outer], 1):
+            await control(made, execution_id, "signal", name=name, payload=name)
+            await until(made, lambda n=count: sum(len(run.outcomes) for run in state.runs.values()) == n)
+        for name in [f"{o}b" for o in outer]:
+            await control(made, execution_id, "signal", name=name, payload=name)
+        ran = await finish(made, execution_id)
+    each = [[f"{o}a", f"{o}b"] for o in outer]
+    assert (ran.status, ran.output) == ("completed", each if loop else each[0])
