@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.peers.installed import NotInstalled, interpreter, last_line, version
+from bench.peers.quiet import Others, wait_for_quiet
 from bench.peers.table import best, table
 from tests.servers import PostgresServer, ServerFailed
 
@@ -37,6 +38,7 @@ class Contender:
     peer: str = ""
     python: Path = Path(sys.executable)
     turns: list[dict[str, float]] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
     spent_s: float = 0.0
     failure: str = ""
 
@@ -51,8 +53,8 @@ class Contender:
         """Start it afresh, let it work, and end it."""
         if self.failure or self.spent_s > ENOUGH_S:
             return
-        print(f"peers: {self.name}", file=sys.stderr)
-        began = time.monotonic()
+        wait_for_quiet()
+        began, others = time.monotonic(), Others()
         try:
             with _given(self.command) as (module, *arguments):
                 command = [str(self.python), "-m", f"bench.peers.{module}", *arguments]
@@ -60,6 +62,8 @@ class Contender:
         except (ServerFailed, TurnFailed) as problem:
             self.failure = f"failed: {problem}"
         self.spent_s += time.monotonic() - began
+        self.others.append(others.share())
+        print(f"peers: {self.name}; others took {self.others[-1]:.0%} of the machine", file=sys.stderr)
 
 
 @contextmanager
@@ -112,16 +116,12 @@ def main(arguments: list[str]) -> int:
     everybody = [contender for group in measured for contender in group]
     for contender in everybody:
         contender.install()
-    load = os.getloadavg()[0]
-    if load > 1:
-        print(
-            f"peers: others use this machine, its load is {load:.1f}: do not trust this run", file=sys.stderr
-        )
     for _ in range(turns):
         for contender in everybody:
             contender.take_turn()
     print(_report(measured))
-    print(f"best of {turns} turns; {os.cpu_count()} cores, load before {load:.2f}")
+    others = [share for contender in everybody for share in contender.others]
+    print(f"{os.cpu_count()} cores; others took {min(others):.0%} to {max(others):.0%} of them during a turn")
     return 1 if any(group[0].failure for group in measured) else 0
 
 

@@ -68,6 +68,7 @@ def test_an_engine_that_fails_is_reported_and_the_others_are_measured(tmp_path, 
     monkeypatch.setattr(runner, "OUT", tmp_path / "out" / "peers.json")
     monkeypatch.setattr(runner, "interpreter", lambda peer: sys.executable)
     monkeypatch.setattr(runner, "_seconds", seconds)
+    monkeypatch.setattr(runner, "wait_for_quiet", lambda: None)
     ours = runner.Contender("ours", ("noetl_engine",))
     monkeypatch.setattr(
         runner, "groups", lambda: ([ours, runner.Contender("theirs", ("dbos_engine",), "dbos")],)
