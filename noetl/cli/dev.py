@@ -55,7 +55,7 @@ async def _serve(folder: Path, settings: Settings) -> int:
     set_up("dev")
     bound = bind(settings.host, settings.port, guarded=settings.guarded)
     with stopped_by_signals() as stopping:
-        async with serving(settings) as made:
+        async with serving(settings, files=True) as made:
             shelf = Shelf(made.front, folder)
             await shelf.look()
             app = create_app(made.front, options_for(settings, made.plane.engine))

@@ -1,7 +1,7 @@
 """Playbooks by content, path and file: read, checked and compiled once, ready to run.
 
 A path is looked for in the catalog, then among the files of the project; a child may also be named by a file
-beside the calling one.
+beside the calling one. Without a project there is the catalog alone: no file of this machine is ever read.
 """
 
 import asyncio
@@ -118,7 +118,7 @@ class Catalog:
     async def find(self, path: str, version: int | None = None) -> PlaybookText:
         """A playbook by its path: the catalog's, as its file has it now, or a file of the project."""
         known = await self._found(path, version)
-        if version is None and known.file is None:
+        if version is None and self._own_file(known) is None:
             self._newest[path] = known
             if len(self._newest) > PROGRAMS_KEPT:
                 self._newest.popitem(last=False)
@@ -132,11 +132,14 @@ class Catalog:
             if file is None:
                 raise
         else:
-            file = Path(known.file) if known.file is not None and version is None else None
+            file = self._own_file(known) if version is None else None
             if file is None or not await asyncio.to_thread(_says, file, path):
                 return known
         entry, _ = await self.register(await asyncio.to_thread(file.read_text), str(file))
         return entry if version is None else await self.store.playbook(path=path, version=version)
+
+    def _own_file(self, known: PlaybookText) -> Path | None:
+        return None if self.project is None or known.file is None else Path(known.file)
 
     def _project_file(self, path: str) -> Path | None:
         """The file of the project that says it has a path."""
@@ -199,10 +202,10 @@ class Catalog:
         return await self.find(call.path, call.version)
 
     async def _beside(self, path: str, caller: str) -> Path | None:
-        if not path.endswith((".yaml", ".yml")):
+        if self.project is None or not path.endswith((".yaml", ".yml")):
             return None
         origin = (await self.store.playbook(digest=caller)).file
-        folder = Path(origin).parent if origin else self.project or Path.cwd()
+        folder = Path(origin).parent if origin else self.project
         file = (folder / path).resolve()
         return file if file.is_file() else None
 

@@ -130,8 +130,11 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(settings: Settings) -> AsyncIterator[Serving]:
-    """A server over the store and bus of the settings; without a bus it is its own worker."""
+async def serving(settings: Settings, *, files: bool = False) -> AsyncIterator[Serving]:
+    """A server over the store and bus of the settings; without a bus it is its own worker.
+
+    `files`: the files of the project are playbooks too, which is for the machine of those who write them.
+    """
     collect_seldom()
     server_id = uuid.uuid4().hex[:12]
     async with (
@@ -140,7 +143,7 @@ async def serving(settings: Settings) -> AsyncIterator[Serving]:
         opened_results(settings, store, bus) as results,
     ):
         if bus is None:
-            async with _alone(settings, store, results, server_id) as made:
+            async with _alone(settings, store, results, server_id, files) as made:
                 yield made
         else:
             async with _with_workers(settings, store, results, server_id, bus) as made:
@@ -149,9 +152,9 @@ async def serving(settings: Settings) -> AsyncIterator[Serving]:
 
 @asynccontextmanager
 async def _alone(
-    settings: Settings, store: Store, results: Results, server_id: str
+    settings: Settings, store: Store, results: Results, server_id: str, files: bool
 ) -> AsyncIterator[Serving]:
-    made = assemble(settings, store, results, adopts=True, served=True)
+    made = assemble(settings, store, results, adopts=True, served=True, files=files)
     async with _clockwork(made, None):
         try:
             yield Serving(made, server_id)

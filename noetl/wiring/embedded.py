@@ -88,10 +88,14 @@ def assemble(
     *,
     adopts: bool = False,
     served: bool = False,
+    files: bool = True,
 ) -> Embedded:
-    """Put control plane and worker together; `served`: those who send playbooks may not be the user."""
+    """Put control plane and worker together; `served`: those who send playbooks may not be the user.
+
+    `files`: the files of the project are playbooks too.
+    """
     trusted = not served or not settings.guarded
-    plane = control_plane(settings, store, results, now, adopts=adopts, trusted=not served)
+    plane = control_plane(settings, store, results, now, adopts=adopts, trusted=not served, files=files)
     toolbox = make_toolbox(settings, results, plane, f"embedded-{os.getpid()}", trusted=trusted)
     pool = Pool(toolbox, plane.engine, results, _programs(plane), settings.concurrency, now=now)
     pool.outlives_trouble = served

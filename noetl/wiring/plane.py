@@ -89,13 +89,16 @@ def control_plane(
     *,
     adopts: bool = False,
     trusted: bool = False,
+    files: bool = False,
 ) -> Plane:
     """Put a control plane together; its workers are given to the engine afterwards.
 
     `trusted`: whoever wrote a playbook may have secrets fetched from wherever we can reach.
+    `files`: the files of the project are playbooks too.
     """
     payloads = StoredPayloads(results)
-    catalog = Catalog(store, kinds(), f"noetl {__version__}", settings.project)
+    project = settings.project if files else None
+    catalog = Catalog(store, kinds(), f"noetl {__version__}", project)
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     engine = Engine(store, results, payloads, catalog, owner, now)
     engine.lease_ms = int(settings.lease_s * 1000)

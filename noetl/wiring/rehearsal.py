@@ -147,7 +147,7 @@ def _assembled(
 ) -> tuple[Embedded, Box]:
     """An engine and a worker in memory."""
     results = MemoryResults(now)
-    plane = control_plane(settings, MemoryStore(now), results, now, trusted=True)
+    plane = control_plane(settings, MemoryStore(now), results, now, trusted=True, files=True)
     plane.engine.lease_ms = LEASE_MS
     box = toolbox(plane)
 
