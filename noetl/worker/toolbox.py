@@ -23,6 +23,7 @@ from noetl.ports.control import Secrets
 from noetl.ports.envelope import Failed
 from noetl.ports.network import PUBLIC_ONLY, Network
 from noetl.ports.tool import Tool, invoke
+from noetl.worker.redacted import RedactedPayloads
 
 LOG_CHARS = 16_384
 REDACTORS_KEPT = 1000
@@ -121,7 +122,7 @@ class Toolbox:
             return await self.secret(order, name, redactor)
 
         return Call(
-            payloads=self.payloads(order.execution_id),
+            payloads=RedactedPayloads(self.payloads(order.execution_id), redactor),
             resources=self.resources,
             execution_id=order.execution_id,
             step=order.step,

@@ -1,0 +1,65 @@
+"""The result store as a tool sees it: what a tool puts there has no secret of its execution in it.
+
+Taking secrets out of values is the redactor's; here are bytes, which are never whole.
+"""
+
+import json
+import re
+from collections.abc import AsyncIterator, Iterable
+
+from noetl.core.redact import MASK, Redactor
+from noetl.dsl.tree import Value
+from noetl.ports.call import Payloads
+from noetl.ports.envelope import Reference
+
+
+class RedactedPayloads:
+    """Payloads without the secrets that a redactor knows."""
+
+    def __init__(self, payloads: Payloads, redactor: Redactor) -> None:
+        self._payloads, self._redactor = payloads, redactor
+
+    async def put(self, data: Value) -> Reference:
+        """Store a JSON value."""
+        return await self._payloads.put(self._redactor.clean(data))
+
+    async def put_stream(self, chunks: AsyncIterator[bytes], content_type: str) -> Reference:
+        """Store bytes as they arrive."""
+        return await self._payloads.put_stream(without(self._redactor.secrets, chunks), content_type)
+
+    async def get(self, ref: Reference) -> Value:
+        """The payload of a reference."""
+        return await self._payloads.get(ref)
+
+
+async def without(secrets: Iterable[str], chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The chunks with every secret masked; what may be the beginning of one waits for the next chunk."""
+    spelled = sorted({way for secret in secrets for way in _spellings(secret)}, key=len, reverse=True)
+    if not spelled:
+        async for chunk in chunks:
+            yield chunk
+        return
+    pattern, mask = re.compile(b"|".join(map(re.escape, spelled))), MASK.encode()
+    held = b""
+    async for chunk in chunks:
+        held += chunk
+        sure = len(held) - len(spelled[0]) + 1  # whatever begins before is there to its end
+        done, clean = 0, bytearray()
+        for found in pattern.finditer(held) if any(way in held for way in spelled) else ():
+            if found.start() >= sure:
+                break
+            clean += held[done : found.start()] + mask
+            done = found.end()
+        sure = max(sure, done)
+        clean += held[done:sure]
+        held = held[sure:]
+        if clean:
+            yield bytes(clean)
+    if held:
+        yield pattern.sub(mask, held)
+
+
+def _spellings(secret: str) -> set[bytes]:
+    """A secret as plain text has it, and as JSON does, with and without its letters beyond ASCII."""
+    ways = (secret, json.dumps(secret, ensure_ascii=False)[1:-1], json.dumps(secret)[1:-1])
+    return {way.encode("utf-8", "surrogatepass") for way in ways}
