@@ -66,8 +66,8 @@ def after_answer(fuse: Fuse) -> None:
 
     original = Bus._answer
 
-    async def wrapped(self: Any, message: Any, handler: Any) -> None:
-        await original(self, message, handler)
+    async def wrapped(self: Any, message: Any, answer_to: Any) -> None:
+        await original(self, message, answer_to)
         if message.subject.endswith(".report"):
             await self._wire.flush()
             fuse.burn()

@@ -1,6 +1,7 @@
 """Waits, signals, children, results by reference, secrets and dynamic nodes."""
 
 import json
+from functools import partial
 
 import pytest
 
@@ -253,6 +254,10 @@ async def test_a_retry_that_waits_long_parks_and_keeps_its_attempt(tmp_path):
     assert [event["attempt"] for event in ran.named("task.done")] == [1, 2]
 
 
+def _over(state, count: int) -> bool:
+    return sum(len(run.outcomes) for run in state.runs.values()) == count
+
+
 EACH = """
 workbook:
   each:
@@ -283,7 +288,7 @@ async def test_each_iteration_of_a_block_goes_on_with_its_own_answer_whatever_th
         await until(made, lambda: sum(len(run.parked) for run in state.runs.values()) == 2 * len(outer))
         for count, name in enumerate([f"{o}a" for o in outer], 1):
             await control(made, execution_id, "signal", name=name, payload=name)
-            await until(made, lambda n=count: sum(len(run.outcomes) for run in state.runs.values()) == n)
+            await until(made, partial(_over, state, count))
         for name in [f"{o}b" for o in outer]:
             await control(made, execution_id, "signal", name=name, payload=name)
         ran = await finish(made, execution_id)

@@ -3,6 +3,7 @@
 import http.server
 import json
 import socketserver
+import sys
 import threading
 from collections import Counter
 from typing import Any
@@ -48,6 +49,11 @@ class Web:
 class _Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
     request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that was killed has nothing to say."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

@@ -1,0 +1,236 @@
+"""A cluster under work and random faults of every kind: `python -m tests.distributed.soak MINUTES [SEED]`.
+
+Executions are started all the time, each with a key of its own, while servers and workers are killed, stopped
+and frozen, the database crashes, and the bus is restarted or loses everything. In the end every execution must
+have completed with the right result, its log must hold together, and no call may have been made under two keys.
+"""
+
+import asyncio
+import itertools
+import random
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from noetl.errors import BackendError, Conflict
+from noetl.ports.front import Ask
+from tests.distributed.cluster import LEASE_S, Cluster, Node
+from tests.engine.web import Web
+from tests.servers import NatsServer, PostgresServer
+
+SERVERS, WORKERS = 2, 3
+IN_FLIGHT = 12
+WITHIN_S = 300.0  # for what was begun to end once the faults are over
+BETWEEN_S = (0.5, 3.0)
+PAUSE_S = 1.5 * LEASE_S  # so long that its lease is over when it wakes up
+
+CHILD = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: child, path: soak/child}
+workload: {n: 0}
+workflow:
+  - step: double
+    tool: {kind: python, input: {n: "{{ workload.n }}", code: "result = n * 2"}}
+"""
+# Two branches that join, a loop over all workers, children, a wait, retries, a payload too large for the log.
+PARENT = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: soak, path: soak/all}
+workload: {url: "", tag: ""}
+workflow:
+  - step: start
+    tool: {kind: noop}
+    next: {spec: {mode: inclusive}, arcs: [{step: shared}, {step: family}, {step: patience}]}
+  - step: shared
+    loop:
+      in: "{{ range(20) | list }}"
+      iterator: n
+      spec: {mode: parallel, max_in_flight: 6, chunk: 3, policy: {exec: distributed}}
+    tool:
+      kind: http
+      input: {url: "{{ workload.url }}/echo/{{ workload.tag }}/{{ iter.n }}", method: POST}
+      spec: {idempotency: true}
+    next: {arcs: [{step: all}]}
+  - step: family
+    loop: {in: [1, 2, 3], iterator: n, spec: {mode: parallel}}
+    tool: {kind: playbook, path: soak/child, input: {n: "{{ iter.n }}"}}
+    next: {arcs: [{step: all}]}
+  - step: patience
+    tool:
+      - {name: rest, kind: wait, input: {seconds: 0.5}}
+      - {name: large, kind: python, input: {code: "result = {'text': 'x' * 200_000, 'n': 7}"}}
+      - {name: small, kind: noop, output: "{{ large.data.n }}"}
+    next: {arcs: [{step: all}]}
+  - step: all
+    spec: {join: all}
+    tool:
+      kind: python
+      input:
+        echoed: "{{ shared.data | length }}"
+        doubled: "{{ family.data }}"
+        kept: "{{ patience.data }}"
+        code: "result = [echoed, doubled, kept]"
+"""
+WANTED = [20, [2, 4, 6], 7]
+
+
+class Soak:
+    """The cluster, what was begun on it, and what was done to it."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.dice = random.Random(seed)
+        self.postgres, self.nats, self.web = PostgresServer.start(), NatsServer.start(), Web()
+        self.cluster = Cluster(folder, self.postgres.new_database(), self.nats.url)
+        self.servers: list[Node] = []
+        self.workers: list[Node] = []
+        self.tags = itertools.count()
+        self.begun: list[str] = []
+        self.faults: Counter[str] = Counter()
+
+    def close(self) -> None:
+        self.cluster.close()
+        for part in (self.web, self.nats, self.postgres):
+            part.close()
+
+    async def fill(self) -> None:
+        """Start what is missing, while the store and the bus are there."""
+        self.servers = [one for one in self.servers if not one.died()]
+        self.workers = [one for one in self.workers if not one.died()]
+        while len(self.servers) < SERVERS:
+            self.servers.append(await asyncio.to_thread(self.cluster.server))
+        while len(self.workers) < WORKERS:
+            self.workers.append(await asyncio.to_thread(self.cluster.worker))
+
+    # Work
+
+    async def feed(self, over: asyncio.Event) -> None:
+        """Keep executions in flight until told to stop."""
+        flying: set[asyncio.Task[None]] = set()
+        while not over.is_set():
+            while len(flying) < IN_FLIGHT:
+                flying.add(asyncio.create_task(self._one(f"t{next(self.tags)}")))
+            _, flying = await asyncio.wait(flying, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.gather(*flying)
+
+    async def _one(self, tag: str) -> None:
+        """Start one execution, at whichever server takes it, and follow it to its end."""
+        execution_id = await self._begin(tag)
+        self.begun.append(execution_id)
+        await self.cluster.finished(execution_id, WITHIN_S)
+
+    async def _begin(self, tag: str) -> str:
+        workload = {"url": self.web.url, "tag": tag}
+        while True:
+            server = self.dice.choice(self.servers)
+            with suppress(BackendError, Conflict):  # it is away, or may have done it: the key tells
+                async with self.cluster.front(server) as front:
+                    ask = Ask(path="soak/all", workload=workload, idempotency_key=tag)
+                    return (await asyncio.wait_for(front.start(ask), WITHIN_S)).execution_id
+            await asyncio.sleep(0.1)
+
+    # Faults
+
+    async def trouble(self, what: str) -> None:
+        """One fault, and whatever it took replaced."""
+        self.faults[what] += 1
+        await FAULTS[what](self)
+        await self.fill()
+
+    async def end(self, nodes: list[Node], how: str) -> None:
+        await asyncio.to_thread(getattr(nodes.pop(self.dice.randrange(len(nodes))), how))
+
+    async def freeze(self, nodes: list[Node]) -> None:
+        node = self.dice.choice(nodes)
+        node.pause()
+        await asyncio.sleep(PAUSE_S)  # as long as the fault is to last
+        node.resume()
+
+    async def crash(self, server: PostgresServer | NatsServer) -> None:
+        await asyncio.to_thread(server.kill)
+        await asyncio.to_thread(server.restart)
+
+    # The end
+
+    async def check(self) -> int:
+        """Every execution has ended well, children too; how many there are."""
+        async with self.cluster.store() as store:
+            for execution_id in self.begun:
+                summary = await store.summary(execution_id)
+                assert summary.status == "completed", (execution_id, summary.result)
+                assert msgspec.json.decode(summary.result or b"")["output"] == WANTED, summary.result
+        keys: dict[str, set[str]] = defaultdict(set)
+        for request in self.web.seen:
+            keys[request["path"]].add(request["headers"]["idempotency-key"])
+        assert {path: found for path, found in keys.items() if len(found) > 1} == {}
+        assert len(set(self.begun)) == len(self.begun)
+        assert len(keys) == 20 * len(self.begun)
+        return len(self.begun)
+
+
+FAULTS: dict[str, Callable[[Soak], Awaitable[None]]] = {
+    "a server is killed": lambda it: it.end(it.servers, "kill"),
+    "a worker is killed": lambda it: it.end(it.workers, "kill"),
+    "a server is told to stop": lambda it: it.end(it.servers, "stop"),
+    "a worker is told to stop": lambda it: it.end(it.workers, "stop"),
+    "a server freezes": lambda it: it.freeze(it.servers),
+    "a worker freezes": lambda it: it.freeze(it.workers),
+    "the database crashes": lambda it: it.crash(it.postgres),
+    "the bus crashes": lambda it: it.crash(it.nats),
+    "the bus loses everything": lambda it: asyncio.to_thread(it.nats.wipe),
+}
+
+
+async def soak(folder: Path, seed: int, faults: Iterable[str], tell: Callable[[str], Any]) -> Soak:
+    """Work under one fault after the other; raises AssertionError when anything is not as it should be."""
+    made = Soak(folder, seed)
+    try:
+        await made.fill()
+        async with made.cluster.front(made.servers[0]) as front:
+            await front.register(CHILD)
+            await front.register(PARENT)
+        over = asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(made.feed(over))
+            for fault in faults:
+                await asyncio.sleep(made.dice.uniform(*BETWEEN_S))
+                await made.trouble(fault)
+                tell(f"{made.faults.total()} faults, {len(made.begun)} begun")
+            over.set()
+        await made.check()
+    finally:
+        made.close()
+    return made
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _faults(seed: int, seconds: float) -> Iterator[str]:
+    dice, until = random.Random(seed), time.monotonic() + seconds
+    while time.monotonic() < until:
+        yield dice.choice(list(FAULTS))
+
+
+def main(arguments: list[str]) -> int:
+    """Soak for some minutes; the seed is told, since it chooses the faults."""
+    seed = int(arguments[1]) if len(arguments) > 1 else random.SystemRandom().randrange(10**6)
+    _tell(f"seed {seed}")
+    with tempfile.TemporaryDirectory() as folder:
+        made = asyncio.run(soak(Path(folder), seed, _faults(seed, 60 * float(arguments[0])), _tell))
+    _tell(f"{len(made.begun)} executions completed, {made.faults.total()} faults: {dict(made.faults)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
