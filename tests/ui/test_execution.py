@@ -130,6 +130,8 @@ def test_a_signal_is_answered_with_the_form_of_its_schema(server: Server, page: 
     page.get_by_role("button", name="Answer").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("size").select_option(label="large")
+    dialog.get_by_role("button", name="Send").click()
+    expect(dialog.get_by_label("count")).to_be_focused()  # nobody has given it yet
     dialog.get_by_label("count").fill("7")
     dialog.get_by_role("button", name="Send").click()
     server.until(execution_id, "playbook.processed")

@@ -1,6 +1,7 @@
 """Schedules and triggers: made, run at once, paused and deleted from the page."""
 
 import re
+from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
@@ -27,6 +28,18 @@ def test_a_schedule_is_made_run_paused_and_deleted(server: Server, page: Page) -
     row.get_by_role("button", name="Delete nightly", exact=True).click()
     row.get_by_role("button", name="Really delete nightly").click()
     expect(page.get_by_text("Nothing is started by the clock")).to_be_visible()
+
+
+def test_a_schedule_is_steered_on_a_phone(server: Server, open_page: Callable[..., Page]) -> None:
+    server.call("POST", "/schedules", {"name": "n" * 60, "path": "ui/edit", "every_s": 86400})
+    page = open_page(390)
+    page.goto("/schedules")
+    row = page.get_by_role("region", name="Schedules").locator("tbody tr", has_text="nnn")
+    for action in ("Run", "Pause", "Delete"):
+        expect(row.get_by_role("button", name=action)).to_be_in_viewport(ratio=1)
+    row.get_by_role("button", name="Delete").click()
+    row.get_by_role("button", name="Really delete").click()
+    expect(row).to_have_count(0)
 
 
 def test_a_cron_expression_that_is_none_is_refused_where_it_was_written(

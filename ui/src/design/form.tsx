@@ -14,7 +14,8 @@ export function fromSchema(schema: Schema): Json {
     return Object.fromEntries(wanted.map(([name, part]) => [name, fromSchema(part)]))
   }
   const kind = Array.isArray(schema.type) ? schema.type[0] : schema.type
-  return kind === 'boolean' ? false : kind === 'number' || kind === 'integer' ? 0 : kind === 'array' ? [] : kind === 'object' ? {} : kind === 'null' ? null : ''
+  // A number that nobody gave is none: whoever fills the form is asked for it.
+  return kind === 'boolean' ? false : kind === 'number' || kind === 'integer' ? null : kind === 'array' ? [] : kind === 'object' ? {} : kind === 'null' ? null : ''
 }
 
 /** The schema that a value's own shape suggests. */
@@ -25,9 +26,9 @@ export function likeValue(value: Json): Schema {
   return { type: typeof value === 'number' ? 'number' : typeof value }
 }
 
-interface Props { schema: Schema; value: Json; onChange: (value: Json) => void; name?: string }
+interface Props { schema: Schema; value: Json; onChange: (value: Json) => void; name?: string; required?: boolean }
 
-export function SchemaForm({ schema, value, onChange, name }: Props) {
+export function SchemaForm({ schema, value, onChange, name, required = false }: Props) {
   const properties = Object.entries(schema.properties ?? {})
   if (properties.length > 0 && (value === null || (typeof value === 'object' && !Array.isArray(value)))) {
     const own = (value ?? {}) as Obj
@@ -41,15 +42,15 @@ export function SchemaForm({ schema, value, onChange, name }: Props) {
       <fieldset className={name ? 'rounded-md border border-line px-3 pb-3 pt-1' : ''}>
         {name && <legend className="label-text px-1">{name}</legend>}
         <div className="flex flex-col gap-2.5">
-          {properties.map(([key, part]) => <SchemaForm key={key} name={key} schema={part} value={own[key] ?? null} onChange={(item) => change(key, item)} />)}
+          {properties.map(([key, part]) => <SchemaForm key={key} name={key} required={schema.required?.includes(key) ?? false} schema={part} value={own[key] ?? null} onChange={(item) => change(key, item)} />)}
         </div>
       </fieldset>
     )
   }
-  return <Leaf schema={schema} value={value} onChange={onChange} name={name ?? 'value'} />
+  return <Leaf schema={schema} value={value} onChange={onChange} name={name ?? 'value'} required={required} />
 }
 
-function Leaf({ schema, value, onChange, name = '' }: Props) {
+function Leaf({ schema, value, onChange, name = '', required = false }: Props) {
   const kind = Array.isArray(schema.type) ? schema.type[0] : schema.type
   if (kind === 'boolean')
     return (
@@ -66,7 +67,7 @@ function Leaf({ schema, value, onChange, name = '' }: Props) {
           {schema.enum.map((one) => <option key={JSON.stringify(one)} value={JSON.stringify(one)}>{typeof one === 'string' ? one : JSON.stringify(one)}</option>)}
         </select>
       ) : kind === 'number' || kind === 'integer' ? (
-        <input type="number" step="any" className="field" value={typeof value === 'number' ? value : ''} onChange={(event) => onChange(event.target.value === '' ? null : Number(event.target.value))} />
+        <input type="number" step={kind === 'integer' ? 1 : 'any'} required={required} className="field" value={typeof value === 'number' ? value : ''} onChange={(event) => onChange(event.target.value === '' ? null : Number(event.target.value))} />
       ) : kind === 'string' ? (
         <input className="field" value={typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)} onChange={(event) => onChange(event.target.value)} />
       ) : (

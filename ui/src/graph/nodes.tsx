@@ -84,12 +84,23 @@ function LoopBar({ loop }: { loop: NonNullable<StepProgress['loop']> }) {
         <div className={`bg-failed ${loop.failed > 0 ? 'min-w-1' : ''}`} style={{ width: share(loop.failed) }} />
         <div className="bg-running" style={{ width: share(loop.running) }} />
       </div>
-      <div className="truncate text-2xs text-ink-2">
-        {count(loop.done)}/{count(loop.total)} ok
-        {loop.failed > 0 && <span className="text-failed"> · {count(loop.failed)} failed</span>}
-        {loop.running > 0 && <span className="text-running"> · {count(loop.running)} running</span>}
-        {loop.queued > 0 && <span> · {count(loop.queued)} queued</span>}
-      </div>
+      {loop.running + loop.queued > 0 ? <Going loop={loop} /> : (
+        <div className="truncate text-2xs text-ink-2">
+          {count(loop.done)}/{count(loop.total)} ok
+          {loop.failed > 0 && <span className="text-failed"> · {count(loop.failed)} failed</span>}
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** While a loop goes on there are up to four numbers, and no room for their names: each has its state's shape. */
+function Going({ loop }: { loop: NonNullable<StepProgress['loop']> }) {
+  const parts = (['done', 'failed', 'running', 'queued'] as const).filter((name) => loop[name] > 0)
+  const words = parts.map((name) => `${count(loop[name])} ${name}`).join(', ')
+  return (
+    <div className="flex gap-2 truncate text-2xs text-ink-2" role="img" aria-label={words} title={words}>
+      {parts.map((name) => <span key={name} className={`inline-flex items-center gap-1 ${textOf(name)}`}><StatusIcon status={name} size={10} />{count(loop[name])}</span>)}
     </div>
   )
 }

@@ -31,14 +31,14 @@ export function CredentialsPage() {
         <Reading of={found}>
           {({ items }) =>
             items.length === 0 ? <Empty title="No credential is stored">A task names one with <code>auth</code>; a playbook declares it under <code>keychain</code>. Values are sealed and never shown.</Empty> : (
-              <table className="w-full border-collapse">
-                <thead className="border-b border-line"><tr><th className="th">Name</th><th className="th">Set</th><th className="th">Value</th><th className="th">Named by</th><th className="th" /></tr></thead>
-                <tbody>
+              <table className="w-full border-collapse max-sm:block">
+                <thead className="border-b border-line max-sm:hidden"><tr><th className="th">Name</th><th className="th">Set</th><th className="th">Value</th><th className="th">Named by</th><th className="th" /></tr></thead>
+                <tbody className="max-sm:block">
                   {items.map((item) => (
-                    <tr key={item.name} className="border-b border-line last:border-0">
-                      <td className="td font-mono">{item.name}</td><td className="td"><Ago at={item.set_at} /></td><td className="td text-ink-3">sealed</td>
+                    <tr key={item.name} className="border-b border-line last:border-0 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1">
+                      <td className="td max-w-72 truncate font-mono max-sm:w-full" title={item.name}>{item.name}</td><td className="td"><Ago at={item.set_at} /></td><td className="td text-ink-3">sealed</td>
                       <td className="td"><Named name={item.name} paths={used.data?.items[item.name] ?? []} /></td>
-                      <td className="td text-right"><Button kind="quiet" aria-label={`Delete ${item.name}`} onClick={() => setDropping(item.name)}>Delete</Button></td>
+                      <td className="td text-right max-sm:ml-auto"><Button kind="quiet" aria-label={`Delete ${item.name}`} onClick={() => setDropping(item.name)}>Delete</Button></td>
                     </tr>
                   ))}
                 </tbody>

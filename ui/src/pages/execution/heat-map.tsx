@@ -61,8 +61,8 @@ export function HeatMap({ view, by, chosen, choose }: Props) {
         <canvas ref={canvas} className="sticky top-0 block" onMouseMove={(event) => setOver(at(event))} onMouseLeave={() => setOver(null)} onClick={(event) => { const found = at(event); if (found) choose(found.index) }} />
       </div>
       {over && (
-        <div role="tooltip" className="panel pointer-events-none absolute z-10 whitespace-nowrap px-2 py-1 text-xs shadow-lg" style={{ left: Math.min(over.x + 14, Math.max(0, box.width - 190)), top: over.y + box.top + (over.y > box.height - 56 ? -32 : 18) }}>
-          <span className="font-medium">{over.index}</span> {MARKS[view.marks[over.index] ?? 'p']}{(view.took[over.index] ?? -1) >= 0 && ` · ${duration(view.took[over.index])}`}
+        <div role="tooltip" className="panel pointer-events-none absolute z-10 whitespace-nowrap px-2 py-1 text-xs shadow-lg" style={{ left: Math.min(over.x + 14, Math.max(0, box.width - 230)), top: over.y + box.top + (over.y > box.height - 56 ? -32 : 18) }}>
+          <span className="font-medium">iteration {over.index}</span> · {MARKS[view.marks[over.index] ?? 'p']}{(view.took[over.index] ?? -1) >= 0 && ` · ${duration(view.took[over.index])}`}
         </div>
       )}
     </div>

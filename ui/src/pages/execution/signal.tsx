@@ -54,13 +54,13 @@ function Payload({ id, name, schema, onClose }: { id: string; name: string; sche
     act.mutate({ action: 'signal', body: { name, payload }, said: `signal '${name}' sent` }, { onSuccess: onClose })
   }
   return (
-    <>
+    <form className="flex flex-col gap-3" onSubmit={(event) => { event.preventDefault(); send() }}>
       {schema ? <SchemaForm schema={schema} value={value} onChange={setValue} /> : (
         <Field label="Payload (JSON)" hint={wrong && <span className="text-failed">{wrong}</span>}>
           <textarea className="field h-28 py-1.5 font-mono text-xs" value={text} onChange={(event) => { setText(event.target.value); setWrong('') }} />
         </Field>
       )}
-      <div className="flex justify-end gap-2"><Button onClick={onClose}>Not now</Button><Button kind="primary" disabled={!name || act.isPending} onClick={send}>Send</Button></div>
-    </>
+      <div className="flex justify-end gap-2"><Button onClick={onClose}>Not now</Button><Button kind="primary" type="submit" disabled={!name || act.isPending}>Send</Button></div>
+    </form>
   )
 }

@@ -31,9 +31,9 @@ export function SchedulesPage() {
           <h2 className="border-b border-line px-3 py-1.5 font-medium">Schedules</h2>
           <Reading of={clocks}>
             {({ items }) => items.length === 0 ? <Empty title="Nothing is started by the clock">A schedule starts a playbook by a cron expression, or every so often.</Empty> : (
-              <table className="w-full border-collapse">
-                <thead className="border-b border-line"><tr><th className="th">Name</th><th className="th">State</th><th className="th">Playbook</th><th className="th">When</th><th className="th">Next</th><th className="th">Last</th><th className="th" /></tr></thead>
-                <tbody>{items.map((item) => <ClockRow key={item.name} item={item} />)}</tbody>
+              <table className="w-full border-collapse max-sm:block">
+                <thead className="border-b border-line max-sm:hidden"><tr><th className="th">Name</th><th className="th">State</th><th className="th">Playbook</th><th className="th">When</th><th className="th">Next</th><th className="th">Last</th><th className="th" /></tr></thead>
+                <tbody className="max-sm:block">{items.map((item) => <ClockRow key={item.name} item={item} />)}</tbody>
               </table>
             )}
           </Reading>
@@ -42,9 +42,9 @@ export function SchedulesPage() {
           <h2 className="border-b border-line px-3 py-1.5 font-medium">Triggers</h2>
           <Reading of={calls}>
             {({ items }) => items.length === 0 ? <Empty title="Nothing is started by a message">A trigger starts a playbook when a webhook is called or a NATS message comes.</Empty> : (
-              <table className="w-full border-collapse">
-                <thead className="border-b border-line"><tr><th className="th">Name</th><th className="th">State</th><th className="th">Playbook</th><th className="th">By</th><th className="th">Payload as</th><th className="th" /></tr></thead>
-                <tbody>{items.map((item) => <CallRow key={item.name} item={item} />)}</tbody>
+              <table className="w-full border-collapse max-sm:block">
+                <thead className="border-b border-line max-sm:hidden"><tr><th className="th">Name</th><th className="th">State</th><th className="th">Playbook</th><th className="th">By</th><th className="th">Payload as</th><th className="th" /></tr></thead>
+                <tbody className="max-sm:block">{items.map((item) => <CallRow key={item.name} item={item} />)}</tbody>
               </table>
             )}
           </Reading>
@@ -62,6 +62,9 @@ const span = (seconds: number): string => {
   return [days && `${days} d`, hours && `${hours} h`, minutes && `${minutes} min`, seconds % 60 && `${seconds % 60} s`].filter(Boolean).join(' ')
 }
 
+// On a phone a row is a block of its own: what it is, when, and below it what can be done.
+const ROW = 'border-b border-line last:border-0 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1'
+
 type Change = Body<'/schedules/{name}' | '/triggers/{name}', 'put'>
 
 function useStanding(kind: 'schedules' | 'triggers', name: string) {
@@ -78,8 +81,8 @@ function useStanding(kind: 'schedules' | 'triggers', name: string) {
 function Acts({ name, enabled, does, turn }: { name: string; enabled: boolean; does: ReturnType<typeof useStanding>; turn: () => void }) {
   const [sure, setSure] = useState(false)
   return (
-    <td className="td">
-      <span className="flex justify-end gap-1">
+    <td className="td max-sm:w-full">
+      <span className="flex gap-1 sm:justify-end">
         <Button icon="play" aria-label={`Run ${name} now`} onClick={() => does.run.mutate()}>Run now</Button>
         <Button onClick={turn} aria-label={`${enabled ? 'Pause' : 'Resume'} ${name}`}>{enabled ? 'Pause' : 'Resume'}</Button>
         {sure ? <Button kind="danger" aria-label={`Really delete ${name}`} onClick={() => does.drop.mutate()} onBlur={() => setSure(false)}>Really?</Button> : <Button kind="quiet" aria-label={`Delete ${name}`} onClick={() => setSure(true)}>Delete</Button>}
@@ -89,7 +92,7 @@ function Acts({ name, enabled, does, turn }: { name: string; enabled: boolean; d
 }
 
 function Which({ path, version }: { path: string; version: number | null }) {
-  return <td className="td"><Link href={`/playbooks/${path}`} className="hover:underline">{path}</Link>{version !== null && <span className="ml-1.5 text-xs text-ink-3">v{version}</span>}</td>
+  return <td className="td max-w-0 sm:w-1/4 max-sm:w-full max-sm:max-w-full"><span className="flex items-baseline gap-1.5"><Link href={`/playbooks/${path}`} title={path} className="truncate hover:underline">{path}</Link>{version !== null && <span className="text-xs text-ink-3">v{version}</span>}</span></td>
 }
 
 function ClockRow({ item }: { item: Schedule }) {
@@ -97,14 +100,14 @@ function ClockRow({ item }: { item: Schedule }) {
   const { name, path, version, workload, cron, timezone, every_s, catch_up } = item
   const turn = () => does.keep.mutate({ path, version, workload, cron, timezone, every_s, catch_up, enabled: !item.enabled })
   return (
-    <tr className="border-b border-line last:border-0">
-      <td className="td font-medium">{name}</td>
+    <tr className={ROW}>
+      <td className="td max-w-56 truncate font-medium max-sm:max-w-[60vw]" title={name}>{name}</td>
       <td className="td"><StatusBadge status={item.enabled ? (item.last_error ? 'failed' : 'done') : 'paused'} label={item.enabled ? (item.last_error ? 'last tick failed' : 'on') : 'paused'} /></td>
       <Which path={path} version={version} />
       <td className="td whitespace-nowrap font-mono text-xs">{cron ? <>{cron} <span className="text-ink-3">{timezone}</span></> : `every ${span(every_s ?? 0)}`}</td>
-      <td className="td"><Ago at={item.next_at} /></td>
+      <td className="td"><span className="text-ink-3 sm:hidden">next </span><Ago at={item.next_at} /></td>
       <td className="td">
-        <Ago at={item.last_at} />
+        <span className="text-ink-3 sm:hidden">last </span><Ago at={item.last_at} />
         {item.last_execution && <Link href={`/executions/${item.last_execution}`} className="ml-1.5 font-mono text-xs text-accent hover:underline">{shortId(item.last_execution)}</Link>}
         {item.last_error && <span className="block max-w-80 break-words text-xs text-failed">{item.last_error}</span>}
       </td>
@@ -119,8 +122,8 @@ function CallRow({ item }: { item: Trigger }) {
   const turn = () => does.keep.mutate({ kind, path, version, workload, subject, queue, as: item.as, enabled: !item.enabled })
   const hook = item.hook ? `${window.location.origin}${item.hook}` : ''
   return (
-    <tr className="border-b border-line last:border-0">
-      <td className="td font-medium">{name}</td>
+    <tr className={ROW}>
+      <td className="td max-w-56 truncate font-medium max-sm:max-w-[60vw]" title={name}>{name}</td>
       <td className="td"><StatusBadge status={item.enabled ? 'done' : 'paused'} label={item.enabled ? 'on' : 'paused'} /></td>
       <Which path={path} version={version} />
       <td className="td font-mono text-xs">{hook ? <span className="inline-flex items-center">POST {item.hook}<CopyIcon text={hook} label="Copy the address" /></span> : <>NATS {subject}{queue && <span className="text-ink-3"> queue {queue}</span>}</>}</td>
