@@ -18,8 +18,10 @@ def settings() -> Settings:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Embedded]:
-    """The embedded engine with its clockwork."""
+async def opened(settings: Settings, *, make: bool = True) -> AsyncIterator[Embedded]:
+    """The embedded engine with its clockwork; `make`: also a store where there is none."""
+    if not make:
+        _require_store(settings)
     async with embedded(settings) as made:
         clockwork = asyncio.create_task(sweep(made.engine))
         try:
@@ -34,12 +36,16 @@ async def opened(settings: Settings) -> AsyncIterator[Embedded]:
 async def consulted(chosen: Settings | None = None) -> AsyncIterator[Embedded]:
     """The store for looking things up: nothing runs, and no store is made where there is none."""
     found = chosen or settings()
-    if not store_exists(found):
-        told = f"nothing has been run here yet: there is no '{store_path(found)}'"
-        raise NotFound(told, hint="noetl run FILE")
+    _require_store(found)
     async with embedded(found) as made:
         await made.pool.drain()  # what follows from a message is done by whoever goes on with the execution
         yield made
+
+
+def _require_store(settings: Settings) -> None:
+    if not store_exists(settings):
+        told = f"nothing has been run here yet: there is no '{store_path(settings)}'"
+        raise NotFound(told, hint="noetl run FILE")
 
 
 def store_exists(settings: Settings) -> bool:

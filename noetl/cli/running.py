@@ -116,7 +116,7 @@ async def resume(settings: Settings, name: str, watch: Watch, timeout_s: float |
             return await there.resume(reached, await reach.find(reached.front, name), watch, timeout_s)
     from noetl.cli import here
 
-    async with local.opened(settings) as made:
+    async with local.opened(settings, make=False) as made:
         return await here.resume(made, await reach.find(made.front, name), watch, timeout_s)
 
 
@@ -132,7 +132,7 @@ async def retry(
             return await there.follow(reached, started.execution_id, started.path, watch, timeout_s)
     from noetl.cli import here
 
-    async with local.opened(settings) as made:
+    async with local.opened(settings, make=False) as made:
         execution_id = await reach.find(made.front, name)
         return await here.begin(made, lambda: made.front.retry(execution_id, step), watch, timeout_s)
 
@@ -171,7 +171,7 @@ async def _rerun(settings: Settings, again: Again, watch: Watch, timeout_s: floa
             return await there.follow(reached, started.execution_id, started.path, watch, timeout_s)
     from noetl.cli import here
 
-    async with local.opened(settings) as made:
+    async with local.opened(settings, make=False) as made:
         execution_id = await reach.find(made.front, again.name)
         return await here.begin(
             made, lambda: made.front.rerun(execution_id, again.start, text), watch, timeout_s

@@ -159,6 +159,7 @@ def test_a_wish_answers_json_and_one_that_is_refused_says_what_to_do(noetl, hold
 def test_an_execution_that_is_not_there_is_named(noetl, write, what):
     missing = noetl("execution", what, "@last")
     assert (missing.returncode, missing.stdout) == (2, "")
+    assert not (noetl.folder / ".noetl").exists()
     noetl("run", write("hold.yaml", HOLD), "--until", "hold", "-q")
     unknown = noetl("execution", what, "zzz")
     assert unknown.returncode == 2
