@@ -25,7 +25,7 @@ Heard = Callable[[bytes], None]
 WHOLE, PART, MORE, ERROR = b"w", b"p", b"m", b"e"
 _PLACE = struct.Struct("!16sII")  # id of the message, this part, how many parts
 MARGIN = 4096  # of the payload limit, for what stands around a part
-QUESTIONS_BYTES = 1152 * 1024**2  # of long questions that are not whole yet, or not answered
+QUESTIONS_BYTES = 256 * 1024**2  # of long questions that are not whole yet, or not answered
 ANSWERS_BYTES = 256 * 1024**2  # of long answers that are being fetched, unless one alone is longer
 BUSY_BYTES = 256 * 1024**2  # of messages that are being dealt with; more are as if they had not been heard
 BUSY_MOST = 20_000
@@ -133,7 +133,7 @@ class Bus:
         return await self._opened(await self._ask(subject, WHOLE + body, timeout_s), timeout_s)
 
     async def _request_in_parts(self, subject: str, body: bytes, timeout_s: float) -> bytes:
-        number, pieces = secrets.token_bytes(16), list(_cut(body, self._room))
+        number, pieces = secrets.token_bytes(16), list(_cut(body, self.room))
         for index, piece in enumerate(pieces):
             place = _PLACE.pack(number, index, len(pieces))
             answer = await self._ask(subject, PART + place + piece, timeout_s)
@@ -157,10 +157,11 @@ class Bus:
 
     def long(self, body: bytes) -> bool:
         """Whether a message has to go in parts."""
-        return len(body) + 1 > self._room
+        return len(body) + 1 > self.room
 
     @property
-    def _room(self) -> int:
+    def room(self) -> int:
+        """How long a message may be that goes at once."""
         return self._wire.max_payload - MARGIN
 
     # Answering
@@ -226,7 +227,7 @@ class Bus:
     def _closed(self, answer: bytes) -> bytes:
         if not self.long(answer):
             return WHOLE + answer
-        number, pieces = secrets.token_bytes(16), list(_cut(answer, self._room))
+        number, pieces = secrets.token_bytes(16), list(_cut(answer, self.room))
         self._answers.put(number, pieces)
         return MORE + _PLACE.pack(number, 0, len(pieces)) + self._place.encode()
 

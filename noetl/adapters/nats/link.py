@@ -3,9 +3,11 @@
 import asyncio
 import logging
 import random
+import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,6 +15,7 @@ import msgspec
 from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus, NoAnswer
 from noetl.adapters.nats.signing import Signer
+from noetl.adapters.nats.uploads import NUMBER_BYTES, PLACE
 from noetl.core.message import Payload
 from noetl.errors import BackendError, RequestError
 from noetl.ports.link import Answered, AskSecret, Beat, Orders, Push, Take, Told
@@ -20,6 +23,8 @@ from noetl.ports.link import Answered, AskSecret, Beat, Orders, Push, Take, Told
 _LOG = logging.getLogger("noetl.worker")
 ANSWER_S = 2.0  # what is asked again is harmless, so that the first wait is short
 ANSWER_MOST_S = 20.0
+WRITTEN_S = 60.0  # a long payload takes its time into the result store
+AROUND = 512  # of a piece of a payload: its place and its signature
 ALIVE_S = 3.0  # a server that was not heard for so long is not asked by name
 STALE_MS = 60_000  # orders that were given unasked so long ago are not for now
 AGAIN_S = 0.1
@@ -28,6 +33,7 @@ OWNERS_KEPT = 10_000
 SERVERS_KEPT = 1000
 # It does not come from a server that knows us, or says nothing we know: anyone may speak on the bus.
 NOT_FOR_US = (RequestError, msgspec.DecodeError, UnicodeDecodeError)
+Once = Callable[[str | None, float], Awaitable[bytes]]  # ask one server, or any, with some patience
 _encode = msgspec.json.encode
 _ORDERS = msgspec.json.Decoder(Orders)
 _ANSWERED = msgspec.json.Decoder(Answered)
@@ -105,22 +111,40 @@ class NatsLink:
         return (await self._ask("program", _encode(digest))).decode()
 
     async def write(self, payload: Payload) -> None:
-        """Write a payload through a server."""
-        await self._ask("write", payload.key.encode() + b"\n" + payload.body)
+        """Write a payload through a server: a long one piece by piece, each of them signed."""
+        if self._bus.long(payload.body):
+            await self._until_answered("write", partial(self._upload, payload))
+        else:
+            await self._ask("write", payload.key.encode() + b"\n" + payload.body)
+
+    async def _upload(self, payload: Payload, server: str | None, patience: float) -> bytes:
+        """All pieces to one server; when it is lost, or has lost some, to begin again."""
+        server = server or await self._any_server(patience)
+        number, body, size = secrets.token_bytes(NUMBER_BYTES), payload.body, self._bus.room - AROUND
+        for offset in range(0, len(body), size):
+            piece = PLACE.pack(number, offset) + body[offset : offset + size]
+            await self._once("piece", piece, server, patience)
+        return await self._once("whole", number + payload.key.encode(), server, WRITTEN_S)
 
     async def read(self, key: str) -> bytes:
         """Read a payload through a server."""
         return await self._ask("read", key.encode())
 
     async def _ask(self, what: str, body: bytes, server: str | None = None) -> bytes:
+        async def once(server: str | None, patience: float) -> bytes:
+            if server is None and self._bus.long(body):  # all its parts must come to the same server
+                server = await self._any_server(patience)
+            return await self._once(what, body, server, patience)
+
+        return await self._until_answered(what, once, server)
+
+    async def _until_answered(self, what: str, once: Once, server: str | None = None) -> bytes:
         """Ask one server, then others, until someone answers; an error that is an answer is raised."""
         wait, patience, told = AGAIN_S, ANSWER_S, False
         server = server or self._some_server()
         while True:
             try:
-                if server is None and self._bus.long(body):  # all its parts must come to the same server
-                    server = (await self._once("which", b"", None, patience)).decode()
-                return await self._once(what, body, server, patience)
+                return await once(server, patience)
             except NoAnswer:
                 self._alive.pop(server or "", None)
                 patience = min(patience * 1.5, ANSWER_MOST_S)
@@ -133,6 +157,9 @@ class NatsLink:
             server = self._some_server(but=server)
             if server is None:
                 await asyncio.sleep(wait)
+
+    async def _any_server(self, patience: float) -> str:
+        return (await self._once("which", b"", None, patience)).decode()
 
     async def _once(self, what: str, body: bytes, server: str | None, patience: float) -> bytes:
         signed = self._signer.sign(what, body)

@@ -9,6 +9,7 @@ import msgspec
 from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus, Handler
 from noetl.adapters.nats.signing import Verifier, closed
+from noetl.adapters.nats.uploads import Uploads
 from noetl.core.message import Payload, WorkOrder
 from noetl.errors import BackendError, RequestError
 from noetl.ports.link import AskSecret, Beat, Desk, Handed, Listening, Orders, Push, Take, Told
@@ -124,6 +125,7 @@ def _handlers(desk: Desk, calling: Calling) -> dict[str, Keyed]:
         calling.meet(asked.worker_id, key)
         return await desk.secret(asked)
 
+    uploads = Uploads(desk.write)
     return {
         "which": which,
         "take": take,
@@ -131,6 +133,8 @@ def _handlers(desk: Desk, calling: Calling) -> dict[str, Keyed]:
         "secret": secret,
         "program": program,
         "write": write,
+        "piece": uploads.add,
+        "whole": uploads.keep,
         "read": read,
     }
 

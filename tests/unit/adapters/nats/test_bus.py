@@ -228,6 +228,6 @@ def test_a_secret_is_read_by_the_worker_it_was_sealed_for_and_no_other() -> None
     sealed = seal(mine.public, {"token": "hush"})
     assert b"hush" not in sealed
     assert mine.open(sealed) == {"token": "hush"}
-    for opener, box in ((other, sealed), (mine, sealed[:-1] + b"!")):
+    for opener, box in ((other, sealed), (mine, sealed[:-1] + bytes([sealed[-1] ^ 1]))):
         with pytest.raises(BackendError):
             opener.open(box)

@@ -14,7 +14,7 @@ from noetl.adapters.nats.serve import Calling, serve
 from noetl.adapters.nats.signing import Signer, Verifier, closed
 from noetl.core.message import Answer, Payload, Report, WorkOrder
 from noetl.core.output import refer
-from noetl.errors import NotFound, RequestError
+from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.bearer import digest, spelled
 from noetl.ports.link import Answered, AskSecret, Beat, Hello, Orders, Push, Take, Told
 from noetl.ports.store import Token
@@ -32,6 +32,7 @@ class Desk:
     def __init__(self) -> None:
         self.met: asyncio.Queue[str] = asyncio.Queue()
         self.written: dict[str, bytes] = {}
+        self.losing = 0  # so many writes fail
 
     async def take(self, take: Take) -> Orders:
         return Orders("server", NOW)
@@ -46,6 +47,9 @@ class Desk:
         return "text"
 
     async def write(self, payload: Payload) -> None:
+        if self.losing:
+            self.losing -= 1
+            raise BackendError("the store is away")
         self.written[payload.key] = payload.body
 
     async def read(self, key: str) -> bytes:

@@ -1,0 +1,117 @@
+"""Long payloads that workers send piece by piece: each piece is signed, and on disk until all are here.
+
+A payload is read into memory when it is whole, one at a time, since that is how result stores take it.
+"""
+
+import asyncio
+import hashlib
+import struct
+import tempfile
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.message import Payload
+from noetl.errors import BackendError, RequestError
+from noetl.ports.results import check_key, stream_key
+
+PLACE = struct.Struct("!16sQ")  # the number of an upload, and where in it a piece begins
+NUMBER_BYTES = 16
+QUIET_S = 60.0  # so long an upload waits for its next piece
+UPLOADS_BYTES = 4 * 1024**3
+UPLOADS_MOST = 256
+Sender = tuple[bytes | None, bytes]  # the key that a worker signs with, and the number it gave
+
+
+@dataclass(slots=True)
+class _Upload:
+    timer: asyncio.TimerHandle
+    file: Any = field(default_factory=tempfile.TemporaryFile)
+    digest: Any = field(default_factory=hashlib.sha256)
+    size: int = 0
+
+
+class Uploads:
+    """What is on its way to the result store of one server."""
+
+    def __init__(self, write: Callable[[Payload], Awaitable[None]]) -> None:
+        self._write = write
+        self._here: dict[Sender, _Upload] = {}
+        self.bytes = 0
+        self._one = asyncio.Lock()
+
+    async def add(self, body: bytes, key: bytes | None) -> bytes:
+        """Take the next piece of an upload; the first one begins it."""
+        if len(body) < PLACE.size:
+            raise RequestError("a piece of a payload does not say which")
+        number, offset = PLACE.unpack(body[: PLACE.size])
+        sender, piece = (key, number), memoryview(body)[PLACE.size :]
+        if offset == 0:
+            self._begin(sender)
+        upload = self._here.get(sender)
+        if upload is None or upload.size != offset:
+            self.drop(sender)
+            raise BackendError("the pieces of the payload before this one are not here; send all of it again")
+        if self.bytes + len(piece) > UPLOADS_BYTES:
+            self.drop(sender)
+            raise _full()
+        self._append(sender, upload, piece)
+        return b""
+
+    def _begin(self, sender: Sender) -> None:
+        self.drop(sender)
+        if len(self._here) >= UPLOADS_MOST:
+            raise _full()
+        self._here[sender] = _Upload(self._later(sender))
+
+    def _later(self, sender: Sender) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(QUIET_S, self.drop, sender)
+
+    def _append(self, sender: Sender, upload: _Upload, piece: memoryview) -> None:
+        upload.timer.cancel()
+        upload.timer = self._later(sender)
+        try:
+            upload.file.write(piece)
+        except OSError as error:
+            self.drop(sender)
+            raise BackendError(f"a payload cannot be put down on the server: {error.strerror}") from error
+        upload.digest.update(piece)
+        upload.size += len(piece)
+        self.bytes += len(piece)
+
+    async def keep(self, body: bytes, key: bytes | None) -> bytes:
+        """Write a payload whose pieces are all here; raises RequestError when it is not that of its key."""
+        upload = self._here.pop((key, body[:NUMBER_BYTES]), None)
+        if upload is None:
+            raise BackendError("the pieces of the payload are not here; send all of it again")
+        upload.timer.cancel()
+        try:
+            name = check_key(body[NUMBER_BYTES:].decode("utf-8", "replace"))
+            if name != stream_key(name[:32], upload.digest.hexdigest()):
+                raise RequestError(f"the payload {name} has other bytes than its key says")
+            async with self._one:
+                await self._write(Payload(name, await asyncio.to_thread(_read, upload.file)))
+        finally:
+            self._forget(upload)
+        return b""
+
+    def drop(self, sender: Sender) -> None:
+        """Forget an upload."""
+        upload = self._here.pop(sender, None)
+        if upload is not None:
+            upload.timer.cancel()
+            self._forget(upload)
+
+    def _forget(self, upload: _Upload) -> None:
+        upload.file.close()
+        self.bytes -= upload.size
+
+
+def _read(file: Any) -> bytes:
+    file.seek(0)
+    content: bytes = file.read()
+    return content
+
+
+def _full() -> BackendError:
+    return BackendError("too many long payloads are on their way at once; ask again")
