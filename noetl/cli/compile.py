@@ -32,18 +32,20 @@ def command(playbook: str, step_name: str | None, debug_map: bool, as_json: bool
     into plain tasks. The result is itself a valid playbook. FILE may be - for standard input.
     """
     from noetl.cli.accept import accepted
-    from noetl.cli.render import emit
+    from noetl.cli.render import emit, note
 
     checked = accepted(playbook)
     if checked is None:
         return 1
+    tree = _marked(checked.loaded.expanded)
+    value = tree if step_name is None else _step(tree, step_name)
     if debug_map:
         text = _debug_map(checked, step_name, as_json)
         if text:
             emit(text)
+        else:
+            note("no task is generated here")
         return 0
-    tree = _marked(checked.loaded.expanded)
-    value = tree if step_name is None else _step(tree, step_name)
     emit(json.dumps(value, indent=2, ensure_ascii=False) if as_json else _yaml(checked.name, value))
     return 0
 

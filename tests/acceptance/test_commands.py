@@ -60,6 +60,15 @@ def test_compile_prints_one_step(noetl, write) -> None:
     assert json.loads(done.stdout)["step"] == "finish"
 
 
+def test_a_debug_map_without_tasks_says_so_and_one_of_no_step_is_refused(noetl, write) -> None:
+    name = write("plain.yaml", BAD.replace("nop", "noop"))
+    empty = noetl("compile", name, "--debug-map")
+    assert (empty.returncode, empty.stdout, empty.stderr) == (0, "", "no task is generated here\n")
+    wrong = noetl("compile", name, "--debug-map", "--step", "b")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "the playbook has no step 'b'" in wrong.stderr
+
+
 def test_compile_names_the_nearest_step(noetl, write) -> None:
     done = noetl("compile", write("sugar.yaml", SUGAR), "--step", "finnish")
     assert (done.returncode, done.stdout) == (2, "")
