@@ -5,6 +5,7 @@ import asyncio
 from noetl.errors import BackendError
 
 QUIET_S = 20.0  # so long a message waits for its next piece, or for the next piece to be fetched
+STALE_S = 2.0  # so long it does when another one needs its room
 AROUND = 256  # what a piece takes beside its own bytes
 
 
@@ -22,16 +23,17 @@ class Kept:
         """Keep a message, alone however long it is; raises BackendError when others take the room."""
         self.drop(number)
         size = _size(pieces)
-        if self.bytes and self.bytes + size > self._most:
+        if not self._has_room(size):
             raise _full()
         self._kept[number] = pieces
         self.bytes += size
         self._touch(number)
 
     def add(self, number: bytes, piece: bytes) -> None:
-        """Keep one more piece of a message; raises BackendError when there is no room, and forgets it."""
+        """Keep one more piece of a message; forgets it, and raises BackendError, when there is no room."""
         size = len(piece) + AROUND
-        if self.bytes + size > self._most:
+        self._touch(number)
+        if not self._has_room(size):
             self.drop(number)
             raise _full()
         self._kept[number].append(piece)
@@ -55,6 +57,16 @@ class Kept:
         self._touched[number] = loop.time()
         if self._timer is None:
             self._timer = loop.call_later(self._quiet_s, self._drop_quiet)
+
+    def _has_room(self, size: int) -> bool:
+        """Whether there is room, after those have made way that were left alone for a moment."""
+        stale = asyncio.get_running_loop().time() - STALE_S
+        while self.bytes and self.bytes + size > self._most:
+            number, touched = next(iter(self._touched.items()))
+            if touched >= stale:
+                return False
+            self.drop(number)
+        return True
 
     def _drop_quiet(self) -> None:
         """Forget what nobody goes on with; look again when the next one may be so."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from noetl.adapters.nats import bus as bus_module
+from noetl.adapters.nats import kept as kept_module
 from noetl.adapters.nats.boxes import Box, seal
 from noetl.adapters.nats.bus import _PLACE, PART, Bus, NoAnswer, shown
 from noetl.adapters.nats.kept import Kept
@@ -84,6 +85,15 @@ async def test_long_messages_take_no_more_room_than_there_is() -> None:
     with pytest.raises(BackendError, match="ask again"):
         kept.add(b"2", b"")
     assert (kept.get(b"2"), kept.bytes) == (None, 0)
+    kept.close()
+
+
+async def test_a_long_message_makes_way_when_it_was_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_module, "STALE_S", -1.0)
+    kept = Kept(2500)
+    for number in (b"1", b"2", b"3"):
+        kept.put(number, [b"x" * 500])
+    assert (kept.get(b"1"), kept.get(b"2"), kept.get(b"3")) == (None, [b"x" * 500], [b"x" * 500])
     kept.close()
 
 

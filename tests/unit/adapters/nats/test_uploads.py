@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -11,6 +12,7 @@ from noetl.adapters.nats.uploads import PLACE, Uploads
 from noetl.core.message import Payload
 from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.results import stream_key
+from noetl.worker.results import LinkedResults
 from tests.unit.adapters.nats.test_serve import World, world
 
 __all__ = ["world"]
@@ -62,6 +64,17 @@ async def test_a_long_payload_goes_through_a_server_piece_by_piece(
             await link.write(Payload("../../etc/passwd", body))
         assert await link.read(key_of(body)) == body
     assert list(world.desk.written) == [key_of(body)]
+
+
+async def test_a_stream_of_a_worker_ends_in_the_result_store_of_a_server(world: World) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for number in range(3):
+            yield bytes([number]) * 1_000_000
+
+    async with world.worker(1) as link:
+        key, size, sha256 = await LinkedResults(link).write_stream(EXECUTION, chunks())
+    (written,) = world.desk.written.items()
+    assert (written[0], len(written[1]), hashlib.sha256(written[1]).hexdigest()) == (key, size, sha256)
 
 
 async def test_an_upload_that_a_server_lost_is_sent_again(world: World) -> None:
