@@ -131,12 +131,35 @@ def test_workers_show_who_is_alive(page: Page) -> None:
     expect(page.get_by_role("region", name="Pool default").locator("tbody tr")).to_have_count(1)
 
 
+def test_a_credential_is_also_given_as_json(page: Page) -> None:
+    page.goto("/credentials")
+    page.get_by_role("button", name="Set a credential").click()
+    page.get_by_label("Name").fill("nested")
+    page.get_by_role("button", name="as JSON").click()
+    page.get_by_label("Fields as JSON").fill('{"account": {"key": ')
+    page.get_by_role("button", name="Set", exact=True).click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("JSON")
+    page.get_by_label("Fields as JSON").fill('{"account": {"key": "k"}}')
+    page.get_by_role("button", name="Set", exact=True).click()
+    expect(page.get_by_role("cell", name="nested", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Delete nested").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_role("cell", name="nested", exact=True)).to_have_count(0)
+
+
 def test_a_credential_goes_in_and_its_value_is_never_shown(server: Server, page: Page) -> None:
     page.goto("/credentials")
     page.get_by_role("button", name="Set a credential").click()
     page.get_by_label("Name").fill("shop_api")
-    page.get_by_label("Fields").fill('{"token": "kept-from-everyone"}')
-    page.get_by_role("button", name="Set", exact=True).click()
+    secret = page.get_by_label("Value of token")
+    expect(secret).to_have_attribute("type", "password")
+    secret.fill("kept-from-everyone")
+    page.get_by_role("button", name="Add a field").click()
+    page.get_by_label("Field 2", exact=True).fill("host")
+    page.get_by_label("Value of host").fill("shop.example")
+    with page.expect_request("**/api/v1/credentials/shop_api") as sent:
+        page.get_by_role("button", name="Set", exact=True).click()
+    assert sent.value.post_data_json == {"token": "kept-from-everyone", "host": "shop.example"}
     expect(page.get_by_role("cell", name="shop_api", exact=True)).to_be_visible()
     assert "kept-from-everyone" not in page.content()
     page.get_by_role("button", name="Delete shop_api").click()

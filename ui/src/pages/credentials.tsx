@@ -5,7 +5,7 @@ import { Link } from 'wouter'
 import { put, remove } from '../api/client'
 import { credentials, uses } from '../api/queries'
 import type { Obj } from '../api/types'
-import { Button, Dialog, Field } from '../design/controls'
+import { Button, Dialog, Field, IconButton } from '../design/controls'
 import { Empty, Failure, Reading } from '../design/states'
 import { Ago } from '../design/time'
 import { complain, say } from '../design/toast'
@@ -64,22 +64,47 @@ function Named({ name, paths }: { name: string; paths: string[] }) {
   return <>{paths.map((path) => <Link key={path} href={`/playbooks/${path}`} className="mr-2 text-accent hover:underline">{path}</Link>)}</>
 }
 
+interface Part { name: string; value: string }
+
 function SetDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient()
   const [name, setName] = useState('')
-  const [text, setText] = useState('{\n  "token": ""\n}')
+  const [parts, setParts] = useState<Part[]>([{ name: 'token', value: '' }])
+  const [text, setText] = useState<string | null>(null) // as JSON, once that is wanted
+  const whole = (): Obj => Object.fromEntries(parts.filter((part) => part.name).map((part) => [part.name, part.value]))
   const set = useMutation({
-    mutationFn: () => put('/credentials/{name}', { name }, JSON.parse(text) as Obj),
+    mutationFn: async () => put('/credentials/{name}', { name }, text === null ? whole() : (JSON.parse(text) as Obj)),
     onSuccess: () => { say(`set ${name}`); void client.invalidateQueries({ queryKey: ['credentials'] }); onClose() },
   })
   return (
     <Dialog title="Set a credential" onClose={onClose}>
       <form className="flex flex-col gap-3" autoComplete="off" onSubmit={(event) => { event.preventDefault(); set.mutate() }}>
         <Field label="Name"><input className="field font-mono" required pattern="[A-Za-z_][A-Za-z0-9_.\-]*" value={name} onChange={(event) => setName(event.target.value)} /></Field>
-        <Field label="Fields (JSON)" hint="For example token; or user, password, host. They are sealed when they arrive and never sent back."><textarea className="field h-28 py-1.5 font-mono text-xs" spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} /></Field>
+        <div className="flex flex-col gap-1.5">
+          <div className="flex items-center justify-between"><span className="label-text">Fields, such as token; or user, password, host</span>{text === null && <button type="button" className="text-xs text-accent hover:underline" onClick={() => setText(JSON.stringify(whole(), null, 2))}>as JSON</button>}</div>
+          {text === null ? <Parts parts={parts} change={setParts} /> : <textarea aria-label="Fields as JSON" className="field h-28 py-1.5 font-mono text-xs" spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />}
+          <span className="text-xs text-ink-3">Values are sealed when they arrive and never sent back.</span>
+        </div>
         {set.error && <Failure error={set.error} />}
         <div className="flex justify-end gap-2"><Button onClick={onClose}>Not now</Button><Button kind="primary" type="submit" disabled={!name || set.isPending}>Set</Button></div>
       </form>
     </Dialog>
+  )
+}
+
+/** Fields by name; nobody who looks over a shoulder reads their values. */
+function Parts({ parts, change }: { parts: Part[]; change: (parts: Part[]) => void }) {
+  const put = (index: number, part: Partial<Part>) => change(parts.map((one, place) => (place === index ? { ...one, ...part } : one)))
+  return (
+    <>
+      {parts.map((part, index) => (
+        <div key={index} className="flex items-center gap-1.5">
+          <input aria-label={`Field ${index + 1}`} placeholder="field" className="field w-32 shrink-0 font-mono" value={part.name} onChange={(event) => put(index, { name: event.target.value })} />
+          <input aria-label={`Value of ${part.name || `field ${index + 1}`}`} type="password" autoComplete="new-password" placeholder="value" className="field flex-1 font-mono" value={part.value} onChange={(event) => put(index, { value: event.target.value })} />
+          <IconButton icon="close" label={`Remove ${part.name || `field ${index + 1}`}`} disabled={parts.length === 1} onClick={() => change(parts.filter((_, place) => place !== index))} />
+        </div>
+      ))}
+      <span><Button onClick={() => change([...parts, { name: '', value: '' }])}>Add a field</Button></span>
+    </>
   )
 }
