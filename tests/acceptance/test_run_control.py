@@ -7,12 +7,13 @@ import pytest
 
 from tests.acceptance.running import Process, audit_all, events, eventually, is_run, playbook
 
-WORK = playbook("""
+UNTIL_RELEASED = "until [ -e released ]; do sleep 0.02; done"
+WORK = playbook(f"""
 - step: work
-  loop: {in: "{{ range(25) | list }}", iterator: x}
-  tool: {kind: shell, input: {command: [sleep, '0.1']}}
-  next: {arcs: [{step: end}]}
-- {step: end, tool: {kind: noop}}
+  loop: {{in: "{{{{ range(25) | list }}}}", iterator: x}}
+  tool: {{kind: shell, input: {{command: "[ {{{{ x }}}} -lt 5 ] || {UNTIL_RELEASED}"}}}}
+  next: {{arcs: [{{step: end}}]}}
+- {{step: end, tool: {{kind: noop}}}}
 """)
 HOLD = playbook("""
 - step: hold
@@ -25,6 +26,11 @@ HOLD = playbook("""
 def audited(tmp_path):
     yield
     audit_all(tmp_path)
+
+
+def release(noetl):
+    """Let the tasks that wait for it come to their end."""
+    (noetl.folder / "released").touch()
 
 
 @pytest.fixture
@@ -46,6 +52,7 @@ def holding(noetl, write):
 def test_a_run_is_paused_and_resumed_by_others(noetl, working):
     paused = noetl("execution", "pause", "@last", "--why", "lunch")
     assert paused.returncode == 0
+    release(noetl)
     done = working.wait()
     assert (done.returncode, json.loads(done.stdout)["status"]) == (5, "paused")
     assert events(noetl, "execution.paused")[0]["data"]["why"] == "lunch"
@@ -74,6 +81,7 @@ def test_a_waiting_task_gets_its_signal_from_another_process(noetl, holding):
 def test_a_run_is_watched_from_another_process(noetl, working):
     watching = Process(noetl, "execution", "watch", "@last")
     streaming = Process(noetl, "execution", "watch", "@last", "--events")
+    release(noetl)
     assert working.wait().returncode == 0
     watched = watching.wait()
     assert watched.returncode == 0
@@ -125,7 +133,8 @@ def test_pause_and_cancel_reach_a_child(noetl, write):
 
 
 def test_a_paused_run_ends_when_the_tasks_of_its_children_have_ended(noetl, write):
-    work = "- {step: work, tool: {kind: shell, input: {command: [sleep, '3']}}, next: {arcs: [{step: end}]}}"
+    tool = f'{{kind: shell, input: {{command: "{UNTIL_RELEASED}"}}}}'
+    work = f"- {{step: work, tool: {tool}, next: {{arcs: [{{step: end}}]}}}}"
     write("child.yaml", playbook(f"{work}\n- {{step: end, tool: {{kind: noop}}}}", name="child"))
     parent = playbook("- {step: call, tool: {kind: playbook, path: child.yaml}}")
     running = Process(noetl, "run", write("parent.yaml", parent), "-q")
@@ -133,6 +142,7 @@ def test_a_paused_run_ends_when_the_tasks_of_its_children_have_ended(noetl, writ
     child = events(noetl, "task.parked")[0]["data"]["child"]
     eventually(lambda: events(noetl, "task.started", child), "the child works")
     assert noetl("execution", "pause", "@last").returncode == 0
+    release(noetl)
     assert running.wait().returncode == 5
     assert len(events(noetl, "step.done", child)) == 1
     assert noetl("execution", "resume", "@last", "-q").returncode == 0
