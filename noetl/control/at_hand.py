@@ -45,7 +45,7 @@ class AtHand:
             for ref in arriving_references(live.program, live.state):
                 await self.have(live, ref)
         if isinstance(message, Report) and live.program is not None:
-            for ref in report_references(live.program, live.state, message):
+            for ref in report_references(live.program, message):
                 await self.have(live, ref)
             lease = live.state.leases.get(message.lease)
             run = live.state.runs.get(lease.run) if lease else None

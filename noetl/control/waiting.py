@@ -26,6 +26,7 @@ class Waiting:
     def add(self, order: WorkOrder, now: float) -> None:
         """Put an order at the end; an earlier one of the same lease is void."""
         key = (order.execution_id, order.lease)
+        self.remove(key)
         self._orders[key], self._since[key] = order, now
         self._of.setdefault(order.execution_id, {})[key] = None
 

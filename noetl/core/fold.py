@@ -374,11 +374,6 @@ def _patched(state: State, event: Event, data: dict[str, Any]) -> None:
             sight.remember(run.ctx_then, before, keys)
 
 
-def _evaluated_next(state: State, event: Event, data: dict[str, Any]) -> None:
-    if "failure" in data:
-        state.failures.append(data["failure"])
-
-
 def _lease_expired(state: State, event: Event, data: dict[str, Any]) -> None:
     lease = state.leases[data["lease"]]
     lease.epoch = data["epoch"]
@@ -447,8 +442,9 @@ def _processed(state: State, event: Event, data: dict[str, Any]) -> None:
     state.error = data.get("error", state.error)
 
 
-def _failing(state: State, event: Event, data: dict[str, Any]) -> None:
-    _evaluated_next(state, event, data)
+def _routed(state: State, event: Event, data: dict[str, Any]) -> None:
+    if "failure" in data:
+        state.failures.append(data["failure"])
     if "fails" in data:
         state.failing = True
         state.error = data["fails"]
@@ -477,7 +473,7 @@ TRANSITIONS: dict[str, Transition] = {
     "loop.iteration.failed": _iteration_failed,
     **dict.fromkeys(TERMINAL, _ended),
     "ctx.patched": _patched,
-    "next.evaluated": _failing,
+    "next.evaluated": _routed,
     "lease.expired": _lease_expired,
     "lease.returned": _lease_expired,
     "lease.closed": _lease_closed,

@@ -32,7 +32,7 @@ def hydrated(draft: Draft, mentions: Mentions, output: dict[str, Any]) -> dict[s
     return {**output, "data": draft.hydrated[ref["locator"]["key"]]}
 
 
-def report_references(program: Program, state: State, report: Report) -> Iterator[dict[str, Any]]:
+def report_references(program: Program, report: Report) -> Iterator[dict[str, Any]]:
     """References to what deciding on a report reads: large writes, outputs that others read."""
     for event in report.events:
         data = event.data or {}

@@ -104,7 +104,7 @@ def outcome(draft: Draft, run: Run, by: str = "s") -> Outcome:
     if loop.failed and not step.best_effort:
         first = totals["errors"][0]
         error = {**first["error"], "iteration": first["error"].get("iteration", first["index"])}
-        return Outcome("step.failed", failed(error, loop=totals), _published(step.loop, loop, run), by=by)
+        return Outcome("step.failed", failed(error, loop=totals), _published(loop), by=by)
     try:
         writes = merged_writes(draft, step.loop, run)
     except Unjudged as wrong:
@@ -112,7 +112,7 @@ def outcome(draft: Draft, run: Run, by: str = "s") -> Outcome:
     return Outcome("loop.done", {**_output(draft, step, loop), "loop": totals}, writes, by=by)
 
 
-def _published(program: LoopProgram, loop: LoopState, run: Run) -> Patch:
+def _published(loop: LoopState) -> Patch:
     """A failed loop applies none of its buffered ctx writes; step writes are read by its set and arcs."""
     return [[path, value] for _, path, value in _in_order(loop) if path[0] == "step"]
 

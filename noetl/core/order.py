@@ -36,7 +36,7 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
         args=_in_place(run.args, hydrated),
         step_scope=_in_place(_step_scope(run, step), hydrated),
         results=_results(state, run, mentions.bare()),
-        loop=_loop_order(run, step, lease, hydrated),
+        loop=_loop_order(run, lease, hydrated),
         frames={at: _frame(frame, hydrated) for at, frame in run.frame.items()},
         outcomes={at: _outcome(outcome, hydrated) for at, outcome in run.outcomes.items()},
         answers={at: {**one, "data": loaded(one.get("data"), hydrated)} for at, one in answered.items()},
@@ -108,7 +108,7 @@ def _step_scope(run: Run, step: StepProgram) -> dict[str, Any]:
     return scope
 
 
-def _loop_order(run: Run, step: StepProgram, lease: Lease, hydrated: Mapping[str, Any]) -> LoopOrder | None:
+def _loop_order(run: Run, lease: Lease, hydrated: Mapping[str, Any]) -> LoopOrder | None:
     loop = run.loop
     if loop is None:
         return None

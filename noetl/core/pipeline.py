@@ -318,7 +318,7 @@ def _done(
     if choice.seen:
         data["seen"] = choice.seen
     if pairs:
-        data["set"] = [[path, shown(frame, value)] for path, value in pairs]
+        data["set"] = [[path, shown(value)] for path, value in pairs]
     if retry is not None:
         data["delay"] = retry
     if (to := _goes_to(frame, choice)) is not None:

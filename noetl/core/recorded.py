@@ -23,7 +23,7 @@ def recorded(frame: Frame, output: dict[str, Any]) -> dict[str, Any]:
     return {**output, "data": None, "ref": ref}
 
 
-def shown(frame: Frame, value: Any) -> Any:
+def shown(value: Any) -> Any:
     """A written value as the detail event keeps it."""
     return value if size_of(value) <= SHOWN_BYTES else {"bytes": size_of(value)}
 

@@ -198,12 +198,6 @@ def _is_plain(value: Any) -> bool:
     return False
 
 
-def _ending(error: BaseException) -> str:
-    if isinstance(error, MemoryError):
-        return "memory"
-    return "stopped" if isinstance(error, Stop) else "raised"
-
-
 def describe(error: BaseException, program: Program) -> Problem:
     """The exception's type and message, and its traceback with the author's frames alone."""
     import traceback

@@ -135,7 +135,7 @@ insert into mailbox (execution, message) select id, $2 from executions where exe
 
 -- name: mail
 select m.id, e.execution_id, m.message from mailbox m join executions e on e.id = m.execution
-where e.owner = $1 order by m.id
+where e.owner = $1 and e.ended_at is null order by m.id
 
 -- name: discard_mail
 delete from mailbox where id = any ($1::bigint[])

@@ -75,7 +75,7 @@ def test_what_deciding_on_a_report_reads_is_known_before():
         _event("step.done"),
     ]
     report.frames = {"": {"sent": [[["ctx", "b"], marker_of("sent")]]}, "[0]": {}}
-    found = [ref["locator"]["key"] for ref in report_references(program, State(ID), report)]
+    found = [ref["locator"]["key"] for ref in report_references(program, report)]
     assert found == ["write", "sent", "out"]
 
 
@@ -86,7 +86,7 @@ def _event(name, **data):
 def test_an_output_that_no_other_step_reads_is_not_needed():
     program = compiled("- {step: start, tool: {kind: noop}}")
     report = Report("start.1", 1, "w", "b", [_event("step.done", output={"status": "ok", "ref": a_ref()})])
-    assert list(report_references(program, State(ID), report)) == []
+    assert list(report_references(program, report)) == []
 
 
 @pytest.mark.parametrize(
