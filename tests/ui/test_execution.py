@@ -280,6 +280,17 @@ def test_events_are_filtered_opened_copied_and_exported(server: Server, page: Pa
     assert [json.loads(line)["seq"] for line in lines] == list(range(1, len(lines) + 1))
 
 
+def test_a_page_that_came_over_plain_http_copies_too(server: Server, page: Page) -> None:
+    page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    execution_id = server.ran("edit")
+    page.goto(f"/executions/{execution_id}/events")
+    page.get_by_role("button", name="Copy the id").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    page.get_by_label("Search in events").click()
+    page.keyboard.press("Control+V")
+    expect(page.get_by_label("Search in events")).to_have_value(execution_id)
+
+
 def test_data_names_the_event_that_wrote_each_key(server: Server, page: Page) -> None:
     page.goto(f"/executions/{server.ran('flow')}/data")
     panel = page.get_by_role("tabpanel")

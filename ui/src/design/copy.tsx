@@ -1,14 +1,28 @@
 // Copying and saving text, with a word that it happened.
 import { useState } from 'react'
 import { Button, IconButton } from './controls'
+import { complain } from './toast'
+
+/** Put a text into the clipboard; a page that came over plain HTTP may only do it the old way. */
+async function put(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text)
+  const area = document.createElement('textarea')
+  area.value = text
+  area.className = 'fixed opacity-0'
+  ;(document.querySelector('dialog[open]') ?? document.body).append(area) // outside of an open dialog nothing can be chosen
+  area.select()
+  const done = document.execCommand('copy')
+  area.remove()
+  if (!done) throw new Error('the browser does not let this page copy')
+}
 
 function useCopied(text: string | (() => string)): [boolean, () => void] {
   const [copied, setCopied] = useState(false)
   const copy = () => {
-    void navigator.clipboard?.writeText(typeof text === 'function' ? text() : text).then(() => {
+    put(typeof text === 'function' ? text() : text).then(() => {
       setCopied(true)
       window.setTimeout(() => setCopied(false), 1500)
-    })
+    }, complain)
   }
   return [copied, copy]
 }

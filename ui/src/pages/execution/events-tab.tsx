@@ -2,7 +2,7 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { API } from '../../api/client'
+import { get } from '../../api/client'
 import { eventPage, EVENT_PAGE, type EventFind } from '../../api/queries'
 import type { Envelope } from '../../api/types'
 import { Button } from '../../design/controls'
@@ -10,6 +10,7 @@ import { save } from '../../design/copy'
 import { Empty, Failure } from '../../design/states'
 import { StatusIcon } from '../../design/status'
 import { clock, exact } from '../../design/time'
+import { complain } from '../../design/toast'
 import { Typed } from '../executions/filters'
 import { EventDetail } from './event-detail'
 import { useParameter } from './moment'
@@ -41,7 +42,7 @@ export function EventsTab({ id, last, live }: { id: string; last: number; live: 
         <span className="text-xs text-ink-3">{count(total)} {picky ? 'match' : 'events'}</span>
         <span className="ml-auto flex items-center gap-2">
           {live && <label className="flex items-center gap-1.5"><input type="checkbox" className="accent-accent" checked={follow} onChange={(event) => setFollow(event.target.checked)} /> follow</label>}
-          <Button icon="download" onClick={() => void exportEvents(id)}>Export</Button>
+          <Button icon="download" onClick={() => void exportEvents(id).catch(complain)}>Export</Button>
         </span>
       </div>
       {first.error && <Failure error={first.error} />}
@@ -104,7 +105,7 @@ async function exportEvents(id: string): Promise<void> {
   const lines: string[] = []
   let next: number | null = 1
   while (next !== null) {
-    const answer: { items: Envelope[]; next: number | null } = await fetch(`${API}/executions/${id}/events?from=${next}&limit=5000`).then((reply) => reply.json())
+    const answer: { items: Envelope[]; next: number | null } = await get('/executions/{execution_id}/events', { execution_id: id }, { from: next, limit: 5000 })
     lines.push(...answer.items.map((item) => JSON.stringify(item)))
     next = answer.next
   }
