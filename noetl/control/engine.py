@@ -15,7 +15,7 @@ import msgspec
 
 from noetl.control.at_hand import AtHand, Payloads
 from noetl.control.family import Family
-from noetl.control.live import Live
+from noetl.control.live import HYDRATED_KEPT, Live
 from noetl.control.rows import decode_message, encode_row, events_of, summary_of
 from noetl.core.decide import decide
 from noetl.core.draft import stored_refs
@@ -51,8 +51,8 @@ from noetl.ports.store import Append, Row, Store
 
 _LOG = logging.getLogger("noetl.engine")
 SNAPSHOT_EVENTS = 5_000
-HYDRATED_KEPT = 16  # payloads kept at hand before those that the state does not name are dropped
 CLOSE_S = 5.0
+UNREADABLE_S = 60.0  # until a log that could not be read is tried again
 AGAIN_S = 1.0  # until a result store that is away is asked again
 Listener = Callable[[str, int, list[Event]], None]
 
@@ -123,6 +123,7 @@ class Engine:
         self._loading: dict[str, asyncio.Task[Live]] = {}
         self._background: set[asyncio.Task[Any]] = set()
         self._dropped: set[str] = set()  # ours, and not in memory since a commit failed
+        self._unreadable: dict[str, float] = {}  # executions that could not be loaded, and when to try again
 
     # Messages in
 
@@ -315,9 +316,10 @@ class Engine:
         live.quiet.set()
 
     def _after(self, live: Live) -> None:
-        if len(live.hydrated) > HYDRATED_KEPT:
+        if len(live.hydrated) > live.hydrated_most:
             needed = {ref["locator"]["key"] for ref in stored_refs(msgspec.to_builtins(live.state))}
             live.hydrated = {key: value for key, value in live.hydrated.items() if key in needed}
+            live.hydrated_most = max(HYDRATED_KEPT, 2 * len(live.hydrated))
         if live.state.ended:
             if live.timer is not None:
                 live.timer.cancel()
@@ -467,7 +469,8 @@ class Engine:
     async def pick_up_due(self) -> int:
         """Take over what is due and has no owner; how many there were."""
         due = dict.fromkeys([*self._dropped, *await self.store.due()])
-        wanted = [one for one in due if one not in self._live]
+        now = asyncio.get_running_loop().time()
+        wanted = [one for one in due if one not in self._live and self._unreadable.get(one, now) <= now]
         for execution_id in wanted:
             try:
                 await self.pick_up(execution_id)
@@ -477,6 +480,7 @@ class Engine:
                 raise
             except Exception:  # its log or playbook cannot be read: it must not keep the others from going on
                 _LOG.exception("an execution cannot be picked up", extra={"execution_id": execution_id})
+                self._unreadable[execution_id] = now + UNREADABLE_S
             self._dropped.discard(execution_id)
         return len(wanted)
 

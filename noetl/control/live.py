@@ -9,6 +9,8 @@ from noetl.core.message import Answer, Message
 from noetl.core.program import Program
 from noetl.core.state import State
 
+HYDRATED_KEPT = 16  # payloads kept at hand whatever the state names
+
 
 @dataclass(slots=True)
 class Live:
@@ -18,6 +20,7 @@ class Live:
     program: Program | None
     head: bytes  # the last link of the hash chain
     hydrated: dict[str, Any] = field(default_factory=dict)
+    hydrated_most: int = HYDRATED_KEPT  # above it, those that the state does not name are dropped
     mailbox: deque[tuple[Message, asyncio.Future[Answer] | None]] = field(default_factory=deque)
     letters: list[int] = field(default_factory=list)  # left by others, in the mailbox, not yet answered
     read: set[int] = field(default_factory=set)  # every letter that went into the mailbox
