@@ -1,6 +1,6 @@
 """An ended execution run again: the request for the new one, made from the old one's log and playbook."""
 
-from typing import Any, Protocol
+from typing import Any
 
 from noetl.control.catalog import Catalog
 from noetl.control.history import events
@@ -10,14 +10,7 @@ from noetl.core.patch import STORED, rests_elsewhere
 from noetl.core.program import Program
 from noetl.core.retry import kept_by_rerun, kept_by_retry, past_of
 from noetl.errors import Conflict
-
-
-class Payloads(Protocol):
-    """Reads payloads as values."""
-
-    async def get(self, ref: dict[str, Any]) -> Any:
-        """The payload of a reference; raises NotFound."""
-        ...
+from noetl.ports.results import Payloads
 
 
 async def retry(

@@ -1,7 +1,7 @@
 """Payloads that a decision reads, loaded before it is made: the core itself waits for nothing."""
 
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -11,21 +11,10 @@ from noetl.core.hydrate import arriving_references, loop_references, outputs_of,
 from noetl.core.message import Message, Report, Start
 from noetl.core.output import is_reference
 from noetl.errors import InvariantViolation, NotFound
+from noetl.ports.results import Payloads
 
 # What a reference that is none of ours may lead to: a user's value can look like any.
 UNREADABLE = (NotFound, InvariantViolation, msgspec.DecodeError, UnicodeDecodeError)
-
-
-class Payloads(Protocol):
-    """Reads payloads as values."""
-
-    async def get(self, ref: dict[str, Any]) -> Any:
-        """The payload of a reference; raises NotFound."""
-        ...
-
-    async def pack(self, key: str) -> list[Any]:
-        """The outputs of a pack of iterations; raises NotFound."""
-        ...
 
 
 class AtHand:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from noetl.control.at_hand import AtHand, Payloads
+from noetl.control.at_hand import AtHand
 from noetl.control.family import Family
 from noetl.control.live import HYDRATED_KEPT, Live
 from noetl.control.rows import decode_message, encode_row, events_of, summary_of
@@ -46,7 +46,7 @@ from noetl.core.state import Run, State, restore, snapshot_of
 from noetl.core.synthesize import with_fragments
 from noetl.errors import BackendError, Conflict, InvariantViolation, NoetlError, NotFound
 from noetl.ports.control import Dispatch as Workers
-from noetl.ports.results import Results
+from noetl.ports.results import Payloads, Results
 from noetl.ports.store import Append, Row, Store
 
 _LOG = logging.getLogger("noetl.engine")

@@ -17,7 +17,7 @@ from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
 from noetl.control.front_control import Steering
 from noetl.control.front_follow import Followers
-from noetl.control.front_result import Payloads, Reader
+from noetl.control.front_result import Reader
 from noetl.control.front_scope import evaluated
 from noetl.control.front_state import moments, newest_state, standing, stands
 from noetl.control.history import envelopes, events, state_at
@@ -46,6 +46,7 @@ from noetl.ports.front import (
     TriggerAsk,
     Worker,
 )
+from noetl.ports.results import Payloads
 from noetl.ports.schedule import Schedule, Trigger
 from noetl.ports.store import Listed, PlaybookText, Row, Summary, Token
 from noetl.ports.values import ValueProblem, to_json

@@ -6,7 +6,7 @@ A key does not say what its payload is; the bytes do, and where they could be tw
 import base64
 import re
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -14,22 +14,10 @@ from noetl.control.history import rows_of
 from noetl.core.output import JSON, MANIFEST, ROWS, is_reference
 from noetl.errors import NotFound, RequestError
 from noetl.ports.front import Slice
-from noetl.ports.results import Results, check_key
+from noetl.ports.results import Payloads, Results, check_key
 from noetl.ports.store import Store
 
 TEXT, BYTES = "text/plain", "application/octet-stream"
-
-
-class Payloads(Protocol):
-    """Reads payloads as values."""
-
-    async def get(self, ref: dict[str, Any]) -> Any:
-        """The payload of a reference; raises NotFound."""
-        ...
-
-    async def pack(self, key: str) -> list[Any]:
-        """The outputs of a pack of iterations; raises NotFound."""
-        ...
 
 
 class Reader:

@@ -1,7 +1,7 @@
 """A template evaluated against an execution as it was after one of its events."""
 
 import asyncio
-from typing import Any, Protocol
+from typing import Any
 
 from noetl.control.history import events
 from noetl.core.draft import loaded, stored_refs
@@ -11,15 +11,8 @@ from noetl.core.patch import rests_elsewhere
 from noetl.core.state import State
 from noetl.dsl.template import Envelope, TemplateError, compile_value, is_template
 from noetl.errors import NotFound, RequestError
+from noetl.ports.results import Payloads
 from noetl.ports.store import Store
-
-
-class Payloads(Protocol):
-    """Reads payloads as values."""
-
-    async def get(self, ref: dict[str, Any]) -> Any:
-        """The payload of a reference; raises NotFound."""
-        ...
 
 
 async def evaluated(

@@ -25,6 +25,13 @@ def is_reference(value: Any) -> bool:
     return isinstance(value, dict) and len(value) == 4 and value.keys() == REFERENCE_KEYS
 
 
+def holds_reference(value: Any) -> bool:
+    """Whether a reference is anywhere in a value."""
+    if isinstance(value, list):
+        return any(map(holds_reference, value))
+    return is_reference(value) or (isinstance(value, dict) and any(map(holds_reference, value.values())))
+
+
 def reference_problem(path: Sequence[str], value: Any) -> str | None:
     """Why a value may not be written to a target under the `_ref` rule; None when it may."""
     target = ".".join(path)

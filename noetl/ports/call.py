@@ -16,7 +16,7 @@ from noetl.ports.network import PUBLIC_ONLY, Network
 Secret = Mapping[str, Value]
 
 
-class Payloads(Protocol):
+class CallPayloads(Protocol):
     """The result store as a tool sees it. `get` verifies checksums; a missing payload raises NotFound."""
 
     async def put(self, data: Value) -> Reference:
@@ -86,7 +86,7 @@ def _no_log(line: str) -> None:
 class Call:
     """One tool call beside its input: whose it is, what it may use, and where it may read and write."""
 
-    payloads: Payloads
+    payloads: CallPayloads
     resources: Resources
     execution_id: str = ""
     step: str = ""

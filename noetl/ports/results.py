@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import AsyncIterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -43,6 +43,18 @@ class Results(Protocol):
 
     async def discard(self, execution_id: str) -> None:
         """Remove every payload of an execution."""
+        ...
+
+
+class Payloads(Protocol):
+    """The result store as the control plane sees it: payloads as values, verified."""
+
+    async def get(self, ref: dict[str, Any]) -> Any:
+        """The payload of a reference; raises NotFound."""
+        ...
+
+    async def pack(self, key: str) -> list[Any]:
+        """The outputs of a pack of iterations; raises NotFound."""
         ...
 
 

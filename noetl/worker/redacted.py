@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator, Iterable
 
 from noetl.core.redact import MASK, Redactor
 from noetl.dsl.tree import Value
-from noetl.ports.call import Payloads
+from noetl.ports.call import CallPayloads
 from noetl.ports.envelope import Reference
 
 
 class RedactedPayloads:
     """Payloads without the secrets that a redactor knows."""
 
-    def __init__(self, payloads: Payloads, redactor: Redactor) -> None:
+    def __init__(self, payloads: CallPayloads, redactor: Redactor) -> None:
         self._payloads, self._redactor = payloads, redactor
 
     async def put(self, data: Value) -> Reference:

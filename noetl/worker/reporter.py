@@ -117,6 +117,11 @@ class Reporter:
             if self.around.events or moved:
                 await self._send(moved)
 
+    async def keep(self) -> None:
+        """Write what references of this order name, before a task can ask for it."""
+        for payload in tuple(self.around.payloads):
+            await self._payloads.write(payload)
+
     async def close(self, event: Event | None) -> None:
         """Send the last report of the lease."""
         if event is not None:

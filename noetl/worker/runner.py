@@ -19,7 +19,7 @@ from noetl.core.iteration import Level, Outcome
 from noetl.core.judge import Unjudged
 from noetl.core.loop import whole_number
 from noetl.core.message import WorkOrder, waits_as
-from noetl.core.output import failed, problem
+from noetl.core.output import failed, holds_reference, problem
 from noetl.core.pipeline import drive
 from noetl.core.program import BlockProgram, LoopProgram, Program, StepProgram
 from noetl.core.recorded import recorded
@@ -161,6 +161,8 @@ class Runner:
     # Effects
 
     async def _run_tool(self, effect: RunTool, frame: Frame) -> dict[str, Any]:
+        if self.around.payloads and holds_reference(effect.input):
+            await self.reporter.keep()
         return await self.toolbox.call(effect, frame, self.order)
 
     async def _need_secrets(self, effect: NeedSecrets, frame: Frame) -> dict[str, Any] | Unjudged:

@@ -18,7 +18,7 @@ from noetl.core.output import failed, problem, size_of
 from noetl.core.program import Program
 from noetl.core.redact import Redactor
 from noetl.errors import NoetlError
-from noetl.ports.call import Call, Payloads, Resources
+from noetl.ports.call import Call, CallPayloads, Resources
 from noetl.ports.control import Secrets
 from noetl.ports.envelope import Failed
 from noetl.ports.network import PUBLIC_ONLY, Network
@@ -41,7 +41,7 @@ class Toolbox:
 
     worker_id: str
     tool: Callable[[str], Tool]
-    payloads: Callable[[str], Payloads]  # the result store, bound to an execution
+    payloads: Callable[[str], CallPayloads]  # the result store, bound to an execution
     secrets: Secrets
     resources: Resources
     work_dir: str  # where relative paths start

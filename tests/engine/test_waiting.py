@@ -294,3 +294,16 @@ async def test_each_iteration_of_a_block_goes_on_with_its_own_answer_whatever_th
         ran = await finish(made, execution_id)
     each = [[f"{o}a", f"{o}b"] for o in outer]
     assert (ran.status, ran.output) == ("completed", each if loop else each[0])
+
+
+@pytest.mark.parametrize("size", [10, 200_000])
+async def test_a_reference_can_be_resolved_by_the_very_next_task(tmp_path, size):
+    text = playbook(f"""
+    - step: start
+      tool:
+        - {{name: made, kind: python, input: {{code: "result = 'x' * {size}"}}}}
+        - {{name: read, kind: resolve, input: {{ref: "{{{{ made.ref }}}}"}}}}
+        - {{name: told, kind: noop, output: "{{{{ read.data | length }}}}"}}
+    """)
+    ran = await run(tmp_path, text)
+    assert (ran.status, ran.output) == ("completed", size)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from noetl.dsl.tree import Value
-from noetl.ports.call import Payloads
+from noetl.ports.call import CallPayloads
 from noetl.ports.envelope import Envelope, Failed, Reference, error
 from noetl.ports.values import to_json
 from noetl.tools.parts.guard import Refused
@@ -50,7 +50,7 @@ def http_part(response: "ClientResponse", hidden: str | None) -> dict[str, Value
     return {"status": response.status, "headers": headers, "url": str(url), "request_id": request_id}
 
 
-async def read_body(response: "ClientResponse", mode: str, bounds: Bounds, payloads: Payloads) -> Body:
+async def read_body(response: "ClientResponse", mode: str, bounds: Bounds, payloads: CallPayloads) -> Body:
     """The body by mode; one that is too large to hold goes into the result store while it arrives."""
     if response.content_length is not None and response.content_length > bounds.read:
         raise _too_large(bounds.read, f"{response.content_length} bytes were announced")

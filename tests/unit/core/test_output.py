@@ -120,3 +120,11 @@ def test_a_manifest_lists_values_references_and_parts_of_packs_in_order():
 )  # fmt: skip
 def test_what_a_decision_saw_is_kept_small(value, kept):
     assert bounded(value, 10) == kept
+
+
+@pytest.mark.parametrize(
+    "value, holds",
+    [(1, False), ([], False), ({"a": [1, {"b": 2}]}, False), (REF, True), ({"a": [1, {"b": REF}]}, True)],
+)
+def test_a_reference_is_found_wherever_it_is_in_a_value(value, holds):
+    assert holds_reference(value) is holds
