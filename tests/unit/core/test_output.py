@@ -14,6 +14,7 @@ from noetl.core.output import (
     describe,
     encode_payload,
     externalise,
+    holds_reference,
     is_reference,
     manifest,
     reference_problem,
