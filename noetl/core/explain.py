@@ -232,12 +232,13 @@ class _Story:
         self.summary = f"it is {state.status}: {'; '.join(waits) or 'nothing is under way'}"
 
     def never_ran(self, step: str, reasons: list[Reason]) -> Reason:
-        """Why a step has no run."""
+        """Why a step has no run, or none yet."""
+        text = "it never ran" if self.state.ended else "it has not run yet"
         if reasons:
-            text = "it never ran; the reasons stand above"
+            text += "; the reasons stand above"
         else:
             ran = ", ".join(self.state.steps) or "none"
-            text = f"it never ran: no step that ran has an arc to it (steps that ran: {ran})"
+            text += f": no step that ran has an arc to it (steps that ran: {ran})"
         return Reason(self.state.seq, "step", text, step)
 
 

@@ -259,6 +259,11 @@ async def test_of_an_execution_that_is_not_over_it_says_what_it_waits_for(tmp_pa
     assert found.summary == "it is paused: hold.1 waits for the signal 'go'; a token is held at 'd'"
     assert "None: paused by cli: lunch" in told(found)
     assert explain(execution_id, end).summary == "it was cancelled: over"
+    assert [explain(execution_id, when, "d").reasons[-1].text for when in (log, end)] == [
+        "it has not run yet; the reasons stand above",
+        "it never ran; the reasons stand above",
+    ]
+    assert not [item for item in explain(execution_id, log, "hold").reasons if "not run" in item.text]
 
 
 async def test_a_request_that_cannot_be_carried_out_is_explained(tmp_path):
