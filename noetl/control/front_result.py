@@ -14,7 +14,7 @@ from noetl.control.history import rows_of
 from noetl.core.output import JSON, MANIFEST, ROWS, is_reference
 from noetl.errors import NotFound, RequestError
 from noetl.ports.front import Slice
-from noetl.ports.results import Payloads, Results, check_key
+from noetl.ports.results import Payloads, Results, assembled, check_key
 from noetl.ports.store import Store
 
 TEXT, BYTES = "text/plain", "application/octet-stream"
@@ -71,24 +71,8 @@ class Reader:
         if kind == ROWS:
             return [msgspec.json.decode(line) for line in wanted]
         if kind == MANIFEST:
-            return await self._assembled(wanted)
+            return await assembled(self._payloads, wanted)
         return wanted
-
-    async def _assembled(self, entries: list[dict[str, Any]]) -> list[Any]:
-        """Only what these entries name is read, each pack once."""
-        packs: dict[str, list[Any]] = {}
-        items = []
-        for entry in entries:
-            if "ref" in entry:
-                items.append(await self._payloads.get(entry["ref"]))
-            elif "part" in entry:
-                key, place = entry["part"]
-                if key not in packs:
-                    packs[key] = await self._payloads.pack(key)
-                items.append(packs[key][place])
-            else:
-                items.append(entry.get("value"))
-        return items
 
 
 def _not_json(body: bytes) -> tuple[str, Any]:

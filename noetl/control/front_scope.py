@@ -4,10 +4,9 @@ import asyncio
 from typing import Any
 
 from noetl.control.history import events
-from noetl.core.draft import loaded, stored_refs
+from noetl.core.draft import in_place, stored_refs
 from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.fold import evolve
-from noetl.core.patch import rests_elsewhere
 from noetl.core.state import State
 from noetl.dsl.template import Envelope, TemplateError, compile_value, is_template
 from noetl.errors import NotFound, RequestError
@@ -47,8 +46,8 @@ async def _scope(store: Store, payloads: Payloads, execution_id: str, seq: int |
         raise NotFound(told, hint=f"noetl execution events {execution_id}")
     scope: dict[str, Any] = {name: Envelope(output) for name, output in steps.items()}
     scope |= await _event_scope(payloads, last)
-    scope["workload"] = await _in_place(payloads, state.workload) or {}
-    scope["ctx"] = await _in_place(payloads, state.ctx)
+    scope["workload"] = await _whole(payloads, state.workload) or {}
+    scope["ctx"] = await _whole(payloads, state.ctx)
     return {**scope, "execution_id": execution_id}
 
 
@@ -66,17 +65,11 @@ async def _event_scope(payloads: Payloads, event: Event) -> dict[str, Any]:
     if isinstance(data.get("output"), dict):
         found["output"] = Envelope(data["output"])
     if isinstance(data.get("input"), dict):
-        found["input"] = await _in_place(payloads, data["input"])
+        found["input"] = await _whole(payloads, data["input"])
     return found
 
 
-async def _in_place(payloads: Payloads, value: Any) -> Any:
-    """A value with everything in it that rests in the result store put back."""
+async def _whole(payloads: Payloads, value: Any) -> Any:
+    """A value with everything in it that rests in the result store read and put back."""
     found = {ref["locator"]["key"]: await payloads.get(ref) for ref in stored_refs(value)}
-    return _whole(value, found) if found else value
-
-
-def _whole(value: Any, found: dict[str, Any]) -> Any:
-    if rests_elsewhere(value):
-        return loaded(value, found)
-    return {key: _whole(item, found) for key, item in value.items()} if isinstance(value, dict) else value
+    return in_place(value, found)

@@ -125,6 +125,15 @@ def loaded(value: Any, hydrated: Mapping[str, Any]) -> Any:
     return whole
 
 
+def in_place(value: Any, hydrated: Mapping[str, Any]) -> Any:
+    """A kept scope with everything in it that rests in the result store put back, if anything is at hand."""
+    if not hydrated or not isinstance(value, dict):
+        return value
+    if rests_elsewhere(value):
+        return loaded(value, hydrated)
+    return {key: in_place(item, hydrated) for key, item in value.items()}
+
+
 def stored_refs(value: Any) -> list[dict[str, Any]]:
     """References to the payloads that a state needs in memory before anything can be decided on it."""
     if rests_elsewhere(value):

@@ -7,8 +7,7 @@ outputs, the merging of buffered writes, and the step's outcome.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from noetl.core import view
-from noetl.core.draft import Draft, stored_refs
+from noetl.core.draft import Draft, in_place, stored_refs
 from noetl.core.finish import Outcome
 from noetl.core.judge import Unjudged
 from noetl.core.merge import Write, merged, spread
@@ -158,7 +157,7 @@ def merged_writes(draft: Draft, program: LoopProgram, run: Run) -> Patch:
     aside = stored_refs([[value, _as_kept(ctx, path)] for path, value in operands])
 
     def merge() -> Patch:
-        whole = view.loaded(draft, ctx)
+        whole = in_place(ctx, draft.hydrated)
         try:
             patch = merged(
                 _operands(draft, program, writes),

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from noetl.core.draft import loaded
+from noetl.core.draft import in_place, loaded
 from noetl.core.mention import pruned
 from noetl.core.merge import spread
 from noetl.core.message import LoopOrder, WorkOrder
-from noetl.core.patch import apply, rests_elsewhere
+from noetl.core.patch import apply
 from noetl.core.program import Program, StepProgram
 from noetl.core.sight import seen
 from noetl.core.state import DONE, FAILED, Lease, Run, State
@@ -18,8 +18,8 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
     run = state.runs[lease.run]
     step = program.steps[run.step]
     mentions = step.mentions
-    ctx = _in_place(seen(state.ctx, run.ctx_then), hydrated)
-    workload = _in_place(state.workload, hydrated) or {}
+    ctx = in_place(seen(state.ctx, run.ctx_then), hydrated)
+    workload = in_place(state.workload, hydrated) or {}
     answered = {at: parked.output for at, parked in run.parked.items() if parked.output is not None}
     return WorkOrder(
         execution_id=state.execution_id,
@@ -32,9 +32,9 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
         fragments=[{"origin": one.origin, "steps": one.steps} for one in state.fragments.values()],
         workload=pruned(workload, mentions.keys("workload")),
         ctx=pruned(ctx, mentions.keys("ctx")),
-        input=_in_place(run.input, hydrated),
-        args=_in_place(run.args, hydrated),
-        step_scope=_in_place(_step_scope(run, step), hydrated),
+        input=in_place(run.input, hydrated),
+        args=in_place(run.args, hydrated),
+        step_scope=in_place(_step_scope(run, step), hydrated),
         results=_results(state, run, mentions.bare()),
         loop=_loop_order(run, lease, hydrated),
         frames={at: _frame(frame, hydrated) for at, frame in run.frame.items()},
@@ -44,15 +44,6 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
         answered=list(run.answers_left().values()),
         started=run.started_at is not None,
     )
-
-
-def _in_place(value: Any, hydrated: Mapping[str, Any]) -> Any:
-    """A kept scope with everything in it that rests in the result store put back."""
-    if not hydrated or not isinstance(value, dict):
-        return value
-    if rests_elsewhere(value):
-        return loaded(value, hydrated)
-    return {key: _in_place(item, hydrated) for key, item in value.items()}
 
 
 def _frame(frame: dict[str, Any], hydrated: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,7 +104,7 @@ def _loop_order(run: Run, lease: Lease, hydrated: Mapping[str, Any]) -> LoopOrde
     if loop is None:
         return None
     lo, hi = lease.lo or 0, loop.total if lease.hi is None else lease.hi
-    items = _in_place(run.collection, hydrated)
+    items = in_place(run.collection, hydrated)
     finished = {
         str(index): _known(loop, index) for index in range(lo, hi) if loop.marks[index] in (DONE, FAILED)
     }

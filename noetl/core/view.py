@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from noetl.core.draft import Draft
+from noetl.core.draft import Draft, in_place
 from noetl.core.output import is_reference
-from noetl.core.patch import rests_elsewhere
 from noetl.core.scope import Scope
 from noetl.core.state import Run
 from noetl.dsl.template import Envelope
@@ -16,7 +15,7 @@ def arrival(
     """The scope in which a step's input is rendered (nothing given yet) and its admission decided."""
     state = draft.state
     own_input = given if isinstance(given, dict) else {}
-    workload, ctx = draft.load(state.workload) or {}, loaded(draft, state.ctx)
+    workload, ctx = draft.load(state.workload) or {}, in_place(state.ctx, draft.hydrated)
     fixed = {
         "workload": workload,
         "ctx": ctx,
@@ -32,7 +31,7 @@ def departure(draft: Draft, run: Run, event: dict[str, Any], output: dict[str, A
     """The scope of a finished run: step output, step set and arcs, on the current ctx."""
     scope = arrival(draft, event, draft.load(run.args), draft.load(run.input), run.fragment)
     scope.fixed["output"] = Envelope(output)
-    step = scope.fixed["step"] = loaded(draft, run.step_scope)
+    step = scope.fixed["step"] = in_place(run.step_scope, draft.hydrated)
     own_input, args, ctx, workload = scope.chain
     scope.chain = (own_input, args, ctx, step, workload)
     return scope
@@ -57,14 +56,3 @@ def _steps(draft: Draft, fragment: str | None) -> dict[str, Any]:
     prefix = f"{fragment}."
     own = {name.removeprefix(prefix): output for name, output in results.items() if name.startswith(prefix)}
     return {**results, **own}
-
-
-def loaded(draft: Draft, value: Any) -> Any:
-    """A kept scope with everything in it that rests in the result store put in its place."""
-    if not draft.hydrated:
-        return value
-    if rests_elsewhere(value):
-        return draft.load(value)
-    if isinstance(value, dict):
-        return {key: loaded(draft, item) for key, item in value.items()}
-    return value

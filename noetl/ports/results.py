@@ -2,12 +2,13 @@
 
 import hashlib
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
 
 from noetl.core.message import Payload
+from noetl.core.output import is_reference
 from noetl.errors import NotFound, RequestError
 
 _KEY = re.compile(r"[0-9a-f]{32}/[0-9a-f]{32}")
@@ -56,6 +57,23 @@ class Payloads(Protocol):
     async def pack(self, key: str) -> list[Any]:
         """The outputs of a pack of iterations; raises NotFound."""
         ...
+
+
+async def assembled(payloads: Payloads, entries: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """The items that entries of a manifest list; only what these name is read, each pack once."""
+    packs: dict[str, list[Any]] = {}
+    items = []
+    for entry in entries:
+        if is_reference(entry.get("ref")):
+            items.append(await payloads.get(entry["ref"]))
+        elif "part" in entry:
+            key, place = entry["part"]
+            if key not in packs:
+                packs[key] = await payloads.pack(key)
+            items.append(packs[key][place])
+        else:
+            items.append(entry.get("value"))
+    return items
 
 
 def check_key(key: str) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from noetl.core.output import MANIFEST, ROWS, externalise, is_reference, refer
+from noetl.core.output import MANIFEST, ROWS, externalise, refer
 from noetl.errors import InvariantViolation, NotFound
 from noetl.ports.envelope import Reference
-from noetl.ports.results import Results
+from noetl.ports.results import Results, assembled
 
 
 class StoredPayloads:
@@ -48,28 +48,12 @@ class StoredPayloads:
         if content_type == ROWS:
             return [msgspec.json.decode(line) for line in body.split(b"\n")]
         if content_type == MANIFEST:
-            return await self._assembled(msgspec.json.decode(body))
+            return await assembled(self, msgspec.json.decode(body)["items"])
         if content_type is None or content_type.startswith("application/json"):
             return msgspec.json.decode(body)
         if content_type.startswith("text/"):
             return body.decode("utf-8", "replace")
         return base64.b64encode(body).decode("ascii")
-
-    async def _assembled(self, manifest: dict[str, Any]) -> list[Any]:
-        """A list of which some items rest as payloads of their own, or in packs that are read once each."""
-        packs: dict[str, list[Any]] = {}
-        items = []
-        for listed in manifest["items"]:
-            if is_reference(listed.get("ref")):
-                items.append(await self.get(listed["ref"]))
-            elif "part" in listed:
-                key, place = listed["part"]
-                if key not in packs:
-                    packs[key] = await self.pack(key)
-                items.append(packs[key][place])
-            else:
-                items.append(listed.get("value"))
-        return items
 
     async def pack(self, key: str) -> list[Any]:
         """The outputs of a pack; its key is made from its content, which is how it is verified."""

@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from noetl.core import view
-from noetl.core.decide import LIVE
-from noetl.core.draft import Draft
+from noetl.core.draft import in_place
 from noetl.core.judge import Unjudged
 from noetl.core.loop import whole_number
 from noetl.core.output import externalise, refer
@@ -204,7 +202,7 @@ def test_operands_and_existing_values_that_rest_elsewhere_are_read(begin, first,
         for index, value in enumerate(values)
     ]
     through(world, *items)
-    found = view.loaded(Draft(world.state, world.program, LIVE, world.now, world.hydrated), world.state.ctx)
+    found = in_place(world.state.ctx, world.hydrated)
     assert look_up(found, target.split(".")[1:]) == result
 
 

@@ -1,7 +1,7 @@
 """What the server's templates can see."""
 
 from noetl.core import view
-from noetl.core.draft import Draft
+from noetl.core.draft import Draft, in_place
 from noetl.core.judge import TemplateJudge
 from noetl.core.state import Run, State
 from tests.unit.core.build import ID, T0, compiled, marker_of, ok_of
@@ -41,4 +41,4 @@ def test_what_rests_in_the_result_store_is_put_in_its_place():
         ctx={"big": marker_of("k"), "deep": {"big": marker_of("k")}},
     )
     made.hydrated["k"] = "whole"
-    assert view.loaded(made, made.state.ctx) == {"big": "whole", "deep": {"big": "whole"}}
+    assert in_place(made.state.ctx, made.hydrated) == {"big": "whole", "deep": {"big": "whole"}}
