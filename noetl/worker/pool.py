@@ -7,7 +7,6 @@ import asyncio
 import logging
 import random
 import time
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -54,7 +53,7 @@ class Pool:
         self._now, self._spread = now, spread
         self.toolbox, self.reports, self.payloads, self.programs = toolbox, reports, payloads, programs
         self.slots = Slots(concurrency, self._pump)
-        self._queue: deque[WorkOrder] = deque()
+        self._queue: dict[Key, WorkOrder] = {}  # in the order they came
         self._running: dict[Key, tuple[Runner, asyncio.Task[None]]] = {}
         self._returning: set[asyncio.Task[None]] = set()
         self.draining = False
@@ -69,9 +68,8 @@ class Pool:
             return  # overtaken on its way
         if known is not None:
             known[1].cancel()  # the lease is here under an older epoch, and not current any more
-        for older in [one for one in self._queue if _key(one) == _key(order)]:
-            self._queue.remove(older)
-        self._queue.append(order)
+        self._queue.pop(_key(order), None)
+        self._queue[_key(order)] = order
         self._pump()
 
     @property
@@ -87,7 +85,7 @@ class Pool:
     def held(self) -> list[tuple[str, str, int]]:
         """Execution, lease and epoch of every order that is here."""
         orders = [runner.order for runner, _ in self._running.values()]
-        return [(order.execution_id, order.lease, order.epoch) for order in (*orders, *self._queue)]
+        return [(order.execution_id, order.lease, order.epoch) for order in (*orders, *self._queue.values())]
 
     def shown(self) -> list[dict[str, Any]]:
         """The orders that run, for people."""
@@ -99,11 +97,11 @@ class Pool:
 
     def adopt(self, execution_id: str, lease: Lease) -> bool:
         """A lease that was out before: in one process, only what runs here has a worker."""
-        return any(held[:2] == (execution_id, lease.id) for held in self.held())
+        return (execution_id, lease.id) in self._running or (execution_id, lease.id) in self._queue
 
     def _pump(self) -> None:
         while self._queue and self.slots.room and not self.draining:
-            order = self._queue.popleft()
+            order = self._queue.pop(next(iter(self._queue)))
             runner = self._runner(order)
             self.slots.take()
             task = asyncio.create_task(self._run(runner))
@@ -168,11 +166,9 @@ class Pool:
 
     def recall(self, execution_id: str, lease: str, give_back: bool) -> None:
         """Stop a lease at once, or let its pipelines stop at their next task boundary."""
-        waiting = [one for one in self._queue if _key(one) == (execution_id, lease)]
-        for order in waiting:
-            self._queue.remove(order)
-            if give_back:
-                self.give_back(order)
+        waiting = self._queue.pop((execution_id, lease), None)
+        if waiting is not None and give_back:
+            self.give_back(waiting)
         found = self._running.get((execution_id, lease))
         if found is None:
             return
@@ -202,9 +198,9 @@ class Pool:
         found = self._running.get((execution_id, lease))
         if found is not None:
             found[0].deliver(address, task, output)
-        for order in self._queue:
-            if _key(order) == (execution_id, lease):
-                order.answers[address] = output
+        waiting = self._queue.get((execution_id, lease))
+        if waiting is not None:
+            waiting.answers[address] = output
 
     async def drain(self) -> list[WorkOrder]:
         """Take nothing more; let every order stop at its next task boundary; those that had to be cut off."""
@@ -223,7 +219,7 @@ class Pool:
 
     async def hand_back(self) -> None:
         """Drain, then give back what is left, so that nobody has to wait for our silence."""
-        left = [*await self.drain(), *self._queue]
+        left = [*await self.drain(), *self._queue.values()]
         self._queue.clear()
         for order in left:
             self.give_back(order)

@@ -207,10 +207,7 @@ class Worker:
 
     def holds(self, execution_id: str, lease: str, epoch: int) -> bool:
         """Whether this worker would say in a heartbeat that it has a lease."""
-        if not self.reachable:
-            return False
-        orders = [*self.pool._queue, *(runner.order for runner, _ in self.pool._running.values())]
-        return any((one.execution_id, one.lease, one.epoch) == (execution_id, lease, epoch) for one in orders)
+        return self.reachable and (execution_id, lease, epoch) in self.pool.held()
 
     async def report(self, execution_id: str, report: Report) -> Answer:
         """Send a report until it is answered; a repeat must be answered as the first was."""
