@@ -1,6 +1,6 @@
 """An execution on a time axis: runs with their tasks, attempts and waits, and the path that set its length.
 
-One pass over the log, event by event. Loops are kept as counts over time, not task by task; iterations.py has
+One pass over the log, event by event. Loops are kept as counts over time, not task by task; loop_view.py has
 each of them. What a run may hold here is bounded, and says how much was left out.
 """
 

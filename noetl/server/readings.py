@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from noetl.core.event import Event
-from noetl.core.iterations import Iterations
+from noetl.core.loop_view import LoopView
 from noetl.core.progress import Progress
 from noetl.core.provenance import Provenance
 from noetl.core.timeline import Timeline
@@ -28,7 +28,7 @@ class Reading:
     def __init__(self, execution_id: str) -> None:
         self.execution_id, self.seq = execution_id, 0
         self.progress, self.timeline = Progress(execution_id), Timeline()
-        self.iterations, self.provenance = Iterations(), Provenance()
+        self.iterations, self.provenance = LoopView(), Provenance()
         self.lock = asyncio.Lock()
 
     def take(self, seq: int, event: Event) -> None:

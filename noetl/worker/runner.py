@@ -9,14 +9,13 @@ import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from noetl.core import iteration
 from noetl.core.block import block_boundary
 from noetl.core.effect import CallBlock, Drive, Effect, Ended, NeedSecrets, Park, RunTool, Sleep
 from noetl.core.engine_kind import too_slow
 from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings
-from noetl.core.iteration import Level, Outcome
 from noetl.core.judge import Unjudged
+from noetl.core.level import Level, Outcome, level_result
 from noetl.core.loop import whole_number
 from noetl.core.message import WorkOrder, waits_as
 from noetl.core.output import failed, holds_reference, problem
@@ -26,7 +25,7 @@ from noetl.core.recorded import recorded
 from noetl.core.schedule import as_items
 from noetl.dsl.template import TemplateError
 from noetl.errors import NoetlError, NotFound
-from noetl.worker.iterate import Iterating, Parked
+from noetl.worker.lanes import Lanes, Parked
 from noetl.worker.reporter import Reporter
 from noetl.worker.slots import Slots
 from noetl.worker.toolbox import Toolbox
@@ -354,7 +353,7 @@ class Runner:
         }
         level.take_up(known)
         outcomes = await self._iterate(level, items, known, outer=False)
-        return iteration.level_result(level, [outcomes.get(index) for index in range(level.total)])
+        return level_result(level, [outcomes.get(index) for index in range(level.total)])
 
     async def _resolved(self, ref: dict[str, Any]) -> Any:
         try:
@@ -366,7 +365,7 @@ class Runner:
         self, level: Level, items: dict[int, Any], known: dict[int, Outcome], *, outer: bool
     ) -> dict[int, Outcome]:
         """Run the iterations of a level: one after the other, or as many at once as its share allows."""
-        return await Iterating(self, level, items, known, outer=outer).run()
+        return await Lanes(self, level, items, known, outer=outer).run()
 
     async def run_inner(self, level: Level, frame: Frame) -> Ended:
         """One iteration of a loop that has a loop inside."""

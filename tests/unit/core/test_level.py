@@ -2,9 +2,8 @@
 
 import pytest
 
-from noetl.core import iteration
 from noetl.core.effect import Ended
-from noetl.core.iteration import Level, Outcome, level_result
+from noetl.core.level import Level, Outcome, iteration_ended, iteration_started, level_result
 from tests.unit.core.build import Pipe, compiled, error_of, ok_of
 
 
@@ -85,8 +84,8 @@ def test_outcomes_come_from_a_pipeline_or_from_an_earlier_report():
 )
 def test_the_end_of_an_iteration_is_told_in_as_few_words_as_possible(outcome, name, data):
     one = level()
-    iteration.started(one.around, "[0]")
-    iteration.ended(one.frame(0, 1), outcome)
+    iteration_started(one.around, "[0]")
+    iteration_ended(one.frame(0, 1), outcome)
     first, last = one.around.events
     assert (first.name, first.at, first.data) == ("loop.iteration.started", "[0]", None)
     assert (last.name, last.at, last.data) == (f"loop.iteration.{name}", "[0]", data)
@@ -139,7 +138,7 @@ def test_a_large_output_of_an_inner_iteration_is_marked_so_that_it_is_put_back()
     limits = {"max_payload_bytes": 400}
     outer, inner = level(limits=limits), level(address="[0]", limits=limits)
     for one in (outer, inner):
-        iteration.ended(one.frame(0, 1), Outcome(True, ok_of("x" * 500)))
+        iteration_ended(one.frame(0, 1), Outcome(True, ok_of("x" * 500)))
     assert "ref" in outer.around.events[0].data["output"]
     assert list(inner.around.events[0].data["output"]["data"]) == ["$stored"]
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from noetl.core import iterations
+from noetl.core import loop_view
 from noetl.core.event import Event
-from noetl.core.iterations import Iterations
+from noetl.core.loop_view import LoopView
 
 
-def read(*events: Event) -> Iterations:
-    found = Iterations()
+def read(*events: Event) -> LoopView:
+    found = LoopView()
     for seq, event in enumerate(events, 1):
         found.read(seq, event)
     return found
@@ -75,7 +75,7 @@ def test_inner_iterations_are_not_counted_and_an_end_without_a_start_is_known():
 
 
 def test_errors_are_bounded(monkeypatch):
-    monkeypatch.setattr(iterations, "ERRORS_MOST", 1)
+    monkeypatch.setattr(loop_view, "ERRORS_MOST", 1)
     shown = read(scheduled(2), iteration("failed", 0, 110), iteration("failed", 1, 110)).shown("a.1")
     assert shown is not None
     assert (len(shown["errors"]), shown["counts"]["failed"]) == (1, 2)
@@ -89,6 +89,6 @@ def test_a_run_without_a_loop_has_none():
 
 
 def test_loops_are_bounded_and_the_newest_kept(monkeypatch):
-    monkeypatch.setattr(iterations, "LOOPS_MOST", 1)
+    monkeypatch.setattr(loop_view, "LOOPS_MOST", 1)
     later = Event("step.scheduled", 200, run="a.2", data={"step": "a", "tokens": [], "total": 1})
     assert read(scheduled(1), later, iteration("started", 0, 300)).runs() == ["a.2"]

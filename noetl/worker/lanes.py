@@ -7,11 +7,10 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from noetl.core import iteration
 from noetl.core.effect import Ended
 from noetl.core.frame import Frame
-from noetl.core.iteration import Level, Outcome
 from noetl.core.judge import Unjudged
+from noetl.core.level import Level, Outcome, iteration_ended, iteration_started
 from noetl.core.output import failed, problem
 from noetl.core.pipeline import drive
 from noetl.dsl.template import TemplateError
@@ -26,7 +25,7 @@ class Parked(Exception):
     """This pipeline waits without a worker; its frame goes back to the server."""
 
 
-class Iterating:
+class Lanes:
     """A level in progress."""
 
     def __init__(
@@ -89,7 +88,7 @@ class Iterating:
         level, runner = self.level, self.runner
         frame = level.frame(index, self.items[index])
         if frame.at not in runner.order.frames:
-            iteration.started(runner.around, frame.at)
+            iteration_started(runner.around, frame.at)
         runner.reporter.watch(frame)
         try:
             ended = await self._body(frame)
@@ -124,7 +123,7 @@ class Iterating:
 
     def _finish(self, index: int, frame: Frame, ended: Ended) -> None:
         outcome = Outcome.of(ended, frame.writes)
-        iteration.ended(frame, outcome)
+        iteration_ended(frame, outcome)
         self.runner.reporter.touch()  # other iterations may be waiting for long: this one is told of now
         if self.outer:
             outcome = Outcome(outcome.well, {})  # the server keeps the outputs of the outer loop

@@ -108,12 +108,12 @@ class Outcome:
         return cls(error is None, data.get("output") or ok(), error, list(data.get("writes", ())))
 
 
-def started(around: Surroundings, at: str) -> None:
+def iteration_started(around: Surroundings, at: str) -> None:
     """Say that an iteration begins."""
     around.record(Event("loop.iteration.started", around.now(), "w", around.run, at))
 
 
-def ended(frame: Frame, outcome: Outcome) -> None:
+def iteration_ended(frame: Frame, outcome: Outcome) -> None:
     """Say how an iteration ended; a successful output is put aside when it is large."""
     around = frame.around
     data: dict[str, Any] = {}

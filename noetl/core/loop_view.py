@@ -29,7 +29,7 @@ class _Loop:
     ended: bool = False
 
 
-class Iterations:
+class LoopView:
     """The reader of one log."""
 
     def __init__(self) -> None:
