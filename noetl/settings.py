@@ -27,6 +27,14 @@ def _text(value: Any) -> str:
     return value.strip()
 
 
+def _keys(value: Any) -> str:
+    from noetl.adapters.secrets.sealed import decoded
+
+    text = _text(value)
+    decoded(text)
+    return text
+
+
 def _path(value: Any) -> Path:
     return Path(_text(value)).expanduser().absolute()
 
@@ -113,7 +121,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("token", _text, "The bearer token for the server.", secret=True),
     Setting(
         "key",
-        _text,
+        _keys,
         "The key that protects stored credentials; made on first local use when unset.",
         secret=True,
     ),
@@ -314,11 +322,11 @@ def _from_environment(environ: Mapping[str, str]) -> Layer:
 
 
 def _toml(file: Path) -> dict[str, Any]:
-    if not file.is_file():
-        return {}
     import tomllib
 
     try:
+        if not file.is_file():
+            return {}
         with file.open("rb") as opened:
             return tomllib.load(opened)
     except (OSError, ValueError) as error:
@@ -336,11 +344,24 @@ def _from_file(file: Path) -> Layer:
 
 
 def _unknown(name: str, file: Path) -> RequestError:
-    import difflib
+    from noetl.dsl.nearest import nearest
 
-    near = difflib.get_close_matches(name, list(BY_NAME), n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"the settings are: {', '.join(BY_NAME)}"
+    near = nearest(name, BY_NAME)
+    hint = f"did you mean '{near}'?" if near else f"the settings are: {', '.join(BY_NAME)}"
     return RequestError(f"unknown setting '{name}' in '{file}'", hint=hint)
+
+
+def unknown_variables(environ: Mapping[str, str] | None = None) -> dict[str, str | None]:
+    """The `NOETL_*` variables that are no setting, each with the variable that may have been meant."""
+    from noetl.dsl.nearest import nearest
+
+    environ = os.environ if environ is None else environ
+    known = {setting.variable for setting in SETTINGS}
+    found = {}
+    for variable in sorted(name for name in environ if name.startswith(PREFIX) and name not in known):
+        near = nearest(variable.removeprefix(PREFIX), BY_NAME)
+        found[variable] = near and BY_NAME[near].variable
+    return found
 
 
 def _choose(setting: Setting, layers: list[Layer]) -> tuple[Any, str] | None:

@@ -14,12 +14,16 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from noetl.errors import NoetlError, NotFound
-from noetl.settings import BY_NAME, CONTEXTS_NAME, SETTINGS, Settings, contexts
+from noetl.settings import BY_NAME, CONTEXTS_NAME, SETTINGS, Settings, contexts, unknown_variables
 
 State = Literal["ok", "warning", "error", "unused"]
 PATIENCE_S = 15.0
 PRIVATE = stat.S_IRWXG | stat.S_IRWXO
 NO_PAYLOAD = f"{'0' * 32}/{'0' * 32}"
+# What a task of the kind shell is told; `noetl doctor` may be what it runs.
+OF_TASKS = frozenset(
+    f"NOETL_{name}" for name in ("EXECUTION_ID", "STEP", "TASK", "ATTEMPT", "IDEMPOTENCY_KEY")
+)
 # What an extra brings: the module that is there when it is installed, and what it is for.
 EXTRAS = {
     "server": ("fastapi", "noetl server and noetl dev, object stores"),
@@ -92,11 +96,25 @@ async def _patiently(name: str, check: Check, settings: Settings) -> Finding:
 
 
 async def _home(settings: Settings) -> Finding:
-    if not settings.home.exists():
-        return Finding("home", "ok", f"{settings.home} is made when it is needed")
-    if not os.access(settings.home, os.W_OK | os.X_OK):
-        return Finding("home", "error", f"{settings.home} cannot be written", "set NOETL_HOME")
-    return Finding("home", "ok", str(settings.home))
+    home = settings.home
+    place = next(folder for folder in (home, *home.parents) if folder.exists())
+    if not place.is_dir():
+        why = f"{place} is a file, not a folder"
+    elif not os.access(place, os.W_OK | os.X_OK):
+        why = f"{place} cannot be written"
+    else:
+        return Finding("home", "ok", str(home) if place == home else f"{home} is made when it is needed")
+    told = why if place == home else f"{home} cannot be made: {why}"
+    return Finding("home", "error", told, "set NOETL_HOME to a folder that you may write in")
+
+
+async def _environment(settings: Settings) -> Finding:
+    odd = {name: near for name, near in unknown_variables().items() if name not in OF_TASKS}
+    if not odd:
+        return Finding("environment", "ok", "no unknown NOETL_ variable")
+    near = [f"did you mean {meant} for {name}?" for name, meant in odd.items() if meant is not None]
+    hint = " ".join(near) or f"the settings are: {', '.join(setting.variable for setting in SETTINGS)}"
+    return Finding("environment", "warning", f"no setting, and without effect: {', '.join(odd)}", hint)
 
 
 async def _key(settings: Settings) -> Finding:
@@ -256,6 +274,7 @@ async def _token(settings: Settings) -> Finding:
 
 CHECKS: dict[str, Check] = {
     "home": _home,
+    "environment": _environment,
     "key": _key,
     "contexts": _contexts,
     "store": _store,

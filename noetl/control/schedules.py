@@ -85,8 +85,22 @@ def _parsed(cron: str, begin: datetime) -> "CronSim":
         if field not in FIELDS:
             raise RequestError(f"the cron expression '{cron}': {error}", hint="as in '0 3 * * *'") from None
         seen = parts[list(FIELDS).index(field)]
+        if field == "day-of-month" and _is_day(seen, begin):
+            told = f"the cron expression '{cron}' never comes true: no month '{parts[3]}' has a day '{seen}'"
+            raise RequestError(told, hint="for the last day of a month: L, as in '0 3 L * *'") from None
         told = f"the cron expression '{cron}' has a wrong {field}: '{seen}'"
         raise RequestError(told, hint=f"{field}: {FIELDS[field]}; also *, lists, ranges and steps") from None
+
+
+def _is_day(text: str, begin: datetime) -> bool:
+    """Whether a text names days of some month, so that what does not fit them is the month."""
+    from cronsim import CronSim, CronSimError
+
+    try:
+        CronSim(f"0 0 {text} * *", begin)
+    except CronSimError:
+        return False
+    return True
 
 
 def zone(name: str) -> tzinfo:

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from noetl.errors import RequestError
-from noetl.settings import SETTINGS, Settings, colour_allowed, contexts, find_project, load
+from noetl.settings import (
+    SETTINGS,
+    Settings,
+    colour_allowed,
+    contexts,
+    find_project,
+    load,
+    unknown_variables,
+)
 
 
 @pytest.fixture
@@ -117,8 +125,28 @@ def test_a_file_that_is_not_toml_is_refused_with_its_name(project: Path, home: P
         settings_in(project, home)
 
 
+@pytest.mark.parametrize("written", ["s3cr3t-key", "s3cr3t", "s3cr3t,", "schl\u00fcssel"])
+def test_a_key_that_is_not_32_bytes_in_base64_is_a_wrong_setting(
+    project: Path, home: Path, written: str
+) -> None:
+    with pytest.raises(RequestError, match="'key' must be 32 bytes in base64") as caught:
+        settings_in(project, home, NOETL_KEY=written)
+    assert written not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("NOETL_STOER", "NOETL_STORE"), ("NOETL_LEASES", "NOETL_LEASE_S"), ("NOETL_XYZZY", None)],
+)
+def test_a_variable_that_is_no_setting_is_found_with_what_may_be_meant(
+    written: str, meant: str | None
+) -> None:
+    environ = {written: "x", "NOETL_PORT": "1", "PATH": "/bin", "_NOETL_COMPLETE": "y"}
+    assert unknown_variables(environ) == {written: meant}
+
+
 def test_secrets_are_neither_in_the_text_of_the_settings_nor_in_an_error(project: Path, home: Path) -> None:
-    settings = settings_in(project, home, NOETL_TOKEN="s3cr3t-token", NOETL_KEY="s3cr3t-key")
+    settings = settings_in(project, home, NOETL_TOKEN="s3cr3t-token", NOETL_KEY="s3cr3t" * 7 + "s=")
     assert settings.token == "s3cr3t-token"
     assert "s3cr3t" not in repr(settings)
     (project / "noetl.toml").write_text("token = 12345678")

@@ -133,7 +133,7 @@ def _damaged(name: str) -> BackendError:
 def keys_of(given: str | None, file: Path) -> tuple[bytes, ...]:
     """The keys that were given in base64, or those in a file that is made on first use with mode 0600."""
     if given:
-        return tuple(_decoded(one) for one in given.split(","))
+        return decoded(given)
     if not file.exists():
         _write(file, os.urandom(KEY_BYTES), replace=False)
     text = file.read_bytes()
@@ -147,17 +147,17 @@ def add_key(file: Path) -> None:
     _write(file, os.urandom(KEY_BYTES) + b"".join(keys_of(None, file)), replace=True)
 
 
-def _decoded(text: str) -> bytes:
+def decoded(given: str) -> tuple[bytes, ...]:
+    """The keys of a text, in base64 with commas between; raises ValueError, which says what is wanted."""
     import base64
-    import binascii
 
     try:
-        key = base64.b64decode(text.strip(), validate=True)
-    except binascii.Error:
-        key = b""
-    if len(key) != KEY_BYTES:
-        raise BackendError("NOETL_KEY is not 32 bytes in base64", hint="openssl rand -base64 32")
-    return key
+        keys = tuple(base64.b64decode(one.strip(), validate=True) for one in given.split(","))
+    except ValueError:  # no base64, or not even ASCII
+        keys = ()
+    if not keys or any(len(key) != KEY_BYTES for key in keys):
+        raise ValueError("32 bytes in base64 (openssl rand -base64 32 makes them)")
+    return keys
 
 
 def _write(file: Path, content: bytes, *, replace: bool) -> None:

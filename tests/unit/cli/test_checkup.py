@@ -1,4 +1,4 @@
-"""`noetl doctor` tells of the bus that it reached, and never a password."""
+"""`noetl doctor` tells what it reached and what can have no effect, and never a password."""
 
 from pathlib import Path
 
@@ -22,3 +22,34 @@ def test_no_password_of_several_addresses_is_shown(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("NOETL_BUS", "nats://u:pass@one:1,nats://u:pass@two:2")
     told = {one["name"]: one["value"] for one in effective(load())}
     assert told["bus"] == "nats://u@one:1,nats://u@two:2"
+
+
+async def test_a_misspelt_variable_is_warned_of_with_the_one_that_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOETL_HOME", str(tmp_path))
+    monkeypatch.setenv("NOETL_STOER", "x")
+    monkeypatch.setenv("NOETL_STEP", "a task of the kind shell has this one")
+    found = {one.name: one for one in await examined(load())}["environment"]
+    assert (found.state, found.told) == ("warning", "no setting, and without effect: NOETL_STOER")
+    assert found.hint == "did you mean NOETL_STORE for NOETL_STOER?"
+
+
+@pytest.mark.parametrize("below", ["", "deep/down"])
+async def test_a_home_that_is_a_file_or_lies_in_one_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
+) -> None:
+    (tmp_path / "taken").write_text("")
+    monkeypatch.setenv("NOETL_HOME", str(tmp_path / "taken" / below))
+    found = {one.name: one for one in await examined(load())}["home"]
+    assert (found.state, "taken is a file, not a folder" in found.told) == ("error", True)
+
+
+@pytest.mark.parametrize("below", ["", "made/later"])
+async def test_a_home_that_cannot_be_written_or_made_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
+) -> None:
+    monkeypatch.setenv("NOETL_HOME", str(tmp_path / below))
+    monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
+    found = {one.name: one for one in await examined(load())}["home"]
+    assert (found.state, f"{tmp_path} cannot be written" in found.told) == ("error", True)

@@ -75,7 +75,10 @@ def test_an_interval_keeps_its_beat_however_late_it_is_looked_at(now: int, then:
         ({"cron": "0 0 32 * *"}, "wrong day-of-month: '32'", "1-31"),
         ({"cron": "0 0 1 FOO *"}, "wrong month: 'FOO'", "JAN"),
         ({"cron": "0 0 * * 9"}, "wrong day-of-week: '9'", "SUN"),
-        ({"cron": "0 0 30 2 *"}, "wrong day-of-month: '30'", "1-31"),
+        ({"cron": "0 0 30 2 *"}, "never comes true: no month '2' has a day '30'", "L"),
+        ({"cron": "0 0 31 2 *"}, "never comes true: no month '2' has a day '31'", "L"),
+        ({"cron": "0 0 31 APR,6 *"}, "never comes true: no month 'APR,6' has a day '31'", "L"),
+        ({"cron": "0 0 0 2 *"}, "wrong day-of-month: '0'", "1-31"),
         ({"cron": "* * *"}, "has 3 fields, not 5", "minute hour"),
         ({"cron": "0 0 * * * *"}, "has 6 fields, not 5", "minute hour"),
         (

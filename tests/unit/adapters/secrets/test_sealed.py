@@ -148,8 +148,8 @@ def test_a_key_file_that_is_no_row_of_keys_is_refused(tmp_path, content):
         keys_of(None, tmp_path / "key")
 
 
-@pytest.mark.parametrize("given", ["short", "!!!", "AAAA,BBBB"])
+@pytest.mark.parametrize("given", ["short", "!!!", "AAAA,BBBB", ",", "schlüssel"])
 def test_a_given_key_that_is_none_is_refused_without_repeating_it(tmp_path, given):
-    with pytest.raises(BackendError, match="32 bytes") as caught:
+    with pytest.raises(ValueError, match="32 bytes") as caught:
         keys_of(given, tmp_path / "key")
     assert given not in str(caught.value)
