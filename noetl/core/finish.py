@@ -20,7 +20,7 @@ from noetl.core.state import Run
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """How a run ended: the terminal event's name, the output envelope, and what it still writes."""
 
     name: str
@@ -30,12 +30,12 @@ class Outcome:
     by: str = "s"
 
     @classmethod
-    def failed(cls, error: Mapping[str, Any], **parts: Any) -> "Outcome":
+    def failed(cls, error: Mapping[str, Any], **parts: Any) -> "RunOutcome":
         """A run that ended in an error."""
         return cls("step.failed", failed(error), **parts)
 
 
-def finish(draft: Draft, run: Run, outcome: Outcome) -> None:
+def finish(draft: Draft, run: Run, outcome: RunOutcome) -> None:
     """End a run and route on."""
     publish(draft, run, outcome.writes)
     step = draft.step(run.step)
@@ -71,7 +71,7 @@ def publish(
         run.step_scope = apply(run.step_scope, own)
 
 
-def _boundary(draft: Draft, run: Run, outcome: Outcome) -> tuple[Outcome, list[list[Any]], list[str]]:
+def _boundary(draft: Draft, run: Run, outcome: RunOutcome) -> tuple[RunOutcome, list[list[Any]], list[str]]:
     """The step's `output`, its schema, and its `set`; any error of them is the run's."""
     step = draft.step(run.step)
     well = outcome.name != "step.failed"
@@ -97,20 +97,22 @@ def _boundary(draft: Draft, run: Run, outcome: Outcome) -> tuple[Outcome, list[l
             return outcome, [], [".".join(write.path) for write in step.set]
         loop = {key: outcome.output[key] for key in ("loop",) if key in outcome.output}
         wrong = failed(problem(error.kind, error.message), **loop)
-        return Outcome("step.failed", wrong, by=outcome.by), [], []
+        return RunOutcome("step.failed", wrong, by=outcome.by), [], []
     kept = [[path, draft.judged(value)] for path, value in written.pairs]
     run.step_scope = apply(run.step_scope, [[path[1:], value] for path, value in kept if path[0] == "step"])
     return outcome, kept, written.left_out
 
 
-def event_of(run: Run, outcome: Outcome) -> dict[str, Any]:
+def event_of(run: Run, outcome: RunOutcome) -> dict[str, Any]:
     """The event as arcs see it."""
     output = outcome.output
     data = {"output": output, "error": output.get("error"), "loop": output.get("loop")}
     return {"name": outcome.name, "step": run.step, "data": data}
 
 
-def _record(draft: Draft, run: Run, outcome: Outcome, written: list[list[Any]], left_out: list[str]) -> None:
+def _record(
+    draft: Draft, run: Run, outcome: RunOutcome, written: list[list[Any]], left_out: list[str]
+) -> None:
     """The terminal event. Its own output is put aside when it is too large."""
     step, program = draft.step(run.step), draft.program
     result = outcome.name != "step.failed" and program.final_step in (None, run.step)

@@ -66,7 +66,7 @@ class Level:
             within=self.within,
         )
 
-    def take_up(self, known: Mapping[int, "Outcome"]) -> None:
+    def take_up(self, known: Mapping[int, "IterationOutcome"]) -> None:
         """In a sequential loop what is left to run sees what the iterations that are over wrote."""
         if self.loop.parallel:
             return
@@ -87,7 +87,7 @@ class Level:
 
 
 @dataclass(slots=True)
-class Outcome:
+class IterationOutcome:
     """How one iteration ended."""
 
     well: bool
@@ -97,12 +97,12 @@ class Outcome:
     broke: bool = False
 
     @classmethod
-    def of(cls, ended: Ended, writes: Writes) -> "Outcome":
+    def of(cls, ended: Ended, writes: Writes) -> "IterationOutcome":
         """The outcome of an iteration whose pipeline ended."""
         return cls(ended.well, ended.output, ended.error, writes, ended.broke)
 
     @classmethod
-    def known(cls, data: Mapping[str, Any]) -> "Outcome":
+    def known(cls, data: Mapping[str, Any]) -> "IterationOutcome":
         """The outcome that an earlier report recorded."""
         error = data.get("error")
         return cls(error is None, data.get("output") or ok(), error, list(data.get("writes", ())))
@@ -113,7 +113,7 @@ def iteration_started(around: Surroundings, at: str) -> None:
     around.record(Event("loop.iteration.started", around.now(), "w", around.run, at))
 
 
-def iteration_ended(frame: Frame, outcome: Outcome) -> None:
+def iteration_ended(frame: Frame, outcome: IterationOutcome) -> None:
     """Say how an iteration ended; a successful output is put aside when it is large."""
     around = frame.around
     data: dict[str, Any] = {}
@@ -137,18 +137,18 @@ def iteration_ended(frame: Frame, outcome: Outcome) -> None:
     around.record(Event(name, around.now(), "w", around.run, frame.at, None, None, None, data or None))
 
 
-def _taken_up_again(frame: Frame, outcome: Outcome) -> dict[str, Any]:
+def _taken_up_again(frame: Frame, outcome: IterationOutcome) -> dict[str, Any]:
     """The output of an inner iteration: whoever takes the enclosing one over goes on with it as it was."""
     return {**outcome.output, "data": frame.stored(outcome.output.get("data"))}
 
 
-def _told_again(frame: Frame, outcome: Outcome) -> dict[str, Any]:
+def _told_again(frame: Frame, outcome: IterationOutcome) -> dict[str, Any]:
     """The error of an inner iteration, kept like its output."""
     error = dict(outcome.error or {})
     return error | {key: frame.stored(error[key]) for key in ("details",) if key in error}
 
 
-def level_result(level: Level, outcomes: Sequence[Outcome | None]) -> tuple[dict[str, Any], Writes]:
+def level_result(level: Level, outcomes: Sequence[IterationOutcome | None]) -> tuple[dict[str, Any], Writes]:
     """What an inner loop amounts to: its output envelope and the writes it passes outward."""
     errors = [(i, one.error) for i, one in enumerate(outcomes) if one is not None and not one.well]
     counts = {
@@ -170,7 +170,7 @@ def level_result(level: Level, outcomes: Sequence[Outcome | None]) -> tuple[dict
     return {**ok(data), "loop": totals}, writes
 
 
-def _combined(level: Level, outcomes: Sequence[Outcome | None]) -> Writes:
+def _combined(level: Level, outcomes: Sequence[IterationOutcome | None]) -> Writes:
     """All writes in index order; a failed iteration contributes nothing."""
     writes = [
         (index, path, value)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from noetl.core.draft import Draft, in_place, stored_refs
-from noetl.core.finish import Outcome
+from noetl.core.finish import RunOutcome
 from noetl.core.judge import Unjudged
 from noetl.core.merge import Write, merged, spread
 from noetl.core.message import Dispatch
@@ -94,7 +94,7 @@ def counts(loop: LoopState) -> dict[str, Any]:
     return found
 
 
-def outcome(draft: Draft, run: Run, by: str = "s") -> Outcome:
+def outcome(draft: Draft, run: Run, by: str = "s") -> RunOutcome:
     """What the iterations amount to: the step's terminal event, output and writes."""
     step, loop = draft.step(run.step), run.loop
     assert loop is not None
@@ -103,12 +103,12 @@ def outcome(draft: Draft, run: Run, by: str = "s") -> Outcome:
     if loop.failed and not step.best_effort:
         first = totals["errors"][0]
         error = {**first["error"], "iteration": first["error"].get("iteration", first["index"])}
-        return Outcome("step.failed", failed(error, loop=totals), _published(loop), by=by)
+        return RunOutcome("step.failed", failed(error, loop=totals), _published(loop), by=by)
     try:
         writes = merged_writes(draft, step.loop, run)
     except Unjudged as wrong:
-        return Outcome("step.failed", failed(problem(wrong.kind, wrong.message), loop=totals), by=by)
-    return Outcome("loop.done", {**_output(draft, step, loop), "loop": totals}, writes, by=by)
+        return RunOutcome("step.failed", failed(problem(wrong.kind, wrong.message), loop=totals), by=by)
+    return RunOutcome("loop.done", {**_output(draft, step, loop), "loop": totals}, writes, by=by)
 
 
 def _published(loop: LoopState) -> Patch:

@@ -7,7 +7,7 @@ from noetl.core import loop, park
 from noetl.core.draft import Draft
 from noetl.core.ending import abort, awaited, cancel_left, recall
 from noetl.core.event import Event
-from noetl.core.finish import Outcome, finish
+from noetl.core.finish import RunOutcome, finish
 from noetl.core.message import Answer, Control, ControlChild, Expire, Recall, Tick
 from noetl.core.output import failed, ok, problem
 from noetl.core.state import DONE, FAILED, Lease, Run, State
@@ -138,10 +138,10 @@ def _expire_one(draft: Draft, lease: Lease, why: str) -> None:
         _fail_chunk(draft, run, lease, error)
 
 
-def _lost(run: Run, error: dict[str, Any]) -> Outcome:
+def _lost(run: Run, error: dict[str, Any]) -> RunOutcome:
     """A run that the server ends; a loop keeps its counts."""
     counts = {"loop": loop.counts(run.loop)} if run.loop is not None else {}
-    return Outcome("step.failed", failed(error, **counts))
+    return RunOutcome("step.failed", failed(error, **counts))
 
 
 def _fail_chunk(draft: Draft, run: Run, lease: Lease, error: dict[str, Any]) -> None:

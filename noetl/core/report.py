@@ -12,7 +12,7 @@ from noetl.core import loop, park
 from noetl.core.draft import Draft
 from noetl.core.ending import awaited, cancel_left, recall
 from noetl.core.event import Event
-from noetl.core.finish import Outcome, finish, publish
+from noetl.core.finish import RunOutcome, finish, publish
 from noetl.core.fold import outer_index
 from noetl.core.message import Answer, Report
 from noetl.core.output import failed, problem
@@ -109,13 +109,13 @@ def _ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
         outcome = loop.outcome(draft, run, by="w")
         wrong = _contradiction(run.loop, event)
         if wrong is not None and outcome.name != "step.failed":
-            outcome = Outcome("step.failed", failed(wrong, loop=loop.counts(run.loop)), by="w")
+            outcome = RunOutcome("step.failed", failed(wrong, loop=loop.counts(run.loop)), by="w")
     else:
         run.step_scope = data.get("step", {})
         output = data.get("output") or failed(data.get("error") or {})
         extra = {"results": data["results"]} if "results" in data else {}
         output = {**output, **extra}
-        outcome = Outcome(event.name, output, data.get("writes", []), by="w")
+        outcome = RunOutcome(event.name, output, data.get("writes", []), by="w")
     finish(draft, run, outcome)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from noetl.core import loop, view
 from noetl.core.draft import Draft
-from noetl.core.finish import Outcome, finish
+from noetl.core.finish import RunOutcome, finish
 from noetl.core.judge import Unjudged
 from noetl.core.message import Dispatch
 from noetl.core.output import is_reference, ok, problem
@@ -83,7 +83,7 @@ def fail_before_start(draft: Draft, arrived: Arrival, error: dict[str, Any]) -> 
 
 def _schedule_failed(draft: Draft, arrived: Arrival, error: dict[str, Any], place: str) -> None:
     draft.emit("step.scheduled", arrived.run_id, **arrived.facts(draft), problem=error, place=place)
-    finish(draft, draft.state.runs[arrived.run_id], Outcome.failed(error))
+    finish(draft, draft.state.runs[arrived.run_id], RunOutcome.failed(error))
 
 
 def schedule(draft: Draft, arrived: Arrival) -> None:
@@ -118,7 +118,7 @@ def _complete_at_once(draft: Draft, arrived: Arrival) -> None:
         finish(draft, run, loop.outcome(draft, run))
         return
     carried = (arrived.event.get("data") or {}).get("output")
-    finish(draft, run, Outcome("step.done", dict(carried) if carried else ok()))
+    finish(draft, run, RunOutcome("step.done", dict(carried) if carried else ok()))
 
 
 def _bounds(draft: Draft, arrived: Arrival) -> dict[str, Any]:

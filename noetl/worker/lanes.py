@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from noetl.core.effect import Ended
 from noetl.core.frame import Frame
 from noetl.core.judge import Unjudged
-from noetl.core.level import Level, Outcome, iteration_ended, iteration_started
+from noetl.core.level import IterationOutcome, Level, iteration_ended, iteration_started
 from noetl.core.output import failed, problem
 from noetl.core.pipeline import drive
 from noetl.dsl.template import TemplateError
@@ -29,7 +29,13 @@ class Lanes:
     """A level in progress."""
 
     def __init__(
-        self, runner: "Runner", level: Level, items: dict[int, Any], known: dict[int, Outcome], *, outer: bool
+        self,
+        runner: "Runner",
+        level: Level,
+        items: dict[int, Any],
+        known: dict[int, IterationOutcome],
+        *,
+        outer: bool,
     ) -> None:
         self.runner, self.level, self.items, self.outer = runner, level, items, outer
         self.outcomes = known
@@ -47,7 +53,7 @@ class Lanes:
         self.runner.parked += 1
         return True
 
-    async def run(self) -> dict[int, Outcome]:
+    async def run(self) -> dict[int, IterationOutcome]:
         """Run what is to be run; the outcomes by index, those never started left out."""
         lanes = min(self.level.share, len(self.todo))
         if lanes <= 1:
@@ -122,11 +128,11 @@ class Lanes:
         return await runner.go_on(machine, effect, frame)
 
     def _finish(self, index: int, frame: Frame, ended: Ended) -> None:
-        outcome = Outcome.of(ended, frame.writes)
+        outcome = IterationOutcome.of(ended, frame.writes)
         iteration_ended(frame, outcome)
         self.runner.reporter.touch()  # other iterations may be waiting for long: this one is told of now
         if self.outer:
-            outcome = Outcome(outcome.well, {})  # the server keeps the outputs of the outer loop
+            outcome = IterationOutcome(outcome.well, {})  # the server keeps the outputs of the outer loop
         self.outcomes[index] = outcome
         self.level.carry(frame)
         if not ended.well and not self.level.best_effort:

@@ -15,7 +15,7 @@ from noetl.core.engine_kind import too_slow
 from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings
 from noetl.core.judge import Unjudged
-from noetl.core.level import Level, Outcome, level_result
+from noetl.core.level import IterationOutcome, Level, level_result
 from noetl.core.loop import whole_number
 from noetl.core.message import WorkOrder, waits_as
 from noetl.core.output import failed, holds_reference, problem
@@ -297,11 +297,11 @@ class Runner:
         level = self._level("", self.step.loop, frame, self.step.pipeline, parent=None)
         level.total, level.share = loop.total, loop.share
         items = {loop.lo + place: item for place, item in enumerate(loop.items)}
-        known = {int(index): Outcome.known(data) for index, data in loop.finished.items()}
+        known = {int(index): IterationOutcome.known(data) for index, data in loop.finished.items()}
         outcomes = await self._iterate(level, items, known, outer=True)
         await self._end_outer(outcomes)
 
-    async def _end_outer(self, outcomes: dict[int, Outcome]) -> None:
+    async def _end_outer(self, outcomes: dict[int, IterationOutcome]) -> None:
         if self.parked or (self.around.stopping and len(outcomes) < len(self.order.loop.items)):  # type: ignore[union-attr]
             await self.reporter.hand_back(self.reporter.frames())
             return
@@ -347,7 +347,7 @@ class Runner:
             most = level.loop.max_in_flight
             level.share = whole_number(most.render(scope.bind(most.names)), "max_in_flight", 10)
         known = {
-            index: Outcome.known(self.order.outcomes[f"{level.address}[{index}]"])
+            index: IterationOutcome.known(self.order.outcomes[f"{level.address}[{index}]"])
             for index in items
             if f"{level.address}[{index}]" in self.order.outcomes
         }
@@ -362,8 +362,8 @@ class Runner:
             raise Unjudged("reference", f"the reference is missing or expired: {error.message}") from None
 
     async def _iterate(
-        self, level: Level, items: dict[int, Any], known: dict[int, Outcome], *, outer: bool
-    ) -> dict[int, Outcome]:
+        self, level: Level, items: dict[int, Any], known: dict[int, IterationOutcome], *, outer: bool
+    ) -> dict[int, IterationOutcome]:
         """Run the iterations of a level: one after the other, or as many at once as its share allows."""
         return await Lanes(self, level, items, known, outer=outer).run()
 

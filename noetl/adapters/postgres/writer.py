@@ -22,7 +22,7 @@ from noetl.ports.store import Append
 MOST_APPENDS, MOST_BYTES = 500, 8 * 1024 * 1024  # of one commit
 # One plan for all, over the indexes, also while the tables are so small that reading all of them looks cheap.
 SETTINGS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "enable_mergejoin": "off"}
-Outcome = bool | NoetlError  # applied, refused because the log was not as expected, or failed
+Settled = bool | NoetlError  # applied, refused because the log was not as expected, or failed
 
 
 class _Waiting(NamedTuple):
@@ -74,13 +74,13 @@ class Writer:
                 continue
             group = self._group = self._next_group()
             try:
-                outcomes: list[Outcome] = await self._commit([one.append for one in group])
+                settled: list[Settled] = await self._commit([one.append for one in group])
             except NoetlError as error:  # the database is away: whoever waits behind would only wait longer
                 group += self._queue
                 self._queue.clear()
-                outcomes = [error] * len(group)
-            for one, outcome in zip(group, outcomes, strict=True):
-                _answer(one.future, outcome)
+                settled = [error] * len(group)
+            for one, answer in zip(group, settled, strict=True):
+                _answer(one.future, answer)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Nobody waits for a writer that is gone."""
@@ -107,20 +107,20 @@ class Writer:
         self._queue.extendleft(reversed(later))
         return group
 
-    async def _commit(self, appends: list[Append]) -> list[Outcome]:
+    async def _commit(self, appends: list[Append]) -> list[Settled]:
         """One transaction; raises BackendError when its outcome cannot be found out in time."""
-        outcomes: dict[int, Outcome] = {}
+        settled: dict[int, Settled] = {}
         until = asyncio.get_running_loop().time() + 2 * self._database.patience_s
         unknown = False
-        while missing := [n for n in range(len(appends)) if n not in outcomes]:
+        while missing := [n for n in range(len(appends)) if n not in settled]:
             await self._connected()
             left = [appends[n] for n in missing]
             try:
                 if unknown:
-                    outcomes |= {missing[n]: True for n in await self._landed(left)}
+                    settled |= {missing[n]: True for n in await self._landed(left)}
                     unknown = False
                 else:
-                    outcomes |= dict(zip(missing, await self._transact(left), strict=True))
+                    settled |= dict(zip(missing, await self._transact(left), strict=True))
             except LOST as error:
                 self._drop()
                 unknown = True
@@ -130,9 +130,9 @@ class Writer:
             except asyncpg.PostgresError as error:
                 told = f"the database {self._database.shown} does not tell whether a commit happened"
                 raise trouble(told, error) from error
-        return [outcomes[n] for n in range(len(appends))]
+        return [settled[n] for n in range(len(appends))]
 
-    async def _transact(self, appends: list[Append]) -> list[Outcome]:
+    async def _transact(self, appends: list[Append]) -> list[Settled]:
         """Send appends; when the database refuses them as a whole, nothing of them was done."""
         self.transactions += 1
         alone = len(appends) == 1 and is_plain(appends[0])
@@ -225,10 +225,10 @@ def _broken(task: asyncio.Task[None]) -> BackendError:
     return told
 
 
-def _answer(future: asyncio.Future[bool], outcome: Outcome) -> None:
+def _answer(future: asyncio.Future[bool], settled: Settled) -> None:
     if future.done():
         return
-    if isinstance(outcome, NoetlError):
-        future.set_exception(outcome)
+    if isinstance(settled, NoetlError):
+        future.set_exception(settled)
     else:
-        future.set_result(outcome)
+        future.set_result(settled)

@@ -17,7 +17,7 @@ from noetl.errors import BackendError, NoetlError
 
 T = TypeVar("T")
 Job = Callable[[apsw.Connection], Any]
-Outcome = tuple[Any, Exception | None]  # a result, or why there is none
+Settled = tuple[Any, Exception | None]  # a result, or why there is none
 
 
 class _Waiting(NamedTuple):
@@ -69,23 +69,23 @@ class Writer:
             if jobs:
                 _answer(jobs, self._transact([one.job for one in jobs]))
 
-    def _transact(self, jobs: list[Job]) -> list[Outcome]:
+    def _transact(self, jobs: list[Job]) -> list[Settled]:
         """One transaction. When it fails as a whole, nothing of it is known to have happened."""
         self.transactions += 1
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             if len(jobs) == 1:
-                outcomes = [self._only(jobs[0])]
+                settled = [self._only(jobs[0])]
             else:
-                outcomes = [self._one_of_many(job) for job in jobs]
+                settled = [self._one_of_many(job) for job in jobs]
             if self._connection.in_transaction:
                 self._connection.execute("COMMIT")
         except apsw.Error as error:
             self._undo()
             return [(None, self._told(error))] * len(jobs)
-        return outcomes
+        return settled
 
-    def _only(self, job: Job) -> Outcome:
+    def _only(self, job: Job) -> Settled:
         """The only job needs no savepoint: when it fails, there is nothing to commit."""
         try:
             return job(self._connection), None
@@ -93,19 +93,19 @@ class Writer:
             self._undo()
             return None, self._named(error)
 
-    def _one_of_many(self, job: Job) -> Outcome:
+    def _one_of_many(self, job: Job) -> Settled:
         self._connection.execute("SAVEPOINT job")
         try:
-            outcome: Outcome = (job(self._connection), None)
+            settled: Settled = (job(self._connection), None)
         except Exception as error:
             if (
                 not self._connection.in_transaction
             ):  # the database gave up the transaction and all that is in it
                 raise error if isinstance(error, apsw.Error) else apsw.AbortError(str(error)) from error
             self._connection.execute("ROLLBACK TO job")
-            outcome = (None, self._named(error))
+            settled = (None, self._named(error))
         self._connection.execute("RELEASE job")
-        return outcome
+        return settled
 
     def _undo(self) -> None:
         with suppress(apsw.Error):
@@ -121,16 +121,16 @@ class Writer:
         return told
 
 
-def _answer(jobs: list[_Waiting], outcomes: list[Outcome]) -> None:
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Outcome]]] = {}
-    for one, outcome in zip(jobs, outcomes, strict=True):
-        by_loop.setdefault(one.loop, []).append((one.future, outcome))
+def _answer(jobs: list[_Waiting], settled: list[Settled]) -> None:
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Settled]]] = {}
+    for one, answer in zip(jobs, settled, strict=True):
+        by_loop.setdefault(one.loop, []).append((one.future, answer))
     for loop, answers in by_loop.items():
         with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
             loop.call_soon_threadsafe(_settle, answers)
 
 
-def _settle(answers: list[tuple[asyncio.Future[Any], Outcome]]) -> None:
+def _settle(answers: list[tuple[asyncio.Future[Any], Settled]]) -> None:
     for future, (result, error) in answers:
         if future.done():
             continue

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.core.effect import Ended
-from noetl.core.level import Level, Outcome, iteration_ended, iteration_started, level_result
+from noetl.core.level import IterationOutcome, Level, iteration_ended, iteration_started, level_result
 from tests.unit.core.build import Pipe, compiled, error_of, ok_of
 
 
@@ -59,27 +59,35 @@ def test_in_a_sequential_loop_the_next_iteration_sees_what_this_one_wrote(loop, 
 
 
 def test_outcomes_come_from_a_pipeline_or_from_an_earlier_report():
-    assert Outcome.of(Ended(True, ok_of(1), broke=True), [[["ctx", "a"], 1]]) == Outcome(
+    assert IterationOutcome.of(Ended(True, ok_of(1), broke=True), [[["ctx", "a"], 1]]) == IterationOutcome(
         True, ok_of(1), None, [[["ctx", "a"], 1]], True
     )
-    assert Outcome.known({"output": ok_of(1), "writes": [[1]]}) == Outcome(True, ok_of(1), None, [[1]])
-    assert Outcome.known({"error": {"kind": "boom"}}) == Outcome(False, ok_of(None), {"kind": "boom"})
-    assert Outcome.known({}) == Outcome(True, ok_of(None))
+    assert IterationOutcome.known({"output": ok_of(1), "writes": [[1]]}) == IterationOutcome(
+        True, ok_of(1), None, [[1]]
+    )
+    assert IterationOutcome.known({"error": {"kind": "boom"}}) == IterationOutcome(
+        False, ok_of(None), {"kind": "boom"}
+    )
+    assert IterationOutcome.known({}) == IterationOutcome(True, ok_of(None))
 
 
 @pytest.mark.parametrize(
     "outcome, name, data",
     [
-        (Outcome(True, ok_of(1, meta={})), "done", {"output": {"status": "ok", "data": 1}}),
-        (Outcome(True, ok_of(None)), "done", None),
-        (Outcome(True, ok_of(None), broke=True), "done", {"break": True}),
+        (IterationOutcome(True, ok_of(1, meta={})), "done", {"output": {"status": "ok", "data": 1}}),
+        (IterationOutcome(True, ok_of(None)), "done", None),
+        (IterationOutcome(True, ok_of(None), broke=True), "done", {"break": True}),
         (
-            Outcome(True, error_of("boom")),
+            IterationOutcome(True, error_of("boom")),
             "done",
             {"output": {"status": "error", "error": error_of("boom")["error"]}},
         ),
-        (Outcome(False, {}, {"kind": "boom"}), "failed", {"error": {"kind": "boom"}}),
-        (Outcome(True, ok_of(None), writes=[[["ctx", "a"], 1]]), "done", {"writes": [[["ctx", "a"], 1]]}),
+        (IterationOutcome(False, {}, {"kind": "boom"}), "failed", {"error": {"kind": "boom"}}),
+        (
+            IterationOutcome(True, ok_of(None), writes=[[["ctx", "a"], 1]]),
+            "done",
+            {"writes": [[["ctx", "a"], 1]]},
+        ),
     ],
 )
 def test_the_end_of_an_iteration_is_told_in_as_few_words_as_possible(outcome, name, data):
@@ -92,7 +100,9 @@ def test_the_end_of_an_iteration_is_told_in_as_few_words_as_possible(outcome, na
 
 
 def test_a_level_that_went_well_is_the_list_of_its_outputs():
-    output, writes = level_result(level(), [Outcome(True, ok_of("a")), Outcome(True, ok_of("b"))])
+    output, writes = level_result(
+        level(), [IterationOutcome(True, ok_of("a")), IterationOutcome(True, ok_of("b"))]
+    )
     assert output == {
         "status": "ok",
         "data": ["a", "b"],
@@ -102,14 +112,18 @@ def test_a_level_that_went_well_is_the_list_of_its_outputs():
 
 
 def test_a_failed_iteration_fails_the_level_with_the_lowest_error_and_no_writes():
-    bad = [Outcome(False, {}, {"kind": str(index)}, [[["ctx", "a"], index]]) for index in range(2)]
+    bad = [IterationOutcome(False, {}, {"kind": str(index)}, [[["ctx", "a"], index]]) for index in range(2)]
     output, writes = level_result(level(), bad)
     assert (output["status"], output["error"], writes) == ("error", {"kind": "0"}, [])
     assert output["loop"] == {"total": 2, "done": 0, "failed": 2, "skipped": 0}
 
 
 def test_best_effort_holds_null_for_what_failed_and_lists_the_errors():
-    outcomes = [Outcome(False, {}, {"kind": "boom"}, [[["ctx", "a"], 1]]), Outcome(True, ok_of(2)), None]
+    outcomes = [
+        IterationOutcome(False, {}, {"kind": "boom"}, [[["ctx", "a"], 1]]),
+        IterationOutcome(True, ok_of(2)),
+        None,
+    ]
     output, writes = level_result(level(best_effort=True, total=3), outcomes)
     assert (output["status"], output["data"], writes) == ("ok", [None, 2, None], [])
     assert output["loop"] == {
@@ -124,12 +138,12 @@ def test_best_effort_holds_null_for_what_failed_and_lists_the_errors():
 def test_writes_of_a_level_are_reduced_with_what_was_there(reduce, existing, merged):
     scope = reduce.partition(".")[0]
     one = level(f", spec: {{mode: parallel, policy: {{reduce: {{{reduce}}}}}}}", **{scope: existing})
-    outcomes = [Outcome(True, ok_of(1), writes=[[[scope, "n"], n]]) for n in (1, 2)]
+    outcomes = [IterationOutcome(True, ok_of(1), writes=[[[scope, "n"], n]]) for n in (1, 2)]
     assert level_result(one, outcomes)[1] == merged
 
 
 def test_a_conflict_inside_a_level_fails_it_with_kind_conflict():
-    outcomes = [Outcome(True, ok_of(1), writes=[[["ctx", "n"], n]]) for n in (1, 2)]
+    outcomes = [IterationOutcome(True, ok_of(1), writes=[[["ctx", "n"], n]]) for n in (1, 2)]
     output, writes = level_result(level(PARALLEL), outcomes)
     assert (output["error"]["kind"], writes) == ("conflict", [])
 
@@ -138,7 +152,7 @@ def test_a_large_output_of_an_inner_iteration_is_marked_so_that_it_is_put_back()
     limits = {"max_payload_bytes": 400}
     outer, inner = level(limits=limits), level(address="[0]", limits=limits)
     for one in (outer, inner):
-        iteration_ended(one.frame(0, 1), Outcome(True, ok_of("x" * 500)))
+        iteration_ended(one.frame(0, 1), IterationOutcome(True, ok_of("x" * 500)))
     assert "ref" in outer.around.events[0].data["output"]
     assert list(inner.around.events[0].data["output"]["data"]) == ["$stored"]
 
@@ -147,5 +161,10 @@ def test_a_large_output_of_an_inner_iteration_is_marked_so_that_it_is_put_back()
 def test_what_is_left_of_a_sequential_level_sees_what_was_written_before_it_was_taken_over(loop, ctx, step):
     one = level(loop, reduced={("ctx", "n"): "sum"}, ctx={}, step={})
     writes = [[["ctx", "a"], 1], [["step", "b"], 1], [["ctx", "n"], 1]]
-    one.take_up({1: Outcome(True, {}, writes=[[["ctx", "a"], 2]]), 0: Outcome(True, {}, writes=writes)})
+    one.take_up(
+        {
+            1: IterationOutcome(True, {}, writes=[[["ctx", "a"], 2]]),
+            0: IterationOutcome(True, {}, writes=writes),
+        }
+    )
     assert (one.ctx, one.step) == (ctx, step)

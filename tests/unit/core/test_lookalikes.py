@@ -7,7 +7,7 @@ import pytest
 
 from noetl.core.draft import loaded, stored_refs
 from noetl.core.fold import fold
-from noetl.core.level import Outcome, iteration_ended
+from noetl.core.level import IterationOutcome, iteration_ended
 from noetl.core.message import ChildEnded
 from noetl.core.patch import apply, assign, holds_mark, rests_elsewhere
 from noetl.core.state import State
@@ -155,11 +155,11 @@ def test_an_inner_iteration_that_ended_with_a_lookalike_is_known_as_it_was(begin
     error = None if well else {"kind": "boom", "message": "boom!", "details": {"body": value}}
     output = {"status": "ok", "data": value} if well else {"status": "error", "error": error}
     pipe = Pipe(compiled("- {step: start, tool: {kind: noop}}"), at="[0]/inner[1]")
-    iteration_ended(pipe.frame, Outcome(well, output, error))
+    iteration_ended(pipe.frame, IterationOutcome(well, output, error))
     world = begin("- {step: start, loop: {in: [1], iterator: x}, tool: {kind: noop}}")
     world.hydrated |= {one.key: msgspec.json.decode(one.body) for one in pipe.around.payloads}
     world.report("start.1", *pipe.around.events)
-    known = Outcome.known(world.order("start.1").outcomes["[0]/inner[1]"])
+    known = IterationOutcome.known(world.order("start.1").outcomes["[0]/inner[1]"])
     assert (known.well, known.error) == (well, error)
     assert not well or known.output["data"] == value
     assert all(key in world.hydrated for key in [
