@@ -139,8 +139,11 @@ async def _collect(found: "Upkeep", ttl_ms: int, retention_ms: int | None, dry_r
 
 async def _measured(found: "Upkeep") -> "tuple[Extent, tuple[int, int]]":
     async with found.opened() as made:
-        held = await made.results.held()
-        return await made.store.extent(), (sum(h.payloads for h in held), sum(h.bytes for h in held))
+        there = await made.results.footprints()
+        return await made.store.extent(), (
+            sum(one.payloads for one in there),
+            sum(one.bytes for one in there),
+        )
 
 
 def _as_data(extent: "Extent") -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from noetl.control.catalog import Catalog
 from noetl.control.trim import trim
 from noetl.errors import NoetlError
-from noetl.ports.results import Held, Results
+from noetl.ports.results import Footprint, Results
 from noetl.ports.store import Outline, Store
 
 PAGE = 200
@@ -33,10 +33,10 @@ class Collected:
     executions: int = 0
     trimmed: int = 0  # executions that lost detail
 
-    def add(self, held: Held) -> None:
+    def add(self, footprint: Footprint) -> None:
         """Count the payloads of an execution."""
-        self.payloads += held.payloads
-        self.bytes += held.bytes
+        self.payloads += footprint.payloads
+        self.bytes += footprint.bytes
 
 
 class Families:
@@ -70,11 +70,11 @@ async def collect(store: Store, results: Results, catalog: Catalog, terms: Terms
     await _trim_others(store, catalog, old, found, terms)
     if not terms.dry_run:
         await store.delete(sorted(old))
-    for held in await results.held():
-        if held.execution_id in old or await _expired(families, held, terms.payloads):
-            found.add(held)
+    for footprint in await results.footprints():
+        if footprint.execution_id in old or await _expired(families, footprint, terms.payloads):
+            found.add(footprint)
             if not terms.dry_run:
-                await results.discard(held.execution_id)
+                await results.discard(footprint.execution_id)
     return found
 
 
@@ -86,10 +86,10 @@ async def _old_executions(store: Store, families: Families, moment: int) -> set[
     return old
 
 
-async def _expired(families: Families, held: Held, moment: int) -> bool:
+async def _expired(families: Families, footprint: Footprint, moment: int) -> bool:
     """Payloads that no execution knows may be those of one that is about to begin: they need an age too."""
-    over = await families.over(held.execution_id, moment)
-    return held.written_at <= moment if over is None else over
+    over = await families.over(footprint.execution_id, moment)
+    return footprint.written_at <= moment if over is None else over
 
 
 async def _trim_others(store: Store, catalog: Catalog, old: set[str], found: Collected, terms: Terms) -> None:

@@ -14,7 +14,7 @@ from noetl.errors import NotFound, RequestError
 _KEY = re.compile(r"[0-9a-f]{32}/[0-9a-f]{32}")
 
 
-class Held(msgspec.Struct):
+class Footprint(msgspec.Struct):
     """The payloads of one execution: how many, how large, and when the newest was written."""
 
     execution_id: str
@@ -38,7 +38,7 @@ class Results(Protocol):
         """The bytes of a payload; raises NotFound."""
         ...
 
-    async def held(self) -> Sequence[Held]:
+    async def footprints(self) -> Sequence[Footprint]:
         """What is there, by execution."""
         ...
 

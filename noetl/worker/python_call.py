@@ -19,7 +19,7 @@ PIPE_BYTES = 1 << 16  # what the system keeps in a pipe: one read empties it
 PROGRAMS_MAX = 256
 
 
-class Held(NamedTuple):
+class CallBounds(NamedTuple):
     """What one call is held to; memory only if it is less than the process may use."""
 
     memory_bytes: int | None
@@ -41,13 +41,13 @@ class Launch:
     open_files: int
     grace_s: float
 
-    def limits(self, asked: Limits | None) -> Held:
+    def limits(self, asked: Limits | None) -> CallBounds:
         """What a call is held to: the host's bounds, or narrower ones."""
         if asked is None:
-            return Held(None, self.cpu_s, self.output_bytes)
+            return CallBounds(None, self.cpu_s, self.output_bytes)
         cpu_s = min((s for s in (asked.cpu_s, self.cpu_s) if s is not None), default=None)
         output_bytes = self.output_bytes if asked.output_bytes is None else asked.output_bytes
-        return Held(asked.memory_bytes, cpu_s, min(output_bytes, self.output_bytes))
+        return CallBounds(asked.memory_bytes, cpu_s, min(output_bytes, self.output_bytes))
 
 
 @dataclass(slots=True, eq=False)
@@ -81,7 +81,7 @@ class Programs:
     def __init__(self) -> None:
         self._ids: dict[tuple[str, str | None], int] = {}
 
-    def frame(self, number: int, request: Request, held: Held) -> bytearray:
+    def frame(self, number: int, request: Request, bounds: CallBounds) -> bytearray:
         """The request as the process reads it: its size, then JSON."""
         key = (request.code, request.script)
         program_id, new = self._ids.get(key), None
@@ -90,7 +90,7 @@ class Programs:
                 self._ids.clear()  # number 0 tells the process to forget them as well
             program_id, new = self._ids.setdefault(key, len(self._ids)), key
         frame = bytearray(HEADER_BYTES)
-        body = (number, program_id, new, held.memory_bytes, held.cpu_s, msgspec.Raw(request.variables))
+        body = (number, program_id, new, bounds.memory_bytes, bounds.cpu_s, msgspec.Raw(request.variables))
         _requests.encode_into(body, frame, HEADER_BYTES)
         frame[:HEADER_BYTES] = (len(frame) - HEADER_BYTES).to_bytes(HEADER_BYTES, "little")
         return frame

@@ -21,7 +21,7 @@ from noetl.ports.call import Raised, Ran
 from noetl.worker import python_child
 from noetl.worker.python_call import (
     Answer,
-    Held,
+    CallBounds,
     Launch,
     Printed,
     Programs,
@@ -87,10 +87,10 @@ class Process:
         """Hand over a call; its future gets the ending."""
         self.request = request
         self._number += 1
-        held = self._held()
+        bounds = self._bounds()
         for stream in self._streams:
-            stream.bytes_max = held.output_bytes
-        self._unsent = memoryview(self._programs.frame(self._number, request, held))
+            stream.bytes_max = bounds.output_bytes
+        self._unsent = memoryview(self._programs.frame(self._number, request, bounds))
         self._send()
         if self._unsent:
             self._loop.add_writer(self._connection, self._on_writable)
@@ -142,7 +142,7 @@ class Process:
             self.is_ready = True
             self._printed()  # what the interpreter says at its start is nobody's
         elif self._verdict is None:
-            self._conclude(ending(answer, self._held().memory_bytes or self._launch.memory_bytes))
+            self._conclude(ending(answer, self._bounds().memory_bytes or self._launch.memory_bytes))
         elif answer.ended == "stopped":
             raised = Raised("TimeoutError", self._verdict.message, answer.traceback)
             self._verdict = replace(self._verdict, raised=raised)
@@ -152,7 +152,7 @@ class Process:
             self.kill()
         return True
 
-    def _held(self) -> Held:
+    def _bounds(self) -> CallBounds:
         return self._launch.limits(self.request.limits if self.request else None)
 
     def _conclude(self, ran: Ran) -> None:
@@ -245,12 +245,12 @@ class Process:
         answer = read_answer(memoryview(self._received)[HEADER_BYTES:])
         if answer is None or self._is_broken or answer.number != self._number:
             return None
-        return ending(answer, self._held().memory_bytes or self._launch.memory_bytes)
+        return ending(answer, self._bounds().memory_bytes or self._launch.memory_bytes)
 
     def _death(self, exit_code: int) -> Ran:
         if self._is_broken and (exit_code == EXIT_BROKEN or self._is_killed):
             return Ran("crashed", message=STRAY)
-        return death(exit_code, self._held().cpu_s)
+        return death(exit_code, self._bounds().cpu_s)
 
     def _close(self) -> None:
         self._no_timer()

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from noetl.core.message import Payload
 from noetl.errors import RequestError
 from noetl.ports.link import Asked
-from noetl.ports.results import Held, check_key, stream_key
+from noetl.ports.results import Footprint, check_key, stream_key
 
 IN_MEMORY_BYTES = 8 * 1024**2
 
@@ -39,7 +39,7 @@ class LinkedResults:
         """The bytes of a payload."""
         return await self._servers.read(check_key(key))
 
-    async def held(self) -> Sequence[Held]:
+    async def footprints(self) -> Sequence[Footprint]:
         """Not for a worker to ask."""
         raise RequestError("a worker does not look after the result store")
 

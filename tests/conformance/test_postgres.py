@@ -432,6 +432,6 @@ async def test_a_payload_is_kept_in_chunks(direct: PostgresStore) -> None:
 async def test_chunks_that_a_crash_left_are_told_of_and_can_be_removed(direct: PostgresStore) -> None:
     results = PostgresResults(direct)
     await direct.database.fetch(SQL["add_chunk"], f"{eid(1)}/~left", 0, None, b"x")
-    assert [(one.execution_id, one.payloads) for one in await results.held()] == [(eid(1), 0)]
+    assert [(one.execution_id, one.payloads) for one in await results.footprints()] == [(eid(1), 0)]
     await results.discard(eid(1))
-    assert list(await results.held()) == []
+    assert list(await results.footprints()) == []

@@ -98,7 +98,10 @@ async def test_writing_a_payload_again_is_harmless(results: Results) -> None:
         await results.write(Payload(key(1), b"same"))
     await asyncio.gather(*(results.write(Payload(key(2), b"same")) for _ in range(5)))
     assert await results.read(key(1)) == await results.read(key(2)) == b"same"
-    assert [(one.execution_id, one.payloads) for one in await results.held()] == [(eid(1), 1), (eid(2), 1)]
+    assert [(one.execution_id, one.payloads) for one in await results.footprints()] == [
+        (eid(1), 1),
+        (eid(2), 1),
+    ]
 
 
 async def test_a_stream_is_written_under_the_digest_of_its_bytes(results: Results) -> None:
@@ -117,7 +120,7 @@ async def test_a_large_payload_comes_back_whatever_way_it_was_written(results: R
     assert await results.read(key(1)) == await results.read(found) == body
     again, _, _ = await results.write_stream(eid(1), chunks(body))
     assert again == found
-    assert [(one.payloads, one.bytes) for one in await results.held()] == [(2, 2 * len(body))]
+    assert [(one.payloads, one.bytes) for one in await results.footprints()] == [(2, 2 * len(body))]
 
 
 async def test_a_stream_of_nothing_is_a_payload_too(results: Results) -> None:
@@ -133,7 +136,7 @@ async def test_a_stream_that_breaks_off_leaves_nothing(results: Results) -> None
 
     with pytest.raises(ConnectionResetError, match="gone"):
         await results.write_stream(eid(1), broken())
-    assert sum(one.payloads for one in await results.held()) == 0
+    assert sum(one.payloads for one in await results.footprints()) == 0
 
 
 async def test_a_payload_that_is_not_there_is_not_found(results: Results) -> None:
@@ -160,7 +163,7 @@ async def test_a_key_cannot_lead_out_of_the_store(results: Results, bad: str) ->
     for attempt in (results.read(bad), results.write(Payload(bad, b"x"))):
         with pytest.raises(NotFound, match="no key"):
             await attempt
-    assert list(await results.held()) == []
+    assert list(await results.footprints()) == []
 
 
 @pytest.mark.parametrize("bad", ["..", "../x", "", "/", eid(1).upper().replace("0", "A"), f"{eid(1)}/x"])
@@ -168,14 +171,14 @@ async def test_an_execution_id_cannot_lead_out_of_the_store(results: Results, ba
     for attempt in (results.write_stream(bad, chunks(b"x")), results.discard(bad)):
         with pytest.raises(NotFound, match="no key"):
             await attempt
-    assert list(await results.held()) == []
+    assert list(await results.footprints()) == []
 
 
 async def test_it_is_told_what_is_held_for_whom(results: Results) -> None:
     await results.write(Payload(key(2), b"12345"))
     await results.write(Payload(key(1), b"1"))
     await results.write(Payload(key(1, "e" * 32), b"22"))
-    found = await results.held()
+    found = await results.footprints()
     assert [(one.execution_id, one.payloads, one.bytes) for one in found] == [(eid(1), 2, 3), (eid(2), 1, 5)]
     assert all(abs(one.written_at - NOW) < 10**12 for one in found)
 
@@ -188,7 +191,7 @@ async def test_discarding_takes_the_payloads_of_one_execution(results: Results) 
     with pytest.raises(NotFound):
         await results.read(key(1))
     assert await results.read(key(2)) == b"2"
-    assert [one.execution_id for one in await results.held()] == [eid(2)]
+    assert [one.execution_id for one in await results.footprints()] == [eid(2)]
 
 
 # As the engine and the tools see it: references, verified
@@ -276,7 +279,7 @@ def _setting(event: asyncio.Event) -> Callable[[], Awaitable[None]]:
 async def test_an_object_store_that_is_away_is_a_matter_of_seconds_and_told(s3_server: S3Server) -> None:
     away = {**s3_server.environment, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{free_port()}"}
     results = ObjectResults("s3://bucket/prefix", away)
-    for attempt in (results.write(Payload(key(1), b"x")), results.read(key(1)), results.held()):
+    for attempt in (results.write(Payload(key(1), b"x")), results.read(key(1)), results.footprints()):
         with pytest.raises(BackendError, match=r"s3://bucket/prefix"):
             await attempt
 
@@ -284,7 +287,7 @@ async def test_an_object_store_that_is_away_is_a_matter_of_seconds_and_told(s3_s
 async def test_a_bucket_that_does_not_exist_is_told(s3_server: S3Server) -> None:
     results = ObjectResults("s3://noetl-nowhere", s3_server.environment)
     with pytest.raises(BackendError, match="bucket"):
-        await results.held()
+        await results.footprints()
 
 
 @pytest.mark.parametrize("url", ["s3://", "http://bucket/x", "bucket", "s3:///prefix"])

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from noetl.core.message import Payload
 from noetl.errors import BackendError, NotFound
-from noetl.ports.results import Held, check_key, stream_key
+from noetl.ports.results import Footprint, check_key, stream_key
 
 PART = ".part-"
 
@@ -74,15 +74,15 @@ class DirectoryResults:
         except FileNotFoundError:
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
 
-    async def held(self) -> Sequence[Held]:
+    async def footprints(self) -> Sequence[Footprint]:
         """What is there, by execution."""
-        return await asyncio.to_thread(lambda: list(self._held()))
+        return await asyncio.to_thread(lambda: list(self._footprints()))
 
-    def _held(self) -> Iterator[Held]:
+    def _footprints(self) -> Iterator[Footprint]:
         for folder in sorted(self.folder.iterdir()) if self.folder.exists() else ():
             found = [file.stat() for file in folder.iterdir()]
             newest = max((one.st_mtime for one in (*found, folder.stat())), default=0.0)
-            yield Held(folder.name, len(found), sum(one.st_size for one in found), int(newest * 1000))
+            yield Footprint(folder.name, len(found), sum(one.st_size for one in found), int(newest * 1000))
 
     async def discard(self, execution_id: str) -> None:
         """Remove every payload of an execution."""

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from noetl.core.message import Payload
 from noetl.errors import NotFound
-from noetl.ports.results import Held, check_key, stream_key
+from noetl.ports.results import Footprint, check_key, stream_key
 
 
 class MemoryResults:
@@ -35,11 +35,11 @@ class MemoryResults:
         except KeyError:
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
 
-    async def held(self) -> Sequence[Held]:
+    async def footprints(self) -> Sequence[Footprint]:
         """What is there, by execution."""
-        found: dict[str, Held] = {}
+        found: dict[str, Footprint] = {}
         for key, (body, written_at) in sorted(self._payloads.items()):
-            one = found.setdefault(key.partition("/")[0], Held(key.partition("/")[0], 0, 0, 0))
+            one = found.setdefault(key.partition("/")[0], Footprint(key.partition("/")[0], 0, 0, 0))
             one.payloads, one.bytes = one.payloads + 1, one.bytes + len(body)
             one.written_at = max(one.written_at, written_at)
         return list(found.values())

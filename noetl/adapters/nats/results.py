@@ -12,7 +12,7 @@ from typing import Any
 
 from noetl.core.message import Payload
 from noetl.errors import BackendError, MissingExtra, NotFound
-from noetl.ports.results import Held, check_key, stream_key
+from noetl.ports.results import Footprint, check_key, stream_key
 
 try:
     from nats.errors import Error
@@ -76,12 +76,12 @@ class NatsResults:
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
         return body.getvalue()
 
-    async def held(self) -> Sequence[Held]:
+    async def footprints(self) -> Sequence[Footprint]:
         """What is there, by execution."""
-        found: dict[str, Held] = {}
+        found: dict[str, Footprint] = {}
         for info in await self._listed():
             execution_id = info.name.partition("/")[0]
-            one = found.setdefault(execution_id, Held(execution_id, 0, 0, 0))
+            one = found.setdefault(execution_id, Footprint(execution_id, 0, 0, 0))
             one.payloads, one.bytes = one.payloads + 1, one.bytes + info.size
             one.written_at = max(one.written_at, int(datetime.fromisoformat(info.mtime).timestamp() * 1000))
         return [found[execution_id] for execution_id in sorted(found)]

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from noetl.core.message import Payload
 from noetl.errors import BackendError, MissingExtra, NotFound, RequestError
-from noetl.ports.results import Held, check_key, stream_key
+from noetl.ports.results import Footprint, check_key, stream_key
 
 try:
     import obstore
@@ -77,12 +77,12 @@ class ObjectResults:
         except (NotFoundError, FileNotFoundError):
             raise NotFound(f"the payload {key} is not in the result store; it may have expired") from None
 
-    async def held(self) -> Sequence[Held]:
+    async def footprints(self) -> Sequence[Footprint]:
         """What is there, by execution."""
-        found: dict[str, Held] = {}
+        found: dict[str, Footprint] = {}
         async for path, size, written_at in self._listed(None):
             execution_id, _, name = path.partition("/")
-            one = found.setdefault(execution_id, Held(execution_id, 0, 0, 0))
+            one = found.setdefault(execution_id, Footprint(execution_id, 0, 0, 0))
             if not name.startswith(PART):
                 one.payloads, one.bytes = one.payloads + 1, one.bytes + size
             one.written_at = max(one.written_at, written_at)

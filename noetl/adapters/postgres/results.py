@@ -9,7 +9,7 @@ from noetl.adapters.postgres.statements import SQL
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.core.message import Payload
 from noetl.errors import NotFound
-from noetl.ports.results import Held, check_key, stream_key
+from noetl.ports.results import Footprint, check_key, stream_key
 
 CHUNK = 512 * 1024
 READ_AT_ONCE = 8  # chunks
@@ -64,9 +64,9 @@ class PostgresResults:
             part, parts = part + len(rows), rows[0]["parts"]
         return b"".join(body)
 
-    async def held(self) -> Sequence[Held]:
+    async def footprints(self) -> Sequence[Footprint]:
         """What is there, by execution."""
-        return [Held(*row) for row in await self._database.fetch(SQL["held"])]
+        return [Footprint(*row) for row in await self._database.fetch(SQL["footprints"])]
 
     async def discard(self, execution_id: str) -> None:
         """Remove every payload of an execution."""

@@ -288,7 +288,7 @@ delete from payload_chunks where key = $1
 select p.parts, c.body from payloads p join payload_chunks c on c.key = p.key
 where p.key = $1 and c.part >= $2 and c.part < $3 order by c.part
 
--- name: held
+-- name: footprints
 -- Chunks that belong to nothing are told of too, without counting: a crash left them.
 select execution_id, sum(payloads)::bigint, sum(bytes)::bigint, max(written_at) from (
   select left(key, 32) as execution_id, 1 as payloads, bytes, written_at from payloads

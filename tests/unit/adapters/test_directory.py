@@ -68,7 +68,7 @@ async def test_a_write_that_fails_says_so_and_leaves_no_part(
         patched.setattr(os, "fsync", full)
         with pytest.raises(BackendError, match="No space left"):
             await results.write(Payload(KEY, b"x"))
-    assert [one.payloads for one in await results.held()] == [0]
+    assert [one.payloads for one in await results.footprints()] == [0]
     await results.write(Payload(KEY, b"x"))
     assert await results.read(KEY) == b"x"
 

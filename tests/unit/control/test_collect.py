@@ -43,7 +43,7 @@ class World:
 
     async def held(self) -> list[int]:
         """Whose payloads are there."""
-        return [int(one.execution_id, 16) for one in await self.results.held()]
+        return [int(one.execution_id, 16) for one in await self.results.footprints()]
 
     async def known(self) -> list[int]:
         """Which executions are there."""
@@ -154,4 +154,4 @@ async def test_a_folder_of_files_is_collected_like_any_other(tmp_path: Path) -> 
         await results.write(Payload(f"{eid(number)}/{'d' * 32}", b"x"))
     catalog = Catalog(store, kinds(), "noetl test")
     found = await collect(store, results, catalog, Terms(payloads=10))
-    assert (found.payloads, [one.execution_id for one in await results.held()]) == (1, [eid(2)])
+    assert (found.payloads, [one.execution_id for one in await results.footprints()]) == (1, [eid(2)])
