@@ -13,6 +13,7 @@ from noetl.server import problem
 from noetl.server.assets import Assets
 from noetl.server.described import openapi
 from noetl.server.gate import ABOVE_PAGES, ASSETS, PAGES, Gate
+from noetl.server.head import Head
 from noetl.server.metrics import Meter
 from noetl.server.options import Options
 from noetl.server.record import Record
@@ -40,7 +41,9 @@ def create_app(front: Front, options: Options) -> FastAPI:
     app.router.routes.append(Route("/api/openapi.json", _document, include_in_schema=False))
     _serve_pages(app, options)
     app.openapi = partial(openapi, app)  # type: ignore[method-assign]
-    gate = Gate(app.build_middleware_stack(), options)  # outside of all: what answers a bug is dressed too
+    gate = Gate(
+        Head(app.build_middleware_stack()), options
+    )  # outside of all: what answers a bug is dressed too
     app.state.gate, app.state.doorkeeper, app.state.meter = gate, gate.doorkeeper, Meter(options)
     app.middleware_stack = Record(gate, app.state.meter)
     return app

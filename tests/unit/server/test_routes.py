@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.server.serving import BROKEN, HELLO, WAITS, Served
+from tests.unit.server.serving import BROKEN, HELLO, LONG, WAITS, Served
 
 NO_ID = "0" * 32
 
@@ -329,6 +329,41 @@ async def test_a_method_that_is_not_offered_says_which_are(server: Served) -> No
     assert is_problem(answer, 405)
     assert answer.json()["detail"] == "PATCH is not offered at /api/v1/executions"
     assert answer.json()["hint"] == f"offered: {answer.headers['allow']}"
+
+
+@pytest.mark.parametrize(
+    "path, status",
+    [
+        ("/health/live", 200),
+        ("/api/openapi.json", 200),
+        ("/api/v1/executions", 200),
+        ("/api/v1/executions/{}", 200),
+        ("/api/v1/executions/" + "0" * 32, 404),
+        ("/api/v1/nothing", 404),
+        ("/api/v1/validate", 405),
+        ("/metrics", 200),
+    ],
+)
+async def test_head_is_answered_as_get_without_a_body(server: Served, path: str, status: int) -> None:
+    place = path.format((await server.run(HELLO))["execution_id"])
+    got, head = [await server.client.request(method, place) for method in ("GET", "HEAD")]
+    assert (head.status_code, head.content) == (status, b"")
+    assert got.status_code == status
+    own = {"x-request-id", "date"}  # of each answer
+    if path != "/metrics":  # they grow with every request
+        assert {k: v for k, v in head.headers.items() if k not in own} == {
+            k: v for k, v in got.headers.items() if k not in own
+        }
+
+
+async def test_head_on_a_stream_ends_at_once_and_lets_go_of_the_execution(server: Served) -> None:
+    await server.register(WAITS)
+    execution_id = await server.start("tests/waits")
+    for _ in range(2):  # on one connection: the second is not kept waiting
+        answer = await server.client.head(f"/api/v1/executions/{execution_id}/stream", timeout=LONG)
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert answer.headers["content-type"].startswith("text/event-stream")
+    assert (await server.client.post(f"/api/v1/executions/{execution_id}/cancel")).is_success
 
 
 async def test_a_wish_that_the_state_forbids_says_what_to_do(server: Served) -> None:

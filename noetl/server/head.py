@@ -1,0 +1,46 @@
+"""HEAD: what GET would answer at the same address, without its body. Routes know of GET alone."""
+
+import asyncio
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+NOTHING = {"type": "http.response.body", "body": b"", "more_body": False}
+
+
+class Head:
+    """Asks for what a HEAD is about, and lets only the beginning of the answer pass."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request; all but a HEAD goes on as it is."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+        asked, answered = {**scope, "method": "GET"}, asyncio.Event()
+
+        async def begun(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                scope.update({**asked, "method": "HEAD"})  # the route it came to is counted
+                await send(message)
+                await send(NOTHING)
+                answered.set()
+
+        await self.app(asked, _until(answered, receive), begun)
+
+
+def _until(answered: asyncio.Event, receive: Receive) -> Receive:
+    """A reader that sends what it has to send and is gone once it is answered, so that a stream ends."""
+    over = False
+
+    async def received() -> Message:
+        nonlocal over
+        if over:
+            await answered.wait()
+            return {"type": "http.disconnect"}
+        message = await receive()
+        over = not message.get("more_body", False)
+        return message
+
+    return received
