@@ -20,8 +20,8 @@ from noetl.control.front_follow import Followers
 from noetl.control.front_result import Reader
 from noetl.control.front_scope import evaluated
 from noetl.control.front_state import moments, newest_state, standing, stands
-from noetl.control.history import envelopes, events, state_at
-from noetl.control.rows import request_of, shown, summary_of
+from noetl.control.history import envelopes, events, rows_of, state_at
+from noetl.control.rows import events_of, request_of, shown, summary_of
 from noetl.control.schedules import ScheduleBook
 from noetl.control.tokens import TokenBook
 from noetl.control.triggers import Keeper, TriggerBook
@@ -357,8 +357,9 @@ class LocalFront:
 
         courses = []
         for execution_id in (one, other):
-            log = [event async for _, event in events(self._store, execution_id)]
-            courses.append(await asyncio.to_thread(Course.of, execution_id, log))
+            courses.append(course := Course(State(execution_id)))
+            async for row in rows_of(self._store, execution_id):
+                course.take(events_of(row))
         return await asyncio.to_thread(compare, courses[0], courses[1])
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Any:

@@ -1,8 +1,12 @@
-"""How two executions differ: the path they took, how long each step needed, ctx, outputs and inputs. Pure."""
+"""How two executions differ: the path they took, how long each step needed, ctx, outputs and inputs. Pure.
+
+What is told is bounded, however many items two loops have; what goes beyond is counted.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import Any
 
 from noetl.core.event import TERMINAL, Event
@@ -11,6 +15,8 @@ from noetl.core.state import State
 
 Change = dict[str, Any]
 _ABSENT: Any = object()
+PLACES_MOST = 100  # that are told of one step's output or one key
+LINES_MOST = 1000  # of each path, from where they part
 
 
 @dataclass(slots=True)
@@ -27,10 +33,14 @@ class Course:
     def of(cls, execution_id: str, events: Iterable[Event]) -> "Course":
         """Read a log."""
         course = cls(State(execution_id))
-        for event in events:
-            course._read(event, event.data or {})
-            evolve(course.state, event)
+        course.take(events)
         return course
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Take more events of the log in."""
+        for event in events:
+            self._read(event, event.data or {})
+            evolve(self.state, event)
 
     def _read(self, event: Event, data: dict[str, Any]) -> None:
         run = event.run or ""
@@ -58,22 +68,37 @@ def _told(output: dict[str, Any]) -> Any:
 def compare(first: Course, second: Course) -> dict[str, Any]:
     """Everything in which two executions differ; `same` when they took one path to one result."""
     a, b = first.state, second.state
+    left_out: dict[str, int] = {}
     found: dict[str, Any] = {
         "status": _pair(a.status, b.status),
         "playbook": _pair(a.hash, b.hash),
-        "workload": list(changes(a.workload, b.workload)),
-        "path": list(_path_changes(first.path, second.path)),
-        "ctx": list(changes(a.ctx, b.ctx)),
-        "outputs": list(changes(first.outputs, second.outputs)),
+        "workload": _told_changes("workload", a.workload, b.workload, left_out),
+        "path": _path_changes(first.path, second.path, left_out),
+        "ctx": _told_changes("ctx", a.ctx, b.ctx, left_out),
+        "outputs": _told_changes("outputs", first.outputs, second.outputs, left_out),
         "error": _pair(a.error, b.error),
     }
-    same = not any(found.values())
+    sides = {"a": a.execution_id, "b": b.execution_id, "same": not any(found.values())}
     steps = dict.fromkeys([*first.duration_ms, *second.duration_ms])
     timing = {step: [first.duration_ms.get(step), second.duration_ms.get(step)] for step in steps}
-    return {"a": a.execution_id, "b": b.execution_id, "same": same, **found, "timing_ms": timing}
+    return {**sides, **found, "timing_ms": timing, "left_out": left_out}
 
 
-def _path_changes(a: list[str], b: list[str]) -> Iterator[str]:
+def _path_changes(a: list[str], b: list[str], left_out: dict[str, int]) -> list[str]:
+    """The lines that only one path has, from where they part to where they meet for good."""
+    shorter = min(len(a), len(b))
+    start = next((index for index in range(shorter) if a[index] != b[index]), shorter)
+    rest = shorter - start
+    end = next((index for index in range(rest) if a[-1 - index] != b[-1 - index]), rest)
+    a, b = a[start : len(a) - end], b[start : len(b) - end]
+    beyond = max(len(a), len(b)) - LINES_MOST
+    if beyond > 0:
+        left_out["path"] = beyond
+    # To match lines takes time by the square of their number.
+    return list(_line_changes(a[:LINES_MOST], b[:LINES_MOST]))
+
+
+def _line_changes(a: list[str], b: list[str]) -> Iterator[str]:
     for tag, a_from, a_to, b_from, b_to in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if tag != "equal":
             yield from (f"- {line}" for line in a[a_from:a_to])
@@ -82,6 +107,19 @@ def _path_changes(a: list[str], b: list[str]) -> Iterator[str]:
 
 def _pair(a: Any, b: Any) -> list[Any] | None:
     return [a, b] if a != b else None
+
+
+def _told_changes(section: str, a: Any, b: Any, left_out: dict[str, int]) -> list[Change]:
+    """The first places at which values differ, of each key by itself; how many more there are is counted."""
+    if not (isinstance(a, dict) and isinstance(b, dict)):
+        return list(changes(a, b))
+    told: list[Change] = []
+    for key in dict.fromkeys([*a, *b]):
+        found = changes(a.get(key, _ABSENT), b.get(key, _ABSENT), str(key))
+        told += islice(found, PLACES_MOST)
+        if more := sum(1 for _ in found):
+            left_out[f"{section}.{key}"] = more
+    return told
 
 
 def changes(a: Any, b: Any, path: str = "") -> Iterator[Change]:

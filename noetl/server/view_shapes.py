@@ -479,7 +479,7 @@ class Change(msgspec.Struct):
 
 
 class DiffAnswer(msgspec.Struct):
-    """How two executions differ; a pair is there only where they do."""
+    """How two executions differ; a pair is there only where they do, and what goes beyond is counted."""
 
     a: ExecutionId
     b: ExecutionId
@@ -492,6 +492,7 @@ class DiffAnswer(msgspec.Struct):
     outputs: list[Change]
     error: list[Any] | None
     timing_ms: dict[str, tuple[int | None, int | None]]
+    left_out: dict[str, int]
 
 
 class TokenStanding(msgspec.Struct, rename=FROM):

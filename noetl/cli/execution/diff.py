@@ -49,6 +49,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     for name in ("workload", "ctx", "outputs"):
         if found[name]:
             lines += [f"{name}:", *(f"  {_change(item)}" for item in found[name][:SHOWN])]
+    lines += [f"left out: {count} more in {place}" for place, count in found["left_out"].items()]
     width = max(map(len, found["timing_ms"]), default=0)
     lines.append("timing:")
     for step, sides in found["timing_ms"].items():

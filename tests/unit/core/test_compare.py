@@ -3,7 +3,8 @@
 import pytest
 
 from noetl.control.history import events
-from noetl.core.compare import Course, changes, compare
+from noetl.core.compare import LINES_MOST, PLACES_MOST, Course, changes, compare
+from noetl.core.state import State
 from tests.engine.harness import begin, engine, finish, playbook
 from tests.unit.core.build import World, compiled
 
@@ -84,3 +85,34 @@ def test_payloads_that_were_put_aside_are_compared_by_their_checksum():
     first, second = courses
     assert [change["path"] for change in compare(first, second)["outputs"]] == ["a.sha256"]
     assert compare(first, first)["same"]
+
+
+def test_of_many_places_in_one_value_some_are_told_and_the_rest_is_counted():
+    first, second = Course(State("a")), Course(State("b"))
+    first.outputs, second.outputs = {"each": [0] * 10_000, "end": 1}, {"each": [1] * 10_000, "end": 2}
+    found = compare(first, second)
+    assert [item["path"] for item in found["outputs"]] == [f"each[{n}]" for n in range(PLACES_MOST)] + ["end"]
+    assert found["left_out"] == {"outputs.each": 10_000 - PLACES_MOST}
+
+
+@pytest.mark.parametrize(
+    "a, b, told",
+    [
+        ([], ["x"], ["+ x"]),
+        (["x", "y", "z"], ["x", "w", "z"], ["- y", "+ w"]),
+        (["x", "x"], ["x"], ["- x"]),
+        (["x", "m", "y"], ["v", "m", "w"], ["- x", "+ v", "- y", "+ w"]),
+        (["x"] * 9, ["x"] * 9, []),
+    ],
+)
+def test_paths_are_compared_from_where_they_part_to_where_they_meet(a, b, told):
+    found = compare(Course(State("a"), path=a), Course(State("b"), path=b))
+    assert (found["path"], found["left_out"], found["same"]) == (told, {}, not told)
+
+
+def test_of_long_paths_the_lines_after_they_part_are_told_and_the_rest_is_counted():
+    a, b = ([f"{name}.{n} done" for n in range(LINES_MOST + 7)] for name in "ab")
+    found = compare(
+        Course(State("a"), path=["start", *a, "end"]), Course(State("b"), path=["start", *b, "end"])
+    )
+    assert (len(found["path"]), found["left_out"]) == (2 * LINES_MOST, {"path": 7})

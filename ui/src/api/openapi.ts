@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 6e6dd6feee0e93aa078ed0b926c37176b29deaf601db932f4979862efd6f2dfe); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 86252e7520dd03e7056a8f5b3ea3cfee180027bc0195fd43ca722c2c86a39a9a); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1351,13 +1351,16 @@ export interface components {
         };
         /**
          * DiffAnswer
-         * @description How two executions differ; a pair is there only where they do.
+         * @description How two executions differ; a pair is there only where they do, and what goes beyond is counted.
          */
         DiffAnswer: {
             a: string;
             b: string;
             ctx: components["schemas"]["Change"][];
             error: Json[] | null;
+            left_out: {
+                [key: string]: number;
+            };
             outputs: components["schemas"]["Change"][];
             path: string[];
             playbook: [
@@ -3078,7 +3081,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How two executions differ; a pair is there only where they do. */
+            /** @description How two executions differ; a pair is there only where they do, and what goes beyond is counted. */
             200: {
                 headers: {
                     [name: string]: unknown;
