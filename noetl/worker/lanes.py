@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FLUSH_EVENTS = 500
 
 
-class Parked(Exception):
+class LeavesWorker(Exception):
     """This pipeline waits without a worker; its frame goes back to the server."""
 
 
@@ -40,7 +40,7 @@ class Lanes:
         self.runner, self.level, self.items, self.outer = runner, level, items, outer
         self.outcomes = known
         self.todo = deque(index for index in items if index not in known and not self._waits(index))
-        self.parked: Parked | None = None
+        self.leaves: LeavesWorker | None = None
         self.stopped = not level.best_effort and any(not outcome.well for outcome in known.values())
 
     def _waits(self, index: int) -> bool:
@@ -61,7 +61,7 @@ class Lanes:
         else:
             await self._run_lanes(lanes)
         if not self.outer and not self.stopped and len(self.outcomes) < len(self.items):
-            raise self.parked or Parked  # what is left waits, or is to be handed back
+            raise self.leaves or LeavesWorker  # what is left waits, or is to be handed back
         return self.outcomes
 
     async def _run_lanes(self, count: int) -> None:
@@ -98,8 +98,8 @@ class Lanes:
         runner.reporter.watch(frame)
         try:
             ended = await self._body(frame)
-        except Parked as parked:
-            self.parked = parked
+        except LeavesWorker as leaves:
+            self.leaves = leaves
             runner.parked += 1
             return False
         if ended.handed_back:

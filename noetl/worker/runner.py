@@ -25,7 +25,7 @@ from noetl.core.recorded import recorded
 from noetl.core.schedule import as_items
 from noetl.dsl.template import TemplateError
 from noetl.errors import NoetlError, NotFound
-from noetl.worker.lanes import Lanes, Parked
+from noetl.worker.lanes import Lanes, LeavesWorker
 from noetl.worker.reporter import Reporter
 from noetl.worker.slots import Slots
 from noetl.worker.toolbox import Toolbox
@@ -78,7 +78,7 @@ class Runner:
         frame = self._frame("")
         try:
             ended = await self.drive(frame)
-        except Parked:
+        except LeavesWorker:
             await self.reporter.hand_back(self.reporter.frames())
             return
         if ended.handed_back:
@@ -154,7 +154,7 @@ class Runner:
     async def _still_waiting(self, frame: Frame) -> dict[str, Any]:
         """A pipeline taken over while it was parked: wait on under the lease, or leave it where it is."""
         if not self.keeps_lease:
-            raise Parked
+            raise LeavesWorker
         return await self._wait_for(frame)
 
     # Effects
@@ -177,7 +177,7 @@ class Runner:
     async def _park(self, effect: Park, frame: Frame) -> dict[str, Any]:
         self.around.record(effect.event)
         if not self.keeps_lease:
-            raise Parked
+            raise LeavesWorker
         self.reporter.soon(frame)
         return await self._wait_for(frame)
 
@@ -214,7 +214,7 @@ class Runner:
         """Pipelines that wait under the lease are to be handed back where they are."""
         for future in list(self.waiting.values()):
             if not future.done():
-                future.set_exception(Parked())
+                future.set_exception(LeavesWorker())
 
     # Workbook blocks
 
@@ -260,7 +260,7 @@ class Runner:
             self.reporter.watch(inner)
             ended = await self.drive(inner)
             if ended.handed_back:
-                raise Parked
+                raise LeavesWorker
             self.reporter.unwatch(inner)
         else:
             ended = await self._block_loop(block, inner, given)
