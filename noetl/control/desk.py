@@ -18,7 +18,7 @@ from noetl.errors import BackendError, Conflict, NotFound
 from noetl.ports.link import Answered, AskSecret, Handed, Orders, Push, Take, Told
 from noetl.ports.results import Results
 
-Secrets = Callable[[str, str], Awaitable[Mapping[str, Any]]]
+ResolveSecret = Callable[[str, str], Awaitable[Mapping[str, Any]]]
 Seal = Callable[[bytes, dict[str, Any]], bytes]
 
 
@@ -33,7 +33,7 @@ class ControlDesk:
         catalog: Catalog,
         results: Results,
         *,
-        secrets: Secrets,
+        secrets: ResolveSecret,
         seal: Seal,
     ) -> None:
         self.server, self._engine, self._leasing = server, engine, leasing

@@ -45,7 +45,7 @@ from noetl.core.program import Program
 from noetl.core.state import Run, State, restore, snapshot_of
 from noetl.core.synthesize import with_fragments
 from noetl.errors import BackendError, Conflict, InvariantViolation, NoetlError, NotFound
-from noetl.ports.control import Dispatch as Workers
+from noetl.ports.control import Workers
 from noetl.ports.results import Payloads, Results
 from noetl.ports.store import Append, Row, Store
 

@@ -32,8 +32,8 @@ FIELDS = {
     "day-of-week": "0-7 or SUN-SAT",
 }
 
-Start = Callable[[Ask], Awaitable[Started]]
-Find = Callable[[Ask], Awaitable[object]]
+StartAsked = Callable[[Ask], Awaitable[Started]]
+FindAsked = Callable[[Ask], Awaitable[object]]
 
 
 def check_name(name: str, what: str) -> None:
@@ -123,7 +123,7 @@ def zone(name: str) -> tzinfo:
 class ScheduleBook:
     """The schedules of a store."""
 
-    def __init__(self, store: Store, start: Start, find: Find) -> None:
+    def __init__(self, store: Store, start: StartAsked, find: FindAsked) -> None:
         self._store, self._start, self._find = store, start, find
 
     async def put(self, ask: ScheduleAsk, *, new: bool = False) -> Schedule:

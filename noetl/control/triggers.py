@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from noetl.control.schedules import Find, Start, check_name
+from noetl.control.schedules import FindAsked, StartAsked, check_name
 from noetl.errors import Conflict, Denied, NotFound, RequestError
 from noetl.ports.bearer import SECRET_BYTES, digest
 from noetl.ports.front import Ask, Knock, NewTrigger, Started, TriggerAsk
@@ -39,7 +39,7 @@ class Keeper(Protocol):
 class TriggerBook:
     """The triggers of a store. Who signs calls needs the secret itself: it rests sealed, as a credential."""
 
-    def __init__(self, store: Store, vault: Keeper, start: Start, find: Find) -> None:
+    def __init__(self, store: Store, vault: Keeper, start: StartAsked, find: FindAsked) -> None:
         self._store, self._vault, self._start, self._find = store, vault, start, find
 
     async def put(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:

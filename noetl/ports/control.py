@@ -15,7 +15,7 @@ class Reports(Protocol):
         ...
 
 
-class Dispatch(Protocol):
+class Workers(Protocol):
     """What the control plane needs of the workers."""
 
     def offer(self, order: WorkOrder) -> None:

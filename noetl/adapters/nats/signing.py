@@ -24,7 +24,7 @@ _MOMENT = struct.Struct("!Q")
 _HEAD = struct.Struct("!B")
 _SHORTEST = _HEAD.size + _MOMENT.size + _MAC_BYTES
 
-Find = Callable[[str], Awaitable[Token]]
+FindToken = Callable[[str], Awaitable[Token]]
 
 
 def _mac(key: bytes, *parts: bytes) -> bytes:
@@ -69,7 +69,7 @@ class Signer:
 class Verifier:
     """Checks the signatures of workers; unless they are required, those without one are believed."""
 
-    def __init__(self, find: Find, *, required: bool, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, find: FindToken, *, required: bool, now: Callable[[], float] = time.time) -> None:
         self._find, self._required, self._now = find, required, now
         self._known: dict[str, tuple[float, Token]] = {}
         self._strangers = 0
