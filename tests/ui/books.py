@@ -119,7 +119,7 @@ LOOP = (
     HEAD
     + """\
 metadata: {name: loop, path: ui/loop}
-workload: {n: 10000}
+workload: {n: 10000, top: 100}
 workflow:
   - step: each
     loop:
@@ -127,7 +127,7 @@ workflow:
       iterator: i
       spec: {mode: parallel, max_in_flight: 64, policy: {exec: distributed}}
     spec: {policy: {failure: {mode: best_effort}}}
-    tool: {kind: noop, output: "{{ (100 // (iter.i % 997)) if iter.i % 997 else (1 // 0) }}"}
+    tool: {kind: noop, output: "{{ (workload.top // (iter.i % 997)) if iter.i % 997 else (1 // 0) }}"}
 """
 )
 

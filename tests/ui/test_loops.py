@@ -41,6 +41,25 @@ def test_ten_thousand_iterations_open_scroll_and_lead_to_each_of_them(server: Se
     expect(page).to_have_url(re.compile("iteration=9970"))
 
 
+def test_loops_of_ten_thousand_are_compared_step_by_step_and_their_items_on_demand(
+    server: Server, page: Page
+) -> None:
+    one, other = server.ran("loop"), server.ran("loop", top=200)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"/compare?a={one}&b={other}")
+    outputs = page.get_by_role("region", name="Outputs")
+    many = outputs.locator("details")
+    expect(many).to_contain_text("each 2,029 differences")
+    expect(page.get_by_role("region", name="Time of each step").locator("tbody tr")).to_have_count(1)
+    expect(outputs.locator("tr")).to_have_count(0)
+    many.locator("summary").click()
+    expect(outputs.locator("tr")).to_have_count(100)
+    expect(outputs).to_contain_text("each[1]100200")
+    expect(outputs).to_contain_text("and 1,929 more")
+    assert not [url for url in asked if re.search("/(events|found|log|page|timeline)", url)]
+
+
 def test_the_log_of_a_large_loop_scrolls_to_its_end(server: Server, page: Page) -> None:
     execution_id = server.ran("loop")
     total = server.get(f"/executions/{execution_id}")["counts"]["events"]

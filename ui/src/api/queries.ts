@@ -16,6 +16,10 @@ export const executions = (find: Query<'/executions', 'get'>) =>
 export const opened = (id: string) =>
   queryOptions({ queryKey: ['execution', id, 'page'], queryFn: ({ signal }) => get('/executions/{execution_id}/page', { execution_id: id }, {}, signal), staleTime: Infinity })
 
+/** How an execution stands, without its graph and its course. */
+export const execution = (id: string) =>
+  queryOptions({ queryKey: ['execution', id, 'summary'], queryFn: ({ signal }) => get('/executions/{execution_id}', { execution_id: id }, {}, signal) })
+
 export const progress = (id: string, at: number) =>
   queryOptions({
     queryKey: ['past', id, 'progress', at],

@@ -2,16 +2,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
-import { diff, executions, opened } from '../api/queries'
+import { diff, execution, executions } from '../api/queries'
 import type { Change, Diff, Json } from '../api/types'
 import { Button } from '../design/controls'
 import { shortId } from '../design/copy'
+import { count } from '../design/number'
 import { Empty, Reading } from '../design/states'
 import { StatusBadge } from '../design/status'
 import { Ago, ago, duration, useNow } from '../design/time'
 import { Tree } from '../design/tree'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
+import { grouped, type Group } from './changes'
 
 export function ComparePage() {
   useTitle('Compare')
@@ -55,9 +57,7 @@ function Told({ diff: told }: { diff: Diff }) {
         <One name="b" id={told.b} tone="bg-accent" />
         <span className="font-medium">{told.same ? 'They took one path to one result.' : told.playbook ? 'They differ, and so do their playbooks.' : 'They differ.'}</span>
       </div>
-      <Section title="Path" empty={told.path.length === 0}>
-        <ul className="font-mono text-xs">{told.path.map((line, index) => <li key={index} className={`px-3 py-px ${line.startsWith('+') ? 'bg-done-soft' : 'bg-failed-soft'}`}>{line.startsWith('+') ? 'b ' : 'a '}{line}</li>)}</ul>
-      </Section>
+      <Path lines={told.path} more={told.left_out.path ?? 0} />
       <Section title="Time of each step" empty={Object.keys(told.timing_ms).length === 0}>
         <table className="w-full border-collapse">
           <thead><tr className="border-b border-line"><th className="th">Step</th><th className="th text-right">a</th><th className="th text-right">b</th><th className="th w-1/2" /></tr></thead>
@@ -71,17 +71,31 @@ function Told({ diff: told }: { diff: Diff }) {
           </tbody>
         </table>
       </Section>
-      <Changes title="workload" changes={told.workload} />
-      <Changes title="ctx" changes={told.ctx} />
-      <Changes title="Outputs" changes={told.outputs} />
-      {told.error && <Changes title="Error" changes={[{ path: 'error', a: told.error[0], b: told.error[1] }]} />}
+      <Changes title="workload" section="workload" changes={told.workload} leftOut={told.left_out} />
+      <Changes title="ctx" section="ctx" changes={told.ctx} leftOut={told.left_out} />
+      <Changes title="Outputs" section="outputs" changes={told.outputs} leftOut={told.left_out} />
+      {told.error && <Changes title="Error" section="error" changes={[{ path: 'error', a: told.error[0], b: told.error[1] }]} />}
     </div>
+  )
+}
+
+const LINES = 100
+
+function Path({ lines, more }: { lines: string[]; more: number }) {
+  const [all, setAll] = useState(false)
+  const shown = all ? lines : lines.slice(0, LINES)
+  return (
+    <Section title="Path" empty={lines.length === 0}>
+      <ul className="font-mono text-xs">{shown.map((line, index) => <li key={index} className={`px-3 py-px ${line.startsWith('+') ? 'bg-done-soft' : 'bg-failed-soft'}`}>{line.startsWith('+') ? 'b ' : 'a '}{line}</li>)}</ul>
+      {shown.length < lines.length && <button type="button" className="px-3 py-1.5 text-xs text-accent hover:underline" onClick={() => setAll(true)}>Show {count(lines.length - shown.length)} more</button>}
+      {shown.length === lines.length && more > 0 && <p className="px-3 py-1.5 text-xs text-ink-3">{count(more)} later lines of the path are not compared</p>}
+    </Section>
   )
 }
 
 /** What is compared: the colour of its bars, its id, its playbook, how it ended and when. */
 function One({ name, id, tone }: { name: string; id: string; tone: string }) {
-  const known = useQuery(opened(id)).data?.summary
+  const known = useQuery(execution(id)).data
   return (
     <span className="flex min-w-0 flex-wrap items-center gap-x-2">
       <span className={`h-1.5 w-3 shrink-0 rounded-sm ${tone}`} /><span className="font-medium">{name}</span>
@@ -104,20 +118,45 @@ function Section({ title, empty, children }: { title: string; empty: boolean; ch
   )
 }
 
-function Changes({ title, changes }: { title: string; changes: Change[] }) {
+const FEW = 6 // differences of one name that are shown at once
+const GROUPS = 200
+
+function Changes({ title, section, changes, leftOut = {} }: { title: string; section: string; changes: Change[]; leftOut?: Record<string, number> }) {
+  const groups = grouped(section, changes, leftOut)
   return (
     <Section title={title} empty={changes.length === 0}>
-      <table className="w-full min-w-150 table-fixed border-collapse font-mono text-xs">
-        <colgroup><col className="w-1/5" /><col /><col /></colgroup>
-        <tbody>
-          {changes.map((change) => (
-            <tr key={change.path} className="border-b border-line last:border-0">
-              <td className="td break-words align-top text-ink-2">{change.path || '(all)'}</td><Side value={change.a} tone="bg-failed-soft" /><Side value={change.b} tone="bg-done-soft" />
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <div className="min-w-150">
+        {groups.slice(0, GROUPS).map((group) => group.changes.length <= FEW ? <Rows key={group.name} changes={group.changes} /> : <Many key={group.name} group={group} />)}
+        {groups.length > GROUPS && <p className="px-3 py-1.5 text-xs text-ink-3">and {count(groups.length - GROUPS)} names more</p>}
+      </div>
     </Section>
+  )
+}
+
+/** What differs in many places, such as the items of a loop: how many, and on demand the first of them. */
+function Many({ group }: { group: Group }) {
+  const [open, setOpen] = useState(false)
+  return (
+    <details className="border-b border-line last:border-0" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary className="px-3 py-1.5 hover:bg-sunken"><span className="font-mono text-xs text-ink-2">{group.name || '(all)'}</span> <span className="ml-2 text-xs text-ink-3">{count(group.changes.length + group.more)} differences</span></summary>
+      {open && <Rows changes={group.changes} />}
+      {open && group.more > 0 && <p className="border-t border-line px-3 py-1.5 text-xs text-ink-3">and {count(group.more)} more</p>}
+    </details>
+  )
+}
+
+function Rows({ changes }: { changes: Change[] }) {
+  return (
+    <table className="w-full table-fixed border-collapse border-b border-line font-mono text-xs last:border-0">
+      <colgroup><col className="w-1/5" /><col /><col /></colgroup>
+      <tbody>
+        {changes.map((change) => (
+          <tr key={change.path} className="border-b border-line last:border-0">
+            <td className="td break-words align-top text-ink-2">{change.path || '(all)'}</td><Side value={change.a} tone="bg-failed-soft" /><Side value={change.b} tone="bg-done-soft" />
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }
 
