@@ -5,7 +5,7 @@ from typing import Any
 from noetl.control.rows import events_of, referenced, shown, shown_error, shown_failures
 from noetl.core.event import iso
 from noetl.core.fold import fold
-from noetl.core.state import PENDING, RUNNING, LoopState, Parked, Run, State, Token, restore
+from noetl.core.state import Parked, Run, State, Token, restore
 from noetl.ports.store import Store, Summary
 
 
@@ -78,17 +78,7 @@ def _run(run: Run, out: bool) -> dict[str, Any]:
         "started_at": _iso(run.started_at),
         "waiting": waiting,
     }
-    return found if run.loop is None else {**found, "loop": _loop(run.loop)}
-
-
-def _loop(loop: LoopState) -> dict[str, Any]:
-    return {
-        "total": loop.total,
-        "done": loop.done,
-        "failed": loop.failed,
-        "running": loop.marks.count(RUNNING),
-        "queued": loop.marks.count(PENDING),
-    }
+    return found if run.loop is None else {**found, "loop": run.loop.so_far()}
 
 
 def _waits_for(parked: Parked) -> dict[str, Any]:

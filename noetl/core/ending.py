@@ -59,14 +59,9 @@ def cancel_run(draft: Draft, run_id: str, why: str) -> None:
     run = draft.state.runs[run_id]
     extra = {}
     if run.loop is not None:
-        extra["loop"] = _counts_of(run.loop)
+        extra["loop"] = run.loop.totals()
     data: dict[str, Any] = {"error": error, "output": failed(error, **extra), "keep": False}
     draft.emit("step.failed", run_id, **data)
-
-
-def _counts_of(loop: Any) -> dict[str, int]:
-    skipped = loop.total - loop.done - loop.failed
-    return {"total": loop.total, "done": loop.done, "failed": loop.failed, "skipped": skipped}
 
 
 def recall(draft: Draft, run_id: str, why: str) -> None:

@@ -17,6 +17,7 @@ from noetl.core.output import failed, ok, problem
 from noetl.core.patch import PatchProblem, assign, look_up
 from noetl.core.program import LoopProgram, Pipeline
 from noetl.core.recorded import recorded
+from noetl.core.state import loop_totals
 
 
 @dataclass(slots=True)
@@ -151,13 +152,8 @@ def _told_again(frame: Frame, outcome: IterationOutcome) -> dict[str, Any]:
 def level_result(level: Level, outcomes: Sequence[IterationOutcome | None]) -> tuple[dict[str, Any], Writes]:
     """What an inner loop amounts to: its output envelope and the writes it passes outward."""
     errors = [(i, one.error) for i, one in enumerate(outcomes) if one is not None and not one.well]
-    counts = {
-        "total": level.total,
-        "done": sum(1 for one in outcomes if one is not None and one.well),
-        "failed": len(errors),
-    }
-    counts["skipped"] = level.total - counts["done"] - counts["failed"]
-    totals: dict[str, Any] = dict(counts)
+    done = sum(1 for one in outcomes if one is not None and one.well)
+    totals = loop_totals(level.total, done, len(errors))
     if errors and not level.best_effort:
         return failed(errors[0][1] or {}, loop=totals), []
     if errors:

@@ -74,20 +74,9 @@ def grant_next(draft: Draft, run: Run, share: int) -> None:
     draft.command(Dispatch(lease, draft.step(run.step).pool or draft.program.pool))
 
 
-def finished(loop: LoopState) -> bool:
-    """Whether every iteration has ended."""
-    return loop.done + loop.failed == loop.total
-
-
-def counts(loop: LoopState) -> dict[str, Any]:
-    """The loop part of the step's output."""
-    skipped = loop.total - loop.done - loop.failed
-    found: dict[str, Any] = {
-        "total": loop.total,
-        "done": loop.done,
-        "failed": loop.failed,
-        "skipped": skipped,
-    }
+def summary(loop: LoopState) -> dict[str, Any]:
+    """The loop part of the step's output: the totals, and what went wrong where."""
+    found = loop.totals()
     if loop.errors:
         by_index = sorted(loop.errors.items(), key=lambda item: int(item[0]))
         found["errors"] = [{"index": int(index), "error": error} for index, error in by_index]
@@ -99,7 +88,7 @@ def outcome(draft: Draft, run: Run, by: str = "s") -> RunOutcome:
     step, loop = draft.step(run.step), run.loop
     assert loop is not None
     assert step.loop is not None
-    totals = counts(loop)
+    totals = summary(loop)
     if loop.failed and not step.best_effort:
         first = totals["errors"][0]
         error = {**first["error"], "iteration": first["error"].get("iteration", first["index"])}

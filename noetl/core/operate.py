@@ -140,7 +140,7 @@ def _expire_one(draft: Draft, lease: Lease, why: str) -> None:
 
 def _lost(run: Run, error: dict[str, Any]) -> RunOutcome:
     """A run that the server ends; a loop keeps its counts."""
-    counts = {"loop": loop.counts(run.loop)} if run.loop is not None else {}
+    counts = {"loop": loop.summary(run.loop)} if run.loop is not None else {}
     return RunOutcome("step.failed", failed(error, **counts))
 
 
@@ -154,7 +154,7 @@ def _fail_chunk(draft: Draft, run: Run, lease: Lease, error: dict[str, Any]) -> 
             )
     cancel_left(draft, children, "the iteration that waited for it was lost")
     draft.emit("lease.closed", run.id, lease=lease.id)
-    if loop.finished(run.loop) or not draft.step(run.step).best_effort:
+    if run.loop.over or not draft.step(run.step).best_effort:
         recall(draft, run.id, "iterations were lost")
         finish(draft, run, loop.outcome(draft, run))
     else:

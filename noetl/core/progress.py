@@ -11,7 +11,7 @@ from typing import Any
 
 from noetl.core.event import TERMINAL, Event, iso, step_of
 from noetl.core.fold import evolve
-from noetl.core.state import RUNNING, LoopState, Run, State
+from noetl.core.state import Run, State
 
 Data = dict[str, Any]
 REFUSALS_MOST = 500
@@ -121,7 +121,7 @@ class Progress:
                 "queued": 0,
             }
         elif run.loop is not None:
-            step.loop = _loop(run.loop)
+            step.loop = run.loop.so_far()
 
     def _routed(self, seq: int, event: Event, data: Data) -> None:
         source = step_of(event.run or "")
@@ -166,7 +166,7 @@ class Progress:
             "duration_ms": step.duration_ms,
             "started_at": iso(step.started_at) if step.started_at is not None else None,
             "ended_at": iso(step.ended_at) if step.ended_at is not None else None,
-            "loop": _loop(loops[-1]) if loops else step.loop,
+            "loop": loops[-1].so_far() if loops else step.loop,
             "error": step.error,
         }
 
@@ -202,18 +202,6 @@ def _status(step: _Step, live: list[Run]) -> str:
         return "waiting"
     started = any(run.started_at is not None for run in live)
     return "running" if started else "queued"
-
-
-def _loop(loop: LoopState) -> Data:
-    running = loop.marks.count(RUNNING)
-    queued = loop.total - loop.done - loop.failed - running
-    return {
-        "total": loop.total,
-        "done": loop.done,
-        "failed": loop.failed,
-        "running": running,
-        "queued": queued,
-    }
 
 
 def _shown_arc(source: str, order: int, arc: _Arc) -> Data:

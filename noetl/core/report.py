@@ -109,7 +109,7 @@ def _ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
         outcome = loop.outcome(draft, run, by="w")
         wrong = _contradiction(run.loop, event)
         if wrong is not None and outcome.name != "step.failed":
-            outcome = RunOutcome("step.failed", failed(wrong, loop=loop.counts(run.loop)), by="w")
+            outcome = RunOutcome("step.failed", failed(wrong, loop=loop.summary(run.loop)), by="w")
     else:
         run.step_scope = data.get("step", {})
         output = data.get("output") or failed(data.get("error") or {})
@@ -160,7 +160,7 @@ def _chunk_ended(draft: Draft, run: Run, lease: Lease) -> None:
     state = run.loop
     assert state is not None
     draft.emit("lease.closed", run.id, lease=lease.id)
-    if loop.finished(state):
+    if state.over:
         finish(draft, run, loop.outcome(draft, run))
     else:
         loop.grant_next(draft, run, lease.share)

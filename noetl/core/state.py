@@ -85,6 +85,30 @@ class LoopState(msgspec.Struct, omit_defaults=True):
     writes: dict[str, list[Any]] = {}  # buffered ctx and step writes, by index
     errors: dict[str, dict[str, Any]] = {}
 
+    @property
+    def over(self) -> bool:
+        """Whether every iteration has ended."""
+        return self.done + self.failed == self.total
+
+    def totals(self) -> dict[str, Any]:
+        """How many iterations ended how, once no more of them will."""
+        return loop_totals(self.total, self.done, self.failed)
+
+    def so_far(self) -> dict[str, Any]:
+        """How many iterations are where while the loop is on its way."""
+        return {
+            "total": self.total,
+            "done": self.done,
+            "failed": self.failed,
+            "running": self.marks.count(RUNNING),
+            "queued": self.marks.count(PENDING),
+        }
+
+
+def loop_totals(total: int, done: int, failed: int) -> dict[str, Any]:
+    """How the iterations of a loop ended; those that never did were skipped."""
+    return {"total": total, "done": done, "failed": failed, "skipped": total - done - failed}
+
 
 class Run(msgspec.Struct, omit_defaults=True):
     """One live run of a step."""
