@@ -8,8 +8,9 @@ import pytest
 
 from noetl.adapters.memory.store import MemoryStore
 from noetl.control.engine import Engine
-from noetl.core import fold, join, loop, operate, report
+from noetl.core import fold, join, operate, report
 from noetl.core.frame import Frame
+from noetl.core.state import LoopState
 from noetl.errors import BackendError
 from noetl.worker.reporter import Reporter
 from tests.simulation import history
@@ -98,7 +99,7 @@ def iterations_count_twice(patch: pytest.MonkeyPatch) -> None:
 
 def loops_end_one_too_early(patch: pytest.MonkeyPatch) -> None:
     """A loop is through when one iteration is left."""
-    patch.setattr(loop, "finished", lambda state: state.done + state.failed >= state.total - 1)
+    patch.setattr(LoopState, "over", property(lambda loop: loop.done + loop.failed >= loop.total - 1))
 
 
 def joins_do_not_wait(patch: pytest.MonkeyPatch) -> None:
