@@ -46,8 +46,9 @@ def list_playbooks(path: str | None, as_json: bool) -> None:
 def _data(entry: PlaybookText) -> dict[str, Any]:
     from noetl.core.event import iso
 
-    shown = {"path": entry.path, "version": entry.version, "hash": entry.hash, "file": entry.file}
-    return {**shown, "registered_at": iso(entry.registered_at)}
+    shown = {"path": entry.path, "version": entry.version, "hash": entry.hash}
+    told = {"description": entry.description, "file": entry.file}
+    return {**shown, **told, "registered_at": iso(entry.registered_at)}
 
 
 async def _entries(path: str | None) -> list[PlaybookText]:

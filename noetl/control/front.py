@@ -14,6 +14,7 @@ import msgspec
 
 from noetl.control import again
 from noetl.control.catalog import Catalog
+from noetl.control.descriptions import Descriptions
 from noetl.control.engine import Engine
 from noetl.control.front_control import Steering
 from noetl.control.front_follow import Followers
@@ -95,6 +96,7 @@ class LocalFront:
         self._tokens = TokenBook(engine.store, engine.now)
         self._schedules = ScheduleBook(engine.store, self.start, self._asked)
         self._triggers = TriggerBook(engine.store, vault, self.start, self._asked)
+        self._descriptions = Descriptions()
         self._reader = Reader(engine.store, engine.results, payloads)
 
     # Playbooks
@@ -102,16 +104,19 @@ class LocalFront:
     async def register(self, text: str, file: str | None = None) -> PlaybookText:
         """Check and keep a playbook."""
         entry, _ = await self._catalog.register(text, file)
-        return entry
+        return await self._described(entry)
+
+    async def _described(self, entry: PlaybookText) -> PlaybookText:
+        return (await self._descriptions.tell([entry]))[0]
 
     async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
         """The newest version of every path, or every version of one."""
-        return await self._store.playbooks(path)
+        return await self._descriptions.tell(await self._store.playbooks(path))
 
     async def playbook(self, path: str, version: int | None = None) -> PlaybookText:
         """One version, else the newest."""
         try:
-            return await self._store.playbook(path=path, version=version)
+            return await self._described(await self._store.playbook(path=path, version=version))
         except NotFound:
             raise await self._unknown_playbook(path, version) from None
 
@@ -134,7 +139,7 @@ class LocalFront:
         summary = await self._store.summary(execution_id)
         if not summary.hash:
             raise NotFound(f"execution {execution_id} never had a playbook")
-        return await self._store.playbook(digest=summary.hash)
+        return await self._described(await self._store.playbook(digest=summary.hash))
 
     # Executions
 

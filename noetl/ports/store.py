@@ -108,6 +108,7 @@ class PlaybookText(msgspec.Struct):
     text: str
     file: str | None = None
     registered_at: int = 0
+    description: str | None = None  # what its text says of it, where that is asked for
 
 
 class Outline(msgspec.Struct):

@@ -209,6 +209,7 @@ class CatalogEntry(msgspec.Struct):
     path: str
     version: int
     hash: str
+    description: str | None
     file: str | None
     registered_at: Moment
 

@@ -286,6 +286,7 @@ def _playbook(item: dict[str, Any]) -> PlaybookText:
         text=item.get("text", ""),
         file=item.get("file"),
         registered_at=ms(item["registered_at"]),
+        description=item.get("description"),
     )
 
 

@@ -120,6 +120,7 @@ def entry(found: PlaybookText) -> dict[str, Any]:
         "path": found.path,
         "version": found.version,
         "hash": found.hash,
+        "description": found.description,
         "file": found.file,
         "registered_at": iso(found.registered_at),
     }

@@ -61,6 +61,7 @@ async def test_the_catalog_is_paged_by_path_and_read_by_version(server: Served) 
     older = await server.client.get(f"/api/v1/catalog?path=tests/a&cursor={versions['cursor']}")
     assert [item["version"] for item in older.json()["items"]] == [1]
     assert "# changed" in (await server.client.get("/api/v1/catalog/tests/a")).json()["text"]
+    assert {item["description"] for item in first["items"]} == {None}
     assert "# changed" not in (await server.client.get("/api/v1/catalog/tests/a?version=1")).json()["text"]
     assert (await server.client.delete("/api/v1/catalog/tests/a")).json() == {"deleted": 2}
     assert is_problem(await server.client.get("/api/v1/catalog/tests/a"), 404)

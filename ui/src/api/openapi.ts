@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 86252e7520dd03e7056a8f5b3ea3cfee180027bc0195fd43ca722c2c86a39a9a); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 bab8cdcb191a53d654d5e98f33064e888dbc8e19c4988e8c8134bb9005d13867); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1255,6 +1255,7 @@ export interface components {
          * @description One version of a registered playbook, without its text.
          */
         CatalogEntry: {
+            description: string | null;
             file: string | null;
             hash: string;
             path: string;
@@ -1275,6 +1276,7 @@ export interface components {
          * @description One version of a registered playbook.
          */
         CatalogText: {
+            description: string | null;
             file: string | null;
             hash: string;
             path: string;
