@@ -122,6 +122,7 @@ class Engine:
         self._live: dict[str, Live] = {}
         self._loading: dict[str, asyncio.Task[Live]] = {}
         self._background: set[asyncio.Task[Any]] = set()
+        self.trouble: BaseException | None = None  # of work nobody waits for; the process edge reports it
         self._dropped: set[str] = set()  # ours, and not in memory since a commit failed
         self._unreadable: dict[str, float] = {}  # executions that could not be loaded, and when to try again
 
@@ -401,10 +402,8 @@ class Engine:
     def _reap(self, task: asyncio.Task[Any]) -> None:
         self._background.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            self.failed = task.exception()
-            _LOG.warning("work that nobody waits for has failed", exc_info=self.failed)
-
-    failed: BaseException | None = None  # of work nobody waits for; the process edge reports it
+            self.trouble = task.exception()
+            _LOG.warning("work that nobody waits for has failed", exc_info=self.trouble)
 
     # Loading
 

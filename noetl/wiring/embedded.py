@@ -62,7 +62,7 @@ class Embedded(Plane):
     @property
     def trouble(self) -> BaseException | None:
         """What went wrong where nobody waits: in the engine's own work, or when a worker could not report."""
-        return self.engine.failed or self.pool.lost
+        return self.engine.trouble or self.pool.trouble
 
     async def close(self) -> None:
         """Stop the worker, let go of executions, close the store."""

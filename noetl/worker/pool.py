@@ -58,7 +58,7 @@ class Pool:
         self._returning: set[asyncio.Task[None]] = set()
         self.draining = False
         self.finished = 0  # orders that have ended here
-        self.lost: BaseException | None = None  # why an order could not be reported
+        self.trouble: BaseException | None = None  # of an order: it could not be reported, or a bug of ours
         self.outlives_trouble = False  # a process of its own goes on: the step fails, and says why
 
     def offer(self, order: WorkOrder) -> None:
@@ -113,9 +113,9 @@ class Pool:
         if key in self._running and self._running[key][1] is task:
             del self._running[key]
         if not task.cancelled() and task.exception() is not None:
-            self.lost = task.exception()
+            self.trouble = task.exception()
             _LOG.error(
-                "an order ended with a bug of ours", exc_info=self.lost, extra={"execution_id": key[0]}
+                "an order ended with a bug of ours", exc_info=self.trouble, extra={"execution_id": key[0]}
             )
         self.finished += 1
         self.slots.give()
@@ -159,7 +159,7 @@ class Pool:
 
     async def _unreported(self, runner: Runner, error: BackendError) -> None:
         """What an order did could not be told or kept."""
-        self.lost = error
+        self.trouble = error
         _LOG.error(error.message, extra={"execution_id": runner.order.execution_id})
         if self.outlives_trouble:
             await runner.give_up(error)
@@ -191,7 +191,7 @@ class Pool:
         try:
             await self.reports.report(execution_id, report)
         except BackendError as error:
-            self.lost = error
+            self.trouble = error
 
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
         """Give a waiting pipeline its answer."""

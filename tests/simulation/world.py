@@ -351,10 +351,10 @@ class World:
         """What a server process does by the clock: revive, expire, signal, keep its claims."""
         if self.server is None:
             return
-        if self.server.failed is not None:
-            self.note(f"background work failed: {self.server.failed!r}")
-            if not isinstance(self.server.failed, BackendError):
-                self.violate(f"background work failed: {self.server.failed!r}")
+        if self.server.trouble is not None:
+            self.note(f"background work failed: {self.server.trouble!r}")
+            if not isinstance(self.server.trouble, BackendError):
+                self.violate(f"background work failed: {self.server.trouble!r}")
             self.crash_server("of failed background work")
             return
         await self.quietly(self.server.heartbeat())
