@@ -26,7 +26,7 @@ OF_TASKS = frozenset(
 )
 # What an extra brings: the module that is there when it is installed, and what it is for.
 EXTRAS = {
-    "server": ("fastapi", "noetl server and noetl dev, object stores"),
+    "server": ("fastapi", "noetl server start, noetl dev, object stores"),
     "postgres": ("asyncpg", "the postgres tool, PostgreSQL as the store"),
     "nats": ("nats", "the nats tool, NATS as the bus"),
     "duckdb": ("duckdb", "the duckdb tool"),
@@ -111,10 +111,10 @@ async def _home(settings: Settings) -> Finding:
 async def _environment(settings: Settings) -> Finding:
     odd = {name: near for name, near in unknown_variables().items() if name not in OF_TASKS}
     if not odd:
-        return Finding("environment", "ok", "no unknown NOETL_ variable")
+        return Finding("settings", "ok", "no unknown NOETL_ variable")
     near = [f"did you mean {meant} for {name}?" for name, meant in odd.items() if meant is not None]
     hint = " ".join(near) or f"the settings are: {', '.join(setting.variable for setting in SETTINGS)}"
-    return Finding("environment", "warning", f"no setting, and without effect: {', '.join(odd)}", hint)
+    return Finding("settings", "warning", f"no setting, and without effect: {', '.join(odd)}", hint)
 
 
 async def _key(settings: Settings) -> Finding:
@@ -274,7 +274,7 @@ async def _token(settings: Settings) -> Finding:
 
 CHECKS: dict[str, Check] = {
     "home": _home,
-    "environment": _environment,
+    "settings": _environment,
     "key": _key,
     "contexts": _contexts,
     "store": _store,

@@ -67,11 +67,11 @@ EXIT_CODES = {
 
 EXAMPLES = """\
 Examples:
-  noetl run hello.yaml                run a playbook
-  noetl execution why @last           explain how the newest run went
-  noetl validate examples/            check every playbook of a folder
-  noetl graph hello.yaml -o hello.svg draw one
-  noetl COMMAND --help                everything a command can do
+  noetl run hello.yaml                 run a playbook
+  noetl execution why @last            explain how the newest run went
+  noetl validate examples/             check every playbook of a folder
+  noetl graph hello.yaml -o hello.svg  draw one
+  noetl COMMAND --help                 everything a command can do
 """
 
 

@@ -8,10 +8,10 @@ from noetl.cli import options
 
 EPILOG = """\b
 Examples:
-  noetl test                              every test of this folder
-  noetl test hello.test.yaml --only retry the tests of a file whose name has "retry"
-  noetl test --record hello.yaml          run it for real, and make hello.test.yaml of it
-  noetl test --record hello.test.yaml     record the outputs of its tests again
+  noetl test                               every test of this folder
+  noetl test hello.test.yaml --only retry  the tests of a file whose name has "retry"
+  noetl test --record hello.yaml           run it for real, and make hello.test.yaml of it
+  noetl test --record hello.test.yaml      record the outputs of its tests again
 
 \b
 Exit codes: 0 every test passed, 1 one failed or is not valid, 2 a file cannot be read or wrong usage.

@@ -66,9 +66,8 @@ class Steering:
                     await asyncio.sleep(POLL_S)
         except TimeoutError:
             told = f"nobody has told execution {execution_id} to {wish.what} in {PATIENCE_S:g} s"
-            raise BackendError(
-                told, hint="the wish is kept; noetl execution show tells how it went"
-            ) from None
+            hint = f"the wish is kept; noetl execution show {execution_id} tells how it went"
+            raise BackendError(told, hint=hint) from None
 
     async def _taken(self, execution_id: str, wish: Control, end: int) -> bool:
         alive = await self._store.owned(execution_id)

@@ -67,5 +67,5 @@ class Surface:
 
     def legacy(self, code: Code, mark: Mark, message: str, write: str) -> None:
         """Note a spelling that is refused."""
-        hint = f"write: {write}; `noetl migrate` rewrites the file"
+        hint = f"write: {write}; `noetl migrate FILE` rewrites it"
         self.findings.append(code.at(mark, message, hint))

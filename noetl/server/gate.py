@@ -135,7 +135,7 @@ class Gate:
 
 HOW = (
     "send the header Authorization: Bearer TOKEN (noetl sends that of NOETL_TOKEN, or of its context); "
-    "noetl token create makes one"
+    "noetl token create NAME --scope run makes one"
 )
 
 

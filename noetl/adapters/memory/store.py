@@ -265,7 +265,7 @@ class MemoryStore(MemorySchedules):
     async def secret(self, name: str) -> bytes:
         """A sealed credential."""
         if name not in self._secrets:
-            raise NotFound(f"there is no credential {name!r}", hint=f"noetl credential set {name}")
+            raise NotFound(f"there is no credential {name!r}", hint=f"noetl credential set {name} --value -")
         return self._secrets[name][0]
 
     async def reseal_secret(self, name: str, old: bytes, new: bytes) -> bool:

@@ -9,6 +9,7 @@ import struct
 import time
 from collections.abc import Awaitable, Callable
 
+from noetl.adapters.clock.wall import now_ms
 from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.bearer import digest, parsed, spelled
 from noetl.ports.store import Token
@@ -41,9 +42,7 @@ class Signer:
     def __init__(self, bearer: str | None) -> None:
         found = parsed(bearer) if bearer is not None else None
         if bearer is not None and found is None:
-            raise RequestError(
-                "NOETL_TOKEN is no token of a server", hint="noetl token create --scope worker"
-            )
+            raise RequestError("NOETL_TOKEN is no token of a server", hint=HINT)
         self._id = found[0].encode() if found else b""
         self._key = bytes.fromhex(digest(found[1])) if found else None
 
@@ -51,7 +50,7 @@ class Signer:
         """A question with our name on it."""
         if self._key is None:
             return PLAIN + body
-        moment = _MOMENT.pack(time.time_ns() // 1_000_000)
+        moment = _MOMENT.pack(now_ms())
         mac = _mac(self._key, b"ask", what.encode(), moment, body)
         return SIGNED + _HEAD.pack(len(self._id)) + self._id + moment + mac + body
 

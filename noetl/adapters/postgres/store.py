@@ -261,7 +261,7 @@ class PostgresStore(PostgresSchedules):
         """A sealed credential."""
         found = await self._fetch("credential", name)
         if not found:
-            raise NotFound(f"there is no credential {name!r}", hint=f"noetl credential set {name}")
+            raise NotFound(f"there is no credential {name!r}", hint=f"noetl credential set {name} --value -")
         return bytes(found[0][0])
 
     async def secrets(self) -> Sequence[tuple[str, int]]:

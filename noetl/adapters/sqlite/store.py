@@ -1,7 +1,6 @@
 """The store port on SQLite: one thread writes with group commit, another reads without waiting for it."""
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import apsw
 import msgspec
 
+from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.sqlite import jobs
 from noetl.adapters.sqlite import statements as sql
 from noetl.adapters.sqlite.connection import fetch, open_database, schema_version
@@ -37,15 +37,11 @@ from noetl.ports.store import (
 DELETED_AT_ONCE = 20  # executions in one transaction, so that others need not wait long
 
 
-def now_ms() -> int:
-    """The database and every process on it share one machine, and so one clock."""
-    return time.time_ns() // 1_000_000
-
-
 class SqliteStore(SqliteSchedules):
     """One database file."""
 
     def __init__(self, path: str, now: Callable[[], int] = now_ms) -> None:
+        # the database and every process on it share one machine, and so one clock
         self.path, self._now = path, now
         self._writer = Writer(open_database(path))
         self._reader = Reader(path)
@@ -212,7 +208,7 @@ class SqliteStore(SqliteSchedules):
         """A sealed credential."""
         found = await self._reader.rows(sql.CREDENTIAL, (name,))
         if not found:
-            raise NotFound(f"there is no credential {name!r}", hint=f"noetl credential set {name}")
+            raise NotFound(f"there is no credential {name!r}", hint=f"noetl credential set {name} --value -")
         return bytes(found[0][0])
 
     async def reseal_secret(self, name: str, old: bytes, new: bytes) -> bool:

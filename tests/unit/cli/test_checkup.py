@@ -30,7 +30,7 @@ async def test_a_misspelt_variable_is_warned_of_with_the_one_that_is_meant(
     monkeypatch.setenv("NOETL_HOME", str(tmp_path))
     monkeypatch.setenv("NOETL_STOER", "x")
     monkeypatch.setenv("NOETL_STEP", "a task of the kind shell has this one")
-    found = {one.name: one for one in await examined(load())}["environment"]
+    found = {one.name: one for one in await examined(load())}["settings"]
     assert (found.state, found.told) == ("warning", "no setting, and without effect: NOETL_STOER")
     assert found.hint == "did you mean NOETL_STORE for NOETL_STOER?"
 
