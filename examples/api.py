@@ -1,6 +1,6 @@
 """A small shop with an HTTP API that is sometimes busy, for the examples. It needs nothing but Python.
 
-    python examples/api.py          serves on http://127.0.0.1:8080 until Ctrl-C
+    python examples/api.py          serves on http://127.0.0.1:8081 until Ctrl-C
 
 * `GET /orders`, `/customers`, `/products`, `/items`: the first ten rows; with `?page=1&pageSize=100` one page
   of all: `{"data": [...], "paging": {"page": 1, "hasMore": true}}`. Some pages are answered 503 at first.
@@ -140,7 +140,7 @@ class Server:
 
 
 if __name__ == "__main__":
-    with Server(Shop(), int(sys.argv[1]) if len(sys.argv) > 1 else 8080) as server:
+    with Server(Shop(), int(sys.argv[1]) if len(sys.argv) > 1 else 8081) as server:
         print(f"the examples' API is at {server.url}; Ctrl-C ends it", flush=True)
         try:
             threading.Event().wait()

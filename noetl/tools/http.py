@@ -46,7 +46,7 @@ EXAMPLE = """\
 apiVersion: noetl.io/v2
 kind: Playbook
 metadata: {name: http, path: tools/http}
-workload: {api_url: "http://127.0.0.1:8080"}
+workload: {api_url: "http://127.0.0.1:8081"}
 workflow:
   - step: start
     tool:

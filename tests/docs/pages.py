@@ -19,7 +19,7 @@ FENCE = re.compile(
 )
 EXIT = re.compile(r"\s+# exit (?P<code>\d+)$")
 ANYTHING = "…"
-API = "http://127.0.0.1:8080"  # where pages say that the API of the examples is
+API = "http://127.0.0.1:8081"  # where pages say that the API of the examples is
 CHANGING = (  # what differs from run to run, and what it becomes before two outputs are compared
     (re.compile(r"\b[0-9a-f]{32}\b"), "ID"),
     (re.compile(r"\b\d+(?:\.\d+)? m?s\b"), "TIME"),
