@@ -2,10 +2,11 @@
 
 import asyncio
 import re
-import time
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from noetl.adapters.clock.wall import now_ms
 
 if TYPE_CHECKING:
     from noetl.cli.upkeep import Upkeep
@@ -131,7 +132,7 @@ def _told(found: "Collected", dry_run: bool) -> str:
 async def _collect(found: "Upkeep", ttl_ms: int, retention_ms: int | None, dry_run: bool) -> "Collected":
     from noetl.control.collect import Terms, collect
 
-    now = time.time_ns() // 1_000_000
+    now = now_ms()
     terms = Terms(now - ttl_ms, None if retention_ms is None else now - retention_ms, dry_run)
     async with found.opened() as made:
         return await collect(made.store, made.results, made.catalog, terms)

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from noetl.adapters.clock.wall import now_ms
 from noetl.cli.main import EXIT_USAGE
 from noetl.cli.render import note
 from noetl.core.event import iso
@@ -37,9 +38,7 @@ def announced(settings: Settings, kind: str, **facts: Any) -> Iterator[None]:
     place = folder(settings) / f"{kind}-{os.getpid()}.json"
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     written = place.with_suffix(".part")
-    written.write_text(
-        json.dumps({"pid": os.getpid(), "started_at": iso(time.time_ns() // 1_000_000), **facts})
-    )
+    written.write_text(json.dumps({"pid": os.getpid(), "started_at": iso(now_ms()), **facts}))
     written.replace(place)
     try:
         yield

@@ -137,9 +137,9 @@ def _words(token: "Token") -> str:
 @asynccontextmanager
 async def _tokens() -> "AsyncIterator[Tokens]":
     """The tokens of the server that is named, else those of the store of this project."""
+    from noetl.adapters.clock.wall import now_ms
     from noetl.adapters.http.front import HttpFront
     from noetl.cli import local
-    from noetl.control.engine import now_ms
     from noetl.control.tokens import TokenBook
     from noetl.wiring.distributed import opened_store
 

@@ -3,9 +3,9 @@
 Hearing an event only counts; the drawing is done by the clock, whatever the number of events.
 """
 
-import time
 from typing import TYPE_CHECKING, Any
 
+from noetl.adapters.clock.wall import now_ms
 from noetl.cli.closing import Failure, duration, number
 from noetl.cli.progress import LoopProgress, StepProgress
 from noetl.cli.watches import TextWatch, loop_words
@@ -80,7 +80,7 @@ class TreeWatch(TextWatch):
     def _drawn(self, console: "Console") -> "Text":
         from rich.text import Text
 
-        now = time.time_ns() // 1_000_000
+        now = now_ms()
         steps = list(self.progress.steps.values())
         hidden = len(steps) - max(5, console.height - 3)
         if hidden > 0:  # what is over gives way, the oldest first

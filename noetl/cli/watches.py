@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from noetl.adapters.clock.wall import now_ms
 from noetl.cli.closing import Failure, duration, explained, number, pretty, tally
 from noetl.cli.formats.json import finding
 from noetl.cli.options import there
@@ -125,7 +126,7 @@ class TextWatch:
         self._spoke = time.monotonic()
         for step in self.progress.steps.values():
             if step.active and step.loop is not None:
-                note(f"  {line(step, _now(), self.paint)}")
+                note(f"  {line(step, now_ms(), self.paint)}")
 
     def told(self, text: str) -> None:
         """A sentence."""
@@ -198,7 +199,3 @@ def print_findings(source: Source, error: PlaybookError | None = None) -> None:
         checked = Checked(source, Loaded(None, None, None, error.diagnostics, {}))
     note(text.render([checked], paint))
     note(text.summary([checked], paint))
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

@@ -6,7 +6,6 @@ then the commit, then the commands. When a commit fails, the execution is droppe
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
@@ -73,11 +72,6 @@ class Displaced(Conflict):
     """Another process owns the execution by now: nothing that was decided here holds."""
 
 
-def now_ms() -> int:
-    """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
-
-
 def _chained(told: str, cause: Exception) -> InvariantViolation:
     violation = InvariantViolation(told, hint="this is a bug in noetl; the log is kept as it is")
     violation.__cause__ = cause
@@ -111,7 +105,7 @@ class Engine:
         payloads: Payloads,
         programs: Programs,
         owner: str,
-        now: Callable[[], int] = now_ms,
+        now: Callable[[], int],
     ) -> None:
         self.store, self.results, self.payloads, self.programs = store, results, payloads, programs
         self.owner, self.now = owner, now

@@ -55,8 +55,8 @@ class Leasing:
         lease_s: float,
         *,
         later: Callable[[Callable[[], None]], Any],
+        wall: Callable[[], int],
         clock: Callable[[], float] = time.monotonic,
-        wall: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._calls, self.lease_s, self._later = calls, lease_s, later
         self._clock, self._wall = clock, wall

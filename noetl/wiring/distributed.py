@@ -169,7 +169,7 @@ async def _with_workers(
 ) -> AsyncIterator[Serving]:
     plane = control_plane(settings, store, results, adopts=True)
     calling = Calling(bus, server_id, plane.engine.now)
-    leasing = Leasing(calling, settings.lease_s, later=_soon)
+    leasing = Leasing(calling, settings.lease_s, later=_soon, wall=plane.engine.now)
     plane.engine.workers = leasing
     plane.front.fleet, plane.front.backlog = _fleet(leasing), leasing.longest_wait_ms
     desk = ControlDesk(

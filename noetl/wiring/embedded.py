@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from noetl import __version__
+from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.directory.results import DirectoryResults
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.sqlite.store import SqliteStore
-from noetl.control.engine import now_ms
 from noetl.control.front import Fleet
 from noetl.core.message import WorkOrder
 from noetl.core.program import Program

@@ -13,10 +13,11 @@ from typing import Any
 import uuid_utils
 
 from noetl import __version__
+from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.secrets.keychain import Keychain
 from noetl.adapters.secrets.sealed import Sealer, keys_of
 from noetl.control.catalog import Catalog
-from noetl.control.engine import Engine, now_ms
+from noetl.control.engine import Engine
 from noetl.control.front import LocalFront
 from noetl.core.effect import RunTool
 from noetl.core.fragment import extended

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from noetl.adapters.clock.skipping import SkippingLoop
+from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.control.audit import audit
-from noetl.control.engine import now_ms
 from noetl.control.rows import shown
 from noetl.core.event import Event, step_of
 from noetl.core.message import Control, Start, WorkOrder

@@ -6,7 +6,6 @@ It never starts a step and never writes the log. Orders come through `offer`, re
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -27,11 +26,6 @@ GRACE_S = 10.0
 Key = tuple[str, str]
 
 
-def now_ms() -> int:
-    """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
-
-
 def _key(order: WorkOrder) -> Key:
     return order.execution_id, order.lease
 
@@ -47,7 +41,7 @@ class Pool:
         programs: Callable[[WorkOrder], Program],
         concurrency: int,
         *,
-        now: Callable[[], int] = now_ms,
+        now: Callable[[], int],
         spread: Callable[[], float] = random.random,
     ) -> None:
         self._now, self._spread = now, spread

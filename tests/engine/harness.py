@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
+from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.control.audit import audit
-from noetl.control.engine import now_ms
 from noetl.control.history import envelopes
 from noetl.control.rows import shown
 from noetl.core.message import Control

@@ -2,9 +2,9 @@
 
 import asyncio
 
+from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
-from noetl.control.engine import now_ms
 from noetl.core.event import Event
 from noetl.settings import load
 from noetl.wiring.embedded import assemble

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus, NoAnswer
 from noetl.adapters.nats.signing import Signer
@@ -80,7 +81,7 @@ class NatsLink:
 
     def now(self) -> int:
         """Milliseconds since the epoch, by the servers' clock."""
-        return time.time_ns() // 1_000_000 + (self._ahead_ms or 0)
+        return now_ms() + (self._ahead_ms or 0)
 
     def tell(self, beat: Beat) -> None:
         """Say to every server what is held."""
@@ -182,7 +183,7 @@ class NatsLink:
         return random.choice(others) if others else None
 
     def _noted(self, orders: Orders) -> Orders:
-        self._ahead_ms = orders.now - time.time_ns() // 1_000_000
+        self._ahead_ms = orders.now - now_ms()
         for handed in orders.orders:
             self._note(handed.order.execution_id, orders.server)
         return orders

@@ -1,12 +1,12 @@
 """`noetl execution list`: the newest executions of this project."""
 
 import asyncio
-import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from noetl.adapters.clock.wall import now_ms
 from noetl.cli import options
 from noetl.cli.render import emit, note
 
@@ -53,7 +53,7 @@ async def _list(as_json: bool, given: dict[str, Any]) -> None:
 async def _rows(reached: "Reached", given: dict[str, Any]) -> list[dict[str, Any]]:
     from noetl.ports.front import Find, listed
 
-    now = time.time_ns() // 1_000_000
+    now = now_ms()
     rows: list[dict[str, Any]] = []
     cursor = None
     while len(rows) < given["limit"]:

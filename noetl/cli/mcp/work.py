@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from noetl.adapters.clock.wall import now_ms
 from noetl.cli.mcp.reached import Reach
 from noetl.cli.mcp.session import Asked
 from noetl.cli.reach import Reached, anything, find
@@ -202,7 +203,7 @@ async def executions(reach: Reach, given: Arguments, asked: Asked) -> dict[str, 
     wanted = Find(status=given.get("status"), path=given.get("path"), limit=given.get("limit", 20))
     async with reach.looking() as reached:
         page = await reached.front.executions(wanted)
-    now = time.time_ns() // 1_000_000
+    now = now_ms()
     return {"items": [listed(item, now) for item in page.items]}
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
-from noetl.control.engine import now_ms
 from noetl.control.sweep import sweep
 from noetl.core.event import Event
 from noetl.core.message import Control, Payload

@@ -123,7 +123,7 @@ async def test_a_result_store_that_is_away_is_waited_for_and_not_for_ever(
 def idle_pool(desk: Desk) -> Pool:
     """A worker whose orders never begin."""
     nothing: Any = None
-    return Pool(SimpleNamespace(worker_id="w"), desk, desk, nothing, 0)  # type: ignore[arg-type]
+    return Pool(SimpleNamespace(worker_id="w"), desk, desk, nothing, 0, now=lambda: 0)  # type: ignore[arg-type]
 
 
 async def test_an_order_that_waits_for_a_slot_is_held_once_under_its_newest_epoch() -> None:

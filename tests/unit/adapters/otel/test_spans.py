@@ -8,9 +8,9 @@ import pytest
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
+from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.otel.spans import Spans, collector
-from noetl.control.engine import now_ms
 from noetl.core.event import Event
 from noetl.ports.trace import span_id, traceparent
 from noetl.settings import load
