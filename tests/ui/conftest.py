@@ -45,7 +45,7 @@ class Api:
             headers["Authorization"] = f"Bearer {self.token}"
         request = Request(f"{self.url}/api/v1{path}", data, headers, method=method)
         with urlopen(request, timeout=60) as answer:
-            return json.load(answer)
+            return json.load(answer) if answer.status != 204 else None
 
     def get(self, path: str) -> Any:
         return self.call("GET", path)

@@ -150,11 +150,20 @@ def test_pause_resume_and_cancel_change_the_status_at_once(server: Server, page:
     page.get_by_role("button", name="Resume").click()
     expect(status).to_have_attribute("data-status", "running")
     page.get_by_role("button", name="Cancel").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Let it run").click()
+    expect(dialog).to_have_count(0)
+    expect(status).to_have_attribute("data-status", "running")
+    page.get_by_role("button", name="Cancel").click()
+    dialog.get_by_label("Why").fill("the shop is closed")
+    dialog.get_by_role("button", name="Cancel it").click()
     expect(status).to_have_attribute("data-status", "cancelled")
     expect(step(page, "start")).to_have_attribute("data-state", "cancelled")  # it has not failed of itself
     expect(page.get_by_role("button", name="Go on from here")).to_be_visible()
     page.get_by_text("history").click()
-    expect(page.get_by_role("list", name="Status history")).to_contain_text("paused")
+    history = page.get_by_role("list", name="Status history")
+    expect(history).to_contain_text("paused")
+    expect(history).to_contain_text("the shop is closed")
 
 
 def test_a_failed_execution_is_retried_as_a_new_one(server: Server, page: Page) -> None:
@@ -199,6 +208,7 @@ def test_several_are_cancelled_and_several_retried_at_once(server: Server, page:
     for execution_id in [*waiting, failed]:
         page.get_by_label(f"Choose {execution_id}").check()
     page.get_by_role("button", name="Cancel 2").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel all 2").click()
     expect(page.get_by_text("2 of 2 cancelled")).to_be_visible()
     row = page.locator("tr", has=page.locator(f"a[href='/executions/{waiting[0]}']"))
     expect(row.locator("[data-status]")).to_have_attribute("data-status", "cancelled")

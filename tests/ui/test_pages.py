@@ -126,9 +126,23 @@ def test_home_counts_and_leads_into_the_list(server: Server, page: Page) -> None
     expect(page).to_have_url(re.compile("status=failed"))
 
 
-def test_workers_show_who_is_alive(page: Page) -> None:
+@pytest.mark.parametrize("width", [1280, 390])
+def test_workers_show_who_is_alive(open_page: Callable[..., Page], width: int) -> None:
+    page = open_page(width)
     page.goto("/workers")
-    expect(page.get_by_role("region", name="Pool default").locator("tbody tr")).to_have_count(1)
+    pool = page.get_by_role("region", name="Pool default")
+    expect(pool.locator("tbody tr")).to_have_count(1)
+    said = pool.locator(":text('finished'):visible")  # a column's head, or beside the number
+    expect(said).to_have_count(1)
+    assert not pool.evaluate("element => element.scrollWidth > element.clientWidth")
+
+
+def test_playbooks_say_what_they_do_and_are_found_by_it(page: Page) -> None:
+    page.goto("/playbooks")
+    rows = page.locator("tbody tr")
+    expect(rows.filter(has_text="ui/flow")).to_contain_text("Every way an arc can go")
+    page.get_by_label("Search playbooks").fill("EVERY WAY")
+    expect(rows).to_have_count(1)
 
 
 def test_a_credential_is_also_given_as_json(page: Page) -> None:

@@ -30,6 +30,41 @@ def test_a_schedule_is_made_run_paused_and_deleted(server: Server, page: Page) -
     expect(page.get_by_text("Nothing is started by the clock")).to_be_visible()
 
 
+def test_the_workload_of_a_schedule_is_filled_in_as_the_playbook_declares_it(
+    server: Server, page: Page
+) -> None:
+    page.goto("/schedules")
+    page.get_by_role("button", name="New schedule").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Choose a playbook")
+    dialog.get_by_label("Name").fill("by_form")
+    dialog.get_by_label("Playbook").fill("ui/loop")
+    expect(dialog.get_by_label("top", exact=True)).to_have_value("100")
+    dialog.get_by_label("n", exact=True).fill("3")
+    dialog.get_by_role("button", name="Create").click()
+    row = page.get_by_role("region", name="Schedules").locator("tbody tr", has_text="by_form")
+    expect(row).to_be_visible()
+    assert server.get("/schedules/by_form")["workload"] == {"n": 3}  # the rest follows the playbook
+    server.call("DELETE", "/schedules/by_form")
+
+
+def test_the_workload_of_a_trigger_is_also_given_as_json(server: Server, page: Page) -> None:
+    page.goto("/schedules")
+    page.get_by_role("button", name="New trigger").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("by_json")
+    dialog.get_by_label("Key of the workload that gets the message").fill("top")
+    dialog.get_by_label("Playbook").fill("ui/loop")
+    expect(dialog.get_by_label("n", exact=True)).to_have_value("10000")
+    expect(dialog.get_by_label("top", exact=True)).to_have_count(0)  # the message is put there
+    dialog.get_by_role("button", name="as JSON").click()
+    dialog.get_by_label("workload as JSON").fill('{"n": 4, "more": [1]}')
+    dialog.get_by_role("button", name="Create").click()
+    page.get_by_role("button", name="I have it").click()
+    assert server.get("/triggers/by_json")["workload"] == {"n": 4, "more": [1]}
+    server.call("DELETE", "/triggers/by_json")
+
+
 def test_a_schedule_is_steered_on_a_phone(server: Server, open_page: Callable[..., Page]) -> None:
     server.call("POST", "/schedules", {"name": "n" * 60, "path": "ui/edit", "every_s": 86400})
     page = open_page(390)

@@ -78,7 +78,7 @@ function Leaf({ schema, value, onChange, name = '', required = false }: Props) {
 }
 
 /** Anything else, as JSON; what cannot be read is shown as such and not passed on. */
-export function JsonField({ value, onChange, rows = 3 }: { value: Json; onChange: (value: Json) => void; rows?: number }) {
+export function JsonField({ value, onChange, rows = 3, label }: { value: Json; onChange: (value: Json) => void; rows?: number; label?: string }) {
   const [text, setText] = useState(() => JSON.stringify(value, null, 2))
   const [wrong, setWrong] = useState('')
   const change = (next: string) => {
@@ -87,7 +87,7 @@ export function JsonField({ value, onChange, rows = 3 }: { value: Json; onChange
   }
   return (
     <>
-      <textarea rows={rows} className="field h-auto py-1.5 font-mono text-xs" aria-invalid={wrong !== ''} value={text} onChange={(event) => change(event.target.value)} />
+      <textarea rows={rows} aria-label={label} className="field h-auto py-1.5 font-mono text-xs" aria-invalid={wrong !== ''} value={text} onChange={(event) => change(event.target.value)} />
       {wrong && <span className="text-xs text-failed">not JSON: {wrong}</span>}
     </>
   )

@@ -1,5 +1,6 @@
 // Who is alive, what they run, since when, how fast.
 import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { workers } from '../api/queries'
 import type { WorkerItem } from '../api/types'
@@ -37,9 +38,9 @@ function Pool({ pool, items }: { pool: string; items: WorkerItem[] }) {
   return (
     <section className="panel overflow-x-auto" aria-label={`Pool ${pool}`}>
       <h2 className="flex items-center gap-3 border-b border-line px-3 py-1.5 font-medium">{pool} <span className="text-xs font-normal text-ink-3">{items.length} {items.length === 1 ? 'worker' : 'workers'} · {running} of {slots} slots in use</span></h2>
-      <table className="w-full border-collapse">
-        <thead><tr className="border-b border-line"><th className="th">Worker</th><th className="th">State</th><th className="th w-40">Slots</th><th className="th text-right">Finished</th><th className="th text-right">Per minute</th><th className="th">Up for</th><th className="th">Heard of</th><th className="th">Has in hand</th></tr></thead>
-        <tbody>{items.map((item) => <Row key={item.worker_id} item={item} />)}</tbody>
+      <table className="w-full border-collapse max-sm:block">
+        <thead className="max-sm:hidden"><tr className="border-b border-line"><th className="th">Worker</th><th className="th">State</th><th className="th w-40">Slots</th><th className="th text-right">Finished</th><th className="th text-right">Per minute</th><th className="th">Up for</th><th className="th">Heard of</th><th className="th">Has in hand</th></tr></thead>
+        <tbody className="max-sm:block">{items.map((item) => <Row key={item.worker_id} item={item} />)}</tbody>
       </table>
     </section>
   )
@@ -50,19 +51,24 @@ function Row({ item }: { item: WorkerItem }) {
   const silent = now - Date.parse(item.heard_at) > SILENT_MS
   const minutes = Math.max(1 / 60, (now - Date.parse(item.started_at)) / 60_000)
   return (
-    <tr className="border-b border-line last:border-0">
-      <td className="td whitespace-nowrap font-mono text-xs">{item.worker_id}<span className="block font-sans text-ink-3">{[item.host, item.version].filter(Boolean).join(' · ')}</span></td>
+    <tr className="border-b border-line last:border-0 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1">
+      <td className="td font-mono text-xs max-sm:w-full max-sm:[overflow-wrap:anywhere] sm:whitespace-nowrap">{item.worker_id}<span className="block font-sans text-ink-3">{[item.host, item.version].filter(Boolean).join(' · ')}</span></td>
       <td className="td"><StatusBadge status={silent ? 'failed' : item.draining ? 'paused' : item.running ? 'running' : 'idle'} label={silent ? 'silent' : item.draining ? 'draining' : item.running ? 'working' : 'idle'} /></td>
-      <td className="td"><span className="text-xs">{item.running}/{item.concurrency}</span><Bar value={item.running / Math.max(1, item.concurrency)} tone="bg-running" /></td>
-      <td className="td text-right">{count(item.finished)}</td>
-      <td className="td text-right">{(item.finished / minutes).toFixed(1)}</td>
-      <td className="td whitespace-nowrap"><Took from={item.started_at} to={null} /></td>
-      <td className="td"><Ago at={item.heard_at} /></td>
-      <td className="td">
-        {item.leases.slice(0, 5).map((lease) => <span key={lease.execution_id + lease.step_run_id} className="mr-2 whitespace-nowrap text-xs"><Link href={`/executions/${lease.execution_id}`} className="font-mono text-accent hover:underline">{shortId(lease.execution_id)}</Link> {lease.step_run_id}{lease.since && <span className="text-ink-3" title={lease.age_ms === undefined ? undefined : `last heard of ${duration(lease.age_ms)} ago`}> · for <Took from={lease.since} to={null} /></span>}</span>)}
+      <td className="td max-sm:flex-1"><span className="text-xs">{item.running}/{item.concurrency}<Unit> slots</Unit></span><Bar value={item.running / Math.max(1, item.concurrency)} tone="bg-running" /></td>
+      <td className="td sm:text-right max-sm:ml-auto">{count(item.finished)}<Unit> finished</Unit></td>
+      <td className="td sm:text-right">{(item.finished / minutes).toFixed(1)}<Unit> per minute</Unit></td>
+      <td className="td whitespace-nowrap"><Unit>up for </Unit><Took from={item.started_at} to={null} /></td>
+      <td className="td"><Unit>heard of </Unit><Ago at={item.heard_at} /></td>
+      <td className="td max-sm:w-full">
+        {item.leases.slice(0, 5).map((lease) => <span key={lease.execution_id + lease.step_run_id} className="mr-2 text-xs max-sm:block sm:whitespace-nowrap"><Link href={`/executions/${lease.execution_id}`} className="font-mono text-accent hover:underline">{shortId(lease.execution_id)}</Link> {lease.step_run_id}{lease.since && <span className="text-ink-3" title={lease.age_ms === undefined ? undefined : `last heard of ${duration(lease.age_ms)} ago`}> · for <Took from={lease.since} to={null} /></span>}</span>)}
         {item.leases.length > 5 && <span className="text-xs text-ink-3">and {item.leases.length - 5} more</span>}
-        {item.leases.length === 0 && <span className="text-ink-3">–</span>}
+        {item.leases.length === 0 && <span className="text-ink-3"><span className="max-sm:hidden">–</span><Unit>has nothing in hand</Unit></span>}
       </td>
     </tr>
   )
+}
+
+/** What a column's head says, where there is no room for columns. */
+function Unit({ children }: { children: ReactNode }) {
+  return <span className="text-ink-3 sm:hidden">{children}</span>
 }

@@ -6,6 +6,7 @@ import { post, type Body } from '../../api/client'
 import type { Execution, Obj, Wait } from '../../api/types'
 import { Button } from '../../design/controls'
 import { complain, say } from '../../design/toast'
+import { CancelDialog } from '../executions/cancel'
 import { RunDialog } from '../playbooks/run-dialog'
 import { RerunDialog } from './rerun'
 import { SignalDialog } from './signal'
@@ -31,7 +32,7 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
   const id = summary.execution_id
   const act = useAct(id)
   const [, go] = useLocation()
-  const [open, setOpen] = useState<'rerun' | 'signal' | 'run' | null>(null)
+  const [open, setOpen] = useState<'cancel' | 'rerun' | 'signal' | 'run' | null>(null)
   const over = ENDED.has(summary.status)
   const retry = () =>
     act.mutate({ action: 'retry', said: 'a new execution goes on from there' }, { onSuccess: (made) => go(`/executions/${made.execution_id}`) })
@@ -41,12 +42,13 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
       {summary.status === 'running' && <Button icon="pause" onClick={() => act.mutate({ action: 'pause', said: 'pausing' })}>Pause</Button>}
       {summary.status === 'paused' && <Button kind="primary" icon="play" onClick={() => act.mutate({ action: 'resume', said: 'resumed' })}>Resume</Button>}
       {!over && <Button icon="signal" onClick={() => setOpen('signal')}>Signal</Button>}
-      {!over && <Button kind="danger" icon="stop" onClick={() => act.mutate({ action: 'cancel', said: 'cancelling' })}>Cancel</Button>}
+      {!over && <Button kind="danger" icon="stop" onClick={() => setOpen('cancel')}>Cancel</Button>}
       {(summary.status === 'failed' || summary.status === 'cancelled') && <Button kind="primary" icon="retry" onClick={retry}>{summary.status === 'failed' ? 'Retry from failure' : 'Go on from here'}</Button>}
       {failedStep && <Link href={`/playbooks/${summary.playbook.path}?version=${summary.playbook.version ?? ''}&fix=${id}&step=${encodeURIComponent(failedStep)}`} className="inline-flex h-7.5 items-center rounded-[5px] border border-line-strong bg-panel px-2.5 font-medium hover:bg-sunken">Fix and rerun</Link>}
       {over && <Button onClick={() => setOpen('rerun')}>Rerun from step</Button>}
       <Button onClick={() => setOpen('run')}>New run</Button>
       <Link href={`/compare?a=${id}${summary.retry_of ? `&b=${summary.retry_of}` : ''}`} className="inline-flex h-7.5 items-center rounded-[5px] px-2 text-ink-2 hover:bg-sunken">Compare</Link>
+      {open === 'cancel' && !over && <CancelDialog many={1} onCancel={(why) => act.mutate({ action: 'cancel', body: why ? { why } : {}, said: 'cancelling' })} onClose={() => setOpen(null)} />}
       {open === 'rerun' && <RerunDialog summary={summary} onClose={() => setOpen(null)} />}
       {open === 'signal' && <SignalDialog id={id} waits={waits} onClose={() => setOpen(null)} />}
       {open === 'run' && <RunDialog path={summary.playbook.path} version={summary.playbook.version} workload={(summary.workload ?? {}) as Obj} onClose={() => setOpen(null)} />}

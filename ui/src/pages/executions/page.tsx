@@ -10,6 +10,7 @@ import { Empty, Reading } from '../../design/states'
 import { say } from '../../design/toast'
 import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
+import { CancelDialog } from './cancel'
 import { FilterBar } from './filters'
 import { asked, useFilters } from './find'
 import { ExecutionTable } from './table'
@@ -67,12 +68,13 @@ function LiveNote({ failed }: { failed: boolean }) {
 function BulkBar({ items, picked, clear }: { items: ExecutionItem[]; picked: Set<string>; clear: () => void }) {
   const client = useQueryClient()
   const [, go] = useLocation()
+  const [sure, setSure] = useState(false)
   const chosen = items.filter((item) => picked.has(item.execution_id))
   const live = chosen.filter((item) => LIVE.has(item.status))
   const failed = chosen.filter((item) => item.status === 'failed' || item.status === 'cancelled')
   if (chosen.length === 0) return null
-  const each = async (list: ExecutionItem[], action: 'cancel' | 'retry', past: string) => {
-    const done = await Promise.allSettled(list.map((item) => post(`/executions/{execution_id}/${action}`, { execution_id: item.execution_id }, {})))
+  const each = async (list: ExecutionItem[], action: 'cancel' | 'retry', past: string, why = '') => {
+    const done = await Promise.allSettled(list.map((item) => post(`/executions/{execution_id}/${action}`, { execution_id: item.execution_id }, why ? { why } : {})))
     const good = done.filter((one) => one.status === 'fulfilled').length
     say(`${good} of ${list.length} ${past}`, good === list.length ? 'done' : 'failed')
     clear()
@@ -81,10 +83,11 @@ function BulkBar({ items, picked, clear }: { items: ExecutionItem[]; picked: Set
   return (
     <div role="toolbar" aria-label="Chosen executions" className="mx-4 mb-2 flex flex-wrap items-center gap-2 rounded-md border border-accent bg-accent-soft px-3 py-1.5">
       <span className="font-medium">{chosen.length} chosen</span>
-      <Button kind="danger" icon="stop" disabled={live.length === 0} onClick={() => void each(live, 'cancel', 'cancelled')}>Cancel {live.length}</Button>
+      <Button kind="danger" icon="stop" disabled={live.length === 0} onClick={() => setSure(true)}>Cancel {live.length}</Button>
       <Button icon="retry" disabled={failed.length === 0} onClick={() => void each(failed, 'retry', 'retried as new executions')}>Retry {failed.length}</Button>
       {chosen.length === 2 && <Button icon="compare" onClick={() => go(`/compare?a=${chosen[1]?.execution_id}&b=${chosen[0]?.execution_id}`)}>Compare</Button>}
       <Button kind="quiet" onClick={clear}>Choose none</Button>
+      {sure && live.length > 0 && <CancelDialog many={live.length} onCancel={(why) => void each(live, 'cancel', 'cancelled', why)} onClose={() => setSure(false)} />}
     </div>
   )
 }

@@ -25,15 +25,15 @@ export function CatalogPage() {
       <div className="panel mx-4 mb-4 shrink-0 overflow-x-auto">
         <Reading of={found}>
           {(page) => {
-            const items = page.items.filter((item) => item.path.toLowerCase().includes(text.toLowerCase()))
+            const items = page.items.filter((item) => `${item.path} ${item.description ?? ''}`.toLowerCase().includes(text.toLowerCase()))
             if (items.length === 0) return <Empty title={text ? 'No playbook matches' : 'No playbook is registered'}>{!text && <>Write one here, or register files with <code>noetl register</code>.</>}</Empty>
             return (
               <table className="w-full border-collapse">
-                <thead className="border-b border-line"><tr><th className="th">Path</th><th className="th">Version</th><th className="th hidden sm:table-cell">Registered</th><th className="th hidden md:table-cell">File</th><th className="th" /></tr></thead>
+                <thead className="border-b border-line"><tr><th className="th">Playbook</th><th className="th">Version</th><th className="th hidden sm:table-cell">Registered</th><th className="th hidden md:table-cell">File</th><th className="th" /></tr></thead>
                 <tbody>
                   {items.map((item) => (
                     <tr key={item.path} className="border-b border-line last:border-0 hover:bg-sunken">
-                      <td className="td w-1/2 max-w-0 min-w-32"><Link href={`/playbooks/${item.path}`} title={item.path} className="block truncate font-medium text-accent hover:underline">{item.path}</Link></td>
+                      <td className="td w-1/2 max-w-0 min-w-32"><Link href={`/playbooks/${item.path}`} title={item.path} className="block truncate font-medium text-accent hover:underline">{item.path}</Link>{item.description && <p className="line-clamp-2 text-xs text-ink-3 [overflow-wrap:anywhere]" title={item.description}>{item.description}</p>}</td>
                       <td className="td text-ink-2">v{item.version}</td>
                       <td className="td hidden sm:table-cell"><Ago at={item.registered_at} /></td>
                       <td className="td hidden max-w-80 truncate text-xs text-ink-3 md:table-cell" title={item.file ?? ''}>{item.file?.split('/').slice(-2).join('/') ?? '–'}</td>

@@ -3,22 +3,28 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 import { post } from '../../api/client'
 import { catalog } from '../../api/queries'
-import type { Json, Obj } from '../../api/types'
+import type { Obj } from '../../api/types'
 import { Button, Dialog, Field } from '../../design/controls'
 import { CopyButton } from '../../design/copy'
 import { JsonField } from '../../design/form'
 import { Failure } from '../../design/states'
 import { say } from '../../design/toast'
+import { WorkloadOf } from '../playbooks/workload'
 
-function Common({ name, setName, path, setPath, workload, setWorkload, children }: { name: string; setName: (name: string) => void; path: string; setPath: (path: string) => void; workload: Json; setWorkload: (value: Json) => void; children: ReactNode }) {
+interface CommonProps { name: string; setName: (name: string) => void; path: string; setPath: (path: string) => void; setWorkload: (value: Obj) => void; besides?: string; children: ReactNode }
+
+function Common({ name, setName, path, setPath, setWorkload, besides, children }: CommonProps) {
   const known = useQuery(catalog())
+  const registered = known.data?.items.some((item) => item.path === path) ?? false
+  const many = Boolean(known.data?.cursor) // more than were asked for, so that this one may be among them
+  const choose = (next: string) => { setPath(next); setWorkload({}) }
   return (
     <>
       <Field label="Name"><input className="field" required value={name} onChange={(event) => setName(event.target.value)} /></Field>
-      <Field label="Playbook"><input className="field" required list="paths" value={path} onChange={(event) => setPath(event.target.value)} /></Field>
-      <datalist id="paths">{known.data?.items.map((item) => <option key={item.path} value={item.path} />)}</datalist>
+      <Field label="Playbook"><input className="field" required list="paths" value={path} onChange={(event) => choose(event.target.value)} /></Field>
+      <datalist id="paths">{known.data?.items.map((item) => <option key={item.path} value={item.path}>{item.description ?? ''}</option>)}</datalist>
       {children}
-      <Field label="workload (JSON)"><JsonField value={workload} onChange={setWorkload} /></Field>
+      {registered ? <WorkloadOf key={path} path={path} {...(besides === undefined ? {} : { besides })} onChange={setWorkload} /> : many && path ? <JsonField label="workload as JSON" value={{}} onChange={(next) => setWorkload(next as Obj)} /> : <p className="text-xs text-ink-3">Choose a playbook to fill in its workload.</p>}
     </>
   )
 }
@@ -36,19 +42,19 @@ export function ScheduleDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient()
   const [name, setName] = useState('')
   const [path, setPath] = useState('')
-  const [workload, setWorkload] = useState<Json>({})
+  const [workload, setWorkload] = useState<Obj>({})
   const [by, setBy] = useState<'cron' | 'every'>('cron')
   const [cron, setCron] = useState('0 6 * * *')
   const [timezone, setTimezone] = useState('UTC')
   const [every, setEvery] = useState(3600)
   const make = useMutation({
-    mutationFn: () => post('/schedules', {}, { name, path, workload: workload as Obj, ...(by === 'cron' ? { cron, timezone } : { every_s: every }) }),
+    mutationFn: () => post('/schedules', {}, { name, path, workload, ...(by === 'cron' ? { cron, timezone } : { every_s: every }) }),
     onSuccess: () => { say(`created ${name}`); void client.invalidateQueries({ queryKey: ['schedules'] }); onClose() },
   })
   return (
     <Dialog title="New schedule" onClose={onClose}>
       <form className="flex flex-col gap-3" onSubmit={(event) => { event.preventDefault(); make.mutate() }}>
-        <Common {...{ name, setName, path, setPath, workload, setWorkload }}>
+        <Common {...{ name, setName, path, setPath, setWorkload }}>
           <Field label="Started by">
             <select className="field" value={by} onChange={(event) => setBy(event.target.value as 'cron' | 'every')}><option value="cron">a cron expression</option><option value="every">an interval</option></select>
           </Field>
@@ -69,12 +75,12 @@ export function TriggerDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient()
   const [name, setName] = useState('')
   const [path, setPath] = useState('')
-  const [workload, setWorkload] = useState<Json>({})
+  const [workload, setWorkload] = useState<Obj>({})
   const [kind, setKind] = useState<'webhook' | 'nats'>('webhook')
   const [subject, setSubject] = useState('')
   const [key, setKey] = useState('payload')
   const make = useMutation({
-    mutationFn: () => post('/triggers', {}, { name, kind, path, workload: workload as Obj, as: key, ...(kind === 'nats' ? { subject } : {}) }),
+    mutationFn: () => post('/triggers', {}, { name, kind, path, workload, as: key, ...(kind === 'nats' ? { subject } : {}) }),
     onSuccess: (made) => { void client.invalidateQueries({ queryKey: ['triggers'] }); if (!made.secret) { say(`created ${name}`); onClose() } },
   })
   if (make.data?.secret)
@@ -88,7 +94,7 @@ export function TriggerDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="New trigger" onClose={onClose}>
       <form className="flex flex-col gap-3" onSubmit={(event) => { event.preventDefault(); make.mutate() }}>
-        <Common {...{ name, setName, path, setPath, workload, setWorkload }}>
+        <Common {...{ name, setName, path, setPath, setWorkload }} besides={key}>
           <Field label="Started by">
             <select className="field" value={kind} onChange={(event) => setKind(event.target.value as 'webhook' | 'nats')}><option value="webhook">a webhook</option><option value="nats">a NATS subject</option></select>
           </Field>
