@@ -34,6 +34,7 @@ BROAD_EXCEPT_ALLOWED = {
     "noetl/adapters/sqlite/writer.py": "the edge of a write: a bug of ours fails its job, not the others'",
     "noetl/control/sweep.py": "the edge of a round: a bug of ours in one must not end the clockwork",
     "noetl/control/engine.py": "the edge of a decision: a bug of ours stops its execution, not the others",
+    "noetl/control/ownership.py": "the edge of a takeover: a log nobody can read keeps no other from going on",
 }
 
 SETTINGS = "noetl/settings.py"

@@ -1,7 +1,8 @@
-"""Load, fold, decide, commit, dispatch: one mailbox per execution, one owner per mailbox.
+"""Decide, commit, dispatch: one mailbox per execution, one owner per mailbox.
 
 All that is decided is decided by the core. What is here waits, writes and sends, in this order: payloads,
-then the commit, then the commands. When a commit fails, the execution is dropped and loaded again.
+then the commit, then the commands (errands.py). When a commit fails, the execution is dropped and loaded
+again (ownership.py).
 """
 
 import asyncio
@@ -10,49 +11,25 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
-import msgspec
-
 from noetl.control.at_hand import AtHand
+from noetl.control.errands import Errands
 from noetl.control.family import Family
-from noetl.control.live import HYDRATED_KEPT, Live
-from noetl.control.rows import decode_message, encode_row, events_of, summary_of
+from noetl.control.live import Live
+from noetl.control.ownership import Ownership
+from noetl.control.rows import append_of, encode_row
 from noetl.core.decide import decide
-from noetl.core.draft import stored_refs
 from noetl.core.event import Event
-from noetl.core.fold import fold
-from noetl.core.message import (
-    Answer,
-    Command,
-    Control,
-    ControlChild,
-    Decision,
-    Deliver,
-    Dispatch,
-    Expire,
-    Message,
-    Recall,
-    Report,
-    Start,
-    StartChild,
-    TellParent,
-    Tick,
-)
-from noetl.core.operate import next_due
-from noetl.core.order import build_order
-from noetl.core.park import forsaken, undelivered
+from noetl.core.message import Answer, Decision, Message, Report, Start, StartChild
 from noetl.core.program import Program
-from noetl.core.state import Run, State, restore, snapshot_of
+from noetl.core.state import State
 from noetl.core.synthesize import with_fragments
 from noetl.errors import BackendError, Conflict, InvariantViolation, NoetlError, NotFound
 from noetl.ports.control import Workers
 from noetl.ports.results import Payloads, Results
-from noetl.ports.store import Append, Row, Store
+from noetl.ports.store import Row, Store
 
 _LOG = logging.getLogger("noetl.engine")
-SNAPSHOT_EVENTS = 5_000
 CLOSE_S = 5.0
-UNREADABLE_S = 60.0  # until a log that could not be read is tried again
-AGAIN_S = 1.0  # until a result store that is away is asked again
 Listener = Callable[[str, int, list[Event]], None]
 
 
@@ -78,23 +55,6 @@ def _chained(told: str, cause: Exception) -> InvariantViolation:
     return violation
 
 
-def _key(ref: dict[str, Any]) -> str:
-    return str(ref["locator"]["key"])
-
-
-def _at_rest(run: Run) -> list[dict[str, Any]]:
-    return stored_refs([run.frame, run.outcomes])
-
-
-def _effective(decisions: list[Decision]) -> list[Command]:
-    """Commands of decisions that were committed together; a lease that goes out twice goes out once, last."""
-    commands = [command for decision in decisions for command in decision.commands]
-    last = {one.lease: place for place, one in enumerate(commands) if isinstance(one, Dispatch)}
-    return [
-        one for place, one in enumerate(commands) if not isinstance(one, Dispatch) or last[one.lease] == place
-    ]
-
-
 class Engine:
     """Runs the executions this process owns."""
 
@@ -109,16 +69,15 @@ class Engine:
     ) -> None:
         self.store, self.results, self.payloads, self.programs = store, results, payloads, programs
         self.owner, self.now = owner, now
-        self._at_hand, self._family = AtHand(payloads), Family(self)
+        self._at_hand, family = AtHand(payloads), Family(self)
+        self._errands = Errands(self, family)
+        self._owned = Ownership(self, self._at_hand, family, self._errands)
+        self._live = self._owned.live
         self.workers: Workers | None = None
         self.listeners: list[Listener] = []
         self.lease_ms = 30_000
-        self._live: dict[str, Live] = {}
-        self._loading: dict[str, asyncio.Task[Live]] = {}
         self._background: set[asyncio.Task[Any]] = set()
         self.trouble: BaseException | None = None  # of work nobody waits for; the process edge reports it
-        self._dropped: set[str] = set()  # ours, and not in memory since a commit failed
-        self._unreadable: dict[str, float] = {}  # executions that could not be loaded, and when to try again
 
     # Messages in
 
@@ -134,7 +93,7 @@ class Engine:
             raise Conflict(f"execution {execution_id} has been started already")
         live = Live(State(execution_id), program, b"", request=request, newest=newest)
         self._live[execution_id] = live
-        return await self._submit(live, message)
+        return await self.submit(live, message)
 
     async def report(self, execution_id: str, report: Report) -> Answer:
         """A worker's report; a batch that was already accepted is answered as it was."""
@@ -153,15 +112,16 @@ class Engine:
         if live.tail and await self.store.answered(execution_id, report.batch_id):
             return Answer(seq=live.state.seq)
         try:
-            return await self._submit(live, report)
+            return await self.submit(live, report)
         except Displaced as error:
             raise BackendError(error.message, hint="send it again, to the one who runs it") from error
 
     async def send(self, execution_id: str, message: Message) -> Answer:
         """Any other message."""
-        return await self._submit(await self.load(execution_id), message)
+        return await self.submit(await self.load(execution_id), message)
 
-    async def _submit(self, live: Live, message: Message) -> Answer:
+    async def submit(self, live: Live, message: Message) -> Answer:
+        """A message whose answer is waited for, to an execution in memory."""
         if live.broken is not None:
             told = f"execution {live.state.execution_id} is being loaded again; repeat the message"
             raise BackendError(told) from live.broken
@@ -176,9 +136,10 @@ class Engine:
         """A message nobody waits for, to an execution that runs here."""
         live = self._live.get(execution_id)
         if live is not None:
-            self._post(live, message)
+            self.put(live, message)
 
-    def _post(self, live: Live, message: Message) -> None:
+    def put(self, live: Live, message: Message) -> None:
+        """A message nobody waits for, to an execution in memory."""
         if live.broken is None:
             live.mailbox.append((message, None))
             self._pump(live)
@@ -229,9 +190,8 @@ class Engine:
         for future, decision in zip(futures, decisions, strict=True):
             if future is not None and not future.done():
                 future.set_result(decision.answer)
-        for command in _effective(decisions):
-            self._carry_out(live, command)
-        self._after(live)
+        self._errands.run(live, decisions)
+        self._owned.look_after(live)
 
     async def _decide(self, live: Live, message: Message, now: int) -> Decision:
         if isinstance(message, Report) and message.batch_id in live.batches:
@@ -259,24 +219,17 @@ class Engine:
         for decision in decisions:
             for payload in decision.payloads:
                 await self.results.write(payload)
-        due = next_due(live.state)
-        shown = (live.state.status, due)
-        summary = (
-            summary_of(live.state, due, live.request) if shown != live.shown or live.state.ended else None
-        )
-        snapshot = None
-        if live.since_snapshot >= SNAPSHOT_EVENTS and not live.state.ended:
-            snapshot, live.since_snapshot = snapshot_of(live.state), 0
-        claim = (self.owner, self.lease_ms) if before == 0 else None
-        append = Append(live.state.execution_id, before, rows, summary, snapshot, claim, taken=taken)
-        append.owner, append.newest = (self.owner, False) if before else (None, live.newest)
+        append = append_of(live, before, rows, taken, (self.owner, self.lease_ms))
         try:
             await self.store.commit(append)
         except Conflict as error:
             if before:
                 raise Displaced(f"{error.message}; another process runs it by now") from None
             raise
-        live.shown = shown
+        if append.summary is not None:
+            live.shown = (append.summary.status, append.summary.due_at)
+        if append.snapshot is not None:
+            live.since_snapshot = 0
         live.committed = rows[-1].last
         seq = before
         for decision in decisions:
@@ -298,11 +251,8 @@ class Engine:
             exc_info=error.__cause__,
             extra={"execution_id": live.state.execution_id},
         )
-        self._live.pop(live.state.execution_id, None)
-        self._dropped.add(live.state.execution_id)
+        self._owned.drop(live)
         live.broken = error
-        if live.timer is not None:
-            live.timer.cancel()
         for future in [*waiting, *(future for _, future in live.mailbox)]:
             if future is not None and not future.done():
                 future.set_exception(error)
@@ -310,82 +260,7 @@ class Engine:
         live.mailbox.clear()
         live.quiet.set()
 
-    def _after(self, live: Live) -> None:
-        if len(live.hydrated) > live.hydrated_most:
-            needed = {ref["locator"]["key"] for ref in stored_refs(msgspec.to_builtins(live.state))}
-            live.hydrated = {key: value for key, value in live.hydrated.items() if key in needed}
-            live.hydrated_most = max(HYDRATED_KEPT, 2 * len(live.hydrated))
-        if live.state.ended:
-            if live.timer is not None:
-                live.timer.cancel()
-            self._live.pop(live.state.execution_id, None)
-            live.quiet.set()
-            return
-        if live.state.status == "paused" and not any(lease.out for lease in live.state.leases.values()):
-            live.quiet.set()
-        else:
-            live.quiet.clear()
-        due = next_due(live.state)
-        if due != live.due_at:
-            live.due_at = due
-            if live.timer is not None:
-                live.timer.cancel()
-                live.timer = None
-            if due is not None:
-                wait = max(0.0, (due - self.now()) / 1000)
-                live.timer = asyncio.get_running_loop().call_later(wait, self._ring, live)
-
-    def _ring(self, live: Live) -> None:
-        live.timer, live.due_at = None, None
-        self._post(live, Tick())
-
-    # Commands out
-
-    def _carry_out(self, live: Live, command: Command) -> None:
-        assert self.workers is not None
-        execution_id = live.state.execution_id
-        match command:
-            case Dispatch(lease=lease):
-                self._offer(live, lease)
-            case Recall(lease=lease, give_back=give_back):
-                self.workers.recall(execution_id, lease, give_back)
-            case Deliver(lease=lease, address=address, task=task, output=output):
-                self.workers.deliver(execution_id, lease, address, task, output)
-            case StartChild():
-                self.spawn(self._family.start(live, command))
-            case ControlChild(execution_id=child, what=what, why=why):
-                self.spawn(self._family.tell(child, Control(what, by="parent", why=why)))
-            case TellParent(execution_id=parent, ended=ended):
-                self.spawn(self._family.tell(parent, ended))
-
-    def _offer(self, live: Live, lease: str) -> None:
-        """Send a lease out; what its pipelines put aside is loaded first, and not kept."""
-        found = live.state.leases.get(lease)
-        if found is None or not found.out or live.program is None or self.workers is None:
-            return  # what was decided together with it has ended it, or called it back
-        aside = [ref for ref in _at_rest(live.state.runs[found.run]) if _key(ref) not in live.hydrated]
-        if aside:
-            self.spawn(self._offer_loaded(live, lease, found.epoch, aside))
-        else:
-            self.workers.offer(build_order(live.state, live.program, found, live.hydrated))
-
-    async def _offer_loaded(self, live: Live, lease: str, epoch: int, aside: list[dict[str, Any]]) -> None:
-        try:
-            loaded = {_key(ref): await self.payloads.get(ref) for ref in aside}
-        except (NotFound, BackendError) as error:
-            _LOG.warning(error.message, extra={"execution_id": live.state.execution_id})
-            if isinstance(error, NotFound):  # nobody will ever go on from there
-                self._post(live, Expire({lease: epoch}))
-                return
-            await asyncio.sleep(AGAIN_S)
-            loaded = {}
-        found = live.state.leases.get(lease)
-        if found is None or not found.out or found.epoch != epoch or live.broken is not None:
-            return
-        if not loaded:
-            self._offer(live, lease)
-        elif live.program is not None and self.workers is not None:
-            self.workers.offer(build_order(live.state, live.program, found, {**live.hydrated, **loaded}))
+    # Work nobody waits for
 
     def spawn(self, work: Any) -> None:
         """Do something that nobody waits for."""
@@ -399,94 +274,42 @@ class Engine:
             self.trouble = task.exception()
             _LOG.warning("work that nobody waits for has failed", exc_info=self.trouble)
 
-    # Loading
+    # Ownership
 
     async def load(self, execution_id: str) -> Live:
         """The execution in memory, folded from its log when it is not there; raises NotFound, Conflict."""
-        live = self._live.get(execution_id)
-        if live is not None:
-            return live
-        loading = self._loading.get(execution_id)
-        if loading is None:
-            loading = asyncio.create_task(self._load(execution_id))
-            self._loading[execution_id] = loading
-            loading.add_done_callback(lambda _: self._loading.pop(execution_id, None))
-        return await asyncio.shield(loading)
-
-    async def _load(self, execution_id: str) -> Live:
-        summary = await self.store.summary(execution_id)
-        if summary.ended_at is not None:
-            raise Conflict(f"execution {execution_id} is already {summary.status}")
-        if not await self.store.claim(execution_id, self.owner, self.lease_ms):
-            raise Conflict(f"execution {execution_id} is run by another process")
-        log = await self.store.log(execution_id)
-        state = restore(log.snapshot) if log.snapshot else State(execution_id)
-        for row in log.rows:
-            fold(state, events_of(row))
-        program = await self.programs.program(state.hash) if state.hash else None
-        if program is not None:
-            program = with_fragments(program, state.fragments)
-        live = Live(state, program, log.head, request=summary.request, committed=state.seq)
-        live.batches, live.tail = {row.batch for row in log.rows if row.batch}, log.snapshot is not None
-        for ref in stored_refs(msgspec.to_builtins(state)):
-            await self._at_hand.have(live, ref)
-        if execution_id in self._live:  # it was being started while its log was read
-            return self._live[execution_id]
-        self._live[execution_id] = live
-        self._after(live)
-        live.orphaned = not self._adopted(state)
-        unheard: list[Command] = [*forsaken(state), *undelivered(state, live.hydrated)]
-        for command in unheard:
-            self._carry_out(live, command)
-        return live
-
-    def _adopted(self, state: State) -> bool:
-        """Whether the leases that are out may still be with workers; they are told of then."""
-        if self.workers is None:
-            return True
-        known = [
-            self.workers.adopt(state.execution_id, lease) for lease in state.leases.values() if lease.out
-        ]
-        return all(known)
+        return await self._owned.load(execution_id)
 
     async def pick_up(self, execution_id: str) -> Live:
         """Go on with an execution that nobody runs; work that is with nobody goes out again."""
-        live = await self.load(execution_id)
-        if live.state.status == "running":
-            self._family.tend(live)
-            if live.orphaned:
-                live.orphaned = False
-                await self._submit(live, Control("recover"))
-        return live
+        return await self._owned.pick_up(execution_id)
 
     async def pick_up_due(self) -> int:
         """Take over what is due and has no owner; how many there were."""
-        due = dict.fromkeys([*self._dropped, *await self.store.due()])
-        now = asyncio.get_running_loop().time()
-        wanted = [one for one in due if one not in self._live and self._unreadable.get(one, now) <= now]
-        for execution_id in wanted:
-            try:
-                await self.pick_up(execution_id)
-            except (Conflict, NotFound):
-                pass  # another server was quicker
-            except BackendError:
-                raise
-            except Exception:  # its log or playbook cannot be read: it must not keep the others from going on
-                _LOG.exception("an execution cannot be picked up", extra={"execution_id": execution_id})
-                self._unreadable[execution_id] = now + UNREADABLE_S
-            self._dropped.discard(execution_id)
-        return len(wanted)
+        return await self._owned.pick_up_due()
 
     async def resume(self, execution_id: str) -> Live:
         """Take over an execution whose process is gone, or go on with one that is paused."""
-        live = await self.load(execution_id)
-        self._family.tend(live)
-        paused = live.state.status == "paused"
-        if not paused or any(lease.out for lease in live.state.leases.values()):
-            await self._submit(live, Control("recover"))
-        if paused:
-            await self._submit(live, Control("resume"))
-        return live
+        return await self._owned.resume(execution_id)
+
+    async def heartbeat(self) -> None:
+        """Stay the owner of what runs here."""
+        await self._owned.heartbeat()
+
+    async def renew(self) -> None:
+        """Stay the owner of what runs here, and see to the children it waits for."""
+        await self._owned.heartbeat()
+        self._owned.tend()
+
+    def tend(self) -> None:
+        """Look after the children that executions wait for: no crash or lost commit leaves one unheard."""
+        self._owned.tend()
+
+    async def collect_mail(self) -> None:
+        """Take up the messages that other processes left for executions that run here."""
+        await self._owned.collect_mail()
+
+    # What runs here
 
     async def until_quiet(self, execution_id: str) -> State | None:
         """Wait until an execution that runs here is over or paused with nothing under way; its state then."""
@@ -527,35 +350,6 @@ class Engine:
         if live is not None and live.state.ended:
             await live.quiet.wait()
         return self.live_state(execution_id)
-
-    async def heartbeat(self) -> None:
-        """Stay the owner of what runs here."""
-        if self._live:
-            await self.store.heartbeat(self.owner, self.lease_ms)
-
-    async def renew(self) -> None:
-        """Stay the owner of what runs here, and see to the children it waits for."""
-        await self.heartbeat()
-        self.tend()
-
-    def tend(self) -> None:
-        """Look after the children that executions wait for: no crash or lost commit leaves one unheard."""
-        for live in list(self._live.values()):
-            self._family.heed_parent(live)
-            if live.state.status == "running":
-                self._family.tend(live)
-
-    async def collect_mail(self) -> None:
-        """Take up the messages that other processes left for executions that run here."""
-        for letter in await self.store.mail(self.owner):
-            try:
-                live = await self.load(letter.execution_id)  # it may be ours and on its way into memory
-            except (NotFound, Conflict):
-                continue  # it is over, and so has no use for what it would have been told
-            if letter.id not in live.read:
-                live.read.add(letter.id)
-                live.letters.append(letter.id)
-                self._post(live, decode_message(letter.body))
 
     async def close(self) -> None:
         """Let go of every execution; what is committed stays as it is."""

@@ -4,12 +4,15 @@ from typing import Any
 
 import msgspec
 
+from noetl.control.live import Live
 from noetl.core.event import Event
 from noetl.core.message import Message, Report, Start
+from noetl.core.operate import next_due
 from noetl.core.patch import STORED, rests_elsewhere
-from noetl.core.state import State
-from noetl.ports.store import Row, Summary, chained
+from noetl.core.state import State, snapshot_of
+from noetl.ports.store import Append, Row, Summary, chained
 
+SNAPSHOT_EVENTS = 5_000
 _ENCODER = msgspec.json.Encoder()
 _EVENTS = msgspec.json.Decoder(list[Event])
 _MESSAGES = msgspec.json.Decoder(Message)
@@ -65,6 +68,25 @@ def summary_of(state: State, due: int | None, request: str | None) -> Summary:
         idempotency_key=state.idempotency_key,
         request=request,
         result=_ENCODER.encode({**shown(state), **request_of(state)}) if state.ended else None,
+    )
+
+
+def append_of(live: Live, before: int, rows: list[Row], taken: list[int], claim: tuple[str, int]) -> Append:
+    """What is committed of an execution: its rows, and what lists and recovery want to know anew."""
+    state, owner = live.state, claim[0]
+    due = next_due(state)
+    listed = (state.status, due) != live.shown or state.ended
+    long = live.since_snapshot >= SNAPSHOT_EVENTS and not state.ended
+    return Append(
+        execution_id=state.execution_id,
+        expected=before,
+        rows=rows,
+        summary=summary_of(state, due, live.request) if listed else None,
+        snapshot=snapshot_of(state) if long else None,
+        claim=None if before else claim,
+        owner=owner if before else None,
+        taken=taken,
+        newest=live.newest and not before,
     )
 
 

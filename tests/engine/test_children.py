@@ -13,7 +13,7 @@ class Deaf:
     """An engine whose children are told nothing, as when it dies right after a commit."""
 
     def __init__(self, made) -> None:
-        self.right = made.engine._carry_out
+        self.right = made.engine._errands.carry_out
         self.lost: list[ControlChild] = []
 
     def __call__(self, live, command) -> None:
@@ -31,7 +31,7 @@ async def waiting(made, text: str) -> tuple[str, str]:
     child = next(iter(state.children))
     await until(made, lambda: made.engine.live_state(child) is not None)
     await until(made, lambda: any(run.parked for run in made.engine.live_state(child).runs.values()))
-    made.engine._carry_out = Deaf(made)
+    made.engine._errands.carry_out = Deaf(made)
     return execution_id, child
 
 
@@ -41,7 +41,7 @@ async def test_a_child_whose_parent_is_over_ends_although_nobody_told_it(tmp_pat
     async with engine(tmp_path) as made:
         execution_id, child = await waiting(made, playbook(CALL))
         await control(made, execution_id, "cancel")
-        assert made.engine._carry_out.lost
+        assert made.engine._errands.carry_out.lost
         if paused:
             await control(made, child, "pause")
     async with engine(tmp_path, made) as another:
@@ -65,7 +65,7 @@ async def test_a_child_that_was_given_up_ends_when_its_parent_is_taken_over(tmp_
         await made.engine.send(execution_id, Tick())
         state = made.engine.live_state(execution_id)
         await until(made, lambda: "more.1" in state.runs and bool(state.runs["more.1"].parked))
-        assert made.engine._carry_out.lost
+        assert made.engine._errands.carry_out.lost
     async with engine(tmp_path, made, clock) as another:
         await another.engine.load(child)
         await another.engine.resume(execution_id)

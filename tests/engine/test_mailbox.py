@@ -127,7 +127,7 @@ async def test_a_log_that_cannot_be_read_is_not_tried_again_at_once_and_keeps_no
     async with engine(tmp_path) as made:
         broken, sound = await parked(made), await parked(made)
     async with engine(tmp_path, made) as other:
-        load, tried = other.engine._load, []
+        load, tried = other.engine._owned._load, []
 
         async def unreadable(execution_id):
             tried.append(execution_id)
@@ -135,7 +135,7 @@ async def test_a_log_that_cannot_be_read_is_not_tried_again_at_once_and_keeps_no
                 raise KeyError("a bug")
             return await load(execution_id)
 
-        monkeypatch.setattr(other.engine, "_load", unreadable)
+        monkeypatch.setattr(other.engine._owned, "_load", unreadable)
         await other.engine.pick_up_due()
         await other.engine.pick_up_due()
         assert sorted(tried) == sorted([broken, sound])

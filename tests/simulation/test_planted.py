@@ -40,7 +40,7 @@ def orders_before_the_commit(patch: pytest.MonkeyPatch) -> None:
     async def wrong(self: Any, live: Any, before: int, rows: Any, decisions: Any) -> None:
         for decision in decisions:
             for command in decision.commands:
-                self._carry_out(live, command)
+                self._errands.carry_out(live, command)
             decision.commands = []
         await right(self, live, before, rows, decisions)
 
@@ -145,7 +145,8 @@ def takeovers_keep_the_epoch(patch: pytest.MonkeyPatch) -> None:
 
 def timers_are_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Nothing is ever due."""
-    patch.setattr("noetl.control.engine.next_due", lambda state: None)
+    for module in ("ownership", "rows"):
+        patch.setattr(f"noetl.control.{module}.next_due", lambda state: None)
 
 
 def expiry_is_ignored(patch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,110 @@
+"""What decisions ask for, done once they are committed: orders to workers, words to parents and children.
+
+Nothing is decided here. What is lost with the process is asked for again when the execution is loaded.
+"""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from noetl.control.family import Family
+from noetl.control.live import Live
+from noetl.core.draft import stored_refs
+from noetl.core.message import (
+    Command,
+    Control,
+    ControlChild,
+    Decision,
+    Deliver,
+    Dispatch,
+    Expire,
+    Recall,
+    StartChild,
+    TellParent,
+)
+from noetl.core.order import build_order
+from noetl.core.state import Run
+from noetl.errors import BackendError, NotFound
+
+if TYPE_CHECKING:
+    from noetl.control.engine import Engine
+
+_LOG = logging.getLogger("noetl.engine")
+AGAIN_S = 1.0  # until a result store that is away is asked again
+
+
+def _key(ref: dict[str, Any]) -> str:
+    return str(ref["locator"]["key"])
+
+
+def _at_rest(run: Run) -> list[dict[str, Any]]:
+    return stored_refs([run.frame, run.outcomes])
+
+
+def _effective(decisions: list[Decision]) -> list[Command]:
+    """Commands of decisions that were committed together; a lease that goes out twice goes out once, last."""
+    commands = [command for decision in decisions for command in decision.commands]
+    last = {one.lease: place for place, one in enumerate(commands) if isinstance(one, Dispatch)}
+    return [
+        one for place, one in enumerate(commands) if not isinstance(one, Dispatch) or last[one.lease] == place
+    ]
+
+
+class Errands:
+    """Carries out the commands of one engine's decisions."""
+
+    def __init__(self, engine: "Engine", family: Family) -> None:
+        self._engine, self._family = engine, family
+
+    def run(self, live: Live, decisions: list[Decision]) -> None:
+        """Do what decisions that were committed together ask for."""
+        for command in _effective(decisions):
+            self.carry_out(live, command)
+
+    def carry_out(self, live: Live, command: Command) -> None:
+        """Do what one command says."""
+        engine, workers = self._engine, self._engine.workers
+        assert workers is not None
+        execution_id = live.state.execution_id
+        match command:
+            case Dispatch(lease=lease):
+                self._offer(live, lease)
+            case Recall(lease=lease, give_back=give_back):
+                workers.recall(execution_id, lease, give_back)
+            case Deliver(lease=lease, address=address, task=task, output=output):
+                workers.deliver(execution_id, lease, address, task, output)
+            case StartChild():
+                engine.spawn(self._family.start(live, command))
+            case ControlChild(execution_id=child, what=what, why=why):
+                engine.spawn(self._family.tell(child, Control(what, by="parent", why=why)))
+            case TellParent(execution_id=parent, ended=ended):
+                engine.spawn(self._family.tell(parent, ended))
+
+    def _offer(self, live: Live, lease: str) -> None:
+        """Send a lease out; what its pipelines put aside is loaded first, and not kept."""
+        found, workers = live.state.leases.get(lease), self._engine.workers
+        if found is None or not found.out or live.program is None or workers is None:
+            return  # what was decided together with it has ended it, or called it back
+        aside = [ref for ref in _at_rest(live.state.runs[found.run]) if _key(ref) not in live.hydrated]
+        if aside:
+            self._engine.spawn(self._offer_loaded(live, lease, found.epoch, aside))
+        else:
+            workers.offer(build_order(live.state, live.program, found, live.hydrated))
+
+    async def _offer_loaded(self, live: Live, lease: str, epoch: int, aside: list[dict[str, Any]]) -> None:
+        try:
+            loaded = {_key(ref): await self._engine.payloads.get(ref) for ref in aside}
+        except (NotFound, BackendError) as error:
+            _LOG.warning(error.message, extra={"execution_id": live.state.execution_id})
+            if isinstance(error, NotFound):  # nobody will ever go on from there
+                self._engine.put(live, Expire({lease: epoch}))
+                return
+            await asyncio.sleep(AGAIN_S)
+            loaded = {}
+        found, workers = live.state.leases.get(lease), self._engine.workers
+        if found is None or not found.out or found.epoch != epoch or live.broken is not None:
+            return
+        if not loaded:
+            self._offer(live, lease)
+        elif live.program is not None and workers is not None:
+            workers.offer(build_order(live.state, live.program, found, {**live.hydrated, **loaded}))
