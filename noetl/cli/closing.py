@@ -155,5 +155,5 @@ def duration(ms: float) -> str:
 
 
 def number(value: int) -> str:
-    """A number with a space between its thousands."""
-    return f"{value:,}".replace(",", " ")
+    """A number with a comma between its thousands."""
+    return f"{value:,}"

@@ -10,6 +10,7 @@ from noetl.cli.following import Feed
 from noetl.cli.main import EXIT_CLOSED_PIPE
 from noetl.cli.reach import Reached
 from noetl.cli.running import EXIT_OF, Watch, Wish, end
+from noetl.control.front_control import already_over
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict
 from noetl.ports.front import Ask, Started
@@ -46,8 +47,7 @@ async def resume(made: Embedded, execution_id: str, watch: Watch, timeout_s: flo
     """Go on with an execution that was interrupted, crashed or paused; the exit code."""
     summary = await made.store.summary(execution_id)
     if summary.ended_at is not None:
-        told = f"execution {execution_id} is already {summary.status}"
-        raise Conflict(told, hint="noetl execution retry ID, or rerun ID --from STEP")
+        raise already_over(execution_id, summary.status)
     if not await made.store.owned(execution_id):
         return await _resume_here(made, summary, watch, timeout_s)
     if summary.status != "paused":

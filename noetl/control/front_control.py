@@ -88,10 +88,17 @@ class _Elsewhere(Exception):
     """Another process runs it after all."""
 
 
+def already_over(execution_id: str, status: str) -> Conflict:
+    """The refusal to steer what has ended, with what can be done instead; what succeeded is not retried."""
+    hint = f"noetl execution retry {execution_id}, or rerun {execution_id} --from STEP"
+    if status == "completed":
+        hint = f"noetl execution rerun {execution_id} --from STEP"
+    return Conflict(f"execution {execution_id} is already {status}", hint=hint)
+
+
 def _check(execution_id: str, status: str, wish: Control, *, over: bool) -> None:
     if over:
-        again = f"noetl execution retry {execution_id}, or rerun {execution_id} --from STEP"
-        raise Conflict(f"execution {execution_id} is already {status}", hint=again)
+        raise already_over(execution_id, status)
     if wish.what == "pause" and status == "paused":
         hint = f"noetl execution resume {execution_id}"
         raise Conflict(f"execution {execution_id} is already paused", hint=hint)

@@ -25,10 +25,11 @@ def kept_by_retry(past: Past, program: Program, step: str | None = None) -> Kept
     if step is not None:
         chosen |= {_latest_unsuccessful(past, step)}
     elif past.state.status == "completed":
-        raise Conflict(
-            f"execution {past.state.execution_id} completed; there is nothing to retry",
-            hint="noetl execution rerun ID --from STEP, or retry ID --step STEP for what failed in a loop",
+        name = past.state.execution_id
+        hint = (
+            f"noetl execution rerun {name} --from STEP, or retry {name} --step STEP for what failed in a loop"
         )
+        raise Conflict(f"execution {name} completed; there is nothing to retry", hint=hint)
     return _kept(past, program, chosen, keep_iterations=True)
 
 
@@ -62,9 +63,8 @@ def _latest_unsuccessful(past: Past, step: str) -> str:
     run_id, run = [(run_id, run) for run_id, run in past.runs.items() if run.step == step][-1]
     if run.ended == "step.failed" or (run.output.get("loop") or {}).get("failed"):
         return run_id
-    raise Conflict(
-        f"step run {run_id} has nothing that failed", hint=f"noetl execution rerun ID --from {step}"
-    )
+    hint = f"noetl execution rerun {past.state.execution_id} --from {step}"
+    raise Conflict(f"step run {run_id} has nothing that failed", hint=hint)
 
 
 def _premature(past: Past, program: Program, chosen: set[str]) -> set[str]:

@@ -68,6 +68,9 @@ def test_a_run_killed_early_is_resumed_by_run_itself(noetl, write, tmp_path, api
     api.asked("b", 1)
     running.kill()
     api.let_go()
+    shown = noetl("execution", "show", "@last")
+    assert "status     interrupted after" in shown.stdout
+    assert "go on with: noetl execution resume" in shown.stderr
     done = noetl("run", "--resume", "--json")
     assert (done.returncode, json.loads(done.stdout)["ctx"]["totals"]) == (0, [2 * PAGES] * 3)
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from noetl.cli import options
-from noetl.cli.render import emit
+from noetl.cli.render import emit, note
 
 
 @click.command("show")
@@ -26,7 +26,13 @@ async def _show(execution: str, as_json: bool) -> None:
 
     async with reach.reached() as reached:
         result = await reached.front.execution(await reach.find(reached.front, execution))
-    emit(pretty(result) if as_json else "\n".join(_lines(result)))
+        still = result["status"] == "running" and await reached.interrupted(result["execution_id"])
+    if as_json:
+        emit(pretty(result))
+        return
+    emit("\n".join(_lines({**result, "status": "interrupted"} if still else result)))
+    if still:
+        note(f"its process is gone; go on with: noetl execution resume {result['execution_id']}")
 
 
 def _lines(result: dict[str, Any]) -> list[str]:

@@ -116,7 +116,7 @@ def test_attempts_are_those_of_the_task_under_way():
     [
         (
             LoopProgress(10_000, 0, started=9139, done=9120, failed=3),
-            "9 120/10 000 ok · 3 failed · 16 running",
+            "9,120/10,000 ok · 3 failed · 16 running",
         ),
         (LoopProgress(2, 0, started=2, done=2), "2/2 ok"),
         (LoopProgress(4, 0, kept=2, done=2), "2/4 ok · 2 kept"),
@@ -142,7 +142,7 @@ def test_a_duration_as_a_person_reads_it(ms, text):
 
 
 def test_numbers_and_values_are_kept_readable():
-    assert number(1234567) == "1 234 567"
+    assert number(1234567) == "1,234,567"
     assert brief({"a": "x" * 50}, 20) == '{"a":"xxxxxxxxxxxxxx… (58 characters)'
 
 
