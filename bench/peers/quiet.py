@@ -16,7 +16,7 @@ class Others:
         self._began, self._all_s, self._own_s = time.monotonic(), _all_s(), _own_s()
 
     def share(self) -> float:
-        """Between 0 and 1, over all processors; our own programs count as ours once they have ended."""
+        """Between 0 and 1, over all processors; a program of ours counts as ours once its end was awaited."""
         elapsed_s = (time.monotonic() - self._began) * (os.cpu_count() or 1)
         taken_s = _all_s() - self._all_s - (_own_s() - self._own_s)
         return min(1.0, max(0.0, taken_s / elapsed_s))
