@@ -15,7 +15,7 @@ from noetl.ports.bearer import SCOPES
 
 if TYPE_CHECKING:
     from noetl.ports.front import NewToken, Tokens
-    from noetl.ports.store import Token
+    from noetl.ports.store import AccessToken
 
 EPILOG = """\b
 Examples:
@@ -88,7 +88,7 @@ def list_tokens(as_json: bool) -> None:
         emit(f"{token.id}  {token.name:<{width}}  {_words(token)}")
 
 
-async def _listed() -> "list[Token]":
+async def _listed() -> "list[AccessToken]":
     async with _tokens() as tokens:
         return list(await tokens.tokens())
 
@@ -107,7 +107,7 @@ async def _delete(token_id: str) -> None:
         await tokens.delete_token(token_id)
 
 
-def _facts(token: "Token") -> dict[str, Any]:
+def _facts(token: "AccessToken") -> dict[str, Any]:
     from noetl.core.event import iso
 
     return {
@@ -121,7 +121,7 @@ def _facts(token: "Token") -> dict[str, Any]:
     }
 
 
-def _words(token: "Token") -> str:
+def _words(token: "AccessToken") -> str:
     from noetl.core.event import iso
 
     where = f" below {', '.join(token.prefixes)}" if token.prefixes else ""

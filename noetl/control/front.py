@@ -49,7 +49,7 @@ from noetl.ports.front import (
 )
 from noetl.ports.results import Payloads
 from noetl.ports.schedule import Schedule, Trigger
-from noetl.ports.store import Listed, PlaybookText, Row, Summary, Token
+from noetl.ports.store import AccessToken, Listed, PlaybookText, Row, Summary
 from noetl.ports.values import ValueProblem, to_json
 
 NUL = b"\\u0000"
@@ -407,7 +407,7 @@ class LocalFront:
         """Make a token; what is shown once is not kept."""
         return await self._tokens.new_token(ask)
 
-    async def tokens(self) -> Sequence[Token]:
+    async def tokens(self) -> Sequence[AccessToken]:
         """Every token, the newest first."""
         return await self._tokens.tokens()
 

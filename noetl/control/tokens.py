@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from noetl.errors import RequestError
 from noetl.ports.bearer import SCOPES, SECRET_BYTES, digest, spelled
 from noetl.ports.front import NewToken, TokenAsk
-from noetl.ports.store import Store, Token
+from noetl.ports.store import AccessToken, Store
 
 NAME_LENGTH = 100
 FOREVER_MS = 10 * 365 * 24 * 3_600_000
@@ -24,7 +24,7 @@ class TokenBook:
         await self._store.put_token(made.token)
         return made
 
-    async def tokens(self) -> Sequence[Token]:
+    async def tokens(self) -> Sequence[AccessToken]:
         """Every token, the newest first."""
         return await self._store.tokens()
 
@@ -44,7 +44,7 @@ def issued(ask: TokenAsk, now: int) -> NewToken:
     if ask.expires_ms is not None and not 0 < ask.expires_ms <= FOREVER_MS:
         raise RequestError("a token lives for some time, ten years at most", hint="leave it out for no end")
     token_id, secret = secrets.token_hex(8), secrets.token_urlsafe(SECRET_BYTES)
-    token = Token(
+    token = AccessToken(
         token_id,
         digest(secret),
         ask.name,

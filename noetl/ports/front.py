@@ -12,7 +12,7 @@ import msgspec
 from noetl.core.event import Event, iso
 from noetl.core.message import Control
 from noetl.ports.schedule import Schedule, Trigger
-from noetl.ports.store import Listed, PlaybookText, Row, Summary, Token
+from noetl.ports.store import AccessToken, Listed, PlaybookText, Row, Summary
 
 
 class Ask(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -90,7 +90,7 @@ class TokenAsk(msgspec.Struct, kw_only=True, omit_defaults=True):
 class NewToken(msgspec.Struct):
     """A token that was made; `bearer` is shown once and kept nowhere."""
 
-    token: Token
+    token: AccessToken
     bearer: str
 
 
@@ -311,7 +311,7 @@ class Tokens(Protocol):
         """Make a token; raises RequestError."""
         ...
 
-    async def tokens(self) -> Sequence[Token]:
+    async def tokens(self) -> Sequence[AccessToken]:
         """Every token, the newest first; the digests may be left out."""
         ...
 

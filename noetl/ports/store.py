@@ -86,7 +86,7 @@ class Letter(msgspec.Struct):
     body: bytes
 
 
-class Token(msgspec.Struct, omit_defaults=True):
+class AccessToken(msgspec.Struct, omit_defaults=True):
     """A bearer token as it rests: never the token itself. Times are milliseconds since the epoch."""
 
     id: str
@@ -257,15 +257,15 @@ class Store(ScheduleStore, Protocol):
         """Forget a credential; raises NotFound."""
         ...
 
-    async def put_token(self, token: Token) -> None:
+    async def put_token(self, token: AccessToken) -> None:
         """Keep a token, in the place of one with the same id."""
         ...
 
-    async def token(self, token_id: str) -> Token:
+    async def token(self, token_id: str) -> AccessToken:
         """One token; raises NotFound."""
         ...
 
-    async def tokens(self) -> Sequence[Token]:
+    async def tokens(self) -> Sequence[AccessToken]:
         """Every token, the newest first."""
         ...
 

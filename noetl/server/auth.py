@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from noetl.errors import NotFound
 from noetl.ports.bearer import PREFIX, digest, parsed
-from noetl.ports.store import Token
+from noetl.ports.store import AccessToken
 from noetl.server.access import Who
 from noetl.server.oidc import Oidc, Provider
 
@@ -17,14 +17,14 @@ KNOWN_MOST = 1024
 LONGEST = 16 * 1024
 NO_TOKEN = "0" * 64
 
-Find = Callable[[str], Awaitable[Token]]
+FindToken = Callable[[str], Awaitable[AccessToken]]
 
 
 @dataclass(frozen=True, slots=True)
 class Auth:
     """Where proofs are checked: our own tokens by id, and an OpenID provider."""
 
-    find: Find  # raises NotFound
+    find: FindToken  # raises NotFound
     oidc: Oidc | None = None
 
 
@@ -40,7 +40,7 @@ class Doorkeeper:
     ) -> None:
         self._find, self._now, self._clock = auth.find, now, clock
         self._provider = Provider(auth.oidc, now) if auth.oidc is not None else None
-        self._known: OrderedDict[str, tuple[float, Token]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[float, AccessToken]] = OrderedDict()
 
     async def who(self, bearer: str) -> Who:
         """The owner of a token; raises Denied."""
@@ -63,7 +63,7 @@ class Doorkeeper:
             raise Denied(f"the token '{token.name}' has expired")
         return Who(token.name, frozenset(token.scopes), tuple(token.prefixes), key=f"token:{token.id}")
 
-    async def _token(self, token_id: str) -> Token | None:
+    async def _token(self, token_id: str) -> AccessToken | None:
         known = self._known.get(token_id)
         if known is not None and known[0] > self._clock():
             return known[1]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from noetl.errors import Conflict, NotFound
-from noetl.ports.store import Append, Store, Token
+from noetl.ports.store import AccessToken, Append, Store
 from tests.conformance.stores import LEASE_MS, NOW, Clock, begin, eid, end, row, rows, summary
 
 # Summaries and lists
@@ -418,8 +418,8 @@ async def test_credentials_are_kept_replaced_listed_and_forgotten(store: Store, 
 
 
 async def test_tokens_are_kept_replaced_listed_and_forgotten(store: Store) -> None:
-    one = Token("t1", "h1", "ci", ["run", "read"], ["etl/", "ü"], 10, 99, "admin")
-    two = Token("t2", "h2", "worker", created_at=20)
+    one = AccessToken("t1", "h1", "ci", ["run", "read"], ["etl/", "ü"], 10, 99, "admin")
+    two = AccessToken("t2", "h2", "worker", created_at=20)
     for token in (one, two):
         await store.put_token(token)
     assert await store.token("t1") == one

@@ -14,7 +14,7 @@ from noetl.core.event import Event, iso
 from noetl.core.lines import lines_of
 from noetl.core.message import Control
 from noetl.ports.front import Ask, Find, NewToken, Slice, Started, TokenAsk, Worker
-from noetl.ports.store import Listed, PlaybookText, Row, Summary, Token
+from noetl.ports.store import AccessToken, Listed, PlaybookText, Row, Summary
 
 PAGE = 500
 EVENTS_PAGE = 5000
@@ -237,7 +237,7 @@ class HttpFront(HttpSchedules):
         answer = await self.client.ask("POST", "/tokens", body=body)
         return NewToken(_token(answer), answer["token"])
 
-    async def tokens(self) -> Sequence[Token]:
+    async def tokens(self) -> Sequence[AccessToken]:
         """Every token, the newest first, without digests."""
         return [_token(item) for item in await self._all("/tokens")]
 
@@ -306,8 +306,8 @@ def _summary(item: dict[str, Any]) -> Summary:
     )
 
 
-def _token(item: dict[str, Any]) -> Token:
-    return Token(
+def _token(item: dict[str, Any]) -> AccessToken:
+    return AccessToken(
         item["id"],
         "",
         item["name"],

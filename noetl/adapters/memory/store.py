@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from noetl.adapters.memory.schedules import MemorySchedules
 from noetl.errors import Conflict, NotFound
 from noetl.ports.store import (
+    AccessToken,
     Append,
     Extent,
     Letter,
@@ -16,7 +17,6 @@ from noetl.ports.store import (
     Row,
     StoredLog,
     Summary,
-    Token,
     check_append,
     check_owner,
     outdated,
@@ -52,7 +52,7 @@ class MemoryStore(MemorySchedules):
         self._playbooks: list[PlaybookText] = []
         self._deleted: set[tuple[str, int]] = set()
         self._secrets: dict[str, tuple[bytes, int]] = {}
-        self._tokens: dict[str, Token] = {}
+        self._tokens: dict[str, AccessToken] = {}
 
     def _get(self, execution_id: str) -> _Execution:
         try:
@@ -284,18 +284,18 @@ class MemoryStore(MemorySchedules):
         if self._secrets.pop(name, None) is None:
             raise NotFound(f"there is no credential {name!r}", hint="noetl credential list")
 
-    async def put_token(self, token: Token) -> None:
+    async def put_token(self, token: AccessToken) -> None:
         """Keep a token."""
         self._tokens.pop(token.id, None)
         self._tokens[token.id] = token
 
-    async def token(self, token_id: str) -> Token:
+    async def token(self, token_id: str) -> AccessToken:
         """One token."""
         if token_id not in self._tokens:
             raise unknown_token(token_id)
         return self._tokens[token_id]
 
-    async def tokens(self) -> Sequence[Token]:
+    async def tokens(self) -> Sequence[AccessToken]:
         """Every token, the newest first."""
         return sorted(self._tokens.values(), key=lambda token: (-token.created_at, token.id))
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from noetl.adapters.clock.wall import now_ms
 from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.bearer import digest, parsed, spelled
-from noetl.ports.store import Token
+from noetl.ports.store import AccessToken
 
 PLAIN, SIGNED = b"\0", b"\1"
 SCOPE = "worker"
@@ -25,7 +25,7 @@ _MOMENT = struct.Struct("!Q")
 _HEAD = struct.Struct("!B")
 _SHORTEST = _HEAD.size + _MOMENT.size + _MAC_BYTES
 
-FindToken = Callable[[str], Awaitable[Token]]
+FindToken = Callable[[str], Awaitable[AccessToken]]
 
 
 def _mac(key: bytes, *parts: bytes) -> bytes:
@@ -70,7 +70,7 @@ class Verifier:
 
     def __init__(self, find: FindToken, *, required: bool, now: Callable[[], float] = time.time) -> None:
         self._find, self._required, self._now = find, required, now
-        self._known: dict[str, tuple[float, Token]] = {}
+        self._known: dict[str, tuple[float, AccessToken]] = {}
         self._strangers = 0
 
     async def opened(self, what: str, message: bytes) -> tuple[bytes, bytes | None]:
@@ -93,7 +93,7 @@ class Verifier:
         self._check(token, moment)
         return body, key
 
-    def _check(self, token: Token, moment: bytes) -> None:
+    def _check(self, token: AccessToken, moment: bytes) -> None:
         now = self._now()
         if SCOPE not in token.scopes:
             raise RequestError(f"the token '{token.name}' is not one for workers")
@@ -102,7 +102,7 @@ class Verifier:
         if abs(_MOMENT.unpack(moment)[0] / 1000 - now) > SKEW_S:
             raise RequestError("the message was signed too long ago, or the worker's clock is wrong")
 
-    async def _token(self, token_id: str) -> Token | None:
+    async def _token(self, token_id: str) -> AccessToken | None:
         known = self._known.get(token_id)
         if known is not None and known[0] > time.monotonic():
             return known[1]

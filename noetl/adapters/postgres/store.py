@@ -12,6 +12,7 @@ from noetl.adapters.postgres.statements import SQL
 from noetl.adapters.postgres.writer import Writer
 from noetl.errors import Conflict, NotFound
 from noetl.ports.store import (
+    AccessToken,
     Append,
     Extent,
     Letter,
@@ -21,7 +22,6 @@ from noetl.ports.store import (
     Row,
     StoredLog,
     Summary,
-    Token,
     check_append,
     page_start,
     unknown_execution,
@@ -273,21 +273,21 @@ class PostgresStore(PostgresSchedules):
         if not await self._fetch("delete_credential", name):
             raise NotFound(f"there is no credential {name!r}", hint="noetl credential list")
 
-    async def put_token(self, token: Token) -> None:
+    async def put_token(self, token: AccessToken) -> None:
         """Keep a token."""
         values = (token.id, token.hash, token.name, token.scopes, token.prefixes)
         await self._fetch("put_token", *values, token.created_at, token.expires_at, token.by)
 
-    async def token(self, token_id: str) -> Token:
+    async def token(self, token_id: str) -> AccessToken:
         """One token."""
         found = await self._fetch("token", token_id)
         if not found:
             raise unknown_token(token_id)
-        return Token(*found[0])
+        return AccessToken(*found[0])
 
-    async def tokens(self) -> Sequence[Token]:
+    async def tokens(self) -> Sequence[AccessToken]:
         """Every token, the newest first."""
-        return [Token(*row) for row in await self._fetch("tokens")]
+        return [AccessToken(*row) for row in await self._fetch("tokens")]
 
     async def delete_token(self, token_id: str) -> None:
         """Forget a token."""

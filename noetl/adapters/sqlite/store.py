@@ -19,6 +19,7 @@ from noetl.adapters.sqlite.schedules import SqliteSchedules
 from noetl.adapters.sqlite.writer import Writer
 from noetl.errors import NotFound
 from noetl.ports.store import (
+    AccessToken,
     Append,
     Extent,
     Letter,
@@ -28,7 +29,6 @@ from noetl.ports.store import (
     Row,
     StoredLog,
     Summary,
-    Token,
     page_start,
     unknown_execution,
     unknown_token,
@@ -224,19 +224,19 @@ class SqliteStore(SqliteSchedules):
         if not await self._write(sql.DELETE_CREDENTIAL, name):
             raise NotFound(f"there is no credential {name!r}", hint="noetl credential list")
 
-    async def put_token(self, token: Token) -> None:
+    async def put_token(self, token: AccessToken) -> None:
         """Keep a token."""
         values = [getattr(token, name) for name in sql.TOKEN_FIELDS]
         await self._write(sql.PUT_TOKEN, *(_json(v) if isinstance(v, list) else v for v in values))
 
-    async def token(self, token_id: str) -> Token:
+    async def token(self, token_id: str) -> AccessToken:
         """One token."""
         found = await self._reader.rows(sql.TOKEN, (token_id,))
         if not found:
             raise unknown_token(token_id)
         return _token(found[0])
 
-    async def tokens(self) -> Sequence[Token]:
+    async def tokens(self) -> Sequence[AccessToken]:
         """Every token, the newest first."""
         return [_token(row) for row in await self._reader.rows(sql.TOKENS)]
 
@@ -283,10 +283,10 @@ def _outline(row: tuple[str, str, int | None, int]) -> Outline:
     return Outline(row[0], row[1], row[2], bool(row[3]))
 
 
-def _token(row: Sequence[Any]) -> Token:
+def _token(row: Sequence[Any]) -> AccessToken:
     named = dict(zip(sql.TOKEN_FIELDS, row, strict=True))
     lists = {name: msgspec.json.decode(named[name]) for name in ("scopes", "prefixes")}
-    return Token(**{**named, **lists})
+    return AccessToken(**{**named, **lists})
 
 
 def _json(value: Any) -> str:

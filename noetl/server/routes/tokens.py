@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from noetl.core.event import iso
 from noetl.ports.front import TokenAsk
-from noetl.ports.store import Token
+from noetl.ports.store import AccessToken
 from noetl.server import session
 from noetl.server.access import Who, require_everywhere, who_asks
 from noetl.server.auth import Denied, Doorkeeper
@@ -40,7 +40,7 @@ async def list_tokens(request: Request, cursor: Cursor = None, limit: Limit = MO
     return reply({"items": [_shown(token) for token in found], "cursor": more})
 
 
-def _newest_first(token: Token) -> str:
+def _newest_first(token: AccessToken) -> str:
     return f"{2**53 - token.created_at:016}-{token.id}"
 
 
@@ -55,7 +55,7 @@ async def delete(
     return Response(status_code=204)
 
 
-def _shown(token: Token) -> dict[str, Any]:
+def _shown(token: AccessToken) -> dict[str, Any]:
     return {
         "id": token.id,
         "name": token.name,

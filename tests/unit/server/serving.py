@@ -16,7 +16,7 @@ from noetl.adapters.memory.store import MemoryStore
 from noetl.cli.serving import options_for
 from noetl.control.sweep import sweep
 from noetl.ports.front import TokenAsk
-from noetl.ports.store import Store, Token
+from noetl.ports.store import AccessToken, Store
 from noetl.server.app import create_app
 from noetl.server.auth import Auth
 from noetl.server.listen import bind, serve, url_of
@@ -100,7 +100,7 @@ async def guarded(folder: Path) -> AsyncIterator[Served]:
     """A server that asks callers who they are; its own client is an admin, and strangers may knock at will."""
     holder: list[Served] = []
 
-    async def find(token_id: str) -> Token:
+    async def find(token_id: str) -> AccessToken:
         return await holder[0].made.store.token(token_id)
 
     async with served(folder, lambda options: replace(options, auth=Auth(find))) as server:

@@ -13,7 +13,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, RSAKey
 
 from noetl.errors import BackendError, NotFound
-from noetl.ports.store import Token
+from noetl.ports.store import AccessToken
 from noetl.server.auth import Auth, Denied, Doorkeeper
 from noetl.server.oidc import AGAIN_S, ANSWER_BYTES, FRESH_S, Oidc, Provider
 
@@ -66,7 +66,7 @@ async def issuer() -> AsyncIterator[Issuer]:
     await runner.cleanup()
 
 
-async def nothing(token_id: str) -> Token:
+async def nothing(token_id: str) -> AccessToken:
     raise NotFound("no tokens here")
 
 

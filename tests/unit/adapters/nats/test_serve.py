@@ -17,7 +17,7 @@ from noetl.core.output import refer
 from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.bearer import digest, spelled
 from noetl.ports.link import Answered, AskSecret, Beat, Hello, Orders, Push, Take, Told
-from noetl.ports.store import Token
+from noetl.ports.store import AccessToken
 from tests.servers import NatsServer
 
 LONG = 30.0
@@ -86,10 +86,10 @@ def hello(worker_id: str = "w") -> Hello:
 
 @pytest.fixture
 async def world(nats_server: NatsServer) -> AsyncIterator[World]:
-    async def find(token_id: str) -> Token:
+    async def find(token_id: str) -> AccessToken:
         if token_id not in TOKENS:
             raise NotFound("no such token")
-        return Token(token_id, digest(TOKENS[token_id]), "w", ["worker"])
+        return AccessToken(token_id, digest(TOKENS[token_id]), "w", ["worker"])
 
     bus = Bus(nats_server.url, "test server")
     await bus.connect()

@@ -7,20 +7,20 @@ import pytest
 from noetl.adapters.nats.signing import STRANGERS_MOST, Signer, Verifier, closed
 from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.bearer import digest, spelled
-from noetl.ports.store import Token
+from noetl.ports.store import AccessToken
 
 SECRET = "s" * 43
 ID = "0123456789abcdef"
 BEARER = spelled(ID, SECRET)
 
 
-def token(**more: object) -> Token:
+def token(**more: object) -> AccessToken:
     given = {"id": ID, "hash": digest(SECRET), "name": "w", "scopes": ["worker"], **more}
-    return Token(**given)  # type: ignore[arg-type]
+    return AccessToken(**given)  # type: ignore[arg-type]
 
 
-def verifier(*known: Token, required: bool = True, now: float | None = None) -> Verifier:
-    async def find(token_id: str) -> Token:
+def verifier(*known: AccessToken, required: bool = True, now: float | None = None) -> Verifier:
+    async def find(token_id: str) -> AccessToken:
         for one in known:
             if one.id == token_id:
                 return one
@@ -74,7 +74,7 @@ async def test_what_is_not_signed_by_a_known_token_is_refused(message: bytes) ->
     ],
 )
 async def test_a_token_of_another_scope_an_old_one_and_an_old_message_are_refused(
-    known: Token, now: float | None
+    known: AccessToken, now: float | None
 ) -> None:
     with pytest.raises(RequestError):
         await verifier(known, now=now).opened("take", Signer(BEARER).sign("take", b"hello"))
@@ -96,7 +96,7 @@ async def test_tokens_that_were_never_seen_are_looked_up_so_many_at_a_time() -> 
     looked: list[str] = []
     full, go_on = asyncio.Event(), asyncio.Event()
 
-    async def find(token_id: str) -> Token:
+    async def find(token_id: str) -> AccessToken:
         looked.append(token_id)
         if token_id == ID:
             return token()
@@ -122,7 +122,7 @@ async def test_tokens_that_were_never_seen_are_looked_up_so_many_at_a_time() -> 
 
 
 async def test_what_cannot_be_the_id_of_a_token_is_not_looked_up() -> None:
-    async def find(token_id: str) -> Token:
+    async def find(token_id: str) -> AccessToken:
         raise AssertionError(token_id)
 
     with pytest.raises(RequestError):
