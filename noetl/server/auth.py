@@ -28,7 +28,7 @@ class Auth:
     oidc: Oidc | None = None
 
 
-class Denied(Exception):
+class Unproven(Exception):
     """A proof is missing or no good; the text may be shown to whoever sent it."""
 
 
@@ -43,9 +43,9 @@ class Doorkeeper:
         self._known: OrderedDict[str, tuple[float, AccessToken]] = OrderedDict()
 
     async def who(self, bearer: str) -> Who:
-        """The owner of a token; raises Denied."""
+        """The owner of a token; raises Unproven."""
         if len(bearer) > LONGEST:
-            raise Denied("the token is too long to be one")
+            raise Unproven("the token is too long to be one")
         if bearer.startswith(PREFIX) or self._provider is None:
             return await self._own(bearer)
         return await self._provider.who(bearer)
@@ -53,14 +53,14 @@ class Doorkeeper:
     async def _own(self, bearer: str) -> Who:
         found = parsed(bearer)
         if found is None:
-            raise Denied("the token is not one of this server's")
+            raise Unproven("the token is not one of this server's")
         token_id, secret = found
         token = await self._token(token_id)
         right = hmac.compare_digest(digest(secret), token.hash if token is not None else NO_TOKEN)
         if token is None or not right:
-            raise Denied("the token is not one of this server's")
+            raise Unproven("the token is not one of this server's")
         if token.expires_at is not None and token.expires_at <= self._now() * 1000:
-            raise Denied(f"the token '{token.name}' has expired")
+            raise Unproven(f"the token '{token.name}' has expired")
         return Who(token.name, frozenset(token.scopes), tuple(token.prefixes), key=f"token:{token.id}")
 
     async def _token(self, token_id: str) -> AccessToken | None:

@@ -16,7 +16,7 @@ from noetl.errors import NoetlError
 from noetl.ports.schedule import HOOKS
 from noetl.server import session
 from noetl.server.access import NOBODY, OPERATOR, WHO, Who
-from noetl.server.auth import Denied, Doorkeeper
+from noetl.server.auth import Doorkeeper, Unproven
 from noetl.server.options import Options
 from noetl.server.problem import Problem, of_error, problem
 from noetl.server.rate import Rate
@@ -103,9 +103,9 @@ class Gate:
             return NOBODY
         try:
             who = await self._proven(asked, self.doorkeeper)
-        except Denied as denied:
+        except Unproven as error:
             self._slow_down(self.strangers, _address(asked))
-            raise Problem(401, str(denied), hint=HOW, headers={"WWW-Authenticate": "Bearer"}) from None
+            raise Problem(401, str(error), hint=HOW, headers={"WWW-Authenticate": "Bearer"}) from None
         self._slow_down(self.rate, who.key)
         return who
 
@@ -115,7 +115,7 @@ class Gate:
             return await doorkeeper.who(bearer.strip())
         cookie = asked.cookies.get(session.COOKIE)
         if cookie is None:
-            raise Denied("this needs a token")
+            raise Unproven("this needs a token")
         who = await doorkeeper.who(cookie)
         if asked.scope["method"] not in SAFE_METHODS and not session.carries_csrf(asked, cookie):
             told = f"a change under a session carries its token in the header {session.CSRF_HEADER}"

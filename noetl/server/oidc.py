@@ -46,8 +46,8 @@ class Provider:
         self._asking = asyncio.Lock()
 
     async def who(self, bearer: str) -> Who:
-        """The subject of a token with the scopes it claims; raises Denied."""
-        from noetl.server.auth import Denied
+        """The subject of a token with the scopes it claims; raises Unproven."""
+        from noetl.server.auth import Unproven
 
         try:
             from joserfc import errors, jwt
@@ -60,9 +60,9 @@ class Provider:
             token = jwt.decode(bearer, keys, algorithms=ALGORITHMS)
             self._registry().validate(token.claims)
         except errors.ExpiredTokenError:
-            raise Denied("the token has expired") from None
+            raise Unproven("the token has expired") from None
         except (errors.JoseError, ValueError, TypeError, KeyError, AttributeError):
-            raise Denied("the token is not one of this server's, nor of its provider") from None
+            raise Unproven("the token is not one of this server's, nor of its provider") from None
         return self._who(token.claims)
 
     def _registry(self) -> Any:

@@ -11,7 +11,7 @@ from noetl.ports.front import TokenAsk
 from noetl.ports.store import AccessToken
 from noetl.server import session
 from noetl.server.access import Who, require_everywhere, who_asks
-from noetl.server.auth import Denied, Doorkeeper
+from noetl.server.auth import Doorkeeper, Unproven
 from noetl.server.described import describe
 from noetl.server.described import router as make_router
 from noetl.server.paging import MOST, Cursor, Limit, page
@@ -84,8 +84,8 @@ async def log_in(request: Request) -> Response:
         return reply(_session(who_asks(request), None))
     try:
         who = await doorkeeper.who(body.token)
-    except Denied as denied:
-        raise Problem(401, str(denied), headers={"WWW-Authenticate": "Bearer"}) from None
+    except Unproven as error:
+        raise Problem(401, str(error), headers={"WWW-Authenticate": "Bearer"}) from None
     answer = reply(_session(who, session.csrf_of(body.token)))
     session.begin(answer, body.token, secure=session.over_tls(request))
     return answer

@@ -14,7 +14,7 @@ from joserfc.jwk import ECKey, KeySet, RSAKey
 
 from noetl.errors import BackendError, NotFound
 from noetl.ports.store import AccessToken
-from noetl.server.auth import Auth, Denied, Doorkeeper
+from noetl.server.auth import Auth, Doorkeeper, Unproven
 from noetl.server.oidc import AGAIN_S, ANSWER_BYTES, FRESH_S, Oidc, Provider
 
 
@@ -123,7 +123,7 @@ async def test_only_claims_that_are_named_become_scopes(
     ids=str,
 )
 async def test_a_token_with_wrong_claims_is_no_token(issuer: Issuer, claims: dict[str, Any]) -> None:
-    with pytest.raises(Denied):
+    with pytest.raises(Unproven):
         await provider(issuer).who(issuer.token(**claims))
 
 
@@ -151,7 +151,7 @@ async def test_a_forged_token_is_no_token(issuer: Issuer) -> None:
     ]
     checking = provider(issuer)
     for token in forged:
-        with pytest.raises(Denied):
+        with pytest.raises(Unproven):
             await checking.who(token)
     assert (await checking.who(good)).name == "u1"
 
@@ -164,7 +164,7 @@ async def test_keys_are_asked_for_once_and_again_when_one_is_new(issuer: Issuer)
     assert issuer.asked == 1
     issuer.keys.append(ECKey.generate_key("P-256", {"kid": "two"}))
     new = issuer.token(key=issuer.keys[1], alg="ES256", kid="two")
-    with pytest.raises(Denied):
+    with pytest.raises(Unproven):
         await checking.who(new)
     assert issuer.asked == 1, "strangers cannot have the provider asked at will"
     clock[0] = AGAIN_S + 1
@@ -205,8 +205,8 @@ async def test_a_provider_that_never_answered_is_not_asked_by_every_stranger(iss
 
 async def test_a_token_of_our_own_never_goes_to_the_provider(issuer: Issuer) -> None:
     keeper = Doorkeeper(Auth(nothing, Oidc(issuer=issuer.url, audience="noetl")))
-    with pytest.raises(Denied):
+    with pytest.raises(Unproven):
         await keeper.who("noetl_0000000000000000_" + "A" * 43)
-    with pytest.raises(Denied):
+    with pytest.raises(Unproven):
         await keeper.who("x" * 100_000)
     assert issuer.asked == 0
