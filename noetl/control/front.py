@@ -20,7 +20,7 @@ from noetl.control.front_control import Steering
 from noetl.control.front_follow import Followers
 from noetl.control.front_result import Reader
 from noetl.control.front_scope import evaluated
-from noetl.control.front_state import moments, newest_state, standing, stands
+from noetl.control.front_state import moments, newest_state, result_so_far, whole_state
 from noetl.control.history import envelopes, events, rows_of, state_at
 from noetl.control.rows import events_of, request_of, shown, summary_of
 from noetl.control.schedules import ScheduleBook
@@ -265,7 +265,7 @@ class LocalFront:
                     return
 
     def _shown(self, state: State, summary: Summary) -> dict[str, Any]:
-        result = standing(state, self._engine.now())
+        result = result_so_far(state, self._engine.now())
         return {**result, **moments(summary), **request_of(state), "log": self._store.path}
 
     async def status(self, execution_id: str) -> str:
@@ -316,9 +316,10 @@ class LocalFront:
     async def state(self, execution_id: str, at: int | None = None) -> dict[str, Any]:
         """The state after an event, or now."""
         if at is not None:
-            return stands(await state_at(self._store, execution_id, at), await self._store.end(execution_id))
+            then = await state_at(self._store, execution_id, at)
+            return whole_state(then, await self._store.end(execution_id))
         state = self._engine.live_state(execution_id) or await newest_state(self._store, execution_id)
-        return stands(state, state.seq)
+        return whole_state(state, state.seq)
 
     async def graph(self, execution_id: str) -> dict[str, Any]:
         """The playbook that ran as steps and arcs, those that it was extended by included."""

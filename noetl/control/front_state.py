@@ -18,7 +18,7 @@ async def newest_state(store: Store, execution_id: str) -> State:
     return state
 
 
-def standing(state: State, now: int) -> dict[str, Any]:
+def result_so_far(state: State, now: int) -> dict[str, Any]:
     """An execution as `--json` shows it, the time so far included."""
     result = shown(state)
     if state.ended_at is None:
@@ -35,7 +35,7 @@ def moments(summary: Summary) -> dict[str, Any]:
     }
 
 
-def stands(state: State, last: int) -> dict[str, Any]:
+def whole_state(state: State, last: int) -> dict[str, Any]:
     """Everything about a state that a reader may ask: scopes, tokens, runs and what waits."""
     return {
         "execution_id": state.execution_id,

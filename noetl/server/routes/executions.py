@@ -97,7 +97,7 @@ async def begin(request: Request, ask: Ask, wait_s: int = 0) -> Response:
     elif ask.path is not None:
         require_path(request, ask.path, f"playbook '{ask.path}'")
     started = await front_of(request).start(ask)
-    shown = await _standing(request, started.execution_id, wait_s) if wait_s else {}
+    shown = await _after_waiting(request, started.execution_id, wait_s) if wait_s else {}
     return begun(started, 200 if started.existed else 201, shown)
 
 
@@ -116,7 +116,7 @@ def wait_of(request: Request) -> int:
     return int(given)
 
 
-async def _standing(request: Request, execution_id: str, wait_s: int) -> dict[str, Any]:
+async def _after_waiting(request: Request, execution_id: str, wait_s: int) -> dict[str, Any]:
     """How an execution stands once it is over, after a while, or when this server stops."""
     over = asyncio.ensure_future(front_of(request).execution(execution_id, wait_s=wait_s))
     closing = asyncio.ensure_future(request.app.state.closing.wait())
@@ -207,7 +207,7 @@ async def show(request: Request) -> Response:
     execution_id, wait_s = id_of(request), wait_of(request)
     await require_execution(request, execution_id)
     if wait_s:
-        return reply(await _standing(request, execution_id, wait_s))
+        return reply(await _after_waiting(request, execution_id, wait_s))
     return reply(await front_of(request).execution(execution_id))
 
 
