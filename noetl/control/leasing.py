@@ -171,7 +171,26 @@ class Leasing:
             return []
         known.heard, known.heard_at = self._clock(), self._wall()
         orders = self._waiting.get(known.hello.pool)
+        if orders and first is None:
+            room = min(room, self._share_of(known, orders))
         return self._chosen(known, orders, room, first) if orders and room > 0 else []
+
+    def _share_of(self, known: Known, orders: Waiting) -> int:
+        """How many orders leave the others their part; what they left lying for a beat is anyone's.
+
+        A loop keeps the workers that it began with: who asks first must not get all of it.
+        """
+        hello = known.hello
+        peers = [
+            other
+            for other in self._workers.values()
+            if other is known or (other.hello.kinds == hello.kinds and self._room_of(other, hello.pool) > 0)
+        ]
+        together = len(orders) + sum(peer.holds for peer in peers)
+        share = max(0, -(-together // len(peers)) - known.holds)
+        if share < len(orders) and self._clock() - (orders.oldest or 0.0) > beat_s(self.lease_s):
+            return len(orders)
+        return share
 
     def _chosen(
         self, known: Known, orders: Waiting, room: int, first: str | None, *, unasked: bool = False

@@ -150,6 +150,32 @@ def test_a_worker_gets_no_more_than_it_has_room_for_and_its_own_execution_first(
     assert world.take(hello("w"), 9) == []
 
 
+def test_workers_that_ask_get_even_shares_whoever_comes_first(world: World) -> None:
+    for worker_id in ("a", "b"):
+        world.beat(worker_id)  # neither has had the playbook: both are hinted at, and ask
+    for number in range(4):
+        world.leasing.offer(order(lease=f"l{number}"))
+    world.settle()
+    assert world.hints == ["default"]
+    assert names(world.take(hello("a"), 4)) == ["e1/l0", "e1/l1"]
+    assert world.take(hello("a"), 4) == []  # it has its share
+    assert names(world.take(hello("b"), 4)) == ["e1/l2", "e1/l3"]
+
+
+@pytest.mark.parametrize("why", ["it does not ask", "it is gone", "it cannot do it"])
+def test_the_share_of_a_worker_that_does_not_take_it_goes_to_the_others(world: World, why: str) -> None:
+    world.beat("a")
+    if why == "it cannot do it":
+        world.leasing.beat(Beat(hello("b", kinds=()), 1))
+    else:
+        world.beat("b")
+    world.now += {"it is gone": 3.1}.get(why, 0.0)
+    for number in range(4):
+        world.leasing.offer(order(lease=f"l{number}"))
+    world.now += 1.1 if why == "it does not ask" else 0.0
+    assert len(world.take(hello("a"), 4)) == 4
+
+
 def test_orders_go_only_to_their_pool_and_to_workers_that_have_the_kinds(world: World) -> None:
     world.leasing.needs = lambda order: frozenset({"gpu"} if order.lease == "l2" else {"noop"})
     world.leasing.offer(order(lease="l2"))
