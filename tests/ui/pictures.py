@@ -295,6 +295,7 @@ NARROW: dict[str, Callable[[Page, Scene], None]] = {
     "timeline-narrow": WIDE["timeline"],
     "editor-narrow": at("/playbooks/shop/orders", "no findings"),
     "schedules-narrow": WIDE["schedules"],
+    "workers-narrow": WIDE["workers"],
 }
 
 

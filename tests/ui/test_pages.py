@@ -137,6 +137,13 @@ def test_workers_show_who_is_alive(open_page: Callable[..., Page], width: int) -
     assert not pool.evaluate("element => element.scrollWidth > element.clientWidth")
 
 
+def test_settings_show_code_as_code(page: Page) -> None:
+    page.goto("/settings")
+    kinds = page.get_by_role("region", name="Tool kinds")
+    expect(kinds.locator("code", has_text="/bin/sh")).to_be_visible()
+    expect(kinds).not_to_contain_text("`")
+
+
 def test_playbooks_say_what_they_do_and_are_found_by_it(page: Page) -> None:
     page.goto("/playbooks")
     rows = page.locator("tbody tr")

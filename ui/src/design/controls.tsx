@@ -38,7 +38,9 @@ export function Dialog({ title, onClose, children, wide = false }: { title: Reac
   const ref = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const dialog = ref.current
-    if (dialog && !dialog.open) dialog.showModal()
+    if (!dialog || dialog.open) return
+    dialog.showModal()
+    dialog.querySelector<HTMLElement>('[data-first]')?.focus() // else the button that closes it has the keys
   }, [])
   return (
     <dialog

@@ -21,7 +21,7 @@ interface Size { width: number; height: number }
 const COLOURS: Record<string, string> = { taken: 'var(--done)', refused: 'var(--failed)' }
 const LARGE = 30 // steps; more than that get a map and a list to find one by
 const LARGEST_ZOOM = 1.1
-const LEGIBLE_ZOOM = 0.45 // a graph that would have to be smaller is not shown whole at first
+const LEGIBLE_ZOOM = 0.6 // a graph that would have to be smaller is not shown whole at first
 const READING_ZOOM = 0.8
 const MARGIN = 24
 const CORNER = { width: 52, height: 112 } // the buttons stand there

@@ -125,7 +125,7 @@ function Changes({ title, section, changes, leftOut = {} }: { title: string; sec
   const groups = grouped(section, changes, leftOut)
   return (
     <Section title={title} empty={changes.length === 0}>
-      <div className="min-w-150">
+      <div className="sm:min-w-150">
         {groups.slice(0, GROUPS).map((group) => group.changes.length <= FEW ? <Rows key={group.name} changes={group.changes} /> : <Many key={group.name} group={group} />)}
         {groups.length > GROUPS && <p className="px-3 py-1.5 text-xs text-ink-3">and {count(groups.length - GROUPS)} names more</p>}
       </div>

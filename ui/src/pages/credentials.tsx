@@ -79,7 +79,7 @@ function SetDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Set a credential" onClose={onClose}>
       <form className="flex flex-col gap-3" autoComplete="off" onSubmit={(event) => { event.preventDefault(); set.mutate() }}>
-        <Field label="Name"><input className="field font-mono" required pattern="[A-Za-z_][A-Za-z0-9_.\-]*" value={name} onChange={(event) => setName(event.target.value)} /></Field>
+        <Field label="Name"><input className="field font-mono" data-first required pattern="[A-Za-z_][A-Za-z0-9_.\-]*" value={name} onChange={(event) => setName(event.target.value)} /></Field>
         <div className="flex flex-col gap-1.5">
           <div className="flex items-center justify-between"><span className="label-text">Fields, such as token; or user, password, host</span>{text === null && <button type="button" className="text-xs text-accent hover:underline" onClick={() => setText(JSON.stringify(whole(), null, 2))}>as JSON</button>}</div>
           {text === null ? <Parts parts={parts} change={setParts} /> : <textarea aria-label="Fields as JSON" className="field h-28 py-1.5 font-mono text-xs" spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />}

@@ -54,8 +54,8 @@ function Row({ item }: { item: WorkerItem }) {
     <tr className="border-b border-line last:border-0 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1">
       <td className="td font-mono text-xs max-sm:w-full max-sm:[overflow-wrap:anywhere] sm:whitespace-nowrap">{item.worker_id}<span className="block font-sans text-ink-3">{[item.host, item.version].filter(Boolean).join(' · ')}</span></td>
       <td className="td"><StatusBadge status={silent ? 'failed' : item.draining ? 'paused' : item.running ? 'running' : 'idle'} label={silent ? 'silent' : item.draining ? 'draining' : item.running ? 'working' : 'idle'} /></td>
-      <td className="td max-sm:flex-1"><span className="text-xs">{item.running}/{item.concurrency}<Unit> slots</Unit></span><Bar value={item.running / Math.max(1, item.concurrency)} tone="bg-running" /></td>
-      <td className="td sm:text-right max-sm:ml-auto">{count(item.finished)}<Unit> finished</Unit></td>
+      <td className="td max-sm:min-w-40 max-sm:flex-1"><span className="text-xs">{item.running}/{item.concurrency}<Unit> slots</Unit></span><Bar value={item.running / Math.max(1, item.concurrency)} tone="bg-running" /></td>
+      <td className="td sm:text-right">{count(item.finished)}<Unit> finished</Unit></td>
       <td className="td sm:text-right">{(item.finished / minutes).toFixed(1)}<Unit> per minute</Unit></td>
       <td className="td whitespace-nowrap"><Unit>up for </Unit><Took from={item.started_at} to={null} /></td>
       <td className="td"><Unit>heard of </Unit><Ago at={item.heard_at} /></td>

@@ -11,7 +11,7 @@ export function CancelDialog({ many, onCancel, onClose }: Props) {
     <Dialog title={one ? 'Cancel this execution?' : `Cancel ${many} executions?`} onClose={onClose}>
       <form className="flex flex-col gap-3" onSubmit={(event) => { event.preventDefault(); onCancel(why.trim()); onClose() }}>
         <p className="text-ink-2">What runs now is interrupted. What is done stays, and a new execution can go on from there.</p>
-        <Field label="Why (optional)"><input className="field" autoFocus maxLength={1000} value={why} onChange={(event) => setWhy(event.target.value)} /></Field>
+        <Field label="Why (optional)"><input className="field" data-first maxLength={1000} value={why} onChange={(event) => setWhy(event.target.value)} /></Field>
         <div className="flex justify-end gap-2"><Button onClick={onClose}>{one ? 'Let it run' : 'Let them run'}</Button><Button kind="danger" icon="stop" type="submit">{one ? 'Cancel it' : `Cancel all ${many}`}</Button></div>
       </form>
     </Dialog>

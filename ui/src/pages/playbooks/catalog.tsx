@@ -29,12 +29,12 @@ export function CatalogPage() {
             if (items.length === 0) return <Empty title={text ? 'No playbook matches' : 'No playbook is registered'}>{!text && <>Write one here, or register files with <code>noetl register</code>.</>}</Empty>
             return (
               <table className="w-full border-collapse">
-                <thead className="border-b border-line"><tr><th className="th">Playbook</th><th className="th">Version</th><th className="th hidden sm:table-cell">Registered</th><th className="th hidden md:table-cell">File</th><th className="th" /></tr></thead>
+                <thead className="border-b border-line"><tr><th className="th">Playbook</th><th className="th hidden sm:table-cell">Version</th><th className="th hidden sm:table-cell">Registered</th><th className="th hidden md:table-cell">File</th><th className="th" /></tr></thead>
                 <tbody>
                   {items.map((item) => (
                     <tr key={item.path} className="border-b border-line last:border-0 hover:bg-sunken">
-                      <td className="td w-1/2 max-w-0 min-w-32"><Link href={`/playbooks/${item.path}`} title={item.path} className="block truncate font-medium text-accent hover:underline">{item.path}</Link>{item.description && <p className="line-clamp-2 text-xs text-ink-3 [overflow-wrap:anywhere]" title={item.description}>{item.description}</p>}</td>
-                      <td className="td text-ink-2">v{item.version}</td>
+                      <td className="td w-full max-w-0 min-w-32 sm:w-1/2"><Link href={`/playbooks/${item.path}`} title={item.path} className="block truncate font-medium text-accent hover:underline">{item.path}</Link>{item.description && <p className="line-clamp-2 text-xs text-ink-3 [overflow-wrap:anywhere]" title={item.description}>{item.description}</p>}</td>
+                      <td className="td hidden text-ink-2 sm:table-cell">v{item.version}</td>
                       <td className="td hidden sm:table-cell"><Ago at={item.registered_at} /></td>
                       <td className="td hidden max-w-80 truncate text-xs text-ink-3 md:table-cell" title={item.file ?? ''}>{item.file?.split('/').slice(-2).join('/') ?? '–'}</td>
                       <td className="td">

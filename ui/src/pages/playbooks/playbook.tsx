@@ -73,13 +73,13 @@ function Workbench({ path, saved, version, fix }: Props) {
       </div>
       {fix && <Fixing fix={fix} line={seen.data?.graph?.steps.find((one) => one.step === fix.step)?.line ?? null} jump={jump} />}
       <div className="flex flex-1 flex-col border-t border-line lg:min-h-0 lg:flex-row">
-        <div className="flex h-[60vh] min-w-0 shrink-0 flex-col lg:h-auto lg:min-h-0 lg:flex-[3]">
+        <div className="flex h-[60vh] min-w-0 shrink-0 flex-col lg:h-auto lg:min-h-0 lg:flex-[6]">
           <div className="min-h-0 flex-1">
             {compared !== null ? <Compared path={path} version={compared} text={text} /> : <Editor initial={text} onChange={setText} diagnostics={findings} schema={(language.data as Node | undefined) ?? null} line={line} onSave={() => save.mutate(text)} />}
           </div>
           <Findings findings={findings} jump={jump} failed={seen.error} />
         </div>
-        <div className="h-96 min-w-0 shrink-0 border-t border-line lg:h-auto lg:flex-[2] lg:border-l lg:border-t-0">
+        <div className="h-96 min-w-0 shrink-0 border-t border-line lg:h-auto lg:flex-[5] lg:border-l lg:border-t-0">
           <Beside graph={seen.data?.graph} findings={findings} jump={jump} />
         </div>
       </div>

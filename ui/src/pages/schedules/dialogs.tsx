@@ -20,7 +20,7 @@ function Common({ name, setName, path, setPath, setWorkload, besides, children }
   const choose = (next: string) => { setPath(next); setWorkload({}) }
   return (
     <>
-      <Field label="Name"><input className="field" required value={name} onChange={(event) => setName(event.target.value)} /></Field>
+      <Field label="Name"><input className="field" data-first required value={name} onChange={(event) => setName(event.target.value)} /></Field>
       <Field label="Playbook"><input className="field" required list="paths" value={path} onChange={(event) => choose(event.target.value)} /></Field>
       <datalist id="paths">{known.data?.items.map((item) => <option key={item.path} value={item.path}>{item.description ?? ''}</option>)}</datalist>
       {children}

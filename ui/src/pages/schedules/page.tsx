@@ -127,7 +127,7 @@ function CallRow({ item }: { item: Trigger }) {
       <td className="td"><StatusBadge status={item.enabled ? 'done' : 'paused'} label={item.enabled ? 'on' : 'paused'} /></td>
       <Which path={path} version={version} />
       <td className="td font-mono text-xs">{hook ? <span className="inline-flex items-center">POST {item.hook}<CopyIcon text={hook} label="Copy the address" /></span> : <>NATS {subject}{queue && <span className="text-ink-3"> queue {queue}</span>}</>}</td>
-      <td className="td font-mono text-xs">workload.{item.as}</td>
+      <td className="td font-mono text-xs"><span className="font-sans text-ink-3 sm:hidden">payload as </span>workload.{item.as}</td>
       <Acts name={name} enabled={item.enabled} does={does} turn={turn} />
     </tr>
   )
