@@ -16,6 +16,7 @@ from noetl.core.state import Lease
 from noetl.ports.front import Worker
 from noetl.ports.link import Beat, Calls, Hello, Push, beat_s
 
+LEFT_S = 0.25  # workers that were hinted at ask at once: what waits longer is for whoever asks
 RECENT_BEATS = 2  # a worker that was heard within so many is given orders unasked
 UNHEARD_BEATS = 3  # an order that its worker does not mention after so many beats never reached it
 
@@ -176,7 +177,7 @@ class Leasing:
         return self._chosen(known, orders, room, first) if orders and room > 0 else []
 
     def _share_of(self, known: Known, orders: Waiting) -> int:
-        """How many orders leave the others their part; what they left lying for a beat is anyone's.
+        """How many orders leave the others their part; what they left lying is anyone's.
 
         A loop keeps the workers that it began with: who asks first must not get all of it.
         """
@@ -188,7 +189,7 @@ class Leasing:
         ]
         together = len(orders) + sum(peer.holds for peer in peers)
         share = max(0, -(-together // len(peers)) - known.holds)
-        if share < len(orders) and self._clock() - (orders.oldest or 0.0) > beat_s(self.lease_s):
+        if share < len(orders) and self._clock() - (orders.oldest or 0.0) > LEFT_S:
             return len(orders)
         return share
 

@@ -29,7 +29,7 @@ class Executions(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every subcommand."""
-        return list(SUBCOMMANDS)
+        return [*SUBCOMMANDS]  # not list(): a subcommand of that name may stand in this module
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the subcommand's module."""
@@ -51,7 +51,7 @@ class Executions(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """One line per subcommand, without loading any of them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(SUBCOMMANDS.items()))
+            formatter.write_dl([*SUBCOMMANDS.items()])
 
 
 @click.command("execution", cls=Executions)

@@ -28,8 +28,13 @@ def test_a_description_is_read_from_the_metadata(text, told):
 
 async def test_texts_are_read_once_and_a_bounded_number_of_answers_is_kept(monkeypatch):
     read: list[str] = []
+
+    def upper(text: str) -> str:
+        read.append(text)
+        return text.upper()
+
     monkeypatch.setattr(descriptions, "KEPT", 2)
-    monkeypatch.setattr(descriptions, "description_of", lambda text: read.append(text) or text.upper())
+    monkeypatch.setattr(descriptions, "description_of", upper)
     known = Descriptions()
     entries = [PlaybookText(f"p/{name}", 1, name, name) for name in "abc"]
     assert [entry.description for entry in await known.tell(entries)] == ["A", "B", "C"]
