@@ -64,6 +64,7 @@ def stop() -> int:
     os.kill(pid, signal.SIGTERM)
     while _running() is not None:
         time.sleep(LOOK_S)
+    print("PostgreSQL and NATS are gone; in this shell: unset NOETL_STORE NOETL_BUS", file=sys.stderr)
     return 0
 
 
