@@ -67,6 +67,7 @@ def test_doctor_names_every_check_and_every_setting_with_its_origin(noetl):
     found = checks(done)
     assert {
         "home",
+        "settings",
         "key",
         "contexts",
         "store",
