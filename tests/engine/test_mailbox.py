@@ -6,7 +6,7 @@ import pytest
 
 from noetl.core.event import Event
 from noetl.core.message import Control, Report
-from noetl.errors import BackendError
+from noetl.errors import BackendError, NotFound
 from tests.engine.harness import begin, control, engine, finish, playbook, until
 
 WAITS = playbook("- {step: start, tool: {kind: wait, input: {signal: go}}}")
@@ -140,3 +140,38 @@ async def test_a_log_that_cannot_be_read_is_not_tried_again_at_once_and_keeps_no
         await other.engine.pick_up_due()
         assert sorted(tried) == sorted([broken, sound])
         assert other.engine.running() == (sound,)
+
+
+BIG_THEN_WAIT = playbook("""
+- step: start
+  tool:
+    - {name: big, kind: python, input: {code: "result = 'x' * 200_000"}}
+    - {name: w, kind: wait, input: {signal: go}}
+    - {name: told, kind: noop, output: "{{ big.data | length }}"}
+""")
+
+
+@pytest.mark.parametrize(
+    "wrong, times, status", [(BackendError("away"), 2, "completed"), (NotFound("gone"), 99, "failed")]
+)
+async def test_work_whose_frames_cannot_be_read_is_tried_again_or_given_up(
+    tmp_path, monkeypatch, wrong, times, status
+):
+    monkeypatch.setattr("noetl.control.errands.AGAIN_S", 0.0)
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, BIG_THEN_WAIT)
+        live = made.engine.in_memory(execution_id)
+        await until(made, lambda: any(run.parked for run in live.state.runs.values()))
+        await until(made, lambda: not any(lease.out for lease in live.state.leases.values()))
+        left, get = [wrong] * times, made.engine.payloads.get
+
+        async def unreadable(ref):
+            if left:
+                raise left.pop()
+            return await get(ref)
+
+        monkeypatch.setattr(made.engine.payloads, "get", unreadable)
+        live.hydrated.clear()
+        await control(made, execution_id, "signal", name="go")
+        ran = await finish(made, execution_id)
+    assert (ran.status, len(left) < times) == (status, True)
