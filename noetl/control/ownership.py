@@ -112,7 +112,10 @@ class Ownership:
             except Exception:  # its log or playbook cannot be read: it must not keep the others from going on
                 _LOG.exception("an execution cannot be picked up", extra={"execution_id": execution_id})
                 self._unreadable[execution_id] = now + UNREADABLE_S
+                self._dropped.add(execution_id)  # it is ours by now, and so not due with anyone else
+                continue
             self._dropped.discard(execution_id)
+            self._unreadable.pop(execution_id, None)
         return len(wanted)
 
     async def resume(self, execution_id: str) -> Live:

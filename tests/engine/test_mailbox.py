@@ -140,6 +140,10 @@ async def test_a_log_that_cannot_be_read_is_not_tried_again_at_once_and_keeps_no
         await other.engine.pick_up_due()
         assert sorted(tried) == sorted([broken, sound])
         assert other.engine.running() == (sound,)
+        monkeypatch.setattr(other.engine._owned, "_load", load)
+        other.engine._owned._unreadable.clear()  # a minute later
+        await other.engine.pick_up_due()
+        assert set(other.engine.running()) == {sound, broken}
 
 
 BIG_THEN_WAIT = playbook("""
