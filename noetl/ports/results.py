@@ -85,9 +85,15 @@ def check_key(key: str) -> str:
 
 def check_content(payload: Payload) -> Payload:
     """The payload, when its key is the one of its bytes; raises RequestError."""
-    if check_key(payload.key) != stream_key(payload.key[:32], hashlib.sha256(payload.body).hexdigest()):
-        raise RequestError(f"the payload {payload.key} has other bytes than its key says")
+    check_digest(payload.key, hashlib.sha256(payload.body).hexdigest())
     return payload
+
+
+def check_digest(key: str, sha256: str) -> str:
+    """The key, when it is the one of bytes with that digest; raises RequestError."""
+    if check_key(key) != stream_key(key[:32], sha256):
+        raise RequestError(f"the payload {key} has other bytes than its key says")
+    return key
 
 
 def stream_key(execution_id: str, sha256: str) -> str:

@@ -179,3 +179,22 @@ async def test_work_whose_frames_cannot_be_read_is_tried_again_or_given_up(
         await control(made, execution_id, "signal", name="go")
         ran = await finish(made, execution_id)
     assert (ran.status, len(left) < times) == (status, True)
+
+
+async def test_a_secret_of_an_execution_that_is_just_being_loaded_is_to_be_asked_for_again(tmp_path):
+    async with engine(tmp_path) as made:
+        with pytest.raises(BackendError, match="just being loaded"):
+            await made.resolve("0" * 32, "api")
+
+
+async def test_a_worker_that_lives_on_fails_the_step_whose_result_cannot_be_kept(tmp_path):
+    class Away:
+        async def write(self, payload):
+            raise BackendError("the result store is away")
+
+    async with engine(tmp_path) as made:
+        made.pool.outlives_trouble, made.pool.payloads = True, Away()
+        text = playbook("""- {step: start, tool: {kind: noop, output: "{{ 'x' * 200000 }}"}}""")
+        ran = await finish(made, await begin(made, text))
+    assert (ran.status, ran.error["kind"]) == ("failed", "internal")
+    assert "the result store is away" in ran.error["message"]

@@ -51,6 +51,7 @@ class Bus:
         self._answers = Kept(ANSWERS_BYTES)
         self._tasks: dict[asyncio.Task[Any], int] = {}  # and the bytes that each deals with
         self._busy_bytes = 0
+        self._place = ""  # the subject under which parts of long answers are fetched
         self.on_connected: Callable[[], None] = lambda: None
 
     async def connect(self) -> None:
@@ -174,8 +175,6 @@ class Bus:
         """Let those who ask fetch the parts of long answers."""
         self._place = subject
         self._serve(subject, self._fetched)
-
-    _place = ""
 
     def _serve(self, subject: str, answer: Handler, queue: str = "") -> None:
         def heard(message: Message) -> None:

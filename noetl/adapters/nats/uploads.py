@@ -13,7 +13,7 @@ from typing import Any
 
 from noetl.core.message import Payload
 from noetl.errors import BackendError, RequestError
-from noetl.ports.results import check_key, stream_key
+from noetl.ports.results import check_digest
 
 PLACE = struct.Struct("!16sQ")  # the number of an upload, and where in it a piece begins
 NUMBER_BYTES = 16
@@ -86,9 +86,8 @@ class Uploads:
             raise BackendError("the pieces of the payload are not here; send all of it again")
         upload.timer.cancel()
         try:
-            name = check_key(body[NUMBER_BYTES:].decode("utf-8", "replace"))
-            if name != stream_key(name[:32], upload.digest.hexdigest()):
-                raise RequestError(f"the payload {name} has other bytes than its key says")
+            said = body[NUMBER_BYTES:].decode("utf-8", "replace")
+            name = check_digest(said, upload.digest.hexdigest())
             async with self._one:
                 await self._write(Payload(name, await asyncio.to_thread(_read, upload.file)))
         finally:
