@@ -12,12 +12,11 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
 from typing import Any
 
-import msgspec
-
+from noetl.adapters.nats.error_reply import decode_error, encode_error
 from noetl.adapters.nats.kept import Kept
 from noetl.adapters.nats.spoken import Away
 from noetl.adapters.nats.wire import CONNECT_S, Message, Unheard, Wire
-from noetl.errors import BackendError, Conflict, MissingExtra, NoetlError, NotFound, RequestError
+from noetl.errors import BackendError, MissingExtra, NoetlError, RequestError
 
 Handler = Callable[[bytes], Awaitable[bytes]]
 Heard = Callable[[bytes], None]
@@ -29,11 +28,7 @@ QUESTIONS_BYTES = 256 * 1024**2  # of long questions that are not whole yet, or 
 ANSWERS_BYTES = 256 * 1024**2  # of long answers that are being fetched, unless one alone is longer
 BUSY_BYTES = 256 * 1024**2  # of messages that are being dealt with; more are as if they had not been heard
 BUSY_MOST = 20_000
-TOLD_CHARS = 4000  # of an error: what it names may be as long as a message
 RECONNECT_S = 0.2
-ERRORS: dict[str, type[NoetlError]] = {
-    kind.code: kind for kind in (NotFound, Conflict, RequestError, BackendError)
-}
 
 
 class NoAnswer(BackendError):
@@ -186,9 +181,7 @@ class Bus:
         try:
             answer = await answer_to(message.body)
         except NoetlError as error:
-            hint = error.hint and error.hint[:TOLD_CHARS]
-            told = {"code": error.code, "message": error.message[:TOLD_CHARS], "hint": hint}
-            answer = ERROR + msgspec.json.encode(told)
+            answer = ERROR + encode_error(error)
         if answer and message.reply:
             if self._wire.crowded:
                 await self._wire.room()
@@ -274,8 +267,7 @@ def _whole(answer: bytes) -> bytes:
     """An answer that came at once; raises the error that was answered."""
     if answer[:1] == WHOLE:
         return answer[1:]
-    told = msgspec.json.decode(answer[1:])
-    raise ERRORS.get(told["code"], BackendError)(told["message"], hint=told["hint"])
+    raise decode_error(answer[1:])
 
 
 def shown(url: str) -> str:

@@ -15,7 +15,9 @@ import msgspec
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus, NoAnswer
-from noetl.adapters.nats.signing import Signer
+from noetl.adapters.nats.error_reply import decode_error
+from noetl.adapters.nats.serve import DONE
+from noetl.adapters.nats.signing import Signer, Unproven
 from noetl.adapters.nats.uploads import NUMBER_BYTES, PLACE
 from noetl.core.message import Payload
 from noetl.errors import BackendError, RequestError
@@ -71,11 +73,11 @@ class NatsLink:
 
     def _pushed(self, message: bytes) -> None:
         with suppress(*NOT_FOR_US):
-            self.on_push(_PUSH.decode(self._signer.answered("push", message)))
+            self.on_push(_PUSH.decode(self._signer.open_notice(subjects.worker(self._worker_id), message)))
 
     def _handed(self, message: bytes) -> None:
         with suppress(*NOT_FOR_US):
-            orders = _ORDERS.decode(self._signer.answered("orders", message))
+            orders = _ORDERS.decode(self._signer.open_notice(subjects.orders(self._worker_id), message))
             if self._ahead_ms is not None and abs(orders.now - self.now()) < STALE_MS:
                 self.on_orders(self._noted(orders))
 
@@ -85,11 +87,12 @@ class NatsLink:
 
     def tell(self, beat: Beat) -> None:
         """Say to every server what is held."""
-        self._bus.publish(subjects.BEAT, self._signer.sign("beat", _encode(beat)))
+        self._bus.publish(subjects.BEAT, self._signer.sign(subjects.BEAT, _encode(beat)).message)
 
     async def which(self) -> str:
-        """The name of a server that answers us."""
-        return (await self._ask("which", b"")).decode()
+        """The name of a server that answers us; here, where nobody knows us yet, unsigned refusals count."""
+        once = partial(self._once, "which", b"")
+        return (await self._until_answered("which", once, unsigned_counts=True)).decode()
 
     async def take_from(self, server: str, take: Take) -> Orders:
         """Ask one server for orders."""
@@ -139,7 +142,9 @@ class NatsLink:
 
         return await self._until_answered(what, once, server)
 
-    async def _until_answered(self, what: str, once: Once, server: str | None = None) -> bytes:
+    async def _until_answered(
+        self, what: str, once: Once, server: str | None = None, *, unsigned_counts: bool = False
+    ) -> bytes:
         """Ask one server, then others, until someone answers; an error that is an answer is raised."""
         wait, patience, told = AGAIN_S, ANSWER_S, False
         server = server or self._some_server()
@@ -152,6 +157,13 @@ class NatsLink:
                 if not told:
                     _LOG.warning("no server answers; asking again", extra={"asked": what})
                 told = True
+            except Unproven as error:  # anyone could have said it
+                if unsigned_counts:
+                    raise
+                if not told:
+                    _LOG.warning("asking again: %s", error.message, extra={"asked": what})
+                told = True
+                await asyncio.sleep(wait)
             except BackendError:  # it is not the one to ask, or its store is away
                 await asyncio.sleep(wait)
                 wait = min(wait * 1.5, AGAIN_MOST_S)
@@ -163,9 +175,18 @@ class NatsLink:
         return (await self._once("which", b"", None, patience)).decode()
 
     async def _once(self, what: str, body: bytes, server: str | None, patience: float) -> bytes:
-        signed = self._signer.sign(what, body)
-        answer = await self._bus.request(subjects.asked(what, server), signed, patience)
-        return self._signer.answered(what, answer)
+        subject = subjects.asked(what, server)
+        request = self._signer.sign(subject, body)
+        try:
+            reply = await self._bus.request(subject, request.message, patience)
+        except RequestError as error:
+            if self._signer.signs:
+                raise Unproven(error.message, hint=error.hint) from None
+            raise
+        answer = self._signer.open_answer(request, reply)
+        if answer[:1] != DONE:
+            raise decode_error(answer[1:])
+        return answer[1:]
 
     def _heard(self, body: bytes) -> None:
         server = body.decode(errors="replace")

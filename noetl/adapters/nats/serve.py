@@ -8,10 +8,11 @@ import msgspec
 
 from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus, Handler
-from noetl.adapters.nats.signing import Verifier, closed
+from noetl.adapters.nats.error_reply import encode_error
+from noetl.adapters.nats.signing import NoticeSigner, Verifier
 from noetl.adapters.nats.uploads import Uploads
 from noetl.core.message import Payload, WorkOrder
-from noetl.errors import BackendError, RequestError
+from noetl.errors import BackendError, NoetlError, RequestError
 from noetl.ports.link import AskSecret, Beat, Desk, Handed, Listening, Orders, Push, Take, Told
 from noetl.ports.results import check_content
 
@@ -24,6 +25,7 @@ _TAKE = msgspec.json.Decoder(Take)
 _TOLD = msgspec.json.Decoder(Told)
 _SECRET = msgspec.json.Decoder(AskSecret)
 WORKERS_KNOWN = 10_000
+DONE, REFUSED = b"o", b"e"  # what an answer begins with: both are signed
 
 
 class Calling:
@@ -31,6 +33,7 @@ class Calling:
 
     def __init__(self, bus: Bus, server: str, now: Callable[[], int]) -> None:
         self._bus, self.server, self._now = bus, server, now
+        self._notices = NoticeSigner()
         self._keys: dict[str, bytes | None] = {}  # what each worker is known by
 
     def meet(self, worker_id: str, key: bytes | None) -> None:
@@ -55,16 +58,16 @@ class Calling:
     def push(self, worker_id: str, push: Push) -> None:
         """Tell one worker something."""
         if worker_id in self._keys:  # else its next beat makes it known, and it is said again
-            signed = closed("push", _encode(push), self._keys[worker_id])
-            self._bus.publish(subjects.worker(worker_id), signed)
+            subject = subjects.worker(worker_id)
+            self._bus.publish(subject, self._notices.sign(subject, _encode(push), self._keys[worker_id]))
 
     def hand(self, worker_id: str, orders: list[WorkOrder], unheard: Callable[[], None]) -> bool:
         """Give one worker orders unasked."""
         if worker_id not in self._keys:
             return False
-        given = _encode(Orders(self.server, self._now(), [Handed(order) for order in orders]))
-        signed = closed("orders", given, self._keys[worker_id])
-        return self._bus.tell(subjects.orders(worker_id), signed, unheard)
+        subject = subjects.orders(worker_id)
+        body = _encode(Orders(self.server, self._now(), [Handed(order) for order in orders]))
+        return self._bus.tell(subject, self._notices.sign(subject, body, self._keys[worker_id]), unheard)
 
 
 def serve(bus: Bus, calling: Calling, desk: Desk, listening: Listening, verifier: Verifier) -> None:
@@ -72,25 +75,30 @@ def serve(bus: Bus, calling: Calling, desk: Desk, listening: Listening, verifier
     server = calling.server
     bus.serve_parts(subjects.parts(server))
     for what, keyed in _handlers(desk, calling).items():
-        handler = _checked(what, keyed, verifier)
-        bus.serve(subjects.asked(what, server), handler)
-        bus.serve(subjects.asked(what), handler, queue=subjects.SERVERS)
+        for subject, queue in ((subjects.asked(what, server), ""), (subjects.asked(what), subjects.SERVERS)):
+            bus.serve(subject, _checked(subject, keyed, verifier), queue)
 
     async def heard(message: bytes) -> None:
         # Whoever said it may not, or says nothing we know; or the store is away, and it is said again.
         with suppress(RequestError, BackendError):
-            body, key = await verifier.opened("beat", message)
-            beat = _read(_BEAT, body)
-            calling.meet(beat.hello.worker_id, key)
+            question = await verifier.open(subjects.BEAT, message)
+            verifier.check(question)
+            beat = _read(_BEAT, question.body)
+            calling.meet(beat.hello.worker_id, question.key)
             listening.beat(beat)
 
     bus.listen(subjects.BEAT, lambda message: bus.go(heard(message), len(message)))
 
 
-def _checked(what: str, handler: Keyed, verifier: Verifier) -> Handler:
+def _checked(subject: str, handler: Keyed, verifier: Verifier) -> Handler:
     async def handle(message: bytes) -> bytes:
-        body, key = await verifier.opened(what, message)
-        return closed(what, await handler(body, key), key)
+        question = await verifier.open(subject, message)
+        try:
+            verifier.check(question)
+            answer = DONE + await handler(question.body, question.key)
+        except NoetlError as error:
+            answer = REFUSED + encode_error(error)
+        return question.sign(answer, verifier.now())
 
     return handle
 

@@ -8,15 +8,17 @@ from typing import Any
 import pytest
 
 from noetl.adapters.nats import subjects
-from noetl.adapters.nats.bus import Bus
+from noetl.adapters.nats.bus import ERROR, Bus
+from noetl.adapters.nats.error_reply import encode_error
 from noetl.adapters.nats.link import SERVERS_KEPT, NatsLink
 from noetl.adapters.nats.serve import Calling, serve
-from noetl.adapters.nats.signing import Signer, Verifier, closed
+from noetl.adapters.nats.signing import NoticeSigner, Signer, Unproven, Verifier
+from noetl.adapters.nats.wire import Message
 from noetl.core.message import Answer, Payload, Report, WorkOrder
 from noetl.core.output import refer
 from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.bearer import digest, spelled
-from noetl.ports.link import Answered, AskSecret, Beat, Hello, Orders, Push, Take, Told
+from noetl.ports.link import Answered, AskSecret, Beat, Handed, Hello, Orders, Push, Take, Told
 from noetl.ports.store import AccessToken
 from tests.servers import NatsServer
 
@@ -150,18 +152,108 @@ async def test_what_no_server_signed_is_not_heard(world: World) -> None:
         link.on_orders = link.on_push = link.on_hint = heard.put_nowait
         await link.take_from("server", Take(hello(), 1))
         foreign = bytes.fromhex(digest(TOKENS[f"{2:016x}"]))
+        notices = NoticeSigner()
+
+        def publish(subject: str, body: bytes, key: bytes | None) -> None:
+            world.server.publish(subject, notices.sign(subject, body, key))
+
         for key in (None, foreign):
-            world.server.publish(subjects.orders("w"), closed("orders", b"{}", key))
-            world.server.publish(subjects.worker("w"), closed("push", b"{}", key))
+            publish(subjects.orders("w"), b"{}", key)
+            publish(subjects.worker("w"), b"{}", key)
         own = bytes.fromhex(digest(TOKENS[f"{1:016x}"]))
         for garbage in (b"{", b"\xff", b"[]"):  # nor what is signed and says nothing
-            world.server.publish(subjects.orders("w"), closed("orders", garbage, own))
-            world.server.publish(subjects.worker("w"), closed("push", garbage, own))
+            publish(subjects.orders("w"), garbage, own)
+            publish(subjects.worker("w"), garbage, own)
             world.server.publish(subjects.hint("default"), garbage)
             world.server.publish(subjects.ALIVE, garbage)
         world.calling.push("w", Push("stop", ORDER.execution_id, "l1", 1))
         assert (await asyncio.wait_for(heard.get(), LONG)).what == "stop"
         assert heard.empty()
+
+
+async def _overheard(world: World, subject: str) -> "asyncio.Queue[Message]":
+    """What anyone on the bus can hear."""
+    messages: asyncio.Queue[Message] = asyncio.Queue()
+    world.server._wire.subscribe(subject, messages.put_nowait)
+    await world.server._wire.flush()
+    return messages
+
+
+async def test_an_error_that_nobody_signed_is_no_answer(world: World) -> None:
+    """Whoever sees a question pass could answer it first; that must not fail a step."""
+    first = await _overheard(world, subjects.asked("report", "server"))
+    again = await _overheard(world, subjects.asked("report"))
+    held, forged = asyncio.Event(), ERROR + encode_error(NotFound("forged"))
+    right = world.desk.report
+
+    async def report(told: Told) -> Answered:
+        await held.wait()  # the forger is faster
+        return await right(told)
+
+    world.desk.report = report  # type: ignore[method-assign]
+    async with world.worker(1) as link:
+        link._note(ORDER.execution_id, "server")
+        told = Told(ORDER.execution_id, Report("l1", 1, "w", "l1/1/1"), "w")
+        asked = asyncio.create_task(link.report(told))
+        world.server._wire.publish((await first.get()).reply, forged)
+        await asyncio.wait_for(again.get(), LONG)
+        held.set()
+        assert (await asyncio.wait_for(asked, LONG)).answer == Answer()
+
+
+async def test_an_error_of_the_server_is_told_as_it_is(world: World) -> None:
+    async with world.worker(1) as link:
+        with pytest.raises(NotFound, match="no key of a result store"):
+            await link.write(Payload("../x", b"forged"))
+
+
+async def test_an_old_answer_is_no_answer_to_a_new_question(world: World) -> None:
+    """A recorded answer to `take` must not make a finished order run again."""
+    orders, held = [Orders("server", NOW, [Handed(ORDER)]), Orders("server", NOW)], asyncio.Event()
+
+    async def take(take: Take) -> Orders:
+        if len(orders) == 1:
+            await held.wait()  # the recorded answer is faster
+        return orders.pop(0)
+
+    world.desk.take = take  # type: ignore[method-assign]
+    questions = await _overheard(world, subjects.asked("take", "server"))
+    async with world.worker(1) as link:
+        replies = await _overheard(world, f"{link._bus._wire._inbox}.*")
+        await link.take_from("server", Take(hello(), 1))
+        recorded = (await replies.get()).body
+        assert ORDER.execution_id.encode() in recorded
+        await questions.get()
+        asked = asyncio.create_task(link.take_from("server", Take(hello(), 1)))
+        world.server._wire.publish((await questions.get()).reply, recorded)
+        with pytest.raises(Unproven):
+            await asked
+        held.set()
+
+
+async def test_a_beat_that_is_said_again_is_not_heard(world: World) -> None:
+    """A recorded beat must not keep a dead worker alive."""
+    beats = await _overheard(world, subjects.BEAT)
+    async with world.worker(1) as link:
+        link.tell(Beat(hello(), 1))
+        recorded = (await beats.get()).body
+        assert await asyncio.wait_for(world.desk.met.get(), LONG) == "w"
+        world.server._wire.publish(subjects.BEAT, recorded)
+        link.tell(Beat(hello("v"), 2))
+        assert await asyncio.wait_for(world.desk.met.get(), LONG) == "v"
+
+
+async def test_a_report_that_is_said_again_by_a_stranger_draws_nothing(world: World) -> None:
+    questions = await _overheard(world, subjects.asked("report", "server"))
+    told = Told(ORDER.execution_id, Report("l1", 1, "w", "l1/1/1"), "w", 1)
+    async with world.worker(1) as link, world.worker(2, "x") as stranger:
+        link._note(ORDER.execution_id, "server")
+        await link.report(told)
+        recorded = (await questions.get()).body
+        subject = subjects.asked("report", "server")
+        answer = await stranger._bus._wire.request(subject, recorded, LONG)
+        assert b"heard before" in answer
+        assert b"next" not in answer
 
 
 async def test_a_beat_makes_a_worker_known(world: World) -> None:
