@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Generator, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from noetl.core import policy
@@ -16,6 +16,7 @@ from noetl.core.output import failed, ok, problem
 from noetl.dsl.template import TemplateError
 
 SHORT_WAIT_S = 5.0
+CALL_DEPTH = 32  # blocks inside one another: as deep as playbooks may call playbooks
 _NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}")
 _INDEX = re.compile(r"\[\d+\]")
 
@@ -123,7 +124,9 @@ def _moment(value: Any) -> int:
         raise Unjudged(
             "value", f"until is {value!r}; it must be a date and time such as 2030-01-31T12:00:00Z"
         ) from None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if moment.tzinfo is None:
+        told = f"until is {str(value)!r}, which names no time zone"
+        raise Unjudged("value", f"{told}; write one at its end, such as 2030-01-31T12:00:00Z")
     return int(moment.timestamp() * 1000)
 
 
@@ -156,6 +159,9 @@ def _call(visit: Visit, number: int) -> str:
 def _workbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
     task = visit.task
     block = str(task.call.render({}).get("block") or task.label)
+    if frame.prefix.count("/") >= CALL_DEPTH:
+        told = f"task {task.label!r}: blocks call one another more than {CALL_DEPTH} deep, here {block!r}"
+        return failed(problem("limit", f"{told}; end the recursion, or use a loop"))
     at = f"{frame.at}/{_call(visit, frame.attempt)}"
     keyed = f"{frame.at if frame.keyed is None else frame.keyed}/{_call(visit, frame.answered + 1)}"
     if bound is not None and frame.call_ends is None:  # else it is taken up again

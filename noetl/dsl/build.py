@@ -3,8 +3,8 @@
 Lenient: nothing is checked here, and what shape.py rejects is left out or takes its default.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from noetl.dsl.grammar_task import DIRECTIVES, RETRY_OPTIONS, SUGAR, TASK
 from noetl.dsl.model import (
@@ -26,6 +26,8 @@ from noetl.dsl.tree import Map, Seq, Value
 from noetl.dsl.unbuild import to_tree
 
 __all__ = ["build", "to_tree"]
+
+AnyRule = TypeVar("AnyRule", Rule, AdmitRule)
 
 _SCOPES = ("ctx", "step", "iter")
 _EXECUTOR_OWN = ("entry_step", "final_step", "on_failure", "pool", "trace", "timeout")
@@ -96,7 +98,7 @@ def _step(node: Map) -> Step:
         next=_router(_map(node.get("next"))),
         join=_choice(spec.get("join"), ("sync", "each", "all", "first")),
         pool=_text(spec.get("pool")),
-        admit=tuple(_admit_rules(_map(policy.get("admit")).get("rules"))),
+        admit=_else_last(_admit_rules(_map(policy.get("admit")).get("rules"))),
         timeout_s=lifecycle.get("timeout_s", spec.get("timeout")),
         deadline_s=lifecycle.get("deadline_s"),
         failure_mode=_choice(_map(policy.get("failure")).get("mode"), ("fail_fast", "best_effort")),
@@ -166,7 +168,7 @@ def _tasks(value: Value) -> tuple[Task, ...]:
 def _task(node: Map) -> Task:
     spec = _map(node.get("spec"))
     policy = _map(spec.get("policy"))
-    rules = tuple(_rules(policy["rules"])) if isinstance(policy.get("rules"), Seq) else None
+    rules = _else_last(_rules(policy["rules"])) if isinstance(policy.get("rules"), Seq) else None
     return Task(
         label=_text(node.get("name")) or "",
         kind=_text(node.get("kind")) or "",
@@ -174,7 +176,7 @@ def _task(node: Map) -> Task:
         auth=node.get("auth"),
         call=_rest(node, _TASK_OWN),
         spec=_rest(spec, ("policy",)),
-        before=tuple(_rules(policy.get("before"))),
+        before=_else_last(_rules(policy.get("before"))),
         rules=rules,
         on_unmatched=_choice(policy.get("on_unmatched"), ("continue", "by_status")),
         output=node.get("output"),
@@ -216,6 +218,11 @@ def _admit_rules(value: Value) -> Iterator[AdmitRule]:
         then = _map(_map(node["else"]).get("then") if otherwise else node.get("then"))
         if isinstance(then.get("allow"), bool):
             yield AdmitRule(None if otherwise else node.get("when"), then["allow"], node)
+
+
+def _else_last(rules: Iterable[AnyRule]) -> tuple[AnyRule, ...]:
+    """The rules in the order in which they are tried: `else` decides only if nothing else does."""
+    return tuple(sorted(rules, key=lambda rule: rule.when is None))
 
 
 def _assigns(value: Value) -> tuple[Assign, ...]:

@@ -261,7 +261,7 @@ class _Builder:
             "properties": {
                 "when": guarded,
                 "then": {"description": "What to do when it holds.", **then},
-                "else": {"description": "What to do when no rule before it holds.", **otherwise},
+                "else": {"description": "What to do when no rule holds, wherever it stands.", **otherwise},
             },
             "additionalProperties": False,
             "anyOf": [{"required": ["when", "then"]}, {"required": ["else"]}],

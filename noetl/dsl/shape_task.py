@@ -244,17 +244,20 @@ def _check_sugar(checker: Checker, node: Map, words: list[str]) -> None:
 
 
 def check_branches(checker: Checker, branches: Value, mark: Mark) -> None:
-    """The branches of `choose`, `else` last."""
+    """The branches of `choose`, `else` at most once."""
     if not isinstance(branches, Seq) or not branches:
         message = f"'choose' must be a list of branches, not {seen(branches)}"
         checker.report(WRONG_TYPE, mark, message, 'write [{when: "{{ … }}", then: […]}, {else: […]}]')
         return
+    first: Mark | None = None
     for index, branch in enumerate(branches):
         otherwise = isinstance(branch, Map) and "else" in branch
         checker.record(ELSE_BRANCH if otherwise else BRANCH, branch, branches.at(index))
-        if otherwise and index < len(branches) - 1:
-            message = "'else' must be the last branch: the ones after it are never taken"
-            checker.report(WRONG_VALUE, branches.at(index), message, "move else to the end")
+        if otherwise and first is not None:
+            message = f"'choose' has another 'else' at line {first.line}: this one is never taken"
+            checker.report(WRONG_VALUE, branches.at(index), message, "keep one of the two")
+        if otherwise:
+            first = first or branches.at(index)
 
 
 def check_request(checker: Checker, node: Value, mark: Mark) -> None:

@@ -86,11 +86,11 @@ def _is_round(body: Value) -> bool:
     return isinstance(body, Map) and _is_guard(body.get("when")) and _is_tasks(body.get("do"))
 
 
-def _is_choice(branches: Value) -> bool:
-    if not isinstance(branches, Seq) or not branches:
+def _is_choice(body: Value) -> bool:
+    if not isinstance(body, Seq) or not body:
         return False
-    *cases, last = branches
-    return all(map(_is_case, cases)) and (_is_case(last) or _is_else(last))
+    others = [branch for branch in body if not _is_case(branch)]
+    return not others or (len(others) == 1 and _is_else(others[0]))
 
 
 def _is_case(branch: Value) -> bool:
@@ -290,8 +290,9 @@ def _choose(item: Item) -> list[Placed]:
             bodies.append(
                 item.deciding(f"then_{index}", f"choose.{index}", [otherwise(item.to(END))], branch.mark)
             )
-    if "else" not in rules[-1]:
+    if not any("else" in rule for rule in rules):
         rules.append(otherwise(item.to(END)))
+    rules.sort(key=lambda rule: "else" in rule)
     return [item.deciding(TEST, "choose", rules), *bodies, item.end()]
 
 

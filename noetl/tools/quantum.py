@@ -5,6 +5,10 @@ The circuit is OpenQASM 3. `submit` answers at once with `{job, status}`; poll w
 on this machine, with results that depend on the circuit, the shots and `seed` alone. Any other backend is
 the address of a service with `POST /jobs`, `GET /jobs/{job}` and `GET /jobs/{job}/result`; `auth` is sent
 as for the `http` kind.
+
+`circuit` is a template like any other input, so that parameters can be put into it, an angle per iteration
+of a loop say: `rx({{ iter.angle }}) q[0];`. Where OpenQASM itself has two braces in a row, leave a space
+between them.
 """
 
 from typing import Annotated, Any, Literal
@@ -126,6 +130,5 @@ TOOL = define(
     Job,
     run,
     returns="`{job, status}`; for `result` `{job, status, counts, shots}`",
-    untemplated=("circuit",),
     example=EXAMPLE,
 )

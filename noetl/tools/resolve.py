@@ -14,7 +14,7 @@ from noetl.errors import BackendError, NoetlError
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, Reference, ok
 from noetl.ports.tool import Count, Input, define, doc, invoke
-from noetl.tools.parts.sql import quoted
+from noetl.tools.parts.sql import quoted, stretch
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -98,7 +98,8 @@ async def _table(kind: str, locator: dict[str, Value], wanted: Resolve, call: Ca
 
 def _query(kind: str, locator: dict[str, Value], wanted: Resolve) -> tuple[str, list[Value]]:
     query, params = f"select * from {quoted(str(locator['table']))}", []
-    bounds = locator.get("range") or {}
+    written = locator.get("range") or {}
+    bounds = stretch(written) if isinstance(written, str) else written
     conditions = []
     for word, sign in (("start", ">="), ("end", "<=")):
         if bounds.get(word) is not None:

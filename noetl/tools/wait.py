@@ -25,13 +25,17 @@ workflow:
 """
 
 
+MOMENT = r"[Tt ].*([Zz]|[+-]\d\d(:?\d\d)?)$"  # that a zone is there; whether it is a date is seen later
+
+
 class Wait(Input):
     """What is waited for."""
 
     seconds: Annotated[Annotated[float, Meta(ge=0)] | None, doc("Wait this long.")] = None
-    until: Annotated[str | None, doc("Wait until this moment, as an ISO 8601 date and time with a zone.")] = (
-        None
-    )
+    until: Annotated[
+        Annotated[str, Meta(pattern=MOMENT)] | None,
+        doc("Wait until this moment, as an ISO 8601 date and time with a zone."),
+    ] = None
     signal: Annotated[str | None, doc("Wait for a signal of this name.")] = None
     approval: Annotated[str | None, doc("Wait until a person approves; this text is what they read.")] = None
 

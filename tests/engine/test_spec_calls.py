@@ -11,6 +11,26 @@ def labels(ran, name="task.done"):
 
 CALL = "- {step: start, tool: {name: c, kind: workbook, block: b, input: {x: 2}}}"
 WORKBOOK = {
+    "blocks that call one another without end are a limit": Case(
+        "- {step: start, tool: {kind: workbook, block: a}}",
+        root={
+            "workbook": "workbook: {a: {tool: {name: x, kind: workbook, block: b}}, b: {tool: {name: y, kind: workbook, block: a}}}"
+        },
+        error={"kind": "limit"},
+        says="more than 32 deep",
+    ),
+    "a block that calls itself 32 deep comes back": Case(
+        "- {step: start, tool: {kind: workbook, block: down, input: {n: 31}}}",
+        root={
+            "workbook": """
+            workbook:
+              down:
+                loop: {in: "{{ range([input.n, 1] | min) | list }}", iterator: once}
+                tool: {name: again, kind: workbook, block: down, input: {n: "{{ input.n - 1 }}"}}
+            """
+        },
+        status="completed",
+    ),
     "a block's output is the last task's": Case(
         CALL,
         {
@@ -175,6 +195,18 @@ WORKBOOK = {
 }
 COUNT = '{name: c, kind: python, input: {n: "{{ step.i }}", code: "result = n"}, set: {step.i: "{{ step.i + 1 }}"}}'
 SUGAR = {
+    "the else of choose is taken only if no branch is, wherever it stands": Case(
+        """
+        - step: start
+          tool:
+            - name: pick
+              choose:
+                - else: [{name: a, kind: python, input: {code: "result = 'else'"}}]
+                - {when: "{{ workload.go }}", then: [{name: b, kind: python, input: {code: "result = 'when'"}}]}
+        """,
+        root={"workload": "workload: {go: true}"},
+        output="when",
+    ),
     "while checks before": Case(
         '- step: start\n  tool:\n    - {name: i, kind: noop, set: {step.i: 0}}\n    - {name: w, while: {when: "{{ step.i < 3 }}", do: ['
         + COUNT

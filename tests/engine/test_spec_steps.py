@@ -124,6 +124,16 @@ ENTRY = {
 }
 
 ADMISSION = {
+    "else decides only if no rule holds, wherever it stands": Case(
+        """
+        - step: start
+          spec: {policy: {admit: {rules: [{else: {then: {allow: false}}}, {when: "{{ workload.go }}", then: {allow: true}}]}}}
+          tool: {kind: noop}
+        """,
+        root={"workload": "workload: {go: true}"},
+        runs={"start": 1},
+        events=lambda r: r.named("token.claimed")[0]["data"]["rule"] == 0,
+    ),
     "no rule holds, some rule allows: refused": Case(
         GUARDED % '[{when: "{{ false }}", then: {allow: true}}]',
         runs={"g": 0},

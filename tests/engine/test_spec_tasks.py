@@ -398,6 +398,37 @@ RULES = {
         """,
         error={"kind": "limit"},
     ),
+    "else decides only if no rule holds, wherever it stands": Case(
+        """
+        - step: start
+          tool:
+            name: t
+            kind: noop
+            spec: {policy: {rules: [{else: {then: {do: fail}}}, {when: "{{ output.status == 'ok' }}", then: {do: continue, set: {ctx.by: rule}}}]}}
+        """,
+        ctx={"by": "rule"},
+        events=lambda r: r.named("task.done")[0]["data"]["rule"] == 0,
+    ),
+    "else in the middle decides when nothing holds": Case(
+        """
+        - step: start
+          tool:
+            name: t
+            kind: noop
+            spec: {policy: {rules: [{when: false, then: {do: fail}}, {else: {then: {do: continue, set: {ctx.by: else}}}}, {when: false, then: {do: fail}}]}}
+        """,
+        ctx={"by": "else"},
+        events=lambda r: r.named("task.done")[0]["data"]["rule"] == "else",
+    ),
+    "else of a before-rule decides only if no rule holds": Case(
+        """
+        - step: start
+          tool:
+            - {name: t, kind: python, input: {code: "result = 'ran'"}, spec: {policy: {before: [{else: {then: {do: skip}}}, {when: "{{ workload.go }}", then: {do: continue}}]}}}
+        """,
+        root={"workload": "workload: {go: true}"},
+        output="ran",
+    ),
 }
 
 ALL = TASKS | RULES

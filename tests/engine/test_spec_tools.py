@@ -286,6 +286,21 @@ FILES = {
     ),
 }
 OTHER = {
+    "parameters are put into a circuit": Case(
+        """
+        - step: start
+          loop: {in: ["0", "pi"], iterator: angle}
+          tool:
+            - {name: job, kind: quantum, input: {action: submit, shots: 8, circuit: "OPENQASM 3; qubit q; rx({{ iter.angle }}) q;"}}
+            - {name: counts, kind: quantum, input: {action: result, job: "{{ job.data.job }}"}, output: "{{ output.data.counts }}"}
+        """,
+        output=[{"0": 8}, {"1": 8}],
+    ),
+    "a moment without a zone is no moment": Case(
+        """- {step: start, tool: {kind: wait, input: {until: "{{ '2026-01-01T00:00:00' }}"}}}""",
+        error={"kind": "value"},
+        says="names no time zone",
+    ),
     "resolve selects and limits": Case(
         """
         - {step: make, tool: {kind: python, input: {code: "result = {'rows': [{'i': i, 's': 'x' * 100} for i in range(2000)]}"}}, next: {arcs: [{step: e}]}}

@@ -68,7 +68,7 @@ def retry_without_cap(book: Book) -> Iterator[Diagnostic]:
 
 
 def rule_never_applies(book: Book) -> Iterator[Diagnostic]:
-    """No rule stands behind one that always holds, or has a guard that never does."""
+    """No rule is tried after one that always holds, or has a guard that never does; `else` is tried last."""
     for owner in book.owners:
         for task in owner.tasks:
             for rules in (task.before, task.rules or ()) if not is_generated(task.label) else ():
@@ -82,8 +82,8 @@ def _never(rules: Sequence[Rule | AdmitRule], whose: str) -> Iterator[Diagnostic
     for rule in rules:
         holds = verdict(rule.when)
         if always is not None:
-            message = f"a rule of {whose} never applies: the one at line {always.line} before it always holds"
-            yield RULE_NEVER_APPLIES.at(rule.node.mark, message, "put else last")
+            message = f"a rule of {whose} never applies: the one at line {always.line} always holds"
+            yield RULE_NEVER_APPLIES.at(rule.node.mark, message, "remove it, or change the other guard")
             return
         elif holds is False:
             message = f"a rule of {whose} never applies: its guard is always false"

@@ -1,5 +1,6 @@
 """What the SQL kinds have in common: the inputs, the shape of an answer, and the reference to stored rows."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -20,6 +21,8 @@ SHAPE = (
 MAX_ROWS = 1_000_000
 HOLD_BYTES = 16 * 1024**2
 KEY = "idempotency_key"
+_NUMBER = re.compile(r"-?\d+")
+_STRETCH = re.compile(r"(?P<column>[^:]+):(?P<start>-?[^-]*)-(?P<end>.*)")
 
 Params = list[Any] | dict[str, Any]
 
@@ -36,7 +39,7 @@ class Store(Input):
     """Where rows were put."""
 
     table: Annotated[str, doc("The table, with its schema where it has one.")]
-    range: Annotated[Range | None, doc("Which of its rows; left out, all of them.")] = None
+    range: Annotated[Range | str | None, doc("Which rows, also as `id:100-150`; left out, all.")] = None
 
 
 @dataclass(slots=True)
@@ -110,9 +113,26 @@ def ref_parts(store: Store | None, locator: Mapping[str, Value], call: Call) -> 
         return {}
     where: dict[str, Value] = {**locator, "tool": locator["store"], "table": store.table}
     if store.range is not None:
-        where["range"] = {"column": store.range.column, "start": store.range.start, "end": store.range.end}
+        where["range"] = stretch(store.range)
     meta = {"content_type": "application/json"}
     return {"ref": reference("relational", where, auth=call.auth_name, meta=meta)}
+
+
+def stretch(given: Range | str) -> dict[str, Value]:
+    """A stretch of a table as references have it; `id:100-150` is the short way to write one."""
+    if isinstance(given, Range):
+        return {"column": given.column, "start": given.start, "end": given.end}
+    written = _STRETCH.fullmatch(given)
+    if written is None:
+        raise Failed("input", f"store.range is {given!r}; write column:start-end, such as id:100-150")
+    return {"column": written["column"], "start": _bound(written["start"]), "end": _bound(written["end"])}
+
+
+def _bound(text: str) -> Value:
+    """One end of a stretch; nothing there is no bound."""
+    if _NUMBER.fullmatch(text):
+        return int(text)
+    return text or None
 
 
 def quoted(name: str) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from noetl.core.effect import CallBlock, Park, Sleep
+from noetl.core.engine_kind import CALL_DEPTH
 from noetl.core.pipeline import drive
 from tests.unit.core.build import T0, Pipe, compiled, error_of, ok_of
 
@@ -40,7 +41,6 @@ def test_meta_is_there_when_a_template_reads_it():
         ("seconds: 2", 2),
         ("seconds: '{{ 3 / 2 }}'", 1.5),
         ("until: '2023-11-14T22:13:23Z'", 3),
-        ("until: '2023-11-14T22:13:23'", 3),
         ("until: '2020-01-01T00:00:00Z'", 0),
     ],
 )
@@ -75,6 +75,19 @@ def test_the_tasks_timeout_bounds_what_it_waits_for():
     it = pipe("{name: w, kind: wait, input: {seconds: 3}, spec: {timeout: 1}}")
     ended = it.run(None)
     assert (it.effects, ended.error["kind"]) == ([Sleep(1)], "timeout")
+
+
+def test_a_moment_without_a_zone_is_refused():
+    ended = pipe("{name: w, kind: wait, input: {until: \"{{ '2030-01-01T00:00:00' }}\"}}").run()
+    assert ended.error["kind"] == "value"
+    assert "names no time zone" in ended.error["message"]
+
+
+def test_blocks_inside_one_another_are_bounded():
+    call = "{name: c, kind: workbook, block: blk}"
+    ended = pipe(call, root=BLOCK, prefix="a/" * CALL_DEPTH).run()
+    assert ended.error["kind"] == "limit"
+    assert isinstance(pipe(call, root=BLOCK, prefix="a/" * (CALL_DEPTH - 1)).until(), CallBlock)
 
 
 @pytest.mark.parametrize("given", ["seconds: '{{ ctx.t }}'", "until: '{{ ctx.t }}'"])

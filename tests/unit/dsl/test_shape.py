@@ -202,7 +202,9 @@ BROKEN = {
         task(RULES % "{when: true, then: {do: retry, attempts: 2, delay: «soon}}"),
         task(RULES % "{when: true, then: {do: retry, attempts: 2, delay: «-1}}"),
         task(SPEC % "policy: {rules: [], on_unmatched: «fail}"),
-        task("[{name: c, choose: [«{else: [{kind: noop}]}, {when: true, then: [{kind: noop}]}]}]"),
+        task(
+            "[{name: c, choose: [{else: [{kind: noop}]}, {when: true, then: [{kind: noop}]}, «{else: [{kind: noop}]}]}]"
+        ),
         task("[{name: p, paginate: {by: «letter, request: {kind: noop}}}]"),
         task("[{name: p, paginate: {request: «{while: {when: true, do: [{kind: noop}]}}}}]"),
     ],

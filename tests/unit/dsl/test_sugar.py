@@ -406,7 +406,7 @@ def test_an_error_inside_sugar_is_reported_where_the_author_wrote_it() -> None:
         "5", "null", "[]", "text", "{}", "{while: 5}", "{while: null}", "{while: {}}", "{while: {when: true}}", "{while: {do: [{kind: noop}]}}",
         "{while: {when: true, do: []}}", "{while: {when: true, do: 5}}", "{while: {when: [1], do: [{kind: noop}]}}", "{until: []}",
         "{until: {when: true, do: {kind: noop}}}", "{choose: 5}", "{choose: []}", "{choose: {}}", "{choose: [5]}", "{choose: [{}]}",
-        "{choose: [{else: 5}]}", "{choose: [{when: true, then: 5}]}", "{choose: [{else: []}, {when: true, then: []}]}", "{choose: [{when: true}]}",
+        "{choose: [{else: 5}]}", "{choose: [{when: true, then: 5}]}", "{choose: [{else: []}, {else: []}]}", "{choose: [{when: true}]}",
         "{paginate: 5}", "{paginate: {}}", "{paginate: {request: 5}}", "{paginate: {request: {}}}", "{paginate: {request: {kind: http}, by: x}}",
         "{paginate: {request: {kind: http}, by: cursor}}", "{paginate: {request: {kind: http, input: 5}}}", "{paginate: {request: {kind: http}, each: 5}}",
         "{paginate: {request: {kind: http}, params: 5}}", "{paginate: {request: {kind: http}, items: 5}}", "{paginate: {request: {kind: http}, more: 5}}",

@@ -86,6 +86,7 @@ STORED = "create table t (id integer, s text); insert into t values (3, 'c'), (1
     [
         ({"table": "t", "range": {"column": "id", "start": 2, "end": 3}}, {}, [2, 3]),
         ({"table": "t", "range": {"column": "id", "end": 2}}, {}, [1, 2]),
+        ({"table": "t", "range": "id:2-3"}, {}, [2, 3]),
         ({"table": "t", "range": {"column": "id"}}, {"limit": 2, "offset": 1}, [2, 3]),
         ({"table": "t", "range": {"column": "id"}}, {"offset": 3}, [4]),
         (

@@ -227,6 +227,27 @@ async def test_store_answers_with_a_relational_reference(use, secrets):
     assert set(ref) == {"type", "locator", "auth_reference", "meta"}
 
 
+@pytest.mark.parametrize(
+    "written, start, end",
+    [
+        ("a:100-150", 100, 150),
+        ("a:-", None, None),
+        ("a:0-", 0, None),
+        ("a:-5-b", -5, "b"),
+        ("a:x-y-z", "x", "y-z"),
+    ],
+)
+async def test_a_stretch_of_rows_may_be_written_as_one_text(use, written, start, end):
+    output = await use("sqlite", {"query": "select 1", "store": {"table": "t", "range": written}})
+    assert output["ref"]["locator"]["range"] == {"column": "a", "start": start, "end": end}
+
+
+async def test_a_stretch_that_is_no_such_text_is_refused(use):
+    output = await use("sqlite", {"query": "select 1", "store": {"table": "t", "range": "a"}})
+    assert output["error"]["kind"] == "input"
+    assert "id:100-150" in output["error"]["message"]
+
+
 async def test_too_many_rows_are_a_limit_error(use):
     query = "with recursive n(i) as (select 1 union all select i + 1 from n) select i from n"
     output = await use("sqlite", {"query": query}, spec={"max_rows": 100})

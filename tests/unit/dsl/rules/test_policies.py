@@ -70,7 +70,11 @@ def test_a_noop_cannot_fail_but_its_policy_should_be_complete():
     assert codes(policy('"{{ output.data }}"', kind="noop")) == ["missing-else"]
 
 
-def test_only_the_first_rule_behind_else_is_reported():
+def test_no_rule_stands_behind_else():
+    assert codes(policy("else", '"{{ output.data }}"')) == []
+
+
+def test_only_the_second_of_two_else_is_reported():
     text = policy("else", '"{{ output.data }}"', '"{{ output.error }}"', "else")
     assert codes(text) == ["rule-never-applies"]
 
