@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from datetime import datetime
 from pathlib import Path
 from subprocess import PIPE
 from urllib.parse import urlsplit
@@ -50,6 +51,19 @@ async def test_parameters_are_bound(use, params, query, row):
 )
 async def test_values_keep_their_types(use, expression, value):
     assert (await use("duckdb", {"query": f"select {expression} as v"}))["data"]["rows"] == [{"v": value}]
+
+
+@pytest.mark.parametrize("expression", ["now()", "current_timestamp", "timestamptz '2024-01-31 10:20:30+02'"])
+async def test_a_time_with_a_zone_comes_back_with_its_offset(use, expression):
+    query = f"select {expression} as v, [{expression}] as l, {expression} = $t as same"
+    first = (await use("duckdb", {"query": f"select {expression} as v"}))["data"]["rows"][0]["v"]
+    output = await use("duckdb", {"query": query, "params": {"t": first}})
+    row = output["data"]["rows"][0]
+    assert datetime.fromisoformat(row["v"]).utcoffset() is not None
+    assert row["l"] == [row["v"]]
+    if "2024" in expression:
+        assert row["same"] is True
+        assert datetime.fromisoformat(row["v"]) == datetime.fromisoformat("2024-01-31T08:20:30+00:00")
 
 
 async def test_several_statements_answer_one_by_one_and_keep_the_file(use):
