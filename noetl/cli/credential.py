@@ -37,7 +37,9 @@ def set_credential(name: str, fields: tuple[str, ...], value: str | None, file: 
     """
     if not NAME.fullmatch(name):
         raise click.UsageError(f"'{name}' is no name for a credential: use letters, digits, _ . and -")
-    material = _material(fields, value, file)
+    from noetl.control.credential_spelling import current_fields
+
+    material = current_fields(_material(fields, value, file))
     asyncio.run(_keep(name, material))
     note(f"stored {name}: {', '.join(material)}")
 

@@ -14,6 +14,7 @@ import msgspec
 
 from noetl.control import again
 from noetl.control.catalog import Catalog
+from noetl.control.credential_spelling import current_fields
 from noetl.control.descriptions import Descriptions
 from noetl.control.engine import Engine
 from noetl.control.front_control import Steering
@@ -382,7 +383,7 @@ class LocalFront:
 
     async def put_credential(self, name: str, material: dict[str, Any]) -> None:
         """Keep a credential, sealed."""
-        await self._vault.keep(name, material)
+        await self._vault.keep(name, current_fields(material))
 
     async def credentials(self) -> Sequence[tuple[str, int]]:
         """Names, and when each was last set."""

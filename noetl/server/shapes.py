@@ -347,6 +347,12 @@ class ExecutionAnswer(msgspec.Struct):
     log: str | None
 
 
+class LegacyExecutionAnswer(ExecutionAnswer):
+    """How an execution stands, with the status as clients of the original wait for it."""
+
+    status: Literal["PENDING", "RUNNING", "WAITING", "PAUSED", "COMPLETED", "FAILED", "CANCELLED", "STUCK"]  # type: ignore[assignment]
+
+
 class EventEnvelope(msgspec.Struct):
     """One event of an execution; ids that do not apply are absent."""
 

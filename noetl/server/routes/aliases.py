@@ -8,20 +8,20 @@ from starlette.responses import Response
 
 from noetl.errors import RequestError
 from noetl.ports.front import Ask
-from noetl.server.access import require_everywhere, who_asks
+from noetl.server.access import require_everywhere, require_execution, who_asks
 from noetl.server.described import describe
 from noetl.server.described import router as make_router
 from noetl.server.reply import front_of, read, reply
 from noetl.server.routes.catalog import registered
 from noetl.server.routes.credentials import kept
-from noetl.server.routes.executions import ID_PARAMETER, KEY_PARAMETER, begin, key_of, show
+from noetl.server.routes.executions import ID_PARAMETER, KEY_PARAMETER, begin, id_of, key_of
 from noetl.server.shapes import (
     Begun,
     CatalogEntry,
     CredentialAnswer,
-    ExecutionAnswer,
     LegacyCredentialBody,
     LegacyExecuteBody,
+    LegacyExecutionAnswer,
     LegacyRegisterBody,
 )
 
@@ -75,11 +75,14 @@ def _decoded(content: str) -> str:
 
 @router.get(
     "/executions/{execution_id}",
-    **describe("read", {200: ExecutionAnswer}, problems=(404,), parameters=(ID_PARAMETER,)),
+    **describe("read", {200: LegacyExecutionAnswer}, problems=(404,), parameters=(ID_PARAMETER,)),
 )
 async def show_execution(request: Request) -> Response:
-    """As GET /api/v1/executions/{execution_id}."""
-    return await show(request)
+    """As GET /api/v1/executions/{execution_id}, with the status in capitals, as the original wrote it."""
+    execution_id = id_of(request)
+    await require_execution(request, execution_id)
+    answer = await front_of(request).execution(execution_id)
+    return reply({**answer, "status": answer["status"].upper()})
 
 
 @router.post("/credentials", **describe("admin", {200: CredentialAnswer}, body=LegacyCredentialBody))

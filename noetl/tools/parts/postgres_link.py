@@ -182,6 +182,8 @@ def _options(secret: Secret | None) -> dict[str, Any]:
         "database": "database", "db_name": "database", "dbname": "database", "sslmode": "ssl",
     }  # fmt: skip
     options = {ours: secret[name] for name, ours in names.items() if secret.get(name) is not None}
+    if "host" not in options:
+        raise Failed("auth", f"the credential says neither host nor dsn; its fields are: {', '.join(secret)}")
     if "port" in options:
         options["port"] = int(options["port"])
     return options

@@ -362,7 +362,9 @@ async def test_executions_are_found_by_text_parent_and_time(one: Embedded) -> No
 
 
 async def test_credentials_go_in_and_only_their_names_come_out(one: Embedded) -> None:
-    await one.front.put_credential("pg", {"user": "app", "password": "hidden"})
+    await one.front.put_credential(
+        "pg", {"type": "postgres", "data": {"db_user": "app", "password": "hidden"}}
+    )
     assert [name for name, _ in await one.front.credentials()] == ["pg"]
     shown = await one.front.credential("pg")
     assert shown["fields"] == ["password", "user"]

@@ -257,7 +257,9 @@ async def test_the_four_older_spellings_do_the_same(server: Served) -> None:
     execution_id = started.json()["execution_id"]
     assert (await server.ended(execution_id))["ctx"] == {"said": "hello old"}
     old = await server.client.get(f"/api/executions/{execution_id}")
-    assert old.json()["status"] == "completed"
+    assert old.json()["status"] == "COMPLETED"
+    ours = await server.client.get(f"/api/v1/executions/{execution_id}")
+    assert ours.json() == {**old.json(), "status": "completed"}
     credential = {"name": "k", "type": "httpBearer", "data": {"token": "t"}}
     stored = await server.client.post("/api/credentials", json=credential)
     assert (stored.status_code, stored.json()["name"], stored.json()["fields"]) == (200, "k", ["token"])

@@ -372,6 +372,15 @@ async def test_a_server_that_is_not_there_is_retryable_and_a_wrong_database_is_n
     assert (await use("postgres", {"query": "select 1"}))["error"]["kind"] == "auth"
 
 
+async def test_a_credential_without_a_host_is_told_and_no_other_host_is_tried(use, secrets):
+    secrets["pg"] = {"hostname": "db.example", "user": "app", "password": "canary-5f2c81"}
+    output = await use("postgres", {"query": "select 1"}, auth_name="pg")
+    assert output["error"]["kind"] == "auth"
+    assert "neither host nor dsn" in output["error"]["message"]
+    assert "hostname, user, password" in output["error"]["message"]
+    assert "canary" not in str(output)
+
+
 async def test_fields_of_a_credential_make_a_connection(use, secrets, database):
     from urllib.parse import urlsplit
 
