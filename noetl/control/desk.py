@@ -18,7 +18,7 @@ from noetl.errors import BackendError, Conflict, NotFound
 from noetl.ports.link import Answered, AskSecret, Handed, Orders, Push, Take, Told
 from noetl.ports.results import Results
 
-ResolveSecret = Callable[[str, str], Awaitable[Mapping[str, Any]]]
+ResolveSecret = Callable[[str, str, str | None], Awaitable[Mapping[str, Any]]]
 Seal = Callable[[bytes, dict[str, Any]], bytes]
 
 
@@ -79,7 +79,7 @@ class ControlDesk:
             if self._engine.live_state(ask.execution_id) is None:
                 raise BackendError(f"execution {ask.execution_id} is not run by this server")
             raise Conflict(f"lease {ask.lease} is not held by worker {ask.worker_id}")
-        return self._seal(ask.key, dict(await self._secrets(ask.execution_id, ask.name)))
+        return self._seal(ask.key, dict(await self._secrets(ask.execution_id, ask.name, ask.refused)))
 
     async def program(self, digest: str) -> str:
         """The text of a playbook."""

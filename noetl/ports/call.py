@@ -74,6 +74,10 @@ async def _no_secret(name: str) -> Secret:
     raise Failed("auth", f"there is no secret called {name!r} here")
 
 
+async def _nothing_newer() -> Secret | None:
+    return None
+
+
 def _mentions_nothing(text: str) -> bool:
     return False
 
@@ -98,6 +102,7 @@ class Call:
     auth_name: str | None = None
     auth: Secret | None = None  # resolved; never part of an output
     secret: Callable[[str], Awaitable[Secret]] = _no_secret  # another one by name, or Failed
+    renew_auth: Callable[[], Awaitable[Secret | None]] = _nothing_newer  # `auth` was refused: a newer one
     work_dir: str = "."  # where relative paths start
     roots: tuple[str, ...] = ()  # folders that files may be read and written in; the work folder when empty
     env: Mapping[str, str] = field(default_factory=dict)  # what child processes see, and nothing else

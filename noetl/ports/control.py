@@ -1,7 +1,10 @@
 """How workers speak to the control plane, and how it speaks to workers. Protocols only."""
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any, Protocol
+
+import msgspec
 
 from noetl.core.message import Answer, Report, WorkOrder
 from noetl.core.state import Lease
@@ -38,6 +41,14 @@ class Workers(Protocol):
 class Secrets(Protocol):
     """Where keychain entries and credentials come from, when a task needs them."""
 
-    async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
-        """The material under a name; raises NotFound."""
+    async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Mapping[str, Any]:
+        """The material under a name; raises NotFound.
+
+        `refused` is the digest of material that somebody did not let in: a token of it is fetched anew.
+        """
         ...
+
+
+def material_digest(material: Mapping[str, Any]) -> str:
+    """What secret material can be told apart by without saying it."""
+    return hashlib.sha256(msgspec.json.encode(material, order="sorted")).hexdigest()

@@ -104,6 +104,7 @@ class AskSecret(msgspec.Struct):
     worker_id: str
     name: str
     key: bytes
+    refused: str | None = None  # the digest of material that somebody did not let in
 
 
 class Asked(Protocol):

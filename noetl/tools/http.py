@@ -13,9 +13,12 @@ a loopback, link-local, private or otherwise special address is error kind `netw
 `NOETL_ALLOW_NETWORKS` allows it. `noetl run` on your own machine allows loopback.
 
 With `auth: NAME` the request carries a bearer token, basic credentials or an API key from that secret; it
-is sent to the first host only, never to where a redirect leads. With `spec: {idempotency: true}` the
-request carries an `Idempotency-Key` that stays the same when the engine has to repeat a call whose answer
-it never saw. A worker that traces sends its W3C `traceparent` with the request.
+is sent to the first host only, never to where a redirect leads. When it is answered 401 and the secret is
+one that is fetched, such as `oauth2`, a new token is asked for and the request sent once more.
+
+With `spec: {idempotency: true}` the request carries an `Idempotency-Key` that stays the same when the engine
+has to repeat a call whose answer it never saw. A worker that traces sends its W3C `traceparent` with the
+request.
 
 A body over `spec.limits.max_hydrate_bytes` (16 MiB) goes into the result store while it arrives, and
 `output.ref` says where; so does every body with `response: ref`. Nothing over
@@ -26,6 +29,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
 
     from aiohttp import ClientResponse, ClientSession, ClientTimeout
 
+UNAUTHORIZED = 401
 EXAMPLE = """\
 apiVersion: noetl.io/v2
 kind: Playbook
@@ -169,6 +174,14 @@ def shared_session(call: Call) -> Session:
 async def run(request: Request, call: Call) -> Envelope:
     """Send the request and answer with the body, or with why there is none."""
     knobs: Knobs = read_knobs(Knobs, call)
+    output = await _attempt(request, knobs, call)
+    if call.auth is None or output.get("http", {}).get("status") != UNAUTHORIZED:
+        return output
+    newer = await call.renew_auth()
+    return output if newer is None else await _attempt(request, knobs, replace(call, auth=newer))
+
+
+async def _attempt(request: Request, knobs: Knobs, call: Call) -> Envelope:
     async with sent(request, knobs, call) as response:
         return await _answer(response, request, knobs, call)
 

@@ -66,12 +66,12 @@ class Plane:
     keychain: Keychain
     front: LocalFront
 
-    async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
-        """The secret a task names."""
+    async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Mapping[str, Any]:
+        """The secret a task names; another one than was refused, where there can be one."""
         program = self.engine.program_of(execution_id)
         if program is None:
             raise BackendError(f"execution {execution_id} is just being loaded", hint="ask again in a moment")
-        return await self.keychain.material(program.playbook.keychain, name)
+        return await self.keychain.material(program.playbook.keychain, name, refused)
 
     async def checked(self, start: Start, program: Program) -> Start:
         """The request, refused when a keychain entry cannot be had."""

@@ -73,7 +73,7 @@ class GivenSecrets:
 
     keychain: Mapping[str, Any]
 
-    async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
+    async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Mapping[str, Any]:
         """The fields of an entry."""
         given = self.keychain.get(name)
         if isinstance(given, Mapping):

@@ -13,6 +13,7 @@ from typing import Any
 from noetl.core.message import Answer, Report, WorkOrder
 from noetl.core.program import Program
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
+from noetl.ports.control import material_digest
 from noetl.ports.link import AskSecret, Beat, Handed, Hello, Link, Orders, Push, Take, Told, beat_s
 from noetl.worker.pool import Pool
 
@@ -58,15 +59,15 @@ class RemoteSecrets:
         self._worker, self._opened = worker, opened
         self._kept: dict[tuple[str, str], Mapping[str, Any]] = {}
 
-    async def resolve(self, execution_id: str, name: str) -> Mapping[str, Any]:
+    async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Mapping[str, Any]:
         """The secret that a task of an execution names."""
         held = [(lease, epoch) for owner, lease, epoch in self._worker.held() if owner == execution_id]
         kept = self._kept.get((execution_id, name))
-        if kept is not None and held:
+        if kept is not None and held and (refused is None or material_digest(kept) != refused):
             return kept
         hello = self._worker.hello
         for lease, epoch in held:
-            ask = AskSecret(execution_id, lease, epoch, hello.worker_id, name, hello.key)
+            ask = AskSecret(execution_id, lease, epoch, hello.worker_id, name, hello.key, refused)
             with suppress(Conflict):  # this lease is gone; another one of the execution may be current
                 return self._keep((execution_id, name), self._opened(await self._worker.link.secret(ask)))
         raise NotFound(f"no lease of execution {execution_id} is held here any more")

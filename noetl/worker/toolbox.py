@@ -19,7 +19,7 @@ from noetl.core.program import Program
 from noetl.core.redact import Redactor
 from noetl.errors import NoetlError
 from noetl.ports.call import Call, CallPayloads, Resources
-from noetl.ports.control import Secrets
+from noetl.ports.control import Secrets, material_digest
 from noetl.ports.envelope import Failed
 from noetl.ports.network import PUBLIC_ONLY, Network
 from noetl.ports.tool import Tool, invoke
@@ -121,6 +121,12 @@ class Toolbox:
         async def secret(name: str) -> Mapping[str, Any]:
             return await self.secret(order, name, redactor)
 
+        async def renew_auth() -> Mapping[str, Any] | None:
+            if auth_name is None or material is None:
+                return None
+            newer = await self.secret(order, auth_name, redactor, material_digest(material))
+            return None if newer == material else newer
+
         return Call(
             payloads=RedactedPayloads(self.payloads(order.execution_id), redactor),
             resources=self.resources,
@@ -134,6 +140,7 @@ class Toolbox:
             auth_name=auth_name,
             auth=material,
             secret=secret,
+            renew_auth=renew_auth,
             work_dir=self.work_dir,
             roots=self.roots,
             env=self.env,
@@ -153,10 +160,12 @@ class Toolbox:
             self._mentioned[key] = (program, text in repr(program.playbook))
         return self._mentioned[key][1]
 
-    async def secret(self, order: WorkOrder, name: str, redactor: Redactor) -> Mapping[str, Any]:
+    async def secret(
+        self, order: WorkOrder, name: str, redactor: Redactor, refused: str | None = None
+    ) -> Mapping[str, Any]:
         """A keychain entry or credential, remembered for redaction before anything can use it."""
         name = name.removeprefix("keychain/")
-        material = await self.secrets.resolve(order.execution_id, name)
+        material = await self.secrets.resolve(order.execution_id, name, refused)
         redactor.learn(material)
         return material
 

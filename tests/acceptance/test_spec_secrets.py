@@ -5,6 +5,7 @@ import json
 
 import pytest
 from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
 
 from tests.acceptance.conftest import Noetl
 from tests.acceptance.playbooks import Run, document
@@ -152,3 +153,42 @@ def test_a_secret_that_is_fetched_from_elsewhere_is_used_and_left_nowhere(
     assert web.seen[-1]["headers"]["authorization"] == sent
     for secret in (SECRET, "t0ken-canary-1", "t0ken-canary-2"):
         assert run.left_behind(secret) == []
+
+
+def test_a_token_that_was_revoked_is_renewed_within_the_attempt(noetl: Noetl, httpserver: HTTPServer):
+    """A first step that uses the token, then its revocation, then a step that still ends well."""
+    tokens, refused = [f"t0ken-canary-{n}" for n in range(1, 9)], set[str]()
+
+    def token(request: Request) -> Response:
+        return Response(json.dumps({"access_token": tokens.pop(0), "expires_in": 3600}))
+
+    def api(request: Request) -> Response:
+        shown = request.headers["Authorization"].removeprefix("Bearer ")
+        if request.path == "/revoke":
+            refused.add(shown)
+        return Response(f'"{shown[-1]}"', 401 if shown in refused else 200, content_type="application/json")
+
+    httpserver.expect_request("/token", method="POST").respond_with_handler(token)
+    for path in ("/use", "/revoke"):
+        httpserver.expect_request(path).respond_with_handler(api)
+    base = httpserver.url_for("").rstrip("/")
+    entry = (
+        f"{{name: tok, kind: oauth2, token_url: '{base}/token', client_id: me, client_secret: {{env: BAR}}}}"
+    )
+    tasks = [
+        f"{{name: {name}, kind: http, auth: tok, input: {{url: '{base}/{path}'}}}}"
+        for name, path in (("a", "use"), ("b", "revoke"), ("c", "use"))
+    ]
+    text = document(
+        f'- {{step: start, tool: [{", ".join(tasks)}], set: {{ctx.used: "{{{{ output.data }}}}"}}}}',
+        keychain=f"keychain: [{entry}]",
+    )
+    run = Run(noetl, text, BAR=SECRET)
+    assert (run.json["status"], run.json["error"]["task"]) == ("failed", "b")  # refused again: told as it is
+    text = text.replace("/revoke", "/use")
+    refused.add("t0ken-canary-3")
+    run = Run(noetl, text, BAR=SECRET)
+    assert run.json["status"] == "completed", run.json
+    assert run.json["ctx"] == {"used": "4"}
+    assert run.json["counts"]["tasks"] == 3
+    assert run.left_behind("t0ken-canary-4") == []

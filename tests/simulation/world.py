@@ -276,7 +276,7 @@ class World:
             self.trace.update(row.hash)
         self.inspector.committed(append)
 
-    async def resolve(self, execution_id: str, name: str) -> Any:
+    async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Any:
         """There are no secrets here."""
         raise NotFound(f"there is no secret {name!r}")
 

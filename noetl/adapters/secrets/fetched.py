@@ -8,6 +8,7 @@ from typing import Any
 
 Material = dict[str, Any]
 KEPT_MAX = 1000
+REFUSED_S = 10.0  # so soon after one refusal another one is not the material's fault
 EARLY_S, EARLY_SHARE = 60.0, 0.1
 
 
@@ -27,8 +28,9 @@ def renewal_s(lasts_s: float) -> float:
 class Cache:
     """Material by key, in memory alone."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float], digest: Callable[[Material], str]) -> None:
+        self._clock, self._digest = clock, digest
+        self._refused_at: dict[str, float] = {}
         self._kept: OrderedDict[str, tuple[float, Material]] = OrderedDict()
         self._asked: dict[str, asyncio.Task[Material]] = {}
 
@@ -43,6 +45,16 @@ class Cache:
             task.add_done_callback(lambda done: self._asked.pop(key, None))
         return await asyncio.shield(self._asked[key])
 
+    def refuse(self, digest: str) -> None:
+        """Fetch again what somebody did not let in; at most once in a while for the same key."""
+        now = self._clock()
+        for key, (renew_at, material) in self._kept.items():
+            if now < renew_at and self._digest(material) == digest:
+                if now - self._refused_at.get(key, -REFUSED_S) >= REFUSED_S:
+                    self._refused_at[key] = now
+                    self._kept[key] = (now, material)
+                return
+
     def last(self, key: str) -> Material:
         """What was fetched last, good or not; empty when nothing was."""
         return self._kept.get(key, (0.0, {}))[1]
@@ -52,5 +64,5 @@ class Cache:
         self._kept[key] = (self._clock() + renewal_s(fetched.lasts_s), fetched.material)
         self._kept.move_to_end(key)
         while len(self._kept) > KEPT_MAX:
-            self._kept.popitem(last=False)
+            self._refused_at.pop(self._kept.popitem(last=False)[0], None)
         return fetched.material

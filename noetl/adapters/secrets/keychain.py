@@ -19,6 +19,7 @@ from noetl.adapters.secrets.fetched import Cache, Fetched
 from noetl.adapters.secrets.sealed import Sealer, version_of
 from noetl.dsl.model import Secret
 from noetl.errors import NotFound
+from noetl.ports.control import material_digest
 from noetl.ports.store import Store
 
 Material = dict[str, Any]
@@ -50,16 +51,21 @@ class Keychain:
         self._store, self._sealer, self._environ, self._folder = store, sealer, environ, folder
         self._connector, self._clock = connector, clock
         self._closed = closed  # folders and files that no playbook may name
-        self._cache = Cache(clock)
+        self._cache = Cache(clock, lambda material: material_digest(_without_refresh(material)))
 
-    async def material(self, entries: tuple[Secret, ...], name: str) -> Material:
-        """The material of a keychain entry, or of a stored credential when no entry has the name."""
+    async def material(self, entries: tuple[Secret, ...], name: str, refused: str | None = None) -> Material:
+        """The material of a keychain entry, or of a stored credential when no entry has the name.
+
+        `refused` is the digest of material that somebody did not let in: it is not kept any longer.
+        """
         entry = next((entry for entry in entries if entry.name == name), None)
         if entry is None:
             return await self.credential(name)
         resolve = RESOLVERS.get(entry.kind)
         if resolve is None:
             raise NotFound(f"keychain entry {name!r}: kind {entry.kind!r} has no provider here")
+        if refused is not None:
+            self._cache.refuse(refused)
         return await resolve(self, entry)
 
     async def credential(self, name: str) -> Material:
@@ -156,8 +162,7 @@ class Keychain:
             await self._keep_renewed(stored, fetched.material.get(REFRESH))
             return fetched
 
-        material = await self._cache.get(key, fetch)
-        return {name: value for name, value in material.items() if name != REFRESH}
+        return _without_refresh(await self._cache.get(key, fetch))
 
     async def _keep_renewed(self, stored: str | None, renewed: str | None) -> None:
         """A refresh token that a server put in place of the stored one: the old one may be worth nothing."""
@@ -165,6 +170,11 @@ class Keychain:
             kept = await self.credential(stored)
             if kept.get(REFRESH) != renewed:
                 await self.keep(stored, {**kept, REFRESH: renewed})
+
+
+def _without_refresh(material: Material) -> Material:
+    """What tasks are given: a refresh token is the keychain's own."""
+    return {name: value for name, value in material.items() if name != REFRESH}
 
 
 def _what(entry: Secret) -> str:

@@ -16,9 +16,10 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request
 
 from noetl.adapters.secrets import aws, k8s
-from noetl.adapters.secrets.fetched import renewal_s
+from noetl.adapters.secrets.fetched import REFUSED_S, renewal_s
 from noetl.errors import BackendError, NotFound
-from tests.unit.adapters.secrets.ask import KV, NOW, answers
+from noetl.ports.control import material_digest
+from tests.unit.adapters.secrets.ask import KV, NOW, answers, entries_of
 
 
 def form(request: Request) -> dict[str, str]:
@@ -55,6 +56,29 @@ async def test_a_client_may_also_name_itself_in_the_body(world, httpserver, base
         "client_secret": "s",
     }
     assert "Authorization" not in seen[0].headers
+
+
+async def test_a_refused_token_is_dropped_and_asked_for_once(world, httpserver, base):
+    """Many tasks meet the refusal at once; one that comes right after the next token is not its fault."""
+    bodies = [{"access_token": f"t-{n}", "refresh_token": f"r-{n}", "expires_in": 3600} for n in range(5)]
+    seen = answers(httpserver, "POST", "/token", *bodies)
+    source = {"token_url": f"{base}/token", "client_id": "me", "client_secret": "s", "refresh_token": "r"}
+    entries = entries_of({"name": "tok", "kind": "oauth2", **source})
+
+    async def get(refused: Any = None) -> dict[str, Any]:
+        digest = None if refused is None else material_digest(refused)
+        return await world.keychain.material(entries, "tok", digest)
+
+    first = await get()
+    second, *others = await asyncio.gather(*(get(first) for _ in range(20)))
+    assert second["token"] == "t-1"
+    assert others == [second] * 19
+    assert form(seen[1])["refresh_token"] == "r-0"
+    assert await get(first) == second
+    assert await get(second) == second  # so soon: asking for a third would not help
+    world.now += REFUSED_S
+    assert (await get(second))["token"] == "t-2"
+    assert len(seen) == 3
 
 
 async def test_many_tasks_at_once_cost_one_request_and_a_token_is_renewed_early(world, httpserver, base):
