@@ -10,7 +10,7 @@ from noetl.control.catalog import Catalog
 from noetl.control.trim import trim
 from noetl.errors import NoetlError
 from noetl.ports.results import Footprint, Results
-from noetl.ports.store import Outline, Store
+from noetl.ports.store import Store, family_over
 
 PAGE = 200
 
@@ -39,57 +39,42 @@ class Collected:
         self.bytes += footprint.bytes
 
 
-class Families:
-    """When the families of executions ended, each asked for once."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._ends: dict[str, int | None] = {}
-
-    async def over(self, execution_id: str, moment: int) -> bool | None:
-        """Whether everyone of an execution's family had ended at a moment; None for an unknown one."""
-        if execution_id not in self._ends:
-            members = await self._store.family(execution_id)
-            self._ends |= dict.fromkeys([one.execution_id for one in members], _last_end(list(members)))
-        if execution_id not in self._ends:
-            return None
-        end = self._ends[execution_id]
-        return end is not None and end <= moment
-
-
-def _last_end(members: list[Outline]) -> int | None:
-    ends = [one.ended_at for one in members if one.ended_at is not None]
-    return max(ends) if ends and len(ends) == len(members) else None
-
-
 async def collect(store: Store, results: Results, catalog: Catalog, terms: Terms) -> Collected:
     """Take away what the terms allow, or only count it."""
-    found, families = Collected(), Families(store)
-    old = await _old_executions(store, families, terms.executions) if terms.executions is not None else set()
-    found.executions = len(old)
+    found = Collected()
+    old = await _old_executions(store, terms.executions) if terms.executions is not None else set()
     await _trim_others(store, catalog, old, found, terms)
-    if not terms.dry_run:
-        await store.delete(sorted(old))
+    if terms.executions is not None and not terms.dry_run:
+        old = set(await store.delete(sorted(old), terms.executions))
+    found.executions = len(old)
     for footprint in await results.footprints():
-        if footprint.execution_id in old or await _expired(families, footprint, terms.payloads):
+        if footprint.execution_id in old or await _expired(store, footprint, terms.payloads):
             found.add(footprint)
             if not terms.dry_run:
                 await results.discard(footprint.execution_id)
     return found
 
 
-async def _old_executions(store: Store, families: Families, moment: int) -> set[str]:
-    old, after = set(), ""
+async def _old_executions(store: Store, moment: int) -> set[str]:
+    """What may go, each family asked for once; whoever deletes looks again."""
+    over: dict[str, bool] = {}
+    after = ""
     while page := await store.ended(moment, after=after, limit=PAGE):
-        old |= {one.execution_id for one in page if await families.over(one.execution_id, moment)}
+        for one in page:
+            if one.execution_id not in over:
+                family = await store.family(one.execution_id)
+                over |= dict.fromkeys([each.execution_id for each in family], family_over(family, moment))
         after = page[-1].execution_id
-    return old
+    return {execution_id for execution_id, ended in over.items() if ended}
 
 
-async def _expired(families: Families, footprint: Footprint, moment: int) -> bool:
-    """Payloads that no execution knows may be those of one that is about to begin: they need an age too."""
-    over = await families.over(footprint.execution_id, moment)
-    return footprint.written_at <= moment if over is None else over
+async def _expired(store: Store, footprint: Footprint, moment: int) -> bool:
+    """Whether payloads may go, as it stands at this moment: a retry that has just begun keeps them.
+
+    Those that no execution knows may be of one that is about to begin: they need an age too.
+    """
+    family = await store.family(footprint.execution_id)
+    return family_over(family, moment) if family else footprint.written_at <= moment
 
 
 async def _trim_others(store: Store, catalog: Catalog, old: set[str], found: Collected, terms: Terms) -> None:

@@ -1,7 +1,8 @@
 """Leases of workers in other processes: which orders wait for a worker, who holds which, who has gone silent.
 
 Nothing here is written down: a server that takes an execution over learns from the workers' beats who holds
-what. Silence is measured in the time of this process alone; the core decides what follows from it.
+what. Silence is measured in the time of this process alone, and only while it could have been broken
+(hearing.py); the core decides what follows from it.
 """
 
 import time
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from noetl.control.hearing import Hearing
 from noetl.control.waiting import Key, Waiting
 from noetl.core.message import WorkOrder
 from noetl.core.state import Lease
@@ -65,6 +67,7 @@ class Leasing:
         self._held: dict[Key, Held] = {}
         self._workers: dict[str, Known] = {}
         self._hinting = False
+        self._hearing = Hearing(lease_s)
         self.needs: Callable[[WorkOrder], frozenset[str]] = lambda order: frozenset()
         self.on_return: Callable[[WorkOrder], None] = lambda order: None
         self.answers: Callable[[str, str], Iterable[Push]] = lambda execution_id, lease: ()
@@ -276,6 +279,10 @@ class Leasing:
             for push in self.answers(execution_id, lease):
                 self._calls.push(beat.hello.worker_id, push)
 
+    def missed(self) -> None:
+        """A beat came that could not be listened to; it may have been anyone's."""
+        self._hearing.missed(self._clock())
+
     def meet(self, hello: Hello) -> str:
         """A worker says who it is; its name."""
         known = self._workers.get(hello.worker_id)
@@ -290,28 +297,30 @@ class Leasing:
     def overdue(self) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
         """Leases with their epochs, by execution: those of silent workers, and those that reached none."""
         now = self._clock()
+        since = self._hearing.since(now, self._calls.quiet_s())
         silent: dict[str, dict[str, int]] = {}
         lost: dict[str, dict[str, int]] = {}
         for (execution_id, lease), held in self._held.items():
-            if now - held.heard > self.lease_s:
+            if now - max(held.heard, since) > self.lease_s:
                 silent.setdefault(execution_id, {})[lease] = held.epoch
-            elif not held.mentioned and self._never_came(held, now):
+            elif not held.mentioned and self._never_came(held, now, since):
                 lost.setdefault(execution_id, {})[lease] = held.epoch
-        self._forget(now)
+        self._forget(now, since)
         return silent, lost
 
-    def _never_came(self, held: Held, now: float) -> bool:
+    def _never_came(self, held: Held, now: float, since: float) -> bool:
         """Its worker goes on telling what it holds, and this is not among it."""
         patience = UNHEARD_BEATS * beat_s(self.lease_s)
-        if now - held.since <= patience:
+        if now - max(held.since, since) <= patience:
             return False
         if held.worker_id is None:
             return True  # out before this server came, never begun, and nobody has mentioned it since
         known = self._workers.get(held.worker_id)
         return known is not None and known.beat is not None and known.beat.number >= held.beat + UNHEARD_BEATS
 
-    def _forget(self, now: float) -> None:
-        gone = [one for one, known in self._workers.items() if now - known.heard > 10 * self.lease_s]
+    def _forget(self, now: float, since: float) -> None:
+        patience = 10 * self.lease_s
+        gone = [one for one, known in self._workers.items() if now - max(known.heard, since) > patience]
         for worker_id in gone:
             del self._workers[worker_id]
 

@@ -146,6 +146,10 @@ class Listening(Protocol):
         """A worker says what it holds."""
         ...
 
+    def missed(self) -> None:
+        """A beat came that could not be listened to."""
+        ...
+
 
 class Calls(Protocol):
     """How a server reaches workers; nothing said here need arrive."""
@@ -156,6 +160,10 @@ class Calls(Protocol):
 
     def alive(self) -> None:
         """Tell all workers that this server is there."""
+        ...
+
+    def quiet_s(self) -> float:
+        """For how many seconds nothing has come, not even what this server says to all."""
         ...
 
     def push(self, worker_id: str, push: Push) -> None:

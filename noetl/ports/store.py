@@ -288,8 +288,8 @@ class Store(ScheduleStore, Protocol):
         """
         ...
 
-    async def delete(self, execution_ids: Sequence[str]) -> int:
-        """Forget executions with their logs, those that are over; how many."""
+    async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
+        """Forget executions with their logs, those whose whole family was over at a moment; which ones."""
         ...
 
     async def extent(self) -> Extent:
@@ -322,6 +322,11 @@ def check_owner(append: Append, owner: str | None) -> None:
         raise Conflict(
             f"execution {append.execution_id} is run by {owner or 'nobody'}, not by {append.owner}"
         )
+
+
+def family_over(members: Sequence[Outline], moment: int) -> bool:
+    """Whether everyone of a family had ended at a moment; nobody is no family."""
+    return bool(members) and all(one.ended_at is not None and one.ended_at <= moment for one in members)
 
 
 def outdated(summary: Summary) -> Conflict:

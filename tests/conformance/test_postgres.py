@@ -435,3 +435,29 @@ async def test_chunks_that_a_crash_left_are_told_of_and_can_be_removed(direct: P
     assert [(one.execution_id, one.payloads) for one in await results.footprints()] == [(eid(1), 0)]
     await results.discard(eid(1))
     assert list(await results.footprints()) == []
+
+
+async def test_an_execution_whose_owner_nobody_knows_is_not_forgotten(direct: PostgresStore) -> None:
+    """A peer that gives an owner up and a start of that owner may cross."""
+    for number, owner in ((1, "a"), (2, "gone"), (3, "z")):
+        await begin(direct, number, owner=owner)
+    await direct.database.fetch("delete from owners where owner = 'gone'")
+    assert await direct.due() == []
+    await direct.database.fetch("update executions set owned_until = 0")
+    assert await direct.due() == [eid(2)]
+    assert await direct.claim(eid(2), "b", 30_000)
+
+
+async def test_a_letter_that_crossed_with_the_end_of_its_execution_does_not_stay(
+    direct: PostgresStore,
+) -> None:
+    execution_id = await begin(direct, 1, owner="a")
+    late = await begin(direct, 2, owner="a")
+    await direct.post(execution_id, b"{}")
+    await direct.database.fetch(
+        "insert into mailbox (execution, message) select id, $1 from executions", b"late"
+    )
+    await direct.database.fetch("update executions set ended_at = 5 where execution_id = $1", late)
+    await direct.heartbeat("a", 30_000)
+    assert (await direct.extent()).messages == 2
+    assert {letter.execution_id for letter in await direct.mail("a")} == {execution_id}

@@ -465,7 +465,8 @@ async def test_a_family_is_everyone_linked_by_parent_or_retry(store: Store) -> N
 async def test_only_what_is_over_can_be_deleted_and_then_it_is_gone(store: Store) -> None:
     over, open_ = await begin(store, 1, idempotency_key="k"), await begin(store, 2)
     await end(store, over, 5, idempotency_key="k")
-    assert await store.delete([over, open_, eid(9)]) == 1
+    assert list(await store.delete([over, open_, eid(9)], 4)) == []
+    assert list(await store.delete([over, open_, eid(9)], 5)) == [over]
     for question in (store.summary(over), store.rows(over), store.log(over)):
         with pytest.raises(NotFound):
             await question
@@ -473,6 +474,20 @@ async def test_only_what_is_over_can_be_deleted_and_then_it_is_gone(store: Store
     assert len(await store.rows(open_)) == 1
     await begin(store, 3, idempotency_key="k")
     assert await store.rows(eid(3)) == rows(1)
+
+
+@pytest.mark.parametrize("far", [False, True], ids=["a retry of it", "a retry of its retry"])
+async def test_what_was_retried_since_it_was_asked_for_is_not_deleted(store: Store, far: bool) -> None:
+    old = await begin(store, 1)
+    await end(store, old, 5)
+    begun = 1
+    if far:
+        await end(store, await begin(store, 2, retry_of=eid(1)), 6, retry_of=eid(1))
+        begun = 2
+    assert old in [one.execution_id for one in await store.ended(10)]
+    await begin(store, 3, retry_of=eid(begun))
+    assert list(await store.delete([old], 10)) == []
+    assert await store.rows(old)
 
 
 async def test_the_extent_counts_what_is_there(store: Store) -> None:

@@ -12,6 +12,17 @@ from tests.distributed.proxy import Proxy
 from tests.engine.web import Web
 from tests.servers import NatsServer
 
+# One call that takes longer than any disturbance here lasts.
+SLOW = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: slow, path: distributed/slow}
+workload: {url: ""}
+workflow:
+  - step: start
+    tool: {kind: http, input: {url: "{{ workload.url }}/slow/12"}}
+"""
+
 
 async def begun(cluster: Cluster, server: object, web: Web, path: str) -> str:
     """An execution that has come as far as a path."""
@@ -83,6 +94,35 @@ async def test_a_connection_to_the_bus_may_be_cut(cluster: Cluster, web: Web, ho
     finally:
         cluster.close()
         proxy.close()
+
+
+async def test_a_bus_that_is_away_for_longer_than_a_lease_takes_no_task_from_its_worker(
+    cluster: Cluster, own_nats: NatsServer, web: Web
+) -> None:
+    """Nobody was silent: nobody could be heard."""
+    server = cluster.server()
+    cluster.worker()
+    execution_id = await cluster.start(server, SLOW, {"url": web.url})
+    await asyncio.to_thread(web.wait_for, "/slow/12", 1, 60.0)
+    own_nats.stop()
+    await asyncio.sleep(2.5 * LEASE_S)  # as long as the bus is to be away
+    await asyncio.to_thread(own_nats.restart)
+    assert (await cluster.finished(execution_id)).status == "completed"
+    log = await cluster.log(execution_id)
+    assert [event for event in log if event.name == "lease.expired"] == []
+    assert len([request for request in web.seen if request["path"] == "/slow/12"]) == 1
+
+
+async def test_a_server_that_stood_still_takes_no_task_from_its_worker(cluster: Cluster, web: Web) -> None:
+    server = cluster.server()
+    cluster.worker()
+    execution_id = await cluster.start(server, SLOW, {"url": web.url})
+    await asyncio.to_thread(web.wait_for, "/slow/12", 1, 60.0)
+    server.pause()
+    await asyncio.sleep(2.5 * LEASE_S)  # as long as it is to stand still
+    server.resume()
+    assert (await cluster.finished(execution_id)).status == "completed"
+    assert [event for event in await cluster.log(execution_id) if event.name == "lease.expired"] == []
 
 
 async def test_a_worker_that_is_told_to_stop_hands_back(cluster: Cluster, web: Web) -> None:

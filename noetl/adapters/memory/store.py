@@ -19,6 +19,7 @@ from noetl.ports.store import (
     Summary,
     check_append,
     check_owner,
+    family_over,
     outdated,
     page_start,
     unknown_execution,
@@ -335,14 +336,13 @@ class MemoryStore(MemorySchedules):
         known.rows = [shorter.get((row.first, row.last), row) for row in known.rows]
         known.trimmed = known.trimmed or whole
 
-    async def delete(self, execution_ids: Sequence[str]) -> int:
-        """Forget executions with their logs, those that are over."""
-        gone = [key for key in execution_ids if key in self._executions]
-        gone = [key for key in gone if self._executions[key].summary.ended_at is not None]
+    async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
+        """Forget executions with their logs, those whose whole family is over."""
+        gone = [key for key in execution_ids if family_over(await self.family(key), before)]
         for key in gone:
             self._keys.pop(self._executions.pop(key).summary.idempotency_key or "", None)
         self._mail = [letter for letter in self._mail if letter.execution_id not in gone]
-        return len(gone)
+        return gone
 
     async def extent(self) -> Extent:
         """How much there is."""

@@ -85,15 +85,16 @@ class Bus:
             self._library.options["max_reconnect_attempts"] = -1  # from now on it comes back, however long
         return self._library
 
-    def go(self, work: Coroutine[Any, Any, None], size: int) -> None:
-        """Deal with a message of so many bytes beside others, unless there are too many."""
+    def go(self, work: Coroutine[Any, Any, None], size: int) -> bool:
+        """Deal with a message of so many bytes beside others; False when there are too many."""
         if len(self._tasks) >= BUSY_MOST or self._busy_bytes + size > BUSY_BYTES:
             work.close()
-            return
+            return False
         task = asyncio.create_task(work)
         self._tasks[task] = size
         self._busy_bytes += size
         task.add_done_callback(self._done)
+        return True
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._busy_bytes -= self._tasks.pop(task)
@@ -115,6 +116,11 @@ class Bus:
         except Away:
             return False
         return True
+
+    @property
+    def quiet_s(self) -> float:
+        """For how many seconds nothing has come from NATS; without end while there is no connection."""
+        return self._wire.quiet_s
 
     def listen(self, subject: str, heard: Heard) -> None:
         """Hear everything that is said under a subject."""

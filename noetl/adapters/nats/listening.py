@@ -8,6 +8,7 @@ to the subject is told when its message has been taken, and sends it again other
 import asyncio
 import hashlib
 import logging
+import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
@@ -80,10 +81,11 @@ class Listening:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             LOG.warning("a message is no JSON: %s", error, extra={"trigger": name})
             return
+        key = key_of(message) or secrets.token_hex(16)  # its repeats are the same message
         until = asyncio.get_running_loop().time() + self.patience_s
         while True:
             try:
-                await self._fire(name, payload, key=key_of(message))
+                await self._fire(name, payload, key=key)
             except BackendError:  # the store is away; those behind this message would find the same
                 if asyncio.get_running_loop().time() > until:
                     raise

@@ -1,7 +1,6 @@
 """A server on the bus: answers workers by asking the desk, and calls workers."""
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
@@ -55,6 +54,10 @@ class Calling:
         """Tell all workers that this server is there."""
         self._bus.publish(subjects.ALIVE, self.server.encode())
 
+    def quiet_s(self) -> float:
+        """For how long nothing has come from NATS."""
+        return self._bus.quiet_s
+
     def push(self, worker_id: str, push: Push) -> None:
         """Tell one worker something."""
         if worker_id in self._keys:  # else its next beat makes it known, and it is said again
@@ -79,15 +82,23 @@ def serve(bus: Bus, calling: Calling, desk: Desk, listening: Listening, verifier
             bus.serve(subject, _checked(subject, keyed, verifier), queue)
 
     async def heard(message: bytes) -> None:
-        # Whoever said it may not, or says nothing we know; or the store is away, and it is said again.
-        with suppress(RequestError, BackendError):
+        try:
             question = await verifier.open(subjects.BEAT, message)
             verifier.check(question)
             beat = _read(_BEAT, question.body)
             calling.meet(beat.hello.worker_id, question.key)
             listening.beat(beat)
+        except RequestError:
+            return  # whoever said it may not, or says nothing we know
+        except BackendError:  # the store is away, and cannot tell whose it is
+            listening.missed()
 
-    bus.listen(subjects.BEAT, lambda message: bus.go(heard(message), len(message)))
+    def received(message: bytes) -> None:
+        if not bus.go(heard(message), len(message)):
+            listening.missed()
+
+    bus.listen(subjects.BEAT, received)
+    bus.listen(subjects.ALIVE, lambda _: None)  # our own word comes back as long as we can hear
 
 
 def _checked(subject: str, handler: Keyed, verifier: Verifier) -> Handler:

@@ -1,6 +1,7 @@
 """The bytes of one connection to NATS, read as the words of its plain protocol; nothing outlives it."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -31,6 +32,7 @@ class Spoken(asyncio.Protocol):
         self._room = asyncio.Event()
         self._room.set()
         self.wrong = ""
+        self.heard_at = time.monotonic()  # when the newest bytes came
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """There is a way."""
@@ -98,6 +100,7 @@ class Spoken(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read as many words as are whole."""
+        self.heard_at = time.monotonic()
         data = self._rest + data if self._rest else data
         place, size = 0, len(data)
         while place < size:

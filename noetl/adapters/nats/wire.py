@@ -7,9 +7,11 @@ and a task in between, and written where it is said. What NATS keeps (streams, o
 import asyncio
 import logging
 import secrets
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import count
+from math import inf
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -149,6 +151,11 @@ class Wire:
     def crowded(self) -> bool:
         """Whether what is said waits, or is lost."""
         return self._spoken is None or self._spoken.crowded
+
+    @property
+    def quiet_s(self) -> float:
+        """For how many seconds nothing has come; without end while there is no connection."""
+        return inf if self._spoken is None else time.monotonic() - self._spoken.heard_at
 
     async def room(self) -> None:
         """Wait until there is a connection that takes more."""

@@ -99,6 +99,10 @@ insert into owners (owner, until, session)
 select $1, now + $2::bigint, split_part(current_setting('application_name'), ' ', 2) from moment
 on conflict (owner) do update set until = excluded.until, session = excluded.session
 
+-- name: drop_late_mail
+-- A letter that was on its way when its execution ended.
+delete from mailbox m using executions e where e.id = m.execution and e.ended_at is not null
+
 -- name: absent
 -- Owners none of whose connections is left. One whose name may not be read could be anyone's.
 select o.owner from owners o where o.session <> '' and not exists (
@@ -107,9 +111,17 @@ select o.owner from owners o where o.session <> '' and not exists (
 
 -- name: due
 -- By owner, so that one index serves: what is due with anyone, and all that belongs to who is not heard of.
-with moment as materialized (select coalesce($1::bigint, now_ms()) as now),
-everyone as materialized (
-  select o.owner, o.until < now as silent from owners o, moment
+-- The owners are those that executions name, one step through the index each: who names nobody knows is silent.
+with recursive moment as materialized (select coalesce($1::bigint, now_ms()) as now),
+named (owner) as (
+  (select owner from executions where ended_at is null and owner is not null order by owner limit 1)
+  union all
+  select (select e.owner from executions e where e.ended_at is null and e.owner > n.owner
+    order by e.owner limit 1)
+  from named n where n.owner is not null
+), everyone as materialized (
+  select n.owner, coalesce(o.until < now, true) as silent from moment, named n left join owners o on o.owner = n.owner
+  where n.owner is not null
 ), found as (
   select e.id, e.execution_id, e.due_at from everyone o cross join lateral (
     select id, execution_id, due_at from executions e
@@ -237,8 +249,19 @@ with over as materialized (
 select id from over
 
 -- name: delete
-with gone as (
-  delete from executions where execution_id = any ($1::text[]) and ended_at is not null returning id
+-- Families are looked at here, not only before: a retry that began meanwhile keeps what it refers to.
+with recursive family (wanted, member, parent, retry_of) as (
+  select execution_id, execution_id, parent, retry_of from executions where execution_id = any ($1::text[])
+  union
+  select f.wanted, e.execution_id, e.parent, e.retry_of from family f join executions e
+  on e.execution_id = f.parent or e.execution_id = f.retry_of or e.parent = f.member or e.retry_of = f.member
+), alive as materialized (
+  select distinct f.wanted from family f join executions e on e.execution_id = f.member
+  where e.ended_at is null or e.ended_at > $2::bigint
+), gone as (
+  delete from executions where execution_id = any ($1::text[]) and ended_at is not null
+    and execution_id not in (select wanted from alive)
+  returning id, execution_id
 ), logs as (
   delete from log where execution in (select id from gone)
 ), states as (
@@ -246,7 +269,7 @@ with gone as (
 ), letters as (
   delete from mailbox where execution in (select id from gone)
 )
-select count(*) from gone
+select execution_id from gone
 
 -- name: by_status
 select status, count(*) from executions group by status

@@ -178,6 +178,7 @@ class PostgresStore(PostgresSchedules):
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
         """Renew every claim of an owner."""
         await self._fetch("heartbeat", owner, lease_ms, self._now())
+        await self._fetch("drop_late_mail")
 
     async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
         """Executions with something due or no fresh owner."""
@@ -310,12 +311,12 @@ class PostgresStore(PostgresSchedules):
         if not await self._fetch("trim", execution_id, *parts, whole, self._now()):
             raise Conflict(f"execution {execution_id} is not over")
 
-    async def delete(self, execution_ids: Sequence[str]) -> int:
-        """Forget executions with their logs, those that are over."""
-        deleted = 0
+    async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
+        """Forget executions with their logs, those whose whole family is over."""
+        deleted: list[str] = []
         for start in range(0, len(execution_ids), DELETED_AT_ONCE):
             some = list(execution_ids[start : start + DELETED_AT_ONCE])
-            deleted += (await self._fetch("delete", some))[0][0]
+            deleted += [row[0] for row in await self._fetch("delete", some, before)]
         return deleted
 
     async def extent(self) -> Extent:

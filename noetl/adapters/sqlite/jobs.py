@@ -9,11 +9,13 @@ from noetl.adapters.sqlite.connection import fetch
 from noetl.errors import Conflict
 from noetl.ports.store import (
     Append,
+    Outline,
     PlaybookText,
     Row,
     Summary,
     check_append,
     check_owner,
+    family_over,
     outdated,
     unknown_execution,
 )
@@ -112,13 +114,21 @@ def trim(connection: apsw.Connection, execution_id: str, rows: Sequence[Row], wh
         connection.execute(sql.MARK_TRIMMED, (whole_at, number))
 
 
-def delete(connection: apsw.Connection, execution_ids: Sequence[str]) -> int:
-    """Forget executions that are over."""
-    deleted = 0
+def outline(row: tuple[str, str, int | None, int]) -> Outline:
+    """What collecting garbage needs to know of an execution."""
+    return Outline(row[0], row[1], row[2], bool(row[3]))
+
+
+def delete(connection: apsw.Connection, execution_ids: Sequence[str], before: int) -> list[str]:
+    """Forget executions whose whole family was over at a moment; a retry may have begun since."""
+    deleted = []
     for execution_id in execution_ids:
-        for (number,) in fetch(connection, sql.IS_OVER, (execution_id,)):
-            for statement in (sql.DELETE_LOG, sql.DELETE_SNAPSHOT, sql.DELETE_EXECUTION):
-                connection.execute(statement, (number,))
-            connection.execute(sql.DROP_MAIL, (execution_id,))
-            deleted += 1
+        family = [outline(row) for row in fetch(connection, sql.FAMILY, (execution_id,))]
+        if not family_over(family, before):
+            continue
+        number = fetch(connection, sql.NUMBER, (execution_id,))[0][0]
+        for statement in (sql.DELETE_LOG, sql.DELETE_SNAPSHOT, sql.DELETE_EXECUTION):
+            connection.execute(statement, (number,))
+        connection.execute(sql.DROP_MAIL, (execution_id,))
+        deleted.append(execution_id)
     return deleted

@@ -249,23 +249,23 @@ class SqliteStore(SqliteSchedules):
 
     async def ended(self, before: int, *, after: str = "", limit: int = 200) -> Sequence[Outline]:
         """Executions that were over at a moment, by id."""
-        return [_outline(row) for row in await self._reader.rows(sql.ENDED, (before, after, limit))]
+        return [jobs.outline(row) for row in await self._reader.rows(sql.ENDED, (before, after, limit))]
 
     async def family(self, execution_id: str) -> Sequence[Outline]:
         """An execution with all that may hold its references."""
-        return [_outline(row) for row in await self._reader.rows(sql.FAMILY, (execution_id,))]
+        return [jobs.outline(row) for row in await self._reader.rows(sql.FAMILY, (execution_id,))]
 
     async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
         """Put rows that say less in the place of the same ones."""
         at = self._now() if whole else None
         await self._writer.run(lambda connection: jobs.trim(connection, execution_id, rows, at))
 
-    async def delete(self, execution_ids: Sequence[str]) -> int:
-        """Forget executions with their logs, those that are over."""
-        deleted = 0
+    async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
+        """Forget executions with their logs, those whose whole family is over."""
+        deleted: list[str] = []
         for start in range(0, len(execution_ids), DELETED_AT_ONCE):
             some = execution_ids[start : start + DELETED_AT_ONCE]
-            deleted += await self._writer.run(partial(jobs.delete, execution_ids=some))
+            deleted += await self._writer.run(partial(jobs.delete, execution_ids=some, before=before))
         return deleted
 
     async def extent(self) -> Extent:
@@ -277,10 +277,6 @@ class SqliteStore(SqliteSchedules):
         self._presence.leave()
         await asyncio.to_thread(self._writer.close)
         await self._reader.close()
-
-
-def _outline(row: tuple[str, str, int | None, int]) -> Outline:
-    return Outline(row[0], row[1], row[2], bool(row[3]))
 
 
 def _token(row: Sequence[Any]) -> AccessToken:

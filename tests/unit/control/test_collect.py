@@ -155,3 +155,32 @@ async def test_a_folder_of_files_is_collected_like_any_other(tmp_path: Path) -> 
     catalog = Catalog(store, kinds(), "noetl test")
     found = await collect(store, results, catalog, Terms(payloads=10))
     assert (found.payloads, [one.execution_id for one in await results.footprints()]) == (1, [eid(2)])
+
+
+async def test_a_retry_that_begins_while_garbage_is_collected_keeps_what_it_refers_to(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at what is old and the deletion of it, and of payloads, minutes may pass."""
+    for number in (1, 2, 3):
+        await world.run(number, ended=99 * DAY)
+    delete, footprints = world.store.delete, world.results.footprints
+
+    async def late_delete(execution_ids: Any, before: int) -> Any:
+        await begin(world.store, 4, retry_of=eid(1))
+        return await delete(execution_ids, before)
+
+    async def late_footprints() -> Any:
+        found = await footprints()
+        await begin(world.store, 6, retry_of=eid(5))
+        return found
+
+    monkeypatch.setattr(world.store, "delete", late_delete)
+    found = await world.collect(retention=30 * DAY)
+    assert (found.executions, await world.known(), await world.held()) == (2, [1, 4], [1])
+
+    monkeypatch.undo()
+    monkeypatch.setattr(world.results, "footprints", late_footprints)
+    await world.run(5, ended=99 * DAY)
+    await world.collect()
+    monkeypatch.undo()
+    assert await world.held() == [1, 5]

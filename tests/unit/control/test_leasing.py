@@ -24,6 +24,7 @@ class World:
         self.handed: list[tuple[str, list[str], Callable[[], None]]] = []
         self.reach = True
         self.said_alive = 0
+        self.bus_quiet_s = 0.0
         self.leasing = Leasing(self, LEASE_S, later=self.soon.append, clock=lambda: self.now, wall=lambda: 7)
         self._beats: dict[str, int] = {}
 
@@ -50,6 +51,17 @@ class World:
 
     def alive(self) -> None:
         self.said_alive += 1
+
+    def quiet_s(self) -> float:
+        return self.bus_quiet_s
+
+    def overdue_after(self, seconds: float) -> tuple[Any, Any]:
+        """What is overdue when so much time has passed in which the server looked again and again."""
+        until = self.now + seconds
+        while self.now < until:
+            found = self.leasing.overdue()
+            self.now = min(self.now + 1.0, until)
+        return self.leasing.overdue() if found == ({}, {}) else found
 
     def settle(self) -> None:
         while self.soon:
@@ -227,10 +239,49 @@ def test_a_lease_from_another_server_is_given_time_to_be_heard(world: World) -> 
     assert world.leasing.adopt("e1", Lease("l1", "s.1", 2, "w"))
     world.now += LEASE_S / 2
     world.beat("w", ("e1", "l1", 2))
-    world.now += LEASE_S / 2 + 1
+    assert world.overdue_after(LEASE_S / 2 + 1) == ({}, {})
+    assert world.overdue_after(LEASE_S) == ({"e1": {"l1": 2}}, {})
+
+
+def held_by_a_silent_worker(world: World) -> None:
+    world.leasing.offer(order())
+    world.take(hello("w"), 1)
+    world.beat("w", ("e1", "l1", 1))
     assert world.leasing.overdue() == ({}, {})
-    world.now += LEASE_S
-    assert world.leasing.overdue() == ({"e1": {"l1": 2}}, {})
+
+
+def test_silence_does_not_count_while_the_bus_is_away_and_counts_anew_once_it_is_back(world: World) -> None:
+    held_by_a_silent_worker(world)
+    world.bus_quiet_s = LEASE_S
+    assert world.overdue_after(5 * LEASE_S) == ({}, {})
+    world.bus_quiet_s = 0.0
+    assert world.overdue_after(LEASE_S - 1) == ({}, {})
+    assert world.overdue_after(2) == ({"e1": {"l1": 1}}, {})
+
+
+def test_silence_does_not_count_while_this_process_stood_still(world: World) -> None:
+    held_by_a_silent_worker(world)
+    world.now += 3600.0
+    assert world.leasing.overdue() == ({}, {})
+    assert world.overdue_after(LEASE_S - 1) == ({}, {})
+    assert world.overdue_after(2) == ({"e1": {"l1": 1}}, {})
+
+
+def test_silence_does_not_count_while_beats_come_that_cannot_be_read(world: World) -> None:
+    held_by_a_silent_worker(world)
+    for _ in range(5):
+        assert world.overdue_after(LEASE_S - 1) == ({}, {})
+        world.leasing.missed()
+    assert world.overdue_after(LEASE_S + 1) == ({"e1": {"l1": 1}}, {})
+
+
+def test_an_order_is_not_lost_because_the_bus_was_away(world: World) -> None:
+    world.leasing.adopt("e1", Lease("l1", "s.1", 1))
+    world.bus_quiet_s = LEASE_S
+    assert world.overdue_after(5 * LEASE_S) == ({}, {})
+    world.bus_quiet_s = 0.0
+    assert world.overdue_after(2.5) == ({}, {})
+    assert world.overdue_after(1) == ({}, {"e1": {"l1": 1}})
 
 
 def test_a_lease_that_nobody_began_and_nobody_mentions_goes_out_soon(world: World) -> None:
@@ -322,8 +373,7 @@ def test_the_fleet_shows_who_was_heard_and_what_they_hold(world: World) -> None:
     world.now += LEASE_S + 1
     world.beat("idle", pool="other")
     assert [worker.worker_id for worker in world.leasing.fleet()] == ["idle"]
-    world.now += 20 * LEASE_S
-    world.leasing.overdue()
+    world.overdue_after(20 * LEASE_S)
     assert world.leasing.lacks("w", "d1")  # it is forgotten, and would be told everything anew
 
 

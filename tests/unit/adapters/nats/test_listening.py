@@ -24,6 +24,7 @@ class Front:
     def __init__(self) -> None:
         self.known: list[Trigger] = []
         self.fired: asyncio.Queue[tuple[str, Any, str | None]] = asyncio.Queue()
+        self.keys: list[str | None] = []  # of every attempt
         self.trouble: list[Exception] = []
         self.failed = asyncio.Event()
 
@@ -31,6 +32,7 @@ class Front:
         return self.known
 
     async def fire(self, name: str, payload: Any, *, key: str | None = None) -> Started:
+        self.keys.append(key)
         if self.trouble:
             self.failed.set()
             raise self.trouble.pop()
@@ -87,7 +89,7 @@ async def test_every_trigger_on_a_subject_hears_it(world: World) -> None:
     await world.listen(world.trigger("a"), world.trigger("b", subject="*"))
     await world.say(b'{"id": 1}')
     heard = sorted([await world.front.next(), await world.front.next()])
-    assert heard == [("a", {"id": 1}, None), ("b", {"id": 1}, None)]
+    assert [one[:2] for one in heard] == [("a", {"id": 1}), ("b", {"id": 1})]
 
 
 async def test_servers_listen_to_what_is_wanted_by_now(world: World) -> None:
@@ -100,12 +102,12 @@ async def test_servers_listen_to_what_is_wanted_by_now(world: World) -> None:
     await world.listen(world.trigger("old", subject="new"), hook)
     await world.say(b"2", "old")
     await world.say(b"3", "new")
-    assert await world.front.next() == ("old", 3, None)
+    assert (await world.front.next())[:2] == ("old", 3)
     await world.listen()
     await world.say(b"4", "new")
     await world.listen(world.trigger("last", subject="last"))
     await world.say(b"5", "last")
-    assert await world.front.next() == ("last", 5, None)
+    assert (await world.front.next())[:2] == ("last", 5)
 
 
 async def test_the_id_of_a_message_is_the_key_of_its_execution(world: World) -> None:
@@ -125,16 +127,28 @@ async def test_a_message_that_starts_nothing_is_left_behind(world: World) -> Non
     async with asyncio.timeout(LONG):
         await world.front.failed.wait()
     await world.say(b"2")
-    assert await world.front.next() == ("orders", 2, None)
+    assert (await world.front.next())[:2] == ("orders", 2)
     await world.say(b"")
-    assert await world.front.next() == ("orders", None, None)
+    assert (await world.front.next())[:2] == ("orders", None)
 
 
 async def test_a_message_waits_for_a_store_that_is_away(world: World) -> None:
     await world.listen(world.trigger())
     world.front.trouble.append(BackendError("away"))
     await world.say(b"1")
-    assert await world.front.next() == ("orders", 1, None)
+    assert (await world.front.next())[:2] == ("orders", 1)
+
+
+async def test_one_received_message_has_one_key_however_often_it_is_tried(world: World) -> None:
+    await world.listen(world.trigger())
+    world.front.trouble += [BackendError("the connection broke during the commit")] * 2
+    await world.say(b"1")
+    keys = [(await world.front.next())[2]]
+    assert world.front.keys == keys * 3
+    await world.say(b"1")  # another message that says the same
+    keys.append((await world.front.next())[2])
+    assert all(keys)
+    assert len(set(keys)) == 2
 
 
 async def test_a_message_does_not_wait_for_a_store_for_ever(world: World) -> None:
@@ -146,7 +160,7 @@ async def test_a_message_does_not_wait_for_a_store_for_ever(world: World) -> Non
     async with asyncio.timeout(LONG):
         await world.front.failed.wait()
     await world.say(b"2")
-    assert await world.front.next() == ("orders", 2, None)
+    assert (await world.front.next())[:2] == ("orders", 2)
 
 
 async def test_a_message_of_a_stream_has_its_place_as_key_and_is_acknowledged(world: World) -> None:

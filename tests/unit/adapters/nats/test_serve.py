@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from math import inf
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from tests.servers import NatsServer
 LONG = 30.0
 NOW = 1_000_000
 TOKENS = {f"{number:016x}": str(number) * 43 for number in (1, 2)}
+AWAY = f"{3:016x}"  # a token that cannot be looked up
 ORDER = WorkOrder("e" * 32, "l1", 1, "s.1", "s", "digest", "default")
 
 
@@ -60,6 +62,9 @@ class Desk:
     def beat(self, beat: Beat) -> None:
         self.met.put_nowait(beat.hello.worker_id)
 
+    def missed(self) -> None:
+        self.met.put_nowait("missed")
+
 
 class World:
     """One server, and worker `w` under a token of its own."""
@@ -89,6 +94,8 @@ def hello(worker_id: str = "w") -> Hello:
 @pytest.fixture
 async def world(nats_server: NatsServer) -> AsyncIterator[World]:
     async def find(token_id: str) -> AccessToken:
+        if token_id == AWAY:
+            raise BackendError("the store is away")
         if token_id not in TOKENS:
             raise NotFound("no such token")
         return AccessToken(token_id, digest(TOKENS[token_id]), "w", ["worker"])
@@ -271,3 +278,29 @@ async def test_a_worker_remembers_no_more_servers_than_there_can_be(world: World
             await bus._wire.flush()
         assert len(link._alive) == SERVERS_KEPT
         assert f"s{2 * SERVERS_KEPT - 1}" in link._alive
+
+
+async def test_a_beat_that_cannot_be_checked_counts_as_not_having_been_able_to_hear(
+    world: World,
+) -> None:
+    async with world.worker(1) as known, world.worker(2, "v") as other:
+        other._signer = Signer(spelled(AWAY, "3" * 43))
+        other.tell(Beat(hello("v"), 1))
+        known.tell(Beat(hello(), 1))
+        async with asyncio.timeout(LONG):
+            assert sorted([await world.desk.met.get(), await world.desk.met.get()]) == ["missed", "w"]
+
+
+async def test_a_server_hears_its_own_word_as_long_as_it_can_hear(nats_server: NatsServer) -> None:
+    bus = Bus(nats_server.url, "test server")
+    assert bus.quiet_s == inf
+    await bus.connect()
+    calling, desk = Calling(bus, "server", lambda: NOW), Desk()
+    serve(bus, calling, desk, desk, Verifier(None, required=False))  # type: ignore[arg-type]
+    await bus._wire.flush()
+    bus._wire._spoken.heard_at -= 1000.0  # type: ignore[union-attr]
+    assert calling.quiet_s() > 900
+    calling.alive()
+    await bus._wire.flush()
+    assert calling.quiet_s() < 900
+    await bus.close()
