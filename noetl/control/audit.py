@@ -1,14 +1,37 @@
-"""The audit of one log: hash chain and sequence, invariants, and every decision made again."""
+"""The audit of one log: its rows and hash chain, what stands beside it, invariants, and every decision again.
 
-from dataclasses import dataclass
+Damage is said in words, whatever was done to the store: no row is believed before it could be read.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import msgspec
 
 from noetl.control.history import Log, rows_of
-from noetl.control.rows import events_of, message_of
+from noetl.control.rows import events_of, message_of, summary_of
 from noetl.core.invariants import Checker
 from noetl.core.message import Start
+from noetl.core.operate import next_due
 from noetl.core.program import Program
 from noetl.core.replay import Recorded, replay
-from noetl.ports.store import linked
+from noetl.core.state import State, restore, snapshot_of
+from noetl.errors import InvariantViolation
+from noetl.ports.store import Projection, Row, Summary, linked
+
+_BOUNDED_SINCE = 2  # events of rows in older formats were bounded value by value
+_LISTED = (
+    "status", "path", "version", "hash", "requested_at", "started_at", "ended_at", "due_at", "parent",
+    "retry_of", "idempotency_key",
+)  # fmt: skip
+
+
+class Audited(Log, Protocol):
+    """Whatever has logs and what stands beside them: a store, or the product itself."""
+
+    async def projection(self, execution_id: str) -> Projection:
+        """What stands beside the log of an execution."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,26 +44,125 @@ class Audit:
     other_engine: str | None = None
 
 
-async def audit(store: Log, execution_id: str, program: Program | None, engine: str) -> Audit:
+@dataclass(slots=True)
+class _Reading:
+    """How far a log was read, and what was wrong up to there."""
+
+    checker: Checker
+    beside: Projection
+    problems: list[str] = field(default_factory=list)
+    recorded: list[Recorded] = field(default_factory=list)
+    head: bytes = b""
+    at: int = 0
+    unreadable: bool = False
+    heads: dict[int, bytes] = field(default_factory=dict)  # links at the events that are asked for
+    states: dict[int, bytes] = field(default_factory=dict)  # and the state there
+
+    def row(self, row: Row) -> None:
+        """Take the next row."""
+        if row.first != self.at + 1:
+            self.problems.append(f"the log has a gap: row {row.first}..{row.last} follows event {self.at}")
+        try:
+            whole = linked(self.head, row)
+        except InvariantViolation as error:
+            whole, self.unreadable = True, True
+            self.problems.append(error.message)
+        if not whole:
+            self.problems.append(f"the hash chain breaks at event {row.first}")
+        self.head, self.at = row.hash, row.last
+        if not self.unreadable:
+            self._read(row)
+
+    def _read(self, row: Row) -> None:
+        try:
+            events, message = events_of(row), message_of(row)
+        except InvariantViolation as error:
+            self.unreadable = True  # what stands behind it cannot be followed
+            self.problems.append(error.message)
+            return
+        if len(events) != row.last - row.first + 1:
+            told = f"row {row.first}..{row.last} holds {len(events)} events"
+            self.problems.append(f"the log has a gap: {told}")
+        for seq, event in enumerate(events, row.first):
+            self.checker.read(event, bounded=row.format >= _BOUNDED_SINCE)
+            self._mark(seq, row)
+        self.recorded.append(Recorded(row.first, row.ts, message, events))
+
+    def _mark(self, seq: int, row: Row) -> None:
+        if seq == self.beside.seq or (self.beside.snapshot and seq == self.beside.snapshot.seq):
+            self.heads[seq] = row.hash
+            if not self.checker.broken:
+                self.states[seq] = snapshot_of(self.checker.state)
+
+
+async def audit(store: Audited, execution_id: str, program: Program | None, engine: str) -> Audit:
     """Read a log and check everything that can be checked of it."""
-    problems: list[str] = []
-    recorded: list[Recorded] = []
-    checker = Checker(execution_id)
-    head, at = b"", 0
+    beside = await store.projection(execution_id)  # before the rows: the log may go on meanwhile
+    reading = _Reading(Checker(execution_id), beside)
     async for row in rows_of(store, execution_id):
-        events = events_of(row)
-        if row.first != at + 1 or row.last != at + len(events):
-            problems.append(f"the log has a gap: row {row.first}..{row.last} follows event {at}")
-        if not linked(head, row):
-            problems.append(f"the hash chain breaks at event {row.first}")
-        head, at = row.hash, row.last
-        for event in events:
-            checker.read(event)
-        recorded.append(Recorded(row.first, row.ts, message_of(row), events))
-    problems += [f"event {v.seq}: {v.message} (invariant {v.invariant})" for v in checker.end()]
-    made_by = recorded[0].message.engine if recorded and isinstance(recorded[0].message, Start) else engine
+        reading.row(row)
+    recorded, problems = reading.recorded, reading.problems
+    problems += [f"event {v.seq}: {v.message} (invariant {v.invariant})" for v in reading.checker.end()]
+    start = recorded[0].message if recorded else None
+    made_by = start.engine if isinstance(start, Start) and start.engine else engine
+    problems += _end_problems(reading)
+    if not reading.unreadable:
+        problems += _beside_problems(reading, same_engine=made_by == engine)
     if made_by != engine:
-        return Audit(at, len(recorded), problems, made_by)
-    _, differences = replay(execution_id, recorded, lambda digest: program if digest else None)
-    problems += [f"event {d.seq}: recorded {d.recorded}, decided again {d.decided}" for d in differences]
-    return Audit(at, len(recorded), problems)
+        return Audit(reading.at, len(recorded), problems, made_by)
+    if program is None and isinstance(start, Start) and start.hash and start.problem is None:
+        problems.append(f"its playbook {start.hash} is not in the store: no decision could be made again")
+    else:
+        _, differences = replay(execution_id, recorded, lambda digest: program if digest else None)
+        problems += [f"event {d.seq}: recorded {d.recorded}, decided again {d.decided}" for d in differences]
+    return Audit(reading.at, len(recorded), problems)
+
+
+def _end_problems(reading: _Reading) -> list[str]:
+    """Whether the log ends where its last commit left it."""
+    beside, at = reading.beside, reading.at
+    if at < beside.seq:
+        left = "has no events" if not at else f"ends at event {at}"
+        return [f"the log {left}, and its last commit ended at event {beside.seq}: the rest is missing"]
+    if at > beside.seq and beside.summary.ended_at is not None:
+        return [f"the log goes on to event {at}, and its last commit ended at event {beside.seq}"]
+    if beside.seq in reading.heads and reading.heads[beside.seq] != beside.head:
+        return [f"the hash of event {beside.seq} is not the one that the last commit left"]
+    return []
+
+
+def _beside_problems(reading: _Reading, *, same_engine: bool) -> list[str]:
+    """Whether projection and snapshot are what the log says."""
+    beside, problems = reading.beside, []
+    saved = beside.snapshot
+    if saved is not None and same_engine:
+        if saved.seq in reading.states and reading.states[saved.seq] != saved.state:
+            problems.append(f"the snapshot after event {saved.seq} is not the state that the log gives")
+        if saved.seq not in reading.heads or reading.heads[saved.seq] != saved.hash:
+            problems.append(f"the snapshot after event {saved.seq} does not stand on the log's hash chain")
+    if beside.seq in reading.states:
+        state = restore(reading.states[beside.seq])
+        problems += _projection_problems(beside.summary, state, same_engine=same_engine)
+    return problems
+
+
+def _projection_problems(summary: Summary, state: State, *, same_engine: bool) -> list[str]:
+    right = summary_of(state, next_due(state), summary.request)
+    told = [(name, getattr(summary, name), getattr(right, name)) for name in _LISTED]
+    try:
+        shown: dict[str, Any] = msgspec.json.decode(summary.result or b"{}", type=dict[str, Any])
+        wanted: dict[str, Any] = msgspec.json.decode(right.result or b"{}")
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        return [f"the projection's result cannot be read: {error}"]
+    keys = wanted if same_engine else [key for key in wanted if key in shown]
+    told += [(f"result.{key}", shown.get(key), wanted[key]) for key in keys]
+    return [
+        f"the projection says {name} {_short(said)}, the log says {_short(meant)}"
+        for name, said, meant in told
+        if said != meant
+    ]
+
+
+def _short(value: Any) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= 80 else f"{text[:80]}…"

@@ -50,7 +50,7 @@ from noetl.ports.front import (
 )
 from noetl.ports.results import Payloads
 from noetl.ports.schedule import Schedule, Trigger
-from noetl.ports.store import AccessToken, Listed, PlaybookText, Row, Summary
+from noetl.ports.store import AccessToken, Listed, PlaybookText, Projection, Row, Summary
 from noetl.ports.values import ValueProblem, to_json
 
 NUL = b"\\u0000"
@@ -279,6 +279,10 @@ class LocalFront:
         return self._followers.follow(execution_id, first)
 
     # Readings
+
+    async def projection(self, execution_id: str) -> Projection:
+        """What stands beside the log."""
+        return await self._store.projection(execution_id)
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """The log as it rests."""

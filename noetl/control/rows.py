@@ -10,7 +10,8 @@ from noetl.core.message import Message, Report, Start
 from noetl.core.operate import next_due
 from noetl.core.patch import STORED, rests_elsewhere
 from noetl.core.state import State, snapshot_of
-from noetl.ports.store import Append, Row, Summary, chained
+from noetl.errors import InvariantViolation
+from noetl.ports.store import ROW_FORMAT, Append, Row, Summary, link
 
 SNAPSHOT_EVENTS = 5_000
 _ENCODER = msgspec.json.Encoder()
@@ -27,17 +28,34 @@ def encode_row(last: int, head: bytes, message: Message, events: list[Event], no
         message = msgspec.structs.replace(message, events=[], frames={})
     elif isinstance(message, Start):
         message = msgspec.structs.replace(message, payload=None, workload=None, diagnostics=[], kept=None)
-    return Row(last - len(events) + 1, last, now, _ENCODER.encode(message), body, chained(head, body), batch)
+    cause = _ENCODER.encode(message)
+    row = Row(last - len(events) + 1, last, now, cause, body, b"", batch, format=ROW_FORMAT)
+    row.hash = link(head, row)
+    return row
 
 
 def events_of(row: Row) -> list[Event]:
-    """The events of a row."""
-    return _EVENTS.decode(row.body)
+    """The events of a row, of whatever format; raises InvariantViolation for one that a newer noetl wrote."""
+    # Formats 1 and 2 differ in what the hash covers. Where events change, older ones are brought up here.
+    if row.format > ROW_FORMAT:
+        link(b"", row)
+    try:
+        return _EVENTS.decode(row.body)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _unreadable(row, error) from None
 
 
 def message_of(row: Row) -> Message:
     """The message of a row, without the events of a report."""
-    return decode_message(row.cause)
+    try:
+        return decode_message(row.cause)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _unreadable(row, error) from None
+
+
+def _unreadable(row: Row, error: Exception) -> InvariantViolation:
+    told = f"the row of event {row.first} cannot be read: {error}"
+    return InvariantViolation(told, hint="the log is damaged: noetl execution replay says where")
 
 
 def encode_message(message: Message) -> bytes:

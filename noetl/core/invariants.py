@@ -10,8 +10,9 @@ from typing import Any
 
 from noetl.core.event import TERMINAL, Event
 from noetl.core.fold import evolve, outer_index
+from noetl.core.output import size_of
+from noetl.core.replay import UNFIT
 from noetl.core.state import State, restore, snapshot_of
-from noetl.errors import InvariantViolation
 
 Check = Callable[["Checker", int, Event, dict[str, Any]], None]
 
@@ -30,6 +31,7 @@ class Checker:
     """What is remembered while a log is read."""
 
     execution_id: str
+    bound: int | None = None  # how many bytes the data of an event may take
     state: State = field(init=False)
     seq: int = 0
     found: list[Violation] = field(default_factory=list)
@@ -46,18 +48,17 @@ class Checker:
     def __post_init__(self) -> None:
         self.state = State(self.execution_id)
 
-    def read(self, event: Event) -> None:
-        """Take the next event."""
+    def read(self, event: Event, *, bounded: bool = True) -> None:
+        """Take the next event; `bounded`: no event is larger than the bound."""
         self.seq += 1
+        if bounded and self.bound is not None and event.data and (size := size_of(event.data)) > self.bound:
+            self._violate(14, f"{event.name} has {size} bytes, more than the {self.bound} of an event")
         if self.processed:
             self._violate(8, f"{event.name} stands after playbook.processed")
         if self.finished and event.name != "playbook.processed":
             self._violate(8, f"{event.name} stands after workflow.finished")
-        check = CHECKS.get(event.name)
-        if check is not None:
-            check(self, self.seq, event, event.data or {})
         if not self.broken:
-            self._fold(event)
+            self._follow(event)
 
     def end(self) -> list[Violation]:
         """What must hold of a whole log."""
@@ -80,11 +81,14 @@ class Checker:
     def _violate(self, invariant: int, message: str) -> None:
         self.found.append(Violation(invariant, self.seq, message))
 
-    def _fold(self, event: Event) -> None:
+    def _follow(self, event: Event) -> None:
         """Follow the state; behind an event that does not fit there is nothing to follow."""
+        check = CHECKS.get(event.name)
         try:
+            if check is not None:
+                check(self, self.seq, event, event.data or {})
             evolve(self.state, event)
-        except (LookupError, InvariantViolation) as error:
+        except UNFIT as error:
             self.broken = True
             self._violate(6, f"{event.name} does not fit what came before it: {error}")
             return

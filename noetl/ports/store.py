@@ -5,12 +5,13 @@ append that may or may not have happened harmless to repeat.
 """
 
 import hashlib
-from collections.abc import Sequence
+import struct
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
 
-from noetl.errors import Conflict, NotFound
+from noetl.errors import Conflict, InvariantViolation, NotFound
 from noetl.ports.schedule import ScheduleStore
 
 
@@ -25,6 +26,7 @@ class Row(msgspec.Struct):
     hash: bytes
     batch: str | None = None
     seal: bytes | None = None  # of a row that was trimmed after the end: vouches for what is left of it
+    format: int = 1  # how it is written and what its hash covers, see `link`
 
 
 class Summary(msgspec.Struct, omit_defaults=True):
@@ -69,6 +71,23 @@ class StoredLog(msgspec.Struct):
     snapshot: bytes | None
     rows: list[Row]
     head: bytes = b""
+
+
+class Snapshot(msgspec.Struct):
+    """A state as it rests: after which event, the link of the hash chain there, and the state itself."""
+
+    seq: int
+    hash: bytes
+    state: bytes
+
+
+class Projection(msgspec.Struct):
+    """What stands beside a log, as the commit of its newest row left it."""
+
+    summary: Summary
+    seq: int  # of the newest event
+    head: bytes  # the last link of the hash chain
+    snapshot: Snapshot | None = None
 
 
 class Listed(msgspec.Struct):
@@ -152,6 +171,10 @@ class Store(ScheduleStore, Protocol):
 
     async def end(self, execution_id: str) -> int:
         """The number of the newest event; raises NotFound."""
+        ...
+
+    async def projection(self, execution_id: str) -> Projection:
+        """What stands beside the log of an execution, in one reading; raises NotFound."""
         ...
 
     async def answered(self, execution_id: str, batch: str) -> bool:
@@ -353,19 +376,52 @@ def unknown_token(token_id: str) -> NotFound:
     return NotFound(f"there is no token {token_id!r}", hint="noetl token list")
 
 
+ROW_FORMAT = 2  # of the rows that are written now
+_FIELDS = struct.Struct(">HQQqI")
+
+
 def chained(previous: bytes, body: bytes) -> bytes:
-    """The next link of the hash chain."""
+    """The next link of the hash chain in format 1: over the body alone."""
     return hashlib.sha256(previous + body).digest()
+
+
+def _covering(previous: bytes, row: Row) -> bytes:
+    """The next link in format 2: over the place, the moment, the cause, the batch and the body."""
+    batch = (row.batch or "").encode()
+    fields = _FIELDS.pack(row.format, row.first, row.last, row.ts, len(row.cause))
+    lengths = len(batch).to_bytes(4, "big") if row.batch is not None else b""
+    return hashlib.sha256(b"".join((previous, fields, row.cause, lengths, batch, row.body))).digest()
+
+
+# What the hash of a row covers, by the row's format. A new format is one more entry; none is ever taken out.
+_LINKS: dict[int, Callable[[bytes, Row], bytes]] = {
+    1: lambda previous, row: chained(previous, row.body),
+    2: _covering,
+}
+
+
+def link(previous: bytes, row: Row) -> bytes:
+    """The link of the hash chain that a row is, by its format; raises InvariantViolation for a newer one."""
+    try:
+        return _LINKS[row.format](previous, row)
+    except KeyError:
+        raise InvariantViolation(
+            f"the row of event {row.first} has format {row.format}; this noetl reads up to {ROW_FORMAT}",
+            hint="it was written by a newer noetl: upgrade this one",
+        ) from None
 
 
 def sealed(previous: bytes, row: Row, body: bytes) -> Row:
     """A row of which only a part is left; it keeps its link, and the seal binds the part to its place."""
-    seal = chained(previous + row.hash, body)
-    return msgspec.structs.replace(row, body=body, seal=seal)
+    shorter = msgspec.structs.replace(row, body=body)
+    return msgspec.structs.replace(shorter, seal=link(previous + row.hash, shorter))
 
 
 def linked(previous: bytes, row: Row) -> bool:
     """Whether a row follows a link of the hash chain and is as it was written, or as it was sealed."""
-    if row.seal is None:
-        return chained(previous, row.body) == row.hash
-    return chained(previous + row.hash, row.body) == row.seal
+    try:
+        if row.seal is None:
+            return link(previous, row) == row.hash
+        return link(previous + row.hash, row) == row.seal
+    except struct.error:  # a number that no row was ever written with
+        return False

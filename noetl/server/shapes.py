@@ -387,26 +387,6 @@ class EventPage(msgspec.Struct):
     next: int | None
 
 
-class LogRow(msgspec.Struct):
-    """One row of the log as it rests; bytes are in base64."""
-
-    first: int
-    last: int
-    ts: int
-    cause: str
-    body: str
-    hash: str
-    batch: str | None
-    seal: str | None
-
-
-class LogPage(msgspec.Struct):
-    """Rows in order, and the event at which the next page begins."""
-
-    items: list[LogRow]
-    next: int | None
-
-
 class Rendered(msgspec.Struct):
     """What a template evaluates to."""
 

@@ -14,7 +14,7 @@ from noetl.core.event import Event, iso
 from noetl.core.lines import lines_of
 from noetl.core.message import Control
 from noetl.ports.front import Ask, Find, NewToken, Slice, Started, TokenAsk, Worker
-from noetl.ports.store import AccessToken, Listed, PlaybookText, Row, Summary
+from noetl.ports.store import AccessToken, Listed, PlaybookText, Projection, Row, Summary
 
 PAGE = 500
 EVENTS_PAGE = 5000
@@ -124,6 +124,11 @@ class HttpFront(HttpSchedules):
         return stream.follow(self.client, _id(execution_id), first, self._told)
 
     # Readings
+
+    async def projection(self, execution_id: str) -> Projection:
+        """What stands beside the log."""
+        found = await self.client.ask("GET", f"{_execution(execution_id)}/projection")
+        return msgspec.convert(found, Projection)
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """The log as it rests."""

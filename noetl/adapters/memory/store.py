@@ -14,7 +14,9 @@ from noetl.ports.store import (
     Listed,
     Outline,
     PlaybookText,
+    Projection,
     Row,
+    Snapshot,
     StoredLog,
     Summary,
     check_append,
@@ -32,7 +34,9 @@ class _Execution:
     summary: Summary
     rows: list[Row] = field(default_factory=list)
     batches: set[str] = field(default_factory=set)
-    snapshot: tuple[int, bytes] | None = None
+    snapshot: Snapshot | None = None
+    seq: int = 0
+    head: bytes = b""
     owner: str | None = None
     owned_until: int = 0
     trimmed: bool = False
@@ -73,7 +77,9 @@ class MemoryStore(MemorySchedules):
         known.batches.update(row.batch for row in append.rows if row.batch is not None)
         known.summary = append.summary or known.summary
         if append.snapshot is not None:
-            known.snapshot = (append.rows[-1].last, append.snapshot)
+            known.snapshot = Snapshot(append.rows[-1].last, append.rows[-1].hash, append.snapshot)
+        if append.rows:
+            known.seq, known.head = append.rows[-1].last, append.rows[-1].hash
         over = known.summary.ended_at is not None
         own = [letter.id for letter in self._mail if letter.execution_id == append.execution_id]
         await self.discard_mail([letter for letter in own if over or letter in append.taken])
@@ -110,9 +116,14 @@ class MemoryStore(MemorySchedules):
     async def log(self, execution_id: str) -> StoredLog:
         """The newest snapshot and the rows behind it."""
         found = self._get(execution_id)
-        seq, snapshot = found.snapshot or (0, None)
+        seq, state = (found.snapshot.seq, found.snapshot.state) if found.snapshot else (0, None)
         head = found.rows[-1].hash if found.rows else b""
-        return StoredLog(snapshot, [row for row in found.rows if row.first > seq], head)
+        return StoredLog(state, [row for row in found.rows if row.first > seq], head)
+
+    async def projection(self, execution_id: str) -> Projection:
+        """What stands beside the log."""
+        found = self._get(execution_id)
+        return Projection(found.summary, found.seq, found.head, found.snapshot)
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """Rows in order, from the one that holds an event."""

@@ -8,21 +8,21 @@ with input as materialized (
   from unnest(
     $1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bool[], $7::bigint[], $8::bool[],
     $9::text[], $10::text[], $11::bigint[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[],
-    $16::bigint[], $17::text[], $18::text[], $19::text[], $20::text[], $21::bytea[], $22::bool[]
+    $16::bigint[], $17::text[], $18::text[], $19::text[], $20::text[], $21::bytea[], $22::bool[], $23::bytea[]
   ) as i (
     n, execution_id, expected, seq, owner, starts, lease, shown,
     status, path, version, hash, requested_at, started_at, ended_at,
-    due_at, parent, retry_of, idempotency_key, request, result, newest
+    due_at, parent, retry_of, idempotency_key, request, result, newest, head
   )
 ), moment as materialized (
-  select coalesce($37::bigint, now_ms()) as now
+  select coalesce($39::bigint, now_ms()) as now
 ), begun as (
   insert into executions (
-    seq, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
+    seq, head, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
     parent, retry_of, idempotency_key, request, result, owner, owned_until
   )
   select
-    seq, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
+    seq, head, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
     parent, retry_of, idempotency_key, request, result, owner, coalesce(now + lease, 0)
   from input, moment where begins
   order by idempotency_key, execution_id -- in one order everywhere, so that two servers cannot lock each other
@@ -32,6 +32,7 @@ with input as materialized (
   -- Not a plain equality: that could be planned as a join over the whole table while it is still small.
   update executions e set
     seq = i.seq,
+    head = coalesce(i.head, e.head),
     status = case when i.shown then i.status else e.status end,
     path = case when i.shown then i.path else e.path end,
     version = case when i.shown then i.version else e.version end,
@@ -49,21 +50,22 @@ with input as materialized (
   union all
   select id, n, ended from moved
 ), logged as (
-  insert into log (execution, first, last, ts, cause, body, hash, batch)
-  select p.id, r.first, r.last, r.ts, r.cause, r.body, r.hash, r.batch
+  insert into log (execution, first, last, ts, cause, body, hash, batch, format)
+  select p.id, r.first, r.last, r.ts, r.cause, r.body, r.hash, r.batch, r.format
   from passed p
   join unnest(
-    $23::int[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bytea[], $28::bytea[], $29::bytea[], $30::text[]
-  ) as r (n, first, last, ts, cause, body, hash, batch) on r.n = p.n
+    $24::int[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bytea[], $29::bytea[], $30::bytea[], $31::text[],
+    $32::smallint[]
+  ) as r (n, first, last, ts, cause, body, hash, batch, format) on r.n = p.n
 ), saved as (
   insert into snapshots (execution, seq, hash, state)
   select p.id, s.seq, s.hash, s.state
-  from passed p join unnest($31::int[], $32::bigint[], $33::bytea[], $34::bytea[]) as s (n, seq, hash, state)
+  from passed p join unnest($33::int[], $34::bigint[], $35::bytea[], $36::bytea[]) as s (n, seq, hash, state)
   on s.n = p.n
   on conflict (execution) do update set seq = excluded.seq, hash = excluded.hash, state = excluded.state
 ), taken as (
   delete from mailbox m
-  using passed p join unnest($35::int[], $36::bigint[]) as t (n, id) on t.n = p.n
+  using passed p join unnest($37::int[], $38::bigint[]) as t (n, id) on t.n = p.n
   where not p.ended and m.execution = p.id and m.id = t.id
 ), dropped as (
   delete from mailbox m using passed p where p.ended and m.execution = p.id

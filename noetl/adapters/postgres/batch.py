@@ -7,7 +7,7 @@ from noetl.errors import Conflict, NoetlError
 from noetl.ports.store import Append, Summary, check_owner, outdated, unknown_execution
 
 _SUMMARY = Summary.__struct_fields__[1:]  # all but the execution's id
-_ROW = ("first", "last", "ts", "cause", "body", "hash", "batch")
+_ROW = ("first", "last", "ts", "cause", "body", "hash", "batch", "format")
 _NOTHING = (None,) * len(_SUMMARY)
 _CHANGING = ("status", "path", "version", "hash", "started_at", "due_at")
 _UNCHANGED = (None,) * len(_CHANGING)
@@ -37,7 +37,7 @@ def columns(appends: Sequence[Append], now: int | None) -> list[Any]:
             snapshots.append((n, append.rows[-1].last, append.rows[-1].hash, append.snapshot))
         letters += [(n, letter) for letter in append.taken]
     heads = [_head(n, append) for n, append in enumerate(appends)]
-    return [*_turned(heads, 22), *_turned(rows, 8), *_turned(snapshots, 4), *_turned(letters, 2), now]
+    return [*_turned(heads, 23), *_turned(rows, 9), *_turned(snapshots, 4), *_turned(letters, 2), now]
 
 
 def is_plain(append: Append) -> bool:
@@ -51,7 +51,7 @@ def plain_columns(append: Append) -> list[Any]:
     summary, rows = append.summary, append.rows
     shown = _UNCHANGED if summary is None else [getattr(summary, name) for name in _CHANGING]
     seq = rows[-1].last if rows else append.expected
-    place = (append.execution_id, append.expected, seq, append.owner)
+    place = (append.execution_id, append.expected, seq, append.owner, rows[-1].hash if rows else None)
     return [*place, summary is not None, *shown, *([getattr(row, name) for row in rows] for name in _ROW)]
 
 
@@ -61,7 +61,8 @@ def _head(n: int, append: Append) -> tuple[Any, ...]:
     seq = append.rows[-1].last if append.rows else append.expected
     shown = _NOTHING if summary is None else tuple(getattr(summary, name) for name in _SUMMARY)
     place = (n, append.execution_id, append.expected, seq)
-    return (*place, owner, first, lease, summary is not None, *shown, append.newest)
+    link = append.rows[-1].hash if append.rows else b"" if first else None
+    return (*place, owner, first, lease, summary is not None, *shown, append.newest, link)
 
 
 def _turned(rows: list[Any], width: int) -> list[Any]:

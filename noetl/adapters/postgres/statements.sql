@@ -5,19 +5,21 @@
 with moved as (
   update executions e set
     seq = $3,
-    status = case when $5 then $6 else e.status end,
-    path = case when $5 then $7 else e.path end,
-    version = case when $5 then $8 else e.version end,
-    hash = case when $5 then $9 else e.hash end,
-    started_at = case when $5 then $10 else e.started_at end,
-    due_at = case when $5 then $11 else e.due_at end
+    head = coalesce($5, e.head),
+    status = case when $6 then $7 else e.status end,
+    path = case when $6 then $8 else e.path end,
+    version = case when $6 then $9 else e.version end,
+    hash = case when $6 then $10 else e.hash end,
+    started_at = case when $6 then $11 else e.started_at end,
+    due_at = case when $6 then $12 else e.due_at end
   where e.execution_id = $1 and e.seq = $2::bigint and ($4::text is null or e.owner = $4)
   returning e.id
 ), logged as (
-  insert into log (execution, first, last, ts, cause, body, hash, batch)
-  select moved.id, r.first, r.last, r.ts, r.cause, r.body, r.hash, r.batch from moved, unnest(
-    $12::bigint[], $13::bigint[], $14::bigint[], $15::bytea[], $16::bytea[], $17::bytea[], $18::text[]
-  ) as r (first, last, ts, cause, body, hash, batch)
+  insert into log (execution, first, last, ts, cause, body, hash, batch, format)
+  select moved.id, r.first, r.last, r.ts, r.cause, r.body, r.hash, r.batch, r.format from moved, unnest(
+    $13::bigint[], $14::bigint[], $15::bigint[], $16::bytea[], $17::bytea[], $18::bytea[], $19::text[],
+    $20::smallint[]
+  ) as r (first, last, ts, cause, body, hash, batch, format)
 )
 select 0 from moved
 
@@ -35,11 +37,11 @@ select s.seq, s.state, s.hash, e.id from executions e left join snapshots s on s
 where e.execution_id = $1
 
 -- name: rows_behind
-select first, last, ts, cause, body, hash, batch, seal from log where execution = $1 and first > $2 order by first
+select first, last, ts, cause, body, hash, batch, seal, format from log where execution = $1 and first > $2 order by first
 
 -- name: rows_from
 with known as materialized (select id from executions where execution_id = $1)
-select first, last, ts, cause, body, hash, batch, seal from log
+select first, last, ts, cause, body, hash, batch, seal, format from log
 where execution = (select id from known) and first >= coalesce(
   (select max(first) from log where execution = (select id from known) and first <= $2), $2) and last >= $2
 order by first limit $3
@@ -52,6 +54,11 @@ where e.execution_id = $1
 select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
   parent, retry_of, idempotency_key, request, result
 from executions where execution_id = $1
+
+-- name: projection
+select e.seq, e.head, s.seq, s.hash, s.state, execution_id, status, path, version, e.hash, requested_at, started_at,
+  ended_at, due_at, parent, retry_of, idempotency_key, request, result
+from executions e left join snapshots s on s.execution = e.id where e.execution_id = $1
 
 -- name: by_key
 select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,

@@ -19,7 +19,9 @@ from noetl.ports.store import (
     Listed,
     Outline,
     PlaybookText,
+    Projection,
     Row,
+    Snapshot,
     StoredLog,
     Summary,
     check_append,
@@ -102,6 +104,12 @@ class PostgresStore(PostgresSchedules):
     async def end(self, execution_id: str) -> int:
         """The number of the newest event."""
         return int((await self._known("standing", execution_id))[0])
+
+    async def projection(self, execution_id: str) -> Projection:
+        """What stands beside the log."""
+        seq, head, *found = await self._known("projection", execution_id)
+        snapshot = None if found[0] is None else Snapshot(*found[:3])
+        return Projection(Summary(*found[3:]), seq, head, snapshot)
 
     async def answered(self, execution_id: str, batch: str) -> bool:
         """Whether a batch has been appended."""

@@ -31,14 +31,16 @@ def append(connection: apsw.Connection, append: Append, now: int) -> None:
     if not found:
         raise unknown_execution(append.execution_id)
     number, end, owner = found[0]
-    check_append(append, end or 0)
+    check_append(append, end)
     if append.expected > 0:
         check_owner(append, owner)
-    values = [(number, r.first, r.last, r.ts, r.cause, r.body, r.hash, r.batch) for r in append.rows]
+    values = [(number, *(getattr(row, name) for name in sql.WRITTEN_FIELDS)) for row in append.rows]
     try:
         connection.executemany(sql.ADD_ROW, values)
     except apsw.ConstraintError as error:
         raise Conflict(f"the log of {append.execution_id} has that already: {error}") from error
+    if append.rows:
+        connection.execute(sql.MOVE_END, (append.rows[-1].last, append.rows[-1].hash, number))
     if append.summary is not None and append.expected > 0:
         _change(connection, number, append.summary)
     if append.snapshot is not None:

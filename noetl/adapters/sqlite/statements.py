@@ -4,6 +4,7 @@ from noetl.ports.store import Row, Summary
 
 ROW_FIELDS = Row.__struct_fields__
 ROW = ", ".join(ROW_FIELDS)
+WRITTEN_FIELDS = tuple(name for name in ROW_FIELDS if name != "seal")
 SUMMARY_FIELDS = Summary.__struct_fields__
 SUMMARY = ", ".join(SUMMARY_FIELDS)
 # Who asked for what stays as it was; an index over a column that is not set again is not written again.
@@ -14,10 +15,7 @@ OUTLINE = "execution_id, hash, ended_at, trimmed_at IS NOT NULL"
 # The log
 
 NUMBER = "SELECT id FROM executions WHERE execution_id = ?"
-NUMBER_AND_END = (
-    "SELECT id, (SELECT last FROM log WHERE execution = id ORDER BY first DESC LIMIT 1), owner "
-    "FROM executions WHERE execution_id = ?"
-)
+NUMBER_AND_END = "SELECT id, seq, owner FROM executions WHERE execution_id = ?"
 BEGIN_EXECUTION = (
     f"INSERT INTO executions ({SUMMARY}, owner, owned_until) "
     f"VALUES ({', '.join('?' * (len(SUMMARY_FIELDS) + 2))})"
@@ -25,8 +23,10 @@ BEGIN_EXECUTION = (
 CHANGE_EXECUTION = (
     f"UPDATE executions SET {', '.join(f'{name} = ?' for name in CHANGING_FIELDS)} WHERE id = ?"
 )
+MOVE_END = "UPDATE executions SET seq = ?, head = ? WHERE id = ?"
 ADD_ROW = (
-    "INSERT INTO log (execution, first, last, ts, cause, body, hash, batch) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    f"INSERT INTO log (execution, {', '.join(WRITTEN_FIELDS)}) "
+    f"VALUES (?, {', '.join('?' * len(WRITTEN_FIELDS))})"
 )
 SAVE_SNAPSHOT = "INSERT OR REPLACE INTO snapshots (execution, seq, hash, state) VALUES (?, ?, ?, ?)"
 SNAPSHOT = "SELECT seq, state, hash FROM snapshots WHERE execution = ?"
@@ -40,6 +40,10 @@ BATCH = "SELECT 1 FROM log WHERE execution = ? AND batch = ?"
 
 # Projections
 
+PROJECTION = (
+    f"SELECT e.seq, e.head, s.seq, s.hash, s.state, {', '.join(f'e.{name}' for name in SUMMARY_FIELDS)} "
+    "FROM executions e LEFT JOIN snapshots s ON s.execution = e.id WHERE e.execution_id = ?"
+)
 EXECUTION = f"SELECT {SUMMARY} FROM executions WHERE execution_id = ?"
 EXECUTION_BY_KEY = f"SELECT {SUMMARY} FROM executions WHERE idempotency_key = ?"
 _FILTER = (
@@ -144,10 +148,7 @@ DELETE_EXECUTION = "DELETE FROM executions WHERE id = ?"
 # How much there is
 
 COUNT_EXECUTIONS = "SELECT status, count(*) FROM executions GROUP BY status"
-COUNT_EVENTS = (
-    "SELECT coalesce(sum((SELECT last FROM log WHERE execution = e.id ORDER BY first DESC LIMIT 1)), 0) "
-    "FROM executions e"
-)
+COUNT_EVENTS = "SELECT coalesce(sum(seq), 0) FROM executions"
 COUNT_OTHERS = (
     "SELECT (SELECT count(*) FROM playbooks WHERE deleted_at IS NULL), (SELECT count(*) FROM credentials), "
     "(SELECT count(*) FROM mailbox)"

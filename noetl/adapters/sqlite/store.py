@@ -26,7 +26,9 @@ from noetl.ports.store import (
     Listed,
     Outline,
     PlaybookText,
+    Projection,
     Row,
+    Snapshot,
     StoredLog,
     Summary,
     page_start,
@@ -72,7 +74,15 @@ class SqliteStore(SqliteSchedules):
         found = await self._reader.rows(sql.NUMBER_AND_END, (execution_id,))
         if not found:
             raise unknown_execution(execution_id)
-        return int(found[0][1] or 0)
+        return int(found[0][1])
+
+    async def projection(self, execution_id: str) -> Projection:
+        """What stands beside the log."""
+        found = await self._reader.rows(sql.PROJECTION, (execution_id,))
+        if not found:
+            raise unknown_execution(execution_id)
+        seq, head, *saved = found[0][:5]
+        return Projection(Summary(*found[0][5:]), seq, head, None if saved[0] is None else Snapshot(*saved))
 
     async def answered(self, execution_id: str, batch: str) -> bool:
         """Whether a batch has been appended."""

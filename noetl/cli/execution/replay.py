@@ -1,11 +1,13 @@
 """`noetl execution replay`: the log is folded, every decision made again, every invariant checked."""
 
 import asyncio
+from contextlib import suppress
 
 import click
 
 from noetl.cli import options
 from noetl.cli.render import emit, note
+from noetl.errors import NotFound
 
 
 @click.command("replay")
@@ -25,8 +27,9 @@ async def _replay(execution: str, as_json: bool) -> int:
     async with reach.reached() as reached:
         front = reached.front
         execution_id = await reach.find(front, execution)
-        has_playbook = (await front.execution(execution_id))["playbook"]["hash"]
-        program = compiled(await front.playbook_of(execution_id)) if has_playbook else None
+        program = None
+        with suppress(NotFound):  # an execution that never had one, or whose projection names another
+            program = compiled(await front.playbook_of(execution_id))
         found = await audit(front, execution_id, program, f"noetl {__version__}")
     if as_json:
         counts = {"events": found.events, "decisions": found.decisions, "other_engine": found.other_engine}

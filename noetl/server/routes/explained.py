@@ -8,10 +8,11 @@ from starlette.responses import Response
 from noetl.server.access import require_execution
 from noetl.server.described import describe
 from noetl.server.described import router as make_router
+from noetl.server.log_shapes import LogPage, ProjectionView
 from noetl.server.reply import front_of, read, reply
 from noetl.server.routes.catalog import entry
 from noetl.server.routes.executions import ID_PARAMETER, ExecutionId, id_of
-from noetl.server.shapes import CatalogText, LogPage, RenderBody, Rendered
+from noetl.server.shapes import CatalogText, RenderBody, Rendered
 from noetl.server.view_shapes import DiffAnswer, GraphAnswer, StateAnswer, WhyAnswer
 
 router = make_router("explanations")
@@ -87,3 +88,12 @@ async def log(
     rows = await front_of(request).rows(execution_id, first, limit)
     following = rows[-1].last + 1 if len(rows) >= limit else None
     return reply({"items": rows, "next": following})
+
+
+@router.get(
+    "/executions/{execution_id}/projection", **describe("read", {200: ProjectionView}, problems=(404,))
+)
+async def projection(request: Request, execution_id: ExecutionId) -> Response:
+    """What stands beside the log as it rests: summary, end of the log, snapshot, bytes in base64."""
+    await require_execution(request, execution_id)
+    return reply(await front_of(request).projection(execution_id))

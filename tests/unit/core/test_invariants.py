@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.core.event import Event
-from noetl.core.invariants import check_log
+from noetl.core.invariants import Checker, check_log
 from tests.unit.core.build import T0, World, compiled
 
 
@@ -140,3 +140,20 @@ def test_iterations_that_a_takeover_starts_again_are_counted_once():
     world.control("recover")
     world.report("start.1", world.event("loop.iteration.started", "start.1", "[1]"))
     assert check_log("e1", world.events) == []
+
+
+def test_an_event_over_its_bound_is_found_and_one_that_had_no_bound_is_not():
+    log = sound()
+    checker = Checker("x", bound=600)
+    for one in log:
+        checker.read(one)
+    assert checker.end() == []
+    large = event("event.rejected", "start.1", why="e" * 700)
+    checker, unbounded = Checker("x", bound=600), Checker("x")
+    for one in [*log[:-2], large]:
+        checker.read(one)
+        unbounded.read(one)
+    checker.read(large, bounded=False)
+    assert [found.invariant for found in checker.found] == [14]
+    assert "event.rejected has 710 bytes, more than the 600 of an event" in checker.found[0].message
+    assert unbounded.found == []
