@@ -72,12 +72,30 @@ def _text(text: str | bytes) -> Callable[[], Loaded]:
     return lambda: loaded(text)
 
 
+def _schema(schema: str) -> Callable[[], Loaded]:
+    step = "workflow:\n  - step: start\n    tool: {kind: noop}\n    spec: {validate: {"
+    return _text(f"{step}input: {schema}}}}}\n")
+
+
+def _chain(links: int, link: str) -> str:
+    """Definitions of which each refers to the next."""
+    return "".join(f"a{i}: {link % (i + 1)}, " for i in range(links)) + f"a{links}: {{type: integer}}}}}}"
+
+
 def _data(depth: int) -> Callable[[], Loaded]:
     return lambda: load_tree(_deep_data(depth), kinds=kinds())
 
 
 # Documents that cannot stand in a file of text: three that must be refused, with the place, and one that need not.
 GENERATED: dict[str, tuple[list[tuple[Callable[[], Loaded], tuple[int, int]]], Callable[[], Loaded]]] = {
+    "json-schema-too-large": (
+        [
+            (_schema("{enum: [" + "0, " * 10_000 + "0]}"), (4, 30)),
+            (_schema("{$ref: '#/$defs/a0', $defs: {" + _chain(140, "{$ref: '#/$defs/a%d'}")), (4, 30)),
+            (_schema("{$ref: '#/$defs/a0', $defs: {" + _chain(140, "{items: {$ref: '#/$defs/a%d'}}")), (4, 30)),
+        ],
+        _schema("{$ref: '#/$defs/a0', $defs: {" + _chain(30, "{$ref: '#/$defs/a%d'}")),
+    ),
     "too-deep": (
         [(_data(201), (1, 1)), (_data(1_000), (1, 1)), (_data(100_000), (1, 1))],
         _data(10),

@@ -3,6 +3,7 @@
 A key does not say what its payload is; the bytes do, and where they could be two things the log does.
 """
 
+import asyncio
 import base64
 import re
 from collections.abc import Callable
@@ -12,11 +13,15 @@ import msgspec
 
 from noetl.control.history import rows_of
 from noetl.core.output import JSON, MANIFEST, ROWS, is_reference
+from noetl.dsl.rendering.limits import TemplateError
+from noetl.dsl.rendering.selection import select_from
 from noetl.errors import NotFound, RequestError
 from noetl.ports.front import Slice
 from noetl.ports.results import Payloads, Results, assembled, check_key
 from noetl.ports.store import Store
 
+SELECTIONS = 2
+"""At one time: the others wait, so that they cannot take every thread."""
 TEXT, BYTES = "text/plain", "application/octet-stream"
 
 
@@ -25,6 +30,7 @@ class Reader:
 
     def __init__(self, store: Store, results: Results, payloads: Payloads) -> None:
         self._store, self._results, self._payloads = store, results, payloads
+        self._selecting = asyncio.Semaphore(SELECTIONS)
 
     async def read(self, key: str, offset: int, limit: int | None, select: str | None) -> Slice:
         """A payload or a part of it; raises NotFound, or RequestError for a path that is none."""
@@ -32,7 +38,8 @@ class Reader:
         kind, value = await self._opened(key, body)
         if select is not None:
             whole = await self._items(kind, value, 0, None) if kind in (ROWS, MANIFEST) else value
-            kind, value = JSON, _selected(select, whole)
+            async with self._selecting:
+                kind, value = JSON, await asyncio.to_thread(_selected, select, whole, len(body))
         if kind in (ROWS, MANIFEST) or isinstance(value, list):
             items = await self._items(kind, value, offset, limit)
             return Slice(items, len(value), offset)
@@ -43,7 +50,7 @@ class Reader:
         try:
             value = msgspec.json.decode(body)
         except msgspec.DecodeError:
-            return _not_json(body)
+            return await asyncio.to_thread(_not_json, body)
         if isinstance(value, dict):
             if _is_manifest(value):
                 return MANIFEST, value["items"]
@@ -69,10 +76,14 @@ class Reader:
     async def _items(self, kind: str, value: list[Any], offset: int, limit: int | None) -> list[Any]:
         wanted = value[offset : None if limit is None else offset + limit]
         if kind == ROWS:
-            return [msgspec.json.decode(line) for line in wanted]
+            return await asyncio.to_thread(_decoded, wanted)
         if kind == MANIFEST:
             return await assembled(self._payloads, wanted)
         return wanted
+
+
+def _decoded(lines: list[bytes]) -> list[Any]:
+    return [msgspec.json.decode(line) for line in lines]
 
 
 def _not_json(body: bytes) -> tuple[str, Any]:
@@ -106,12 +117,8 @@ def _is_entry(entry: dict[str, Any]) -> bool:
     return name in ENTRIES and ENTRIES[name](content)
 
 
-def _selected(path: str, value: Any) -> Any:
-    import jmespath
-    from jmespath.exceptions import JMESPathError
-
+def _selected(path: str, value: Any, size: int) -> Any:
     try:
-        return jmespath.search(path, value)
-    except JMESPathError as error:
-        told = f"select={path!r} is no JMESPath that can be applied: {error}"
-        raise RequestError(told.replace("\n", " "), hint="see jmespath.org; as in items[0].name") from None
+        return select_from(value, path, size)
+    except TemplateError as error:
+        raise RequestError(f"select: {error.message}", hint="see jmespath.org; as in items[0].name") from None

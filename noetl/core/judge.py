@@ -118,7 +118,7 @@ class TemplateJudge:
         """Hold a value against the author's schema."""
         wrong = schema_problem(schema, value, str(place[0]))
         if wrong is not None:
-            raise Unjudged("validation", f"{_where(place)}: {wrong}")
+            raise Unjudged(wrong.kind, f"{_where(place)}: {wrong.message}")
 
     def merged(self, place: Place, merge: Callable[[], Patch], *, aside: bool) -> Patch:
         """Merge."""

@@ -179,8 +179,9 @@ def _carried_out(
     """What the kind does with an input that fits."""
     task, around = visit.task, frame.around
     wrong = schema_problem(spec.get("validate", {}).get("input"), visit.input, "input")
-    if wrong:
-        return failed(problem("validation", around.redactor.clean(f"input of task {task.label!r}: {wrong}")))
+    if wrong is not None:
+        message = f"input of task {task.label!r}: {wrong.message}"
+        return failed(problem(wrong.kind, around.redactor.clean(message)))
     engine_kind = ENGINE_KINDS.get(task.kind)
     if engine_kind is not None:
         output: dict[str, Any] = yield from engine_kind(frame, visit, bound_s(spec))
@@ -200,7 +201,7 @@ def _checked(task: TaskProgram, spec: Mapping[str, Any], output: dict[str, Any])
     wrong = schema_problem(spec.get("validate", {}).get("output"), output.get("data"), "output")
     if wrong is None:
         return output
-    error = problem("validation", f"output of task {task.label!r}: {wrong}")
+    error = problem(wrong.kind, f"output of task {task.label!r}: {wrong.message}")
     return {**output, **failed(error), "data": output["data"]}
 
 

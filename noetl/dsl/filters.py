@@ -34,7 +34,8 @@ from noetl.dsl.rendering.operators import (
     refuse_missing,
     settle,
 )
-from noetl.dsl.rendering.patterns import regex_replace, regex_search, select_jmespath
+from noetl.dsl.rendering.patterns import regex_replace, regex_search
+from noetl.dsl.rendering.selection import select_jmespath
 from noetl.dsl.rendering.values import Missing, kind_of, measure, text_of, walk
 from noetl.dsl.tree import Value
 

@@ -11,6 +11,7 @@ from noetl.dsl.flow import seen, type_name
 from noetl.dsl.grammar import BLOCK, COMPILED_LABEL, EXECUTOR_SPEC, ROOT, STEP
 from noetl.dsl.grammar_keychain import ANY_ENTRY, KEYCHAIN
 from noetl.dsl.grammar_task import KIND_DEFAULTS
+from noetl.dsl.json_schema import SchemaError, SchemaLimit, compile_schema, refuse_large
 from noetl.dsl.kind import Kinds
 from noetl.dsl.nearest import nearest
 from noetl.dsl.shape_rules import check_admit_rules, check_before_rules, check_delay, check_task_rules
@@ -22,6 +23,7 @@ from noetl.dsl.tree import Map, Mark, Seq, Value, plain
 NOT_A_PLAYBOOK = Code("not-a-playbook", "error", "The document is no mapping")
 UNKNOWN_SECRET_KIND = Code("unknown-keychain-kind", "error", "A keychain kind that does not exist")
 BAD_SCHEMA = Code("bad-json-schema", "error", "A validate entry that is no JSON Schema")
+SCHEMA_LIMIT = Code("json-schema-too-large", "error", "A JSON Schema that is too large or too deep")
 
 DIALECTS = (
     "https://json-schema.org/draft/2020-12/schema",
@@ -138,8 +140,6 @@ def _check_collection(checker: Checker, value: Value, mark: Mark) -> None:
 
 
 def _check_json_schema(checker: Checker, schema: Value, mark: Mark) -> None:
-    import jsonschema_rs
-
     if not isinstance(schema, Map | bool):
         checker.wrong_type("validate", "a JSON Schema", schema, mark)
         return
@@ -150,10 +150,24 @@ def _check_json_schema(checker: Checker, schema: Value, mark: Mark) -> None:
         checker.report(BAD_SCHEMA, mark, message, f"write $schema: {DIALECTS[0]}, or leave it out")
         return
     try:
-        jsonschema_rs.meta.validate(plain(schema))
+        refuse_large(plain(schema))
+        _check_keywords(plain(schema))
+        compile_schema(plain(schema))
+    except SchemaLimit as limit:
+        checker.report(SCHEMA_LIMIT, mark, limit.message, limit.hint)
+    except SchemaError as error:
+        checker.report(BAD_SCHEMA, mark, error.message, error.hint)
+
+
+def _check_keywords(schema: Value) -> None:
+    """Hold a schema against the schema of its dialect."""
+    import jsonschema_rs
+
+    try:
+        jsonschema_rs.meta.validate(schema)
     except ValueError as error:
         reason = str(error).partition("\n")[0]
-        checker.report(BAD_SCHEMA, mark, f"this is no JSON Schema: {reason}", "see json-schema.org")
+        raise SchemaError(f"this is no JSON Schema: {reason}", hint="see json-schema.org") from None
 
 
 def _check_reserved(_checker: Checker, _value: Value, _mark: Mark) -> None:

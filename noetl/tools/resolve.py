@@ -59,7 +59,7 @@ async def run(wanted: Resolve, call: Call) -> Envelope:
         raise _lost(failure.message, retryable=failure.output["error"]["retryable"]) from None
     except NoetlError as problem:
         raise _lost(problem.message, retryable=isinstance(problem, BackendError)) from None
-    return ok(_slice(select(payload, wanted.select), wanted))
+    return ok(_slice(await select(payload, wanted.select), wanted))
 
 
 async def _with_auth(ref: Reference, call: Call) -> Call:
@@ -93,7 +93,7 @@ async def _table(kind: str, locator: dict[str, Value], wanted: Resolve, call: Ca
     rows = answer["data"]["rows"]
     if wanted.select is None:  # the database has already left out what was not asked for
         return ok(rows)
-    return ok(_slice(select(rows, wanted.select), wanted))
+    return ok(_slice(await select(rows, wanted.select), wanted))
 
 
 def _query(kind: str, locator: dict[str, Value], wanted: Resolve) -> tuple[str, list[Value]]:
@@ -163,17 +163,20 @@ _FROM = {"file": _file, "object": _object, "nats": _nats}
 # ---- which part -----------------------------------------------------------------------------------------
 
 
-def select(payload: Value, expression: str | None) -> Value:
-    """The part of a payload that a JMESPath expression names."""
+async def select(payload: Value, expression: str | None) -> Value:
+    """The part of a payload that a JMESPath expression names; found beside the event loop."""
+    import asyncio
+
+    from noetl.core.output import size_of
+    from noetl.dsl.rendering.limits import TemplateError
+    from noetl.dsl.rendering.selection import select_from
+
     if expression is None:
         return payload
-    import jmespath
-    from jmespath.exceptions import JMESPathError
-
     try:
-        return jmespath.search(expression, payload)
-    except JMESPathError as problem:
-        raise Failed("input", f"select {expression!r}: {problem}") from None
+        return await asyncio.to_thread(lambda: select_from(payload, expression, size_of(payload)))
+    except TemplateError as problem:
+        raise Failed("input", f"select: {problem.message}") from None
 
 
 def _slice(payload: Value, wanted: Resolve) -> Value:

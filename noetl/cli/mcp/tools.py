@@ -264,7 +264,7 @@ class Offered:
         offer = self._offers[name]
         wrong = schema_problem(offer.schema, dict(arguments), "arguments")
         if wrong is not None:
-            return _failed({"code": "arguments", "message": wrong, "hint": None})
+            return _failed({"code": "arguments", "message": wrong.message, "hint": None})
         try:
             found = await partial(offer.work, self._reach, arguments, asked)()
         except PlaybookError as error:

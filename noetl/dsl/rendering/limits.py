@@ -75,18 +75,19 @@ class TemplateError(NoetlError):
 class Budget:
     """The steps that are left for one piece of work."""
 
-    __slots__ = ("left", "total")
+    __slots__ = ("_what", "left", "total")
 
-    def __init__(self, total: int = WORK) -> None:
+    def __init__(self, total: int = WORK, what: str = "the template") -> None:
         self.total = total
         self.left = total
+        self._what = what
 
     def spend(self, steps: int) -> None:
         """Take steps; an error when there are not enough left."""
         self.left -= steps
         if self.left < 0:
             raise TemplateError(
-                f"the template takes more than {self.total:,} steps of work",
+                f"{self._what} takes more than {self.total:,} steps of work",
                 hint="do this in a python task and read its output here",
             )
 

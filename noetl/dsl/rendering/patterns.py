@@ -1,24 +1,18 @@
-"""Looking into text and values by pattern: RE2 for text, JMESPath for values, both bounded.
+"""Looking into text by pattern, with RE2; looking into values is selection.py's.
 
 RE2 takes time linear in the text, so no pattern can hang a rendering; it has no look-around and no
-back-references inside a pattern. Both libraries are loaded when a template first needs them.
+back-references inside a pattern. It is loaded when a template first needs it.
 """
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from noetl.dsl.rendering.conversions import wanted_text
 from noetl.dsl.rendering.limits import Budget, TemplateError, refuse_long
-from noetl.dsl.rendering.operators import refuse_missing
-from noetl.dsl.rendering.values import measure, to_json
 from noetl.dsl.tree import Value
-
-if TYPE_CHECKING:
-    from jmespath.visitor import TreeInterpreter
 
 PATTERN_CHARS = 1_000
 MATCH_COST = 16
-VISIT_COST = 4
 
 
 def regex_search(
@@ -27,7 +21,7 @@ def regex_search(
     """The first match, or one group of it; null when there is none."""
     text = wanted_text(value)
     budget.spend_text(len(text))
-    found = _compiled(pattern, ignorecase).search(text)
+    found = compiled_pattern(pattern, ignorecase).search(text)
     try:
         return found.group(group) if found else None
     except (IndexError, KeyError):
@@ -47,7 +41,7 @@ def regex_replace(
     budget.spend_text(len(text))
     parts: list[str] = []
     size = end = 0
-    for number, found in enumerate(_compiled(pattern, ignorecase).finditer(text)):
+    for number, found in enumerate(compiled_pattern(pattern, ignorecase).finditer(text)):
         if count and number >= count:
             break
         budget.spend(MATCH_COST)
@@ -69,7 +63,8 @@ def _expanded(found: Any, replacement: str) -> str:
 
 
 @lru_cache(256)
-def _compiled(pattern: str, ignorecase: bool) -> Any:
+def compiled_pattern(pattern: str, ignorecase: bool) -> Any:
+    """A pattern ready for use; TemplateError when RE2 cannot use it."""
     import re2
 
     _check_size(pattern)
@@ -87,48 +82,3 @@ def _compiled(pattern: str, ignorecase: bool) -> Any:
 def _check_size(pattern: object) -> None:
     if not isinstance(pattern, str) or len(pattern) > PATTERN_CHARS:
         raise TemplateError(f"a pattern must be a text of at most {PATTERN_CHARS:,} characters")
-
-
-def select_jmespath(budget: Budget, value: Value, expression: str) -> Value:
-    """What a JMESPath expression selects from a value."""
-    refuse_missing(value)
-    document = to_json(value, budget)
-    from jmespath.exceptions import JMESPathError
-
-    try:
-        return _interpreter(budget).visit(_parsed(expression), document)
-    except JMESPathError as error:
-        raise _unusable(expression, error) from None
-
-
-@lru_cache(256)
-def _parsed(expression: str) -> Any:
-    import jmespath
-    from jmespath.exceptions import JMESPathError
-
-    _check_size(expression)
-    try:
-        return jmespath.compile(expression).parsed
-    except JMESPathError as error:
-        raise _unusable(expression, error) from None
-
-
-def _unusable(expression: str, error: ValueError) -> TemplateError:
-    reason = str(error).splitlines()[0]
-    return TemplateError(f"the JMESPath expression {expression!r} cannot be used: {reason}")
-
-
-def _interpreter(budget: Budget) -> "TreeInterpreter":
-    from jmespath.visitor import TreeInterpreter
-
-    class Counting(TreeInterpreter):
-        """Spends for every visit, and for all of a value that a visit has put together."""
-
-        def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
-            result = super().visit(node, *args, **kwargs)
-            if node["type"] in ("multi_select_list", "multi_select_dict", "flatten", "function_expression"):
-                measure(result, budget)
-            budget.spend(VISIT_COST)
-            return result
-
-    return Counting()

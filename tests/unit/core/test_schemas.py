@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.core.schemas import schema_problem
+from noetl.core.schemas import SchemaProblem, schema_problem
 
 
 @pytest.mark.parametrize("schema", [None, {}, {"type": "object"}])
@@ -14,9 +14,25 @@ def test_a_problem_says_where_and_at_most_three_are_told():
     schema = {"type": "object", "properties": {name: {"type": "integer"} for name in "abcd"}}
     told = schema_problem(schema, dict.fromkeys("abcd", "x"), "input")
     assert told is not None
-    assert told.count(";") == 2
-    assert told.startswith("a: ")
+    assert told.kind == "validation"
+    assert told.message.count(";") == 2
+    assert told.message.startswith("a: ")
 
 
 def test_a_problem_of_the_whole_is_told_by_what_it_is():
-    assert str(schema_problem({"type": "array"}, {}, "output")).startswith("output: ")
+    expected = SchemaProblem("validation", 'output: {} is not of type "array"')
+    assert schema_problem({"type": "array"}, {}, "output") == expected
+
+
+def test_a_check_that_takes_too_much_is_a_limit():
+    schema = {"allOf": [{"contains": {"pattern": "a"}} for _ in range(600)]}
+    told = schema_problem(schema, ["a" * 10_000], "output")
+    assert told is not None
+    assert (told.kind, told.message[:36]) == ("limit", "output: the check against the schema")
+
+
+def test_a_schema_that_cannot_be_used_is_a_problem_of_the_value():
+    told = schema_problem({"$ref": "http://127.0.0.1:1/schema"}, 1, "input")
+    assert told is not None
+    assert told.kind == "validation"
+    assert "nothing is fetched" in told.message

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -169,3 +170,49 @@ async def test_no_nul_character_of_an_address_comes_to_the_store(
     answer = await server.client.get(address)
     assert answer.status_code == status
     assert "NUL character" in answer.json()["detail"]
+
+
+SELECTIONS = (
+    "[@,@]" + "|[@,@]" * 25,
+    "{a:@,b:@}" + "|{a:@,b:@}" * 25,
+    "[" * 400,
+    "!" * 900 + "a",
+    "&a",
+    "a < `1`",
+    "floor(to_number('1e999'))",
+    "a" * 1_001,
+)
+
+
+async def test_a_hostile_selection_is_refused_and_no_more(server: Served) -> None:
+    text = "result = {'a': 'x' * 70_000}"
+    shown = await server.run(
+        HEAD + f'workflow:\n  - step: start\n    tool: {{kind: python, input: {{code: "{text}"}}}}\n'
+    )
+    events = (await server.client.get(f"/api/v1/executions/{shown['execution_id']}/events")).text
+    (key,) = set(re.findall(r'"key":"([^"]+)"', events.replace(" ", "")))
+    for select in SELECTIONS:
+        answer = await server.client.get(f"/api/v1/results/{key}", params={"select": select})
+        assert answer.status_code == 400, (select, answer.text)
+        assert answer.json()["hint"], answer.text
+    assert await alive(server)
+
+
+def schema_of(levels: int, leaf: str) -> str:
+    """A schema of a few lines that asks the same of one value four times more often per level."""
+    links = [", ".join([f"{{$ref: '#/$defs/l{level + 1}'}}"] * 4) for level in range(levels)]
+    refs = "".join(f"l{level}: {{allOf: [{link}]}}, " for level, link in enumerate(links))
+    return f'{{$ref: "#/$defs/l0", $defs: {{{refs}l{levels}: {{type: {leaf}}}}}}}'
+
+
+@pytest.mark.parametrize(("leaf", "status"), [("string", "failed"), ("object", "completed")])
+async def test_a_hostile_schema_costs_no_more_than_its_execution(
+    server: Served, leaf: str, status: str
+) -> None:
+    shown = await server.run(
+        HEAD
+        + "workflow:\n  - step: start\n    input: {a: 1}\n"
+        + f"    spec: {{validate: {{input: {schema_of(14, leaf)}}}}}\n    tool: {{kind: noop}}\n"
+    )
+    assert shown["status"] == status
+    assert await alive(server)

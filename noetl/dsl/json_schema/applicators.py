@@ -1,0 +1,339 @@
+"""The keywords that hold other schemas against a value, or against what is in it.
+
+Each adds its check to a node, and tells the node which keys or items it looks at: that is what
+`unevaluatedProperties` and `unevaluatedItems` ask for.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from noetl.dsl.json_schema.assertions import required, usable_pattern
+from noetl.dsl.json_schema.document import Document
+from noetl.dsl.json_schema.limits import CHARS_PER_STEP
+from noetl.dsl.json_schema.run import Check, Node, Run, shown
+
+
+class Compiling(Protocol):
+    """What an applicator needs of the compiler."""
+
+    document: Document
+
+    def node(self, schema: Any) -> Node:
+        """The compiled form of a schema."""
+        ...
+
+
+Applicator = Callable[[Compiling, Node, dict[str, Any]], None]
+
+
+# ---- schemas of the same value --------------------------------------------------------------------------
+
+
+def all_of(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+    """`allOf`."""
+    inner = [compiling.node(one) for one in schema["allOf"]]
+    node.together += inner
+    node.checks += [holding(one) for one in inner]
+
+
+def holding(inner: Node) -> Check:
+    """The check that a value fits another schema."""
+    return lambda value, run: run.holds(inner, value)
+
+
+def _verdict(inner: Node) -> Check:
+    return lambda value, run: run.verdict(inner, value)
+
+
+def any_of(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+    """`anyOf`."""
+    inner = [compiling.node(one) for one in schema["anyOf"]]
+    node.conditional += [(_verdict(one), one) for one in inner]
+
+    def check(value: Any, run: Run) -> bool:
+        for one in inner:  # a plain loop: it stands on the stack once per level
+            if run.verdict(one, value):
+                return True
+        return run.fail(f"{shown(value)} is not valid under any of the schemas listed in the 'anyOf' keyword")
+
+    node.checks.append(check)
+
+
+def one_of(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+    """`oneOf`."""
+    inner = [compiling.node(one) for one in schema["oneOf"]]
+    node.conditional += [(_verdict(one), one) for one in inner]
+
+    def check(value: Any, run: Run) -> bool:
+        fitting = 0
+        for one in inner:
+            fitting += run.verdict(one, value)
+            if fitting > 1:
+                break
+        how = "more than one" if fitting else "any"
+        negated = "" if fitting else "not "
+        return fitting == 1 or run.fail(
+            f"{shown(value)} is {negated}valid under {how} of the schemas listed in the 'oneOf' keyword"
+        )
+
+    node.checks.append(check)
+
+
+def negation(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+    """`not`."""
+    inner, words = compiling.node(schema["not"]), shown(schema["not"])
+    node.apart.append(inner)
+    node.checks.append(
+        lambda value, run: (
+            not run.verdict(inner, value) or run.fail(f"{words} is not allowed for {shown(value)}")
+        )
+    )
+
+
+def condition(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+    """`if`, `then` and `else`."""
+    asked = compiling.node(schema["if"])
+    then, otherwise = (compiling.node(schema.get(word, True)) for word in ("then", "else"))
+    node.conditional += [
+        (_verdict(asked), asked),
+        (_verdict(asked), then),
+        (lambda value, run: not run.verdict(asked, value), otherwise),
+    ]
+    node.checks.append(lambda value, run: run.holds(then if run.verdict(asked, value) else otherwise, value))
+
+
+def dependent_schemas(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+    """`dependentSchemas`."""
+    for name, one in schema["dependentSchemas"].items():
+        _depend(compiling, node, name, one)
+
+
+def dependencies(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+    """`dependencies` of the older drafts: names that must be there too, or a schema."""
+    for name, one in schema["dependencies"].items():
+        if isinstance(one, list):
+            needed = required(compiling.document, one)
+            node.checks.append(_when_present(name, needed))
+        else:
+            _depend(compiling, node, name, one)
+
+
+def _depend(compiling: Compiling, node: Node, name: str, schema: Any) -> None:
+    inner = compiling.node(schema)
+    node.conditional.append((lambda value, run: isinstance(value, dict) and name in value, inner))
+    node.checks.append(_when_present(name, holding(inner)))
+
+
+def _when_present(name: str, check: Check) -> Check:
+    return lambda value, run: not isinstance(value, dict) or name not in value or check(value, run)
+
+
+# ---- schemas of what is in a mapping --------------------------------------------------------------------
+
+
+def properties(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+    """`properties`, `patternProperties` and `additionalProperties`, which know of each other."""
+    named = {name: compiling.node(one) for name, one in schema.get("properties", {}).items()}
+    patterns = [
+        (usable_pattern(text), compiling.node(one))
+        for text, one in schema.get("patternProperties", {}).items()
+    ]
+    rest = compiling.node(schema["additionalProperties"]) if "additionalProperties" in schema else None
+
+    def check(value: Any, run: Run) -> bool:
+        if not isinstance(value, dict):
+            return True
+        fits = True
+        if patterns or rest is not None:
+            for name, item in value.items():
+                for one in _for(name, named, patterns, rest, run):
+                    fits = run.holds_at(one, item, name) and fits
+                if not fits and run.enough():
+                    return False
+            return fits
+        run.spend(len(named))
+        for name, one in named.items():
+            if name in value and not run.holds_at(one, value[name], name):
+                fits = False
+                if run.enough():
+                    return False
+        return fits
+
+    node.checks.append(check)
+    node.names = lambda value: {
+        name
+        for name in value
+        if rest is not None or name in named or any(p.search(name) for p, _ in patterns)
+    }
+
+
+def _for(
+    name: str, named: Mapping[str, Node], patterns: list[tuple[Any, Node]], rest: Node | None, run: Run
+) -> list[Node]:
+    """The schemas of what is under a key."""
+    run.spend(1 + len(patterns) * (1 + len(name) // CHARS_PER_STEP))
+    found = [one for usable, one in patterns if usable.search(name)]
+    if name in named:
+        found.append(named[name])
+    return found or ([] if rest is None else [rest])
+
+
+def property_names(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+    """`propertyNames`."""
+    inner = compiling.node(schema["propertyNames"])
+    node.checks.append(
+        lambda value, run: (
+            not isinstance(value, dict) or _every(run, (run.holds(inner, name) for name in value))
+        )
+    )
+
+
+def _every(run: Run, verdicts: Any) -> bool:
+    fits = True
+    for fitting in verdicts:
+        if not fitting:
+            fits = False
+            if run.enough():
+                break
+    return fits
+
+
+def unevaluated_properties(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+    """`unevaluatedProperties`; it comes after all others."""
+    inner = compiling.node(schema["unevaluatedProperties"])
+    others = _others(node)
+
+    def check(value: Any, run: Run) -> bool:
+        if not isinstance(value, dict):
+            return True
+        known = run.seen_names(others, value)
+        wrong = [name for name in value if name not in known and not run.verdict(inner, value[name])]
+        listed = ", ".join(repr(name) for name in wrong[:5])
+        return not wrong or run.fail(
+            f"Unevaluated properties are not allowed ({listed} {_were(wrong)} unexpected)"
+        )
+
+    node.checks.append(check)
+    node.names = set
+
+
+def _were(things: list[Any]) -> str:
+    return "was" if len(things) == 1 else "were"
+
+
+def _others(node: Node) -> Node:
+    """What a schema looks at without its own `unevaluated` keywords."""
+    others = Node()
+    others.together, others.conditional = list(node.together), list(node.conditional)
+    others.names, others.indexes = node.names, node.indexes
+    return others
+
+
+# ---- schemas of what is in a list -----------------------------------------------------------------------
+
+
+def items(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+    """`prefixItems` and `items`; in older drafts a list of `items` and `additionalItems`."""
+    listed, word = schema.get("prefixItems", []), "items"
+    if isinstance(schema.get("items"), list):
+        listed, word = schema["items"], "additionalItems"
+    first = [compiling.node(one) for one in listed]
+    rest = compiling.node(schema[word]) if word in schema else None
+
+    def check(value: Any, run: Run) -> bool:
+        if not isinstance(value, list):
+            return True
+        known = len(first)
+        fits = True
+        for index, item in enumerate(value):
+            one = first[index] if index < known else rest
+            if one is None:
+                break
+            if not run.holds_at(one, item, index):
+                fits = False
+                if run.enough():
+                    break
+        return fits
+
+    node.checks.append(check)
+    _looks_at(
+        node, lambda value, run: set(range(len(value) if rest is not None else min(len(first), len(value))))
+    )
+
+
+def _looks_at(node: Node, indexes: Callable[[Any, Run], set[int]]) -> None:
+    before = node.indexes
+    node.indexes = indexes if before is None else lambda value, run: before(value, run) | indexes(value, run)
+
+
+def contains(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+    """`contains`, with `minContains` and `maxContains`."""
+    inner = compiling.node(schema["contains"])
+    least, most = schema.get("minContains", 1), schema.get("maxContains")
+
+    def check(value: Any, run: Run) -> bool:
+        if not isinstance(value, list):
+            return True
+        found = 0
+        for item in value:
+            found += run.verdict(inner, item)
+            if most is None and found >= least:
+                return True
+        if found < least:
+            return run.fail(
+                f"None of {shown(value)} are valid under the given schema"
+                if not found
+                else f"{shown(value)} has less than {int(least)} items that are valid under the given schema"
+            )
+        return (
+            most is None
+            or found <= most
+            or run.fail(
+                f"{shown(value)} has more than {int(most)} items that are valid under the given schema"
+            )
+        )
+
+    node.checks.append(check)
+    _looks_at(
+        node,
+        lambda value, run: {index for index, item in enumerate(value) if run.verdict(inner, item)},
+    )
+
+
+def unevaluated_items(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+    """`unevaluatedItems`; it comes after all others."""
+    inner = compiling.node(schema["unevaluatedItems"])
+    others = _others(node)
+
+    def check(value: Any, run: Run) -> bool:
+        if not isinstance(value, list):
+            return True
+        known = run.seen_indexes(others, value)
+        wrong = [
+            item for index, item in enumerate(value) if index not in known and not run.verdict(inner, item)
+        ]
+        listed = ", ".join(f"'{shown(item)}'" for item in wrong[:5])
+        return not wrong or run.fail(
+            f"Unevaluated items are not allowed ({listed} {_were(wrong)} unexpected)"
+        )
+
+    node.checks.append(check)
+    node.indexes = lambda value, run: set(range(len(value)))
+
+
+APPLICATORS: Mapping[str, tuple[tuple[str, ...], Applicator]] = {
+    "properties": (("properties", "patternProperties", "additionalProperties"), properties),
+    "propertyNames": (("propertyNames",), property_names),
+    "items": (("prefixItems", "items"), items),
+    "contains": (("contains",), contains),
+    "allOf": (("allOf",), all_of),
+    "anyOf": (("anyOf",), any_of),
+    "oneOf": (("oneOf",), one_of),
+    "not": (("not",), negation),
+    "if": (("if",), condition),
+    "dependentSchemas": (("dependentSchemas",), dependent_schemas),
+    "dependencies": (("dependencies",), dependencies),
+    "unevaluatedProperties": (("unevaluatedProperties",), unevaluated_properties),
+    "unevaluatedItems": (("unevaluatedItems",), unevaluated_items),
+}
+"""In the order of their checks: the keywords whose presence calls for an applicator, and the applicator."""

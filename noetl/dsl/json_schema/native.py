@@ -1,0 +1,50 @@
+"""The quick verdict on a plain schema: a compiled library says that a value fits, in one pass over it.
+
+A schema is plain when its cost can be told by looking at it: few schemas, none that is referred to, no
+patterns. Any other, and the reasons why a value does not fit, are run.py's, which counts its steps.
+"""
+
+from typing import Any
+
+from noetl.dsl.json_schema.document import subschemas
+
+SCHEMAS = 100
+"""Schemas of a plain schema: each may be held against every node of the value once."""
+_PLAIN = frozenset(
+    {
+        "additionalProperties", "allOf", "anyOf", "const", "contains", "description", "enum",
+        "exclusiveMaximum", "exclusiveMinimum", "items", "maximum", "maxItems", "maxLength", "maxProperties",
+        "minimum", "minItems", "minLength", "minProperties", "not", "oneOf", "prefixItems", "properties",
+        "required", "title", "type", "uniqueItems",
+    }
+)  # fmt: skip
+
+
+class Native:
+    """A plain schema as the library has compiled it."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        import jsonschema_rs
+
+        self._validator = jsonschema_rs.Draft202012Validator(schema)
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value surely fits; False also for one that the library cannot read."""
+        try:
+            return self._validator.is_valid(value)
+        except ValueError:
+            return False
+
+
+def native(schema: Any) -> Native | None:
+    """The quick form of a plain schema, None for any other."""
+    count, pending = 0, [schema]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, bool):
+            continue
+        count += 1
+        if not isinstance(one, dict) or count > SCHEMAS or not one.keys() <= _PLAIN:
+            return None
+        pending.extend(subschemas(one))
+    return Native(schema) if count else None

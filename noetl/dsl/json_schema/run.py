@@ -1,0 +1,228 @@
+"""One value held against one schema: the steps that are left, what is known already, and the problems so far.
+
+A schema that several places refer to is held against one value once: its verdict is remembered, so that no
+schema costs more than its nodes times those of the value.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from noetl.dsl.json_schema.limits import (
+    CHARS_PER_STEP,
+    EVALUATION_DEPTH,
+    PROBLEMS,
+    SHOWN_CHARS,
+    WORK,
+    WORK_PER_NODE,
+    SchemaLimit,
+)
+
+INTS_EXACT = 2**53
+INT_BITS_PER_STEP = 64
+INT_BITS_SHOWN = 64
+
+Check = Callable[[Any, "Run"], bool]
+Problem = tuple[tuple[str | int, ...], str]
+
+
+class Node:
+    """One compiled schema: what it asks of a value, and which other schemas it applies to the same value."""
+
+    __slots__ = ("apart", "checks", "conditional", "indexes", "names", "shared", "together")
+
+    def __init__(self) -> None:
+        self.checks: list[Check] = []
+        self.shared = False
+        """Whether more than one place refers to it."""
+        self.together: list[Node] = []
+        """Schemas of the same value that hold whenever this one does."""
+        self.conditional: list[tuple[Check, Node]] = []
+        """Schemas of the same value that count when their condition holds."""
+        self.apart: list[Node] = []
+        """Schemas of the same value that look at nothing for it."""
+        self.names: Callable[[Any], set[str]] | None = None
+        """Which keys of a mapping its own keywords have looked at."""
+        self.indexes: Callable[[Any, Run], set[int]] | None = None
+        """Which items of a list its own keywords have looked at."""
+
+    def in_place(self) -> "list[Node]":
+        """All schemas that it applies to the same value."""
+        return [*self.together, *(other for _, other in self.conditional), *self.apart]
+
+
+class Run:
+    """The state of one evaluation."""
+
+    __slots__ = ("_allowance", "_depth", "_known", "_left", "_value", "path", "problems")
+
+    def __init__(self, value: Any, *, collecting: bool) -> None:
+        self._value = value
+        self._left = WORK
+        self._allowance: int | None = None
+        self._depth = 0
+        self._known: dict[Any, Any] = {}
+        self.path: list[str | int] = []
+        self.problems: list[Problem] | None = [] if collecting else None
+        """Where the value does not fit; None while only the verdict is wanted."""
+
+    def holds(self, node: Node, value: Any) -> bool:
+        """Whether a value fits a schema."""
+        if not node.shared:
+            return self._evaluate(node, value)
+        # The problems of one place are named there, even if the same value fits elsewhere.
+        place = None if self.problems is None else tuple(self.path)
+        key = (id(node), id(value), place)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._evaluate(node, value)
+        else:
+            self.spend(1)
+        return bool(known)
+
+    def _evaluate(self, node: Node, value: Any) -> bool:
+        self._depth += 1
+        if self._depth > EVALUATION_DEPTH:
+            raise SchemaLimit(
+                f"the schema and the value go more than {EVALUATION_DEPTH} levels deep",
+                hint="validate the parts of the value in tasks of their own",
+            )
+        self.spend(2 + len(node.checks))
+        fits = True
+        for check in node.checks:
+            if not check(value, self):
+                fits = False
+                if self.problems is None or len(self.problems) >= PROBLEMS:
+                    break
+        self._depth -= 1
+        return fits
+
+    def holds_at(self, node: Node, value: Any, key: str | int) -> bool:
+        """Whether what is under a key fits a schema."""
+        if self.problems is None:
+            return self.holds(node, value)
+        self.path.append(key)
+        fits = self.holds(node, value)
+        self.path.pop()
+        return fits
+
+    def verdict(self, node: Node, value: Any) -> bool:
+        """Whether a value fits, without naming why not: one of several schemas may fail."""
+        problems, self.problems = self.problems, None
+        fits = self.holds(node, value)
+        self.problems = problems
+        return fits
+
+    def fail(self, message: str) -> bool:
+        """The value here does not fit; always False."""
+        if self.problems is not None and len(self.problems) < PROBLEMS:
+            self.problems.append((tuple(self.path), message))
+        return False
+
+    def enough(self) -> bool:
+        """Whether a failure need not be looked into any further."""
+        return self.problems is None or len(self.problems) >= PROBLEMS
+
+    def spend(self, steps: int) -> None:
+        """Take steps; SchemaLimit when there are not enough left."""
+        self._left -= steps
+        if self._left >= 0:
+            return
+        if self._allowance is None:
+            self._allowance = WORK_PER_NODE * _nodes(self._value)
+            self._left += self._allowance
+            if self._left >= 0:
+                return
+        raise SchemaLimit(
+            f"the check against the schema takes more than {WORK + self._allowance:,} steps of work",
+            hint="use fewer schemas for one value, or check it in a python task",
+        )
+
+    def seen_names(self, node: Node, value: dict[str, Any]) -> set[str]:
+        """The keys of a mapping that a schema, and those it applies in place, have looked at."""
+        return self._seen(node, value, "names", lambda one: one.names(value) if one.names else set())
+
+    def seen_indexes(self, node: Node, value: list[Any]) -> set[int]:
+        """The items of a list that a schema, and those it applies in place, have looked at."""
+        return self._seen(
+            node, value, "indexes", lambda one: one.indexes(value, self) if one.indexes else set()
+        )
+
+    def _seen(self, node: Node, value: Any, what: str, own: Callable[[Node], set[Any]]) -> set[Any]:
+        key = (what, id(node), id(value))
+        if key in self._known:
+            self.spend(1)
+            return self._known[key]  # type: ignore[no-any-return]
+        seen = own(node)
+        self.spend(1 + len(seen))
+        for other in node.together:
+            seen |= self._seen(other, value, what, own)
+        for applies, other in node.conditional:
+            if applies(value, self):
+                seen |= self._seen(other, value, what, own)
+        self._known[key] = seen
+        return seen
+
+
+def _nodes(value: Any) -> int:
+    """How many values a value is made of; a text counts by its length."""
+    count, pending = 0, [value]
+    while pending:
+        item = pending.pop()
+        count += 1
+        if isinstance(item, dict):
+            pending.extend(item.values())
+        elif isinstance(item, list):
+            pending.extend(item)
+        elif isinstance(item, str):
+            count += len(item) // CHARS_PER_STEP
+    return count
+
+
+def plain_key(value: Any, run: Run) -> Any:
+    """A value as something to compare: equal exactly when JSON says so, 1 like 1.0, true unlike 1."""
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if isinstance(value, str):
+        run.spend(1 + len(value) // CHARS_PER_STEP)
+        return value
+    if isinstance(value, dict):
+        run.spend(1 + len(value))
+        return frozenset((key, plain_key(item, run)) for key, item in value.items())
+    if isinstance(value, list):
+        run.spend(1 + len(value))
+        return tuple([plain_key(item, run) for item in value])
+    if isinstance(value, int) and abs(value) > INTS_EXACT:
+        run.spend(1 + value.bit_length() // INT_BITS_PER_STEP)
+        return ("integer", str(value))  # whole numbers can be chosen so that all have one hash
+    return value
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: JSON when it is short, else what it is."""
+    if isinstance(value, dict | list) and _nodes_up_to(value, SHOWN_CHARS) >= SHOWN_CHARS:
+        entries = f"{len(value)} entries" if isinstance(value, dict) else f"{len(value)} items"
+        return f"a {'mapping' if isinstance(value, dict) else 'list'} of {entries}"
+    if isinstance(value, str):
+        value = value if len(value) <= SHOWN_CHARS else f"{value[:SHOWN_CHARS]}…"
+    if isinstance(value, int) and value.bit_length() > INT_BITS_SHOWN:
+        return f"a number of {value.bit_length():,} bits"
+    try:
+        text = msgspec.json.encode(value, enc_hook=str).decode()
+    except (OverflowError, TypeError, ValueError):  # what JSON cannot hold
+        return f"a {type(value).__name__}"
+    return text if len(text) <= SHOWN_CHARS + 3 else f"{text[:SHOWN_CHARS]}…"
+
+
+def _nodes_up_to(value: Any, most: int) -> int:
+    """How much there is to show of a value, not counted further than a limit."""
+    count, pending = 0, [value]
+    while pending and count < most:
+        item = pending.pop()
+        count += 1 + (len(item) // CHARS_PER_STEP if isinstance(item, str) else 0)
+        if isinstance(item, dict | list):
+            if len(item) >= most:
+                return most
+            pending.extend(item.values() if isinstance(item, dict) else item)
+    return count
