@@ -82,13 +82,13 @@ class TreeWatch(TextWatch):
 
         now = now_ms()
         steps = list(self.progress.steps.values())
-        hidden = len(steps) - max(5, console.height - 3)
-        if hidden > 0:  # what is over gives way, the oldest first
-            over = [step for step in steps if not step.active and step.state != "failed"][:hidden]
-            steps = [step for step in steps if not any(step is gone for gone in over)]
+        excess = max(0, len(steps) - max(5, console.height - 3))  # what is over gives way, the oldest first
+        over = [step for step in steps if not step.active and step.state != "failed"][:excess]
+        steps = [step for step in steps if not any(step is gone for gone in over)]
         lines = [_line(step, now, last=step is steps[-1]) for step in steps]
-        if hidden > 0:
-            lines.insert(0, Text(f"├─ … {hidden} earlier steps", style="dim"))
+        if over:
+            words = "1 earlier step" if len(over) == 1 else f"{len(over)} earlier steps"
+            lines.insert(0, Text(f"├─ … {words}", style="dim"))
         return Text("\n", no_wrap=True, overflow="ellipsis").join(lines)
 
 

@@ -44,7 +44,11 @@ _LINK = (
     "{{ output.http.headers.link | default('')"
     """ | regex_search('<([^<>]*)>[^<]*;\\s*rel="?([^",;]*\\s)?next([\\s",;]|$)', 1, true) }}"""
 )
-_ORIGIN = "regex_search('^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+')"
+# Scheme and host as they are compared: in lower case, without the port that the scheme stands for.
+_ORIGIN = (
+    "regex_search('^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]+') | default('', true) | lower"
+    " | regex_replace('^(https://.*):443$', '\\\\1') | regex_replace('^(http://.*):80$', '\\\\1')"
+)
 
 
 def is_paginate(body: Value) -> bool:

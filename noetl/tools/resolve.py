@@ -111,8 +111,8 @@ def _query(kind: str, locator: dict[str, Value], wanted: Resolve) -> tuple[str, 
     if bounds:
         query += f" order by {quoted(str(bounds['column']))}"
     if wanted.select is None and (wanted.limit is not None or wanted.offset):
-        limit = -1 if wanted.limit is None else wanted.limit
-        query += f" limit {'all' if limit < 0 and kind == 'postgres' else limit} offset {wanted.offset}"
+        every = "-1" if kind == "sqlite" else "all"  # SQLite has no word for it, DuckDB takes no number
+        query += f" limit {every if wanted.limit is None else wanted.limit} offset {wanted.offset}"
     return query, params
 
 

@@ -313,6 +313,28 @@ async def test_a_link_to_another_host_is_not_followed_with_credentials(
     assert "another host: http://127.0.0.1:9/rows" in ran.error["message"]
 
 
+async def test_a_link_to_the_same_host_in_another_spelling_is_followed_with_credentials(
+    httpserver: HTTPServer, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "secret-token")
+    url = httpserver.url_for("/rows").replace("127.0.0.1", "localhost")
+    following = url.replace("http://localhost", "HTTP://LocalHost").replace("/rows", "/more")
+    link = {"Link": f'<{following}>; rel="next"'}
+    httpserver.expect_request("/rows").respond_with_json([1], headers=link)
+    httpserver.expect_request("/more", headers={"Authorization": "Bearer secret-token"}).respond_with_json(
+        [2]
+    )
+    text = playbook(
+        f"""
+        - step: start
+          tool:
+            - {{name: pages, paginate: {{by: link, request: {{kind: http, auth: tok, input: {{url: "{url}"}}}}, collect: true}}}}
+        """,
+        keychain="keychain: [{name: tok, kind: env, env: SHOP_TOKEN}]",
+    )
+    assert (await run(tmp_path, text)).output == [1, 2]
+
+
 async def test_a_function_can_be_paged_like_a_server(tmp_path) -> None:
     code = "first = after or 0\\nrows = list(range(first, min(first + 4, 10)))\\nresult = {'rows': rows, 'next': rows[-1] + 1 if rows[-1] < 9 else None}"
     item = f'{{name: pages, paginate: {{by: cursor, request: {{kind: python, input: {{code: "{code}"}}}}, params: {{cursor: after}}, items: "{{{{ output.data.rows }}}}", next: "{{{{ output.data.next }}}}", collect: true}}}}'

@@ -7,7 +7,7 @@ import base64
 import binascii
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, TextIO
 
 import msgspec
 
@@ -19,6 +19,7 @@ from noetl.ports.values import to_json
 Format = Literal["json", "jsonl", "csv", "parquet", "text", "bytes"]
 Row = dict[str, Value]
 
+CELL_CHARS = 64 * 1024**2  # the longest cell of a CSV file that is read
 PARQUET = b"PAR1"  # how a Parquet file begins and ends
 MEDIA = {
     "json": "application/json",
@@ -68,17 +69,24 @@ def _read_lines(raw: bytes) -> Value:
 
 
 def _read_csv(raw: bytes) -> Value:
-    import csv
     import io
 
-    reader = csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True)
+    return list(csv_rows(io.StringIO(raw.decode("utf-8-sig"), newline="")))
+
+
+def csv_rows(file: TextIO) -> Iterator[Row]:
+    """The rows of a CSV file, one after the other; a cell may be as long as we ourselves write one."""
+    import csv
+
+    csv.field_size_limit(CELL_CHARS)
+    reader = csv.DictReader(file, strict=True)
     try:
-        rows = list(reader)
-    except csv.Error as problem:
+        for row in reader:
+            if None in row:
+                raise Failed("format", f"line {reader.line_num} has more cells than there are names")
+            yield to_json(row)
+    except (csv.Error, UnicodeDecodeError) as problem:
         raise Failed("format", f"line {reader.line_num} is not CSV: {problem}") from None
-    if any(None in row for row in rows):
-        raise Failed("format", "a CSV line has more cells than the first line has names")
-    return to_json(rows)
 
 
 def _read_parquet(raw: bytes) -> Value:

@@ -176,7 +176,7 @@ class HttpSession:
         from noetl.tools.parts.http_request import auth_headers, for_origin
 
         options: dict[str, Any] = {"headers": self.headers, "data": msgspec.json.encode(message)}
-        options["timeout"] = aiohttp.ClientTimeout(total=None, connect=10, sock_read=self.reply_s)
+        options["timeout"] = aiohttp.ClientTimeout(total=self.reply_s, connect=10)
         if self.call.auth:
             options["middlewares"] = (for_origin(URL(self.url).origin(), auth_headers(self.call.auth)),)
         try:

@@ -1,5 +1,6 @@
 """Where a transfer reads: rows in chunks, from files, tables and queries, without holding them all."""
 
+import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import replace
@@ -10,6 +11,7 @@ from noetl.dsl.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
 from noetl.ports.values import to_json
+from noetl.tools.parts.databases import MEMORY
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.sql import columns_of, quoted
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 Row = dict[str, Value]
 T = TypeVar("T")
 READ_CHARS = 256 * 1024
+BLANKS = " \t\r\n"
 ITEM_CHARS = 64 * 1024**2  # the largest row
 
 
@@ -116,8 +119,10 @@ def _duckdb(source: "Source", size: int, call: Call) -> Any:
 
     duckdb = driver()
     query = _query(source)
-    path = inside(call, source.database) if source.database else ":memory:"
-    connection = connect(path, call, Knobs())
+    path = inside(call, source.database) if source.database else MEMORY
+    if path != MEMORY and not os.path.exists(path):
+        raise Failed("not_found", f"there is no file {source.database!r}")
+    connection = connect(path, call, Knobs(read_only=path != MEMORY))
     try:
         cursor = connection.execute(query, source.params or [])
         columns = columns_of(column[0] for column in cursor.description or ())
@@ -167,17 +172,10 @@ def read_rows(path: str, form: str, size: int) -> Any:
 
 
 def _csv(path: str, size: int) -> Iterator[Row]:
-    import csv
+    from noetl.tools.parts.content import csv_rows
 
     with open(path, encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file, strict=True)
-        try:
-            for row in reader:
-                if None in row:
-                    raise Failed("format", f"line {reader.line_num} has more cells than there are names")
-                yield to_json(row)
-        except (csv.Error, UnicodeDecodeError) as problem:
-            raise Failed("format", f"line {reader.line_num} is not CSV: {problem}") from None
+        yield from csv_rows(file)
 
 
 def _lines(path: str, size: int) -> Iterator[Row]:
@@ -198,8 +196,6 @@ def _lines(path: str, size: int) -> Iterator[Row]:
 
 def _items(path: str, size: int) -> Iterator[Row]:
     """The mappings of a JSON list, one after the other; a mapping around the list is read whole."""
-    import json
-
     from noetl.tools.parts.content import decode, rows_of
 
     with open(path, encoding="utf-8-sig") as file:
@@ -207,47 +203,64 @@ def _items(path: str, size: int) -> Iterator[Row]:
         if not text.startswith("["):
             yield from rows_of(decode((text + file.read()).encode(), "json"), "json")
             return
-        decoder, text = json.JSONDecoder(parse_constant=_no_number), text[1:]
+        items = JsonItems(file, text, 1)
         for number in count(1):
+            if items.next_char() == "]":
+                return
             try:
-                text = _until(text.lstrip(), file)
-                if text.startswith("]"):
-                    return
-                row, end = _whole_item(decoder, text, file)
+                row = items.item()
             except ValueError as problem:
                 raise Failed("format", f"item {number} is not JSON: {problem}") from None
-            if not isinstance(row[0], dict):
+            if not isinstance(row, dict):
                 raise Failed("format", f"item {number} is not a mapping")
-            yield to_json(row[0])
-            text = _until(row[1][end:].lstrip(), file)
-            if text.startswith(","):
-                text = text[1:]
-            elif not text.startswith("]"):
+            yield to_json(row)
+            if items.next_char() == ",":
+                items.skip()
+            elif items.next_char() != "]":
                 raise Failed("format", f"after item {number} there is neither a comma nor the list's end")
+
+
+class JsonItems:
+    """JSON values in a text that is read piece by piece; what was passed is dropped with the next one."""
+
+    def __init__(self, file: TextIO, text: str, at: int) -> None:
+        import json
+
+        self._file, self._text, self._at = file, text, at
+        self._decoder = json.JSONDecoder(parse_constant=_no_number)
+
+    def next_char(self) -> str:
+        """The next character that is no blank, which is not passed; empty at the end."""
+        while True:
+            while self._at < len(self._text) and self._text[self._at] in BLANKS:
+                self._at += 1
+            if self._at < len(self._text) or not self._read(READ_CHARS):
+                return self._text[self._at : self._at + 1]
+
+    def skip(self) -> None:
+        """Pass one character."""
+        self._at += 1
+
+    def item(self) -> Value:
+        """The value that begins here; more is read while it is incomplete. ValueError: it is no JSON."""
+        while True:
+            try:
+                value, self._at = self._decoder.raw_decode(self._text, self._at)
+            except ValueError:
+                rest = len(self._text) - self._at
+                if rest > ITEM_CHARS or not self._read(max(READ_CHARS, rest)):
+                    raise
+            else:
+                return value
+
+    def _read(self, size: int) -> bool:
+        more = self._file.read(size)
+        self._text, self._at = self._text[self._at :] + more, 0
+        return bool(more)
 
 
 def _no_number(word: str) -> None:
     raise ValueError(f"{word} is no number")
-
-
-def _until(text: str, file: TextIO) -> str:
-    """At least one character that is not a blank, as far as there is one."""
-    while not text and (more := file.read(READ_CHARS)):
-        text = more.lstrip()
-    return text
-
-
-def _whole_item(decoder: Any, text: str, file: TextIO) -> tuple[tuple[Value, str], int]:
-    """The value that a text begins with; more is read while it is incomplete."""
-    while True:
-        try:
-            value, end = decoder.raw_decode(text)
-        except ValueError:
-            if len(text) > ITEM_CHARS or not (more := file.read(max(READ_CHARS, len(text)))):
-                raise
-            text += more
-        else:
-            return (value, text), end
 
 
 def _parquet(path: str, size: int) -> Iterator[Row]:

@@ -3,8 +3,9 @@
 import pytest
 
 from noetl.cli.closing import Failure, brief, duration, explained, number, tally
-from noetl.cli.progress import LoopProgress, Progress
+from noetl.cli.progress import LoopProgress, Progress, StepProgress
 from noetl.cli.render import Paint
+from noetl.cli.tree import TreeWatch
 from noetl.cli.watches import line, loop_words
 from noetl.core.event import Event
 
@@ -160,3 +161,26 @@ def test_a_failure_without_a_place_still_names_the_next_command():
     told = explained(Failure({"kind": "keychain", "message": "no tok"}), "e1", PLAIN)
     assert told[0] == "error[keychain]: no tok"
     assert told[1] == "  = try: noetl execution why e1"
+
+
+@pytest.mark.parametrize(
+    "running, first",
+    [
+        (0, "├─ … 12 earlier steps"),
+        (11, "├─ … 9 earlier steps"),
+        (19, "├─ … 1 earlier step"),
+        (20, "├─ ● s0"),
+    ],
+)
+def test_a_tree_says_how_many_steps_it_leaves_out(running, first):
+    """Steps that run stay, however small the terminal is."""
+    from rich.console import Console
+
+    watch = TreeWatch()
+    over = 20 - running
+    for place in range(20):
+        state = "done" if place < over else "running"
+        watch.progress.steps[f"s{place}"] = StepProgress(f"s{place}", state, 1, int(place >= over))
+    drawn = watch._drawn(Console(height=11, width=80)).plain.split("\n")
+    assert drawn[0].startswith(first)
+    assert len(drawn) == max(8, running) + (drawn[0] != "" and "earlier" in drawn[0])

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +119,27 @@ def over_http(stream: bool) -> Any:
         return Response(events, content_type="text/event-stream", headers=headers)
 
     return handle
+
+
+async def test_a_server_that_only_pings_does_not_answer_in_time(use, httpserver):
+    """Each ping begins another silence; the time for the answer goes on."""
+    gone = threading.Event()
+
+    def pings() -> Iterator[bytes]:
+        while not gone.wait(0.05):
+            yield b": ping\n\n"
+
+    def handle(request: Request) -> Response:
+        return Response(pings(), content_type="text/event-stream")
+
+    httpserver.expect_request("/mcp", method="POST").respond_with_handler(handle)
+    values = {"server": httpserver.url_for("/mcp"), "tool": "t"}
+    try:
+        output = await asyncio.wait_for(use("mcp", values, spec={"reply_timeout": 0.3}), 30)
+    finally:
+        gone.set()
+    assert output["error"]["kind"] == "timeout"
+    assert output["error"]["retryable"] is True
 
 
 @pytest.mark.parametrize("stream", [False, True])

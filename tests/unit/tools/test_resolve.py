@@ -101,6 +101,13 @@ async def test_stored_rows_are_read_from_their_table(use, store, asked, ids):
     assert [row["id"] for row in (await resolve(use, ref, **asked))["data"]] == ids
 
 
+@pytest.mark.parametrize("asked, ids", [({"offset": 3}, [4]), ({"limit": 2, "offset": 1}, [2, 3])])
+async def test_stored_rows_of_duckdb_are_read_from_an_offset(use, asked, ids):
+    store = {"table": "t", "range": {"column": "id"}}
+    ref = (await use("duckdb", {"database": "a.duckdb", "command": STORED, "store": store}))["ref"]
+    assert [row["id"] for row in (await resolve(use, ref, **asked))["data"]] == ids
+
+
 async def test_a_reference_is_read_with_the_secret_it_names(use, payloads):
     ref = await payloads.put(1) | {"auth_reference": "keychain/gone"}
     assert (await resolve(use, ref))["error"]["kind"] == "auth"

@@ -10,6 +10,7 @@ import pytest
 from werkzeug import Request, Response
 
 from noetl.ports.network import Network
+from noetl.tools.parts.transfer_sources import JsonItems
 
 ROOT = Path(__file__).resolve().parents[3]
 ROWS = [{"id": number, "name": f"n{number}"} for number in range(250)]
@@ -223,6 +224,37 @@ async def test_items_are_found_wherever_reading_pauses(use, tmp_path: Path, text
     output = await use("transfer", {"source": PLACES["json"], "target": PLACES["jsonl"]})
     assert output["data"] == {"rows": len(json.loads(text))}
     assert (await content(use, PLACES["jsonl"])) == json.loads(text)
+
+
+def test_passing_an_item_of_a_list_copies_nothing(tmp_path: Path):
+    """The time that a list takes grows with its length, not with its square."""
+    (tmp_path / "x.json").write_text("[" + ", ".join('{"a": 1}' for _ in range(1000)) + "]")
+    with open(tmp_path / "x.json") as file:
+        text = file.read()
+        items = JsonItems(file, text, 1)
+        for _ in range(999):
+            assert items.next_char() == "{"
+            assert items.item() == {"a": 1}
+            assert items.next_char() == ","
+            items.skip()
+            assert items._text is text
+        assert items.next_char() == "{"
+        assert items.item() == {"a": 1}
+        assert items.next_char() == "]"
+
+
+async def test_a_long_cell_that_was_written_as_csv_is_read_back(use):
+    rows = [{"id": "1", "name": "x" * 200_000}]
+    await fill(use, "csv", rows)
+    assert await content(use, PLACES["csv"]) == rows
+    await use("transfer", {"source": PLACES["csv"], "target": PLACES["jsonl"]})
+    assert await content(use, PLACES["jsonl"]) == rows
+
+
+async def test_a_source_that_is_not_there_is_told_and_not_made(use, tmp_path: Path):
+    output = await use("transfer", {"source": PLACES["duckdb"], "target": PLACES["jsonl"]})
+    assert output["error"]["kind"] == "not_found"
+    assert not (tmp_path / "x.duckdb").exists()
 
 
 @pytest.mark.parametrize("form, media", [(None, "application/json"), ("jsonl", "application/x-ndjson")])
