@@ -83,6 +83,8 @@ class Provider:
             claimed |= _words(claims.get(name))
         scopes = frozenset(ours for theirs, ours in self._oidc.scopes.items() if theirs in claimed)
         prefixes = tuple(sorted(_words(claims.get(self._oidc.prefix_claim))))
+        if self._oidc.prefix_claim in claims and not prefixes:
+            scopes = frozenset()  # a limit that names no path leaves none
         subject = str(claims["sub"])[:200]
         name = str(claims.get("preferred_username") or claims.get("email") or subject)[:200]
         return Who(name, scopes, prefixes, key=f"oidc:{subject}")
@@ -121,7 +123,7 @@ class Provider:
 def _words(claim: Any) -> set[str]:
     if isinstance(claim, str):
         return set(claim.split())
-    return {item for item in claim if isinstance(item, str)} if isinstance(claim, list) else set()
+    return {item for item in claim if isinstance(item, str) and item} if isinstance(claim, list) else set()
 
 
 async def _whole(content: "StreamReader") -> bytes:

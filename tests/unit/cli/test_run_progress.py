@@ -179,8 +179,12 @@ def test_a_tree_says_how_many_steps_it_leaves_out(running, first):
     watch = TreeWatch()
     over = 20 - running
     for place in range(20):
-        state = "done" if place < over else "running"
-        watch.progress.steps[f"s{place}"] = StepProgress(f"s{place}", state, 1, int(place >= over))
+        step = (
+            StepProgress(f"s{place}", "running", 1, 1)
+            if place >= over
+            else StepProgress(f"s{place}", "done", 1)
+        )
+        watch.progress.steps[step.name] = step
     drawn = watch._drawn(Console(height=11, width=80)).plain.split("\n")
     assert drawn[0].startswith(first)
     assert len(drawn) == max(8, running) + (drawn[0] != "" and "earlier" in drawn[0])

@@ -84,6 +84,12 @@ async def test_an_answer_that_comes_in_pieces_is_read_whole_and_one_without_end_
         await provider(issuer).who(issuer.token())
 
 
+@pytest.mark.parametrize("claim", [[], "", {}, [["team/a"]], 0, [""], False])
+async def test_a_limit_to_paths_that_names_none_leaves_nothing(issuer: Issuer, claim: Any) -> None:
+    who = await provider(issuer).who(issuer.token(noetl_prefixes=claim))
+    assert not any(who.may(scope) for scope in ("read", "run", "write", "admin", "worker"))
+
+
 async def test_a_token_of_the_provider_brings_its_scopes_and_prefixes(issuer: Issuer) -> None:
     keeper = Doorkeeper(Auth(nothing, Oidc(issuer=issuer.url, audience="noetl")))
     who = await keeper.who(issuer.token(preferred_username="ann", noetl_prefixes=["team", "shared"]))
