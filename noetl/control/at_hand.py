@@ -6,12 +6,20 @@ from typing import Any
 import msgspec
 
 from noetl.control.live import Live
+from noetl.core.demand import TOGETHER, Reading, Unreadable, gone, refusal, too_large, too_many
 from noetl.core.draft import stored_refs
-from noetl.core.hydrate import arriving_references, loop_references, outputs_of, report_references
+from noetl.core.hydrate import (
+    ahead,
+    arriving_references,
+    loop_references,
+    outputs_of,
+    report_references,
+    result_references,
+)
 from noetl.core.message import Message, Report, Start
-from noetl.core.output import is_reference
+from noetl.core.program import Program
 from noetl.errors import InvariantViolation, NotFound
-from noetl.ports.results import Payloads
+from noetl.ports.results import Payloads, TooLarge
 
 # What a reference that is none of ours may lead to: a user's value can look like any.
 UNREADABLE = (NotFound, InvariantViolation, msgspec.DecodeError, UnicodeDecodeError)
@@ -24,40 +32,109 @@ class AtHand:
         self._payloads = payloads
 
     async def before(self, live: Live, message: Message) -> None:
-        """Have the payloads at hand that the step's own templates read, and those that a retry keeps."""
+        """Have the payloads at hand that templates of the decision read, and those that a retry keeps."""
         if isinstance(message, Start):
             for ref in stored_refs(message.kept):
                 await self.have(live, ref)
-        if live.program is not None:
-            for ref in loop_references(live.program, live.state, message):
+        if live.program is None:
+            return
+        for ref in loop_references(live.program, live.state, message):
+            await self.have(live, ref)
+        room = _Room(live.program)
+        for ref in arriving_references(live.program, live.state, message):
+            await self._within(live, ref, "event.data.output", room)
+        if isinstance(message, Report):
+            for ref in report_references(message):
                 await self.have(live, ref)
-            for ref in arriving_references(live.program, live.state):
-                await self.have(live, ref)
-        if isinstance(message, Report) and live.program is not None:
-            for ref in report_references(live.program, message):
-                await self.have(live, ref)
-            lease = live.state.leases.get(message.lease)
-            run = live.state.runs.get(lease.run) if lease else None
-            step = live.program.steps[run.step] if run else None
-            if run is not None and step is not None and step.boundary.reads("output", "data"):
-                for output in outputs_of(run, message):
-                    await self._output(live, output)
+            await self._outputs(live, live.program, message)
+        for owner, ref in result_references(live.program, live.state, message, live.hydrated):
+            await self._within(live, ref, owner, room)
 
-    async def _output(self, live: Live, output: dict[str, Any]) -> None:
-        assert live.program is not None
-        if "part" in output and output["part"][0] not in live.hydrated:
-            live.hydrated[output["part"][0]] = await self._payloads.pack(output["part"][0])
-        ref: Any = output.get("ref")
-        most = live.program.limits["max_hydrate_bytes"]
-        if output.get("data") is None and is_reference(ref) and ref["meta"].get("bytes", 0) <= most:
-            await self._read(live, ref)
+    async def _outputs(self, live: Live, program: Program, report: Report) -> None:
+        """The output of a run that ends with a report, when the decision reads it: all of it, or none."""
+        lease = live.state.leases.get(report.lease)
+        if lease is None:
+            return
+        run = live.state.runs[lease.run]
+        refs, packs = outputs_of(run, report)
+        reading = ahead(program, live.state, report) if refs or packs else None
+        if reading is None or not reading.reads_output_of(run.step):
+            return
+        room = _Room(program, times=1)
+        for ref in refs:
+            await self._within(live, ref, run.step, room)
+            if ref["locator"]["key"] not in live.hydrated:
+                wrong = refusal(Reading((run.step, "data"), run.step, {"ref": ref}, False), {}, room.most)
+                live.hydrated[ref["locator"]["key"]] = wrong
+        for key in packs:
+            if room.full:
+                live.hydrated[key] = Unreadable("limit", room.too_large(run.step))
+            else:
+                await self._pack(live, key, room)
+
+    async def _pack(self, live: Live, key: str, room: "_Room") -> None:
+        if key in live.hydrated:
+            return
+        try:
+            pack, size = await self._payloads.pack(key)
+        except UNREADABLE:
+            live.hydrated[key] = Unreadable("reference", gone({"locator": {"key": key}}))
+            return
+        room.take(size)
+        live.loaded_bytes += size
+        live.hydrated[key] = pack
+
+    async def _within(self, live: Live, ref: dict[str, Any], owner: str, room: "_Room") -> None:
+        """Have a payload at hand if it is not too large, by itself or with those that were loaded with it."""
+        key, size = ref["locator"]["key"], ref["meta"].get("bytes", 0)
+        if key in live.hydrated or size > room.most:
+            return
+        if not room.take(size):
+            live.hydrated[key] = Unreadable("limit", room.refused(owner))
+            return
+        try:
+            await self._read(live, ref, room.most)
+        except TooLarge as error:
+            told = too_large(owner, error.bytes, room.most, at_least=True)
+            live.hydrated[key] = Unreadable("limit", told)
+        except UNREADABLE:
+            pass  # that it is gone is told when it is read
 
     async def have(self, live: Live, ref: dict[str, Any]) -> None:
         """Have a payload that may be read at hand; that it is gone is told when it is read."""
         with suppress(*UNREADABLE):
             await self._read(live, ref)
 
-    async def _read(self, live: Live, ref: dict[str, Any]) -> None:
+    async def _read(self, live: Live, ref: dict[str, Any], most: int | None = None) -> None:
         key = ref["locator"].get("key")
-        if ref["locator"].get("store") == "results" and key not in live.hydrated:
-            live.hydrated[key] = await self._payloads.get(ref)
+        if ref["locator"].get("store") != "results":
+            return
+        if key not in live.hydrated or isinstance(live.hydrated[key], Unreadable):
+            live.hydrated[key] = await self._payloads.get(ref, most)
+            live.loaded_bytes += (ref.get("meta") or {}).get("bytes", 0)
+
+
+class _Room:
+    """How much one decision may load of what its templates read."""
+
+    def __init__(self, program: Program, times: int = TOGETHER) -> None:
+        self.most = int(program.limits["max_hydrate_bytes"])
+        self._times, self._taken = times, 0
+
+    @property
+    def full(self) -> bool:
+        """Whether there is no room left."""
+        return self._taken > self.most * self._times
+
+    def take(self, size: int) -> bool:
+        """Take room for a payload; whether there was."""
+        self._taken += size
+        return not self.full
+
+    def refused(self, owner: str) -> str:
+        """Why there is no room for a payload."""
+        return too_many(owner, self.most) if self._times > 1 else self.too_large(owner)
+
+    def too_large(self, owner: str) -> str:
+        """That the parts of one payload have no room."""
+        return too_large(owner, self._taken, self.most, at_least=True)

@@ -10,6 +10,7 @@ from noetl.core.program import Program
 from noetl.core.state import State
 
 HYDRATED_KEPT = 16  # payloads kept at hand whatever the state names
+LOADED_KEPT = 64 * 1024 * 1024  # bytes of them that are loaded before those are dropped
 
 
 @dataclass(slots=True)
@@ -21,6 +22,7 @@ class Live:
     head: bytes  # the last link of the hash chain
     hydrated: dict[str, Any] = field(default_factory=dict)
     hydrated_most: int = HYDRATED_KEPT  # above it, those that the state does not name are dropped
+    loaded_bytes: int = 0  # of payloads that were loaded since those that nothing names were dropped
     mailbox: deque[tuple[Message, asyncio.Future[Answer] | None]] = field(default_factory=deque)
     letters: list[int] = field(default_factory=list)  # left by others, in the mailbox, not yet answered
     read: set[int] = field(default_factory=set)  # every letter that went into the mailbox

@@ -12,7 +12,7 @@ import msgspec
 from noetl.control.at_hand import AtHand
 from noetl.control.errands import Errands
 from noetl.control.family import Family
-from noetl.control.live import HYDRATED_KEPT, Live
+from noetl.control.live import HYDRATED_KEPT, LOADED_KEPT, Live
 from noetl.control.rows import decode_message, events_of
 from noetl.core.draft import stored_refs
 from noetl.core.fold import fold
@@ -155,9 +155,10 @@ class Ownership:
 
     def look_after(self, live: Live) -> None:
         """After a decision: let go of what is over or not needed at hand; set the timer of what is due."""
-        if len(live.hydrated) > live.hydrated_most:
+        if len(live.hydrated) > live.hydrated_most or live.loaded_bytes > LOADED_KEPT:
             needed = {ref["locator"]["key"] for ref in stored_refs(msgspec.to_builtins(live.state))}
             live.hydrated = {key: value for key, value in live.hydrated.items() if key in needed}
+            live.loaded_bytes = 0
             live.hydrated_most = max(HYDRATED_KEPT, 2 * len(live.hydrated))
         if live.state.ended:
             if live.timer is not None:

@@ -2,7 +2,7 @@
 
 from noetl.core.effect import Ended
 from noetl.core.frame import Frame
-from noetl.core.judge import TemplateJudge, Unjudged
+from noetl.core.judge import TemplateJudge, Unjudged, binding
 from noetl.core.output import failed, problem
 from noetl.core.program import BlockProgram
 from noetl.dsl.template import TemplateError
@@ -13,7 +13,7 @@ def block_boundary(block: BlockProgram, frame: Frame, ended: Ended) -> Ended:
     frame.output = ended.output
     try:
         if block.output is not None:
-            data = block.output.render(frame.scope("").bind(block.output.names))
+            data = block.output.render(binding(block.output, frame.scope("")))
             frame.output = {**ended.output, "data": data}
         if block.set:
             frame.write(TemplateJudge().writes(("task", block.name), block.set, frame.scope("")).pairs)

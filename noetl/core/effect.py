@@ -34,6 +34,13 @@ class NeedSecrets:
 
 
 @dataclass(frozen=True, slots=True)
+class NeedPayloads:
+    """Have payloads at hand in `Surroundings.loaded`: whose, and their references; answered with nothing."""
+
+    refs: list[tuple[str, dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
 class Sleep:
     """Wait a short while in place."""
 
@@ -61,7 +68,7 @@ class CallBlock:
     ends: int | None = None  # when they are over, wherever it is taken up again
 
 
-Effect = RunTool | NeedSecrets | Sleep | Park | CallBlock
+Effect = RunTool | NeedSecrets | NeedPayloads | Sleep | Park | CallBlock
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 from noetl.core import policy
 from noetl.core.effect import CallBlock, Effect, Sleep, Visit, parking
 from noetl.core.frame import Frame
-from noetl.core.judge import Unjudged
+from noetl.core.judge import Unjudged, binding
 from noetl.core.output import failed, ok, problem
 from noetl.dsl.template import TemplateError
 
@@ -133,7 +133,7 @@ def _moment(value: Any) -> int:
 def _playbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
     task = visit.task
     try:
-        call = dict(task.call.render(frame.scope(task.label).bind(task.call.names)))
+        call = dict(task.call.render(binding(task.call, frame.scope(task.label))))
     except TemplateError as error:
         return failed(problem("template", f"call of task {visit.label!r}: {error.message}"))
     call["input"] = dict(visit.input)

@@ -39,6 +39,8 @@ class Surroundings:
     events: list[Event] = field(default_factory=list)
     payloads: list[Payload] = field(default_factory=list)
     redactor: Redactor = field(default_factory=Redactor)
+    aside: bool = False  # results of some of `steps` rest in the result store
+    loaded: dict[str, Any] = field(default_factory=dict)  # payloads of those that were read here, by key
     jumped: bool = False  # a pipeline jumped since the last report
     stopping: bool = False  # pipelines stop at their next task boundary
 
@@ -125,7 +127,8 @@ class Frame:
         if self.output is not None:
             fixed["output"] = Envelope(self.output)
         chain = (self.iterators, given, self.args, self.ctx, self.step, self.iter, around.workload)
-        return Scope(fixed, chain, self.results, around.steps, task)
+        most = around.limits["max_hydrate_bytes"]
+        return Scope(fixed, chain, self.results, around.steps, task, payloads=around.loaded, most=most)
 
     def checkpoint(self) -> dict[str, Any]:
         """The frame as plain JSON. Outside parallel loops the pending ctx writes are sent with it."""

@@ -1,13 +1,16 @@
-"""Payloads that were put aside, back in their place where the step's own templates read them.
+"""Payloads that were put aside, back in their place where the server's templates read them.
 
-Also: which references a loop may be about to run over, so that their payloads can be had before deciding.
+Also: which payloads the templates of a decision may read and which references a loop may be about to run
+over, so that they can be had before deciding.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from noetl.core.demand import Path, Unreadable, gone, readings, resting, rests, too_large
 from noetl.core.draft import Draft, stored_refs
-from noetl.core.event import TERMINAL
+from noetl.core.event import TERMINAL, step_of
 from noetl.core.judge import Unjudged
 from noetl.core.mention import Mentions
 from noetl.core.message import Message, Report, Start
@@ -17,33 +20,126 @@ from noetl.core.program import Program, StepProgram
 from noetl.core.state import Run, State
 
 
-def hydrated(draft: Draft, mentions: Mentions, output: dict[str, Any]) -> dict[str, Any]:
-    """The output with its payload in place when it was put aside and these templates read it."""
-    ref: Any = output.get("ref")
-    if output.get("data") is not None or not is_reference(ref) or not mentions.reads("output", "data"):
+def hydrated(draft: Draft, run: Run, output: dict[str, Any]) -> dict[str, Any]:
+    """The output with its payload in place when it was put aside and the step's own templates read it."""
+    ref = resting(output)
+    if ref is None or not draft.step(run.step).boundary.reads("output", "data"):
         return output
-    if ref["locator"].get("store") != "results":
-        return output
-    if ref["meta"]["bytes"] > draft.limit("max_hydrate_bytes"):
-        size = ref["meta"]["bytes"]
-        raise Unjudged(
-            "limit", f"output.data has {size} bytes, more than limits.max_hydrate_bytes; use kind: resolve"
-        )
-    return {**output, "data": draft.hydrated[ref["locator"]["key"]]}
+    most, size = draft.limit("max_hydrate_bytes"), ref["meta"]["bytes"]
+    if size > most:
+        raise Unjudged("limit", f"output.data: {too_large(run.step, size, most)}")
+    try:
+        found = draft.hydrated[ref["locator"]["key"]]
+    except KeyError:
+        raise Unjudged("reference", f"output.data: {gone(ref)}") from None
+    if isinstance(found, Unreadable):
+        raise Unjudged(found.kind, f"output.data: {found.message}")
+    return {**output, "data": found}
 
 
-def report_references(program: Program, report: Report) -> Iterator[dict[str, Any]]:
-    """References to what deciding on a report reads: large writes, outputs that others read."""
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What the templates of one decision may read: steps that may end in it, and all paths from there on."""
+
+    ends: frozenset[str]
+    paths: frozenset[Path]
+    unknown: bool  # a fragment that is yet to be made may read anything
+
+    @classmethod
+    def of(cls, program: Program, ends: Iterable[str], arrivals: Iterable[str]) -> "Ahead":
+        """Follow the arcs as far as one decision can: through steps that may end as soon as they start."""
+        ended, started = set(ends), set(arrivals)
+        queue = [(name, True) for name in ended] + [(name, False) for name in started]
+        paths: set[Path] = set()
+        while queue:
+            name, ends_here = queue.pop()
+            step = program.steps[name]
+            if not ends_here:
+                paths |= step.arrival.paths
+                if step.may_end_at_once and name not in ended:
+                    ended.add(name)
+                    queue.append((name, True))
+                continue
+            paths |= step.boundary.paths
+            targets = {arc.step for arc in step.arcs} - started
+            started |= targets
+            queue += [(target, False) for target in targets]
+        unknown = any(program.steps[name].synthesize is not None for name in ended)
+        return cls(frozenset(ended), frozenset(paths), unknown)
+
+    def reads_output_of(self, step: str) -> bool:
+        """Whether the payload of a step that ends in the decision may be read in it."""
+        mentions, names = Mentions(self.paths), (step, step.rpartition(".")[2])
+        carried = mentions.reads("output", "data") or mentions.reads("event", "data", "output", "data")
+        return self.unknown or carried or any(readings({name: {} for name in names}, self.paths))
+
+
+def ahead(program: Program, state: State, message: Message) -> Ahead | None:
+    """What deciding on a message may read; None when no template is rendered for it."""
+    origins = {fragment.step for fragment in state.fragments.values() if not fragment.ended}
+    arrivals = {token.step for token in state.tokens.values()}
+    if isinstance(message, Start):
+        return Ahead.of(program, (), (program.entry, *(one["step"] for one in _kept(message, "tokens", ()))))
+    if not isinstance(message, Report):
+        return Ahead.of(program, origins | {run.step for run in state.runs.values()}, arrivals)
+    lease = state.leases.get(message.lease)
+    if lease is None or not _may_end(message):
+        return None
+    return Ahead.of(program, origins | {state.runs[lease.run].step}, arrivals)
+
+
+def _kept(message: Message, what: str, nothing: Any) -> Any:
+    """What a retry keeps of the execution that it repeats."""
+    kept = message.kept if isinstance(message, Start) else None
+    return (kept or {}).get(what, nothing)
+
+
+def _may_end(report: Report) -> bool:
+    return report.final or any(
+        event.name in TERMINAL or event.name == "loop.iteration.failed" for event in report.events
+    )
+
+
+def result_references(
+    program: Program, state: State, message: Message, at_hand: Mapping[str, Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Payloads of finished steps that the templates of this decision may read: whose, and the references."""
+    if not program.results_read or (isinstance(message, Report) and not _may_end(message)):
+        return
+    found = {name: one for name, one in _finished(program, state, message) if rests(one, at_hand)}
+    reading = ahead(program, state, message) if found else None
+    if reading is None:
+        return
+    for name, envelope in found.items():
+        own = {name, name.rpartition(".")[2]}
+        paths = [(name, *path[1:]) for path in reading.paths if path[0] in own]
+        for one in readings({name: envelope}, [(name,)] if reading.unknown else paths):
+            ref = resting(one.envelope)
+            if ref is not None and ref["locator"]["key"] not in at_hand:
+                yield one.owner, ref
+
+
+def _finished(program: Program, state: State, message: Message) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Finished steps that the server's templates name, also those that this message finishes."""
+    names = program.results_read
+    results = _kept(message, "state", {}).get("results") or state.results
+    if not state.fragments:
+        yield from ((name, results[name]) for name in names if name in results)
+    else:  # its steps are known by the names its author wrote, too
+        yield from ((name, one) for name, one in results.items() if {name, name.rpartition(".")[2]} & names)
+    for event in message.events if isinstance(message, Report) else ():
+        if event.name in TERMINAL and event.run and (event.data or {}).get("output"):
+            data = event.data or {}
+            yield step_of(event.run), {**data["output"], "results": data.get("results") or {}}
+
+
+def report_references(report: Report) -> Iterator[dict[str, Any]]:
+    """References to the large values that a report writes."""
     for event in report.events:
         data = event.data or {}
         yield from stored_refs([data.get("writes"), data.get("step")])
     for frame in report.frames.values():
         yield from stored_refs(frame.get("sent"))
-    most = program.limits["max_hydrate_bytes"]
-    ended = [((event.data or {}).get("output") or {}) for event in report.events if event.name in TERMINAL]
-    refs = [output["ref"] for output in ended if is_reference(output.get("ref"))]
-    if refs and any(_reads_what_came(step) for step in program.steps.values()):
-        yield from (ref for ref in refs if ref["meta"].get("bytes", 0) <= most)
 
 
 def _reads_what_came(step: StepProgram) -> bool:
@@ -53,21 +149,26 @@ def _reads_what_came(step: StepProgram) -> bool:
     return (step.routes_only or step.synthesize is not None) and step.boundary.reads("output", "data")
 
 
-def outputs_of(run: Run, report: Report) -> list[dict[str, Any]]:
-    """The outputs that the end of a run may need in memory: of its iterations so far, and in the report."""
-    found = [(event.data or {}).get("output") or {} for event in report.events]
+def outputs_of(run: Run, report: Report) -> tuple[list[dict[str, Any]], list[str]]:
+    """What the output of a run that a report ends rests as: references, and keys of packs of iterations."""
+    ends = TERMINAL if run.loop is None else ("loop.iteration.done",)
+    outputs = [(event.data or {}).get("output") or {} for event in report.events if event.name in ends]
+    packs = [one["part"][0] for one in outputs if "part" in one]
     if run.loop is not None:
-        found += [{"ref": ref} for ref in run.loop.refs.values()]
-        found += [{"part": part} for part in run.loop.parts.values()]
-    return found
+        outputs += [{"ref": ref} for ref in run.loop.refs.values()]
+        packs += [key for key, _ in run.loop.parts.values()]
+    refs = [ref for one in outputs if "part" not in one and (ref := resting(one)) is not None]
+    return refs, list(dict.fromkeys(packs))
 
 
-def arriving_references(program: Program, state: State) -> Iterator[dict[str, Any]]:
+def arriving_references(program: Program, state: State, message: Message) -> Iterator[dict[str, Any]]:
     """References to payloads that tokens on their way carry to steps that read them."""
-    for token in state.tokens.values():
-        output = (token.event.get("data") or {}).get("output") or {}
-        if is_reference(output.get("ref")) and _reads_what_came(program.steps[token.step]):
-            yield output["ref"]
+    carried = [(token.step, token.event) for token in state.tokens.values()]
+    carried += [(token["step"], token.get("event") or {}) for token in _kept(message, "tokens", ())]
+    for step, event in carried:
+        ref = resting((event.get("data") or {}).get("output") or {})
+        if ref is not None and _reads_what_came(program.steps[step]):
+            yield ref
 
 
 def loop_references(program: Program, state: State, message: Message) -> Iterator[dict[str, Any]]:

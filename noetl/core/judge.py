@@ -79,18 +79,16 @@ class TemplateJudge:
         """Whether a guard holds, by the truth rules of the language."""
         if guard.template is None:
             return Judged(bool(guard.literal))
-        reachable(place, guard.template, scope)
         try:
-            value = guard.template.truth(scope.bind(guard.template.names))
+            value = guard.template.truth(_binding(place, guard.template, scope))
         except TemplateError as problem:
             raise Unjudged("template", f"{_where(place)}: {problem.message}") from None
         return Judged(value, scope.seen(guard.paths))
 
     def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
         """What a value renders to."""
-        reachable(place, value, scope)
         try:
-            return value.render(scope.bind(value.names))
+            return value.render(_binding(place, value, scope))
         except TemplateError as problem:
             raise Unjudged("template", f"{_where(place)}: {problem.message}") from None
 
@@ -99,9 +97,8 @@ class TemplateJudge:
         pairs: list[list[Any]] = []
         left_out: list[str] = []
         for write in writes:
-            reachable(place, write.value, scope)
             try:
-                value = write.value.render(scope.bind(write.value.names))
+                value = write.value.render(_binding(place, write.value, scope))
             except TemplateError as problem:
                 if lenient:
                     left_out.append(".".join(write.path))
@@ -125,12 +122,19 @@ class TemplateJudge:
         return merge()
 
 
-def reachable(place: Place, template: CompiledValue, scope: Scope) -> None:
-    """A template that reads a payload which was put aside cannot be judged here."""
-    if scope.steps:
-        wrong = scope.out_of_reach(template.paths)
-        if wrong is not None:
-            raise Unjudged("reference", f"{_where(place)}: {wrong}")
+def binding(value: CompiledValue, scope: Scope) -> dict[str, Any]:
+    """The names a value reads; Unjudged when it reads a payload that cannot be had."""
+    wrong = scope.out_of_reach(value.paths)
+    if wrong is not None:
+        raise Unjudged(wrong.kind, wrong.message)
+    return scope.bind(value.names)
+
+
+def _binding(place: Place, value: CompiledValue, scope: Scope) -> dict[str, Any]:
+    try:
+        return binding(value, scope)
+    except Unjudged as wrong:
+        raise Unjudged(wrong.kind, f"{_where(place)}: {wrong.message}") from None
 
 
 _PLACES: Mapping[str, Callable[[Place], str]] = {
@@ -144,8 +148,6 @@ _PLACES: Mapping[str, Callable[[Place], str]] = {
     "arc-set": lambda place: f"set of arc {place[2]} of step run {place[1]}",
     "arc-args": lambda place: f"args of arc {place[2]} of step run {place[1]}",
     "task": lambda place: f"set of task {place[1]}",
-    "guard": lambda place: str(place[1]),
-    "task-input": lambda place: f"input of task {place[1]}",
     "rule": lambda place: "set of a policy rule",
     "synthesize": lambda place: f"synthesize of step run {place[1]}",
 }

@@ -7,6 +7,7 @@ outputs, the merging of buffered writes, and the step's outcome.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from noetl.core.demand import Unreadable, too_large
 from noetl.core.draft import Draft, in_place, stored_refs
 from noetl.core.finish import RunOutcome
 from noetl.core.judge import Unjudged
@@ -110,10 +111,19 @@ def _output(draft: Draft, step: StepProgram, loop: LoopState) -> dict[str, Any]:
     data = [loop.outputs.get(str(index)) for index in range(loop.total)]
     if not loop.refs and not loop.parts:
         return ok(data)
-    if step.boundary.reads("output", "data"):
+    keys = [ref["locator"]["key"] for ref in loop.refs.values()] + [key for key, _ in loop.parts.values()]
+    wrong = next((one for one in map(draft.hydrated.get, keys) if isinstance(one, Unreadable)), None)
+    if wrong is None and step.boundary.reads("output", "data"):
         return ok(_complete(draft, loop, data))
     ref, payload = manifest(draft.state.execution_id, data, loop.refs, loop.parts)
     draft.payloads.append(payload)
+    size = len(payload.body) + sum(one["meta"].get("bytes", 0) for one in loop.refs.values())
+    if wrong is None and size > (most := draft.limit("max_hydrate_bytes")):
+        wrong = Unreadable("limit", too_large(step.name, size, most, at_least=bool(loop.parts)))
+    if wrong is not None:
+        draft.hydrated[payload.key] = wrong
+    elif all(key in draft.hydrated for key in keys):  # for those who read it in this very decision
+        draft.hydrated[payload.key] = _complete(draft, loop, data)
     return {"status": "ok", "data": None, "ref": ref}
 
 

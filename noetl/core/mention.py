@@ -32,9 +32,9 @@ class Mentions:
             found |= value.paths
         return cls(frozenset(found))
 
-    def union(self, other: "Mentions") -> "Mentions":
-        """What either of them reads."""
-        return Mentions(self.paths | other.paths)
+    def union(self, *others: "Mentions") -> "Mentions":
+        """What any of them reads."""
+        return Mentions(self.paths.union(*(other.paths for other in others)))
 
     def mentions(self, name: str) -> bool:
         """Whether anything below a name is read."""

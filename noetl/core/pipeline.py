@@ -14,6 +14,7 @@ from noetl.core.effect import (
     Drive,
     Effect,
     Ended,
+    NeedPayloads,
     NeedSecrets,
     RunTool,
     Sleep,
@@ -31,7 +32,7 @@ from noetl.core.engine_kind import (
 )
 from noetl.core.event import index_of, iso
 from noetl.core.frame import Frame
-from noetl.core.judge import TemplateJudge, Unjudged, reachable
+from noetl.core.judge import TemplateJudge, Unjudged, binding
 from noetl.core.output import failed, ok, problem, size_of
 from noetl.core.policy import Choice
 from noetl.core.program import TaskProgram
@@ -66,6 +67,8 @@ def _visit(
 ) -> Generator[Effect, Any, Ended | None]:
     """Come to a task: ask its before-rules on a new visit, then run it."""
     label = frame.prefix + task.label
+    if frame.around.aside and (refs := frame.scope(task.label).wanted(task.reads)):
+        yield NeedPayloads(refs)
     if frame.attempt == 0:
         frame.visits[task.label] = frame.visits.get(task.label, 0) + 1
         most = frame.around.limits["max_task_runs"]
@@ -109,7 +112,7 @@ def _count_visit(frame: Frame, task: TaskProgram) -> None:
 
 def _rendered_limit(frame: Frame, task: TaskProgram) -> int:
     try:
-        spec = task.spec.render(frame.scope(task.label).bind(task.spec.names))
+        spec = task.spec.render(binding(task.spec, frame.scope(task.label)))
         return int(spec["limits"]["max_visits"])
     except (TemplateError, TypeError, ValueError) as error:
         raise Unjudged("template", f"limits.max_visits of task {task.label!r}: {error}") from None
@@ -140,7 +143,7 @@ def _perform(
     visit.started = answer is not None and waiting in ("wait", "child")
     try:
         visit.input = yield from _rendered(frame, task)
-        spec = task.spec.render(frame.scope(task.label).bind(task.spec.names))
+        spec = task.spec.render(binding(task.spec, frame.scope(task.label)))
         spec = with_bound(spec, task.label)
         auth = yield from _auth(frame, task)
     except (TemplateError, Unjudged) as error:
@@ -210,9 +213,10 @@ def _rendered(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Mapping
     value = task.input
     if value.static:
         return {**value.render({}), **task.literal}
-    scope = frame.scope(task.label)
-    reachable(("task-input", task.label), value, scope)
-    bound = scope.bind(value.names)
+    try:
+        bound = binding(value, frame.scope(task.label))
+    except Unjudged as wrong:
+        raise Unjudged(wrong.kind, f"input of task {task.label}: {wrong.message}") from None
     names = frozenset(path[1] for path in value.paths if path[0] == "keychain" and len(path) > 1)
     if names:
         bound["keychain"] = yield from _secrets(names)
@@ -229,7 +233,7 @@ def _secrets(names: frozenset[str]) -> Generator[Effect, Any, Mapping[str, Any]]
 def _auth(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Any]:
     if task.auth is None:
         return None
-    bound = frame.scope(task.label).bind(task.auth.names)
+    bound = binding(task.auth, frame.scope(task.label))
     names = frozenset(path[1] for path in task.auth.paths if path[0] == "keychain" and len(path) > 1)
     if names:
         bound["keychain"] = yield from _secrets(names)
@@ -258,7 +262,7 @@ def _after(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, Any]
     frame.output, before = output, frame.output
     try:
         if task.output is not None:
-            data = task.output.render(frame.scope(task.label, visit.input).bind(task.output.names))
+            data = task.output.render(binding(task.output, frame.scope(task.label, visit.input)))
             changed = {key: value for key, value in output.items() if key != "ref"}
             frame.output = output = with_ref(frame, {**changed, "data": data})
         if task.set:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from noetl.core.judge import Judged, TemplateJudge, Unjudged, reachable
+from noetl.core.judge import Judged, TemplateJudge, Unjudged, binding
 from noetl.core.program import RuleProgram, TaskProgram
 from noetl.core.scope import Scope
 from noetl.dsl.template import TemplateError
@@ -48,11 +48,12 @@ def _holds(rule: RuleProgram, scope: Scope, place: str) -> Judged:
     assert rule.guard is not None
     if rule.guard.template is None:
         return Judged(bool(rule.guard.literal))
-    reachable(("guard", place), rule.guard.template, scope)
     try:
-        value = rule.guard.template.truth(scope.bind(rule.guard.template.names))
+        value = rule.guard.template.truth(binding(rule.guard.template, scope))
     except TemplateError as problem:
         raise Unjudged("template", f"{place}: {problem.message}") from None
+    except Unjudged as wrong:
+        raise Unjudged(wrong.kind, f"{place}: {wrong.message}") from None
     return Judged(value, scope.seen(rule.guard.paths) if value else {})
 
 
@@ -66,7 +67,7 @@ def rendered_set(rule: RuleProgram, scope: Scope) -> list[list[Any]]:
 def options(rule: RuleProgram, scope: Scope, place: str) -> Mapping[str, Any]:
     """The rule's attempts, delay, max_delay and message, rendered."""
     try:
-        return rule.options.render(scope.bind(rule.options.names))  # type: ignore[no-any-return]
+        return rule.options.render(binding(rule.options, scope))  # type: ignore[no-any-return]
     except TemplateError as problem:
         raise Unjudged("template", f"{place}: {problem.message}") from None
 

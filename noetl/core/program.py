@@ -5,7 +5,7 @@ Compiled once per playbook version and shared by control plane and workers. Noth
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from noetl.core.mention import Mentions
@@ -75,6 +75,7 @@ class TaskProgram:
     output: CompiledValue | None
     set: tuple[Write, ...]
     merge_point: str | None  # `<name>` when this is the generated `<name>.end`
+    reads: frozenset[Path] = frozenset()  # by all of its templates
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,11 @@ class LoopProgram:
     distributed: bool
     reduce: Mapping[Path, str]
     inner: "LoopProgram | None"
+
+    @property
+    def reads(self) -> frozenset[Path]:
+        """What the collection and its bounds read."""
+        return self.collection.paths | self.max_in_flight.paths | self.chunk.paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +118,12 @@ class BlockProgram:
     pipeline: Pipeline
     output: CompiledValue | None
     set: tuple[Write, ...]
+
+    @property
+    def reads(self) -> frozenset[Path]:
+        """What the block's own templates read, those of its tasks aside."""
+        values = [self.input, *_present(self.output), *(write.value for write in self.set)]
+        return Mentions.of(values).paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +169,7 @@ class StepProgram:
     validate: Mapping[str, Any]
     limits: Mapping[str, Any]
     mentions: Mentions  # of everything the worker renders, called blocks included
+    arrival: Mentions  # of input, gate, bounds and items: what the server renders before the start
     boundary: Mentions  # of step set, output, arcs: what the server renders at the end
     loops_over: frozenset[Path]  # what the loop's collection may be a reference from
     wants_event: bool  # the step's input, gate or items read `event.data`
@@ -168,6 +181,13 @@ class StepProgram:
     def routes_only(self) -> bool:
         """Whether the server completes the step itself."""
         return not self.pipeline.tasks and self.loop is None
+
+    @property
+    def may_end_at_once(self) -> bool:
+        """Whether the decision that starts a run may end it: nothing to do, no items, or an input amiss."""
+        rendered = (self.input, self.timeout, self.deadline)
+        amiss = bool(self.validate.get("input")) or not all(value.static for value in rendered)
+        return self.routes_only or self.loop is not None or amiss
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +207,7 @@ class Program:
     limits: Mapping[str, Any]
     reference_first: bool  # every payload is put aside, whatever its size
     loops_over: frozenset[Path]  # what the items of any loop are read from
+    results_read: frozenset[str]  # names of finished steps whose payloads the server's templates read
     kinds: Kinds = field(repr=False, default_factory=dict)
 
 
@@ -212,8 +233,17 @@ def compile_program(playbook: model.Playbook, kinds: Kinds, content_hash: str) -
         limits=spec.step_limits(executor, None),
         reference_first=_reference_first(executor.spec),
         loops_over=frozenset(path for step in steps.values() for path in step.loops_over),
+        results_read=_results_read(steps),
         kinds=kinds,
     )
+
+
+def _results_read(steps: Mapping[str, StepProgram]) -> frozenset[str]:
+    names = {name.rpartition(".")[2] for name in steps} | steps.keys()
+    if any(step.synthesize for step in steps.values()):  # what it makes may name any
+        return frozenset(names)
+    read = Mentions().union(*(mentions for one in steps.values() for mentions in (one.arrival, one.boundary)))
+    return frozenset(path[0] for path in read.paths if path[0] in names)
 
 
 def _reference_first(given: Mapping[str, Any]) -> bool:
@@ -228,12 +258,14 @@ class _Whole:
     graph: Graph
     incoming: Counter[str]
     everything: Mentions
+    synthesises: bool  # some step makes a fragment, which may name any other step
 
     @classmethod
     def of(cls, playbook: model.Playbook, kinds: Kinds) -> "_Whole":
         """Look at the playbook once."""
         incoming = Counter(arc.step for step in playbook.steps for arc in step.next.arcs)
-        return cls(Graph.of(playbook), incoming, _mentions_of_playbook(playbook, kinds))
+        synthesises = any(step.synthesize for step in playbook.steps)
+        return cls(Graph.of(playbook), incoming, _mentions_of_playbook(playbook, kinds), synthesises)
 
 
 class _StepCompiler:
@@ -249,11 +281,12 @@ class _StepCompiler:
     ) -> None:
         self.step, self.playbook, self.kinds, self.blocks = step, playbook, kinds, blocks
         self.graph, self.incoming, self.everything = whole.graph, whole.incoming, whole.everything
+        self.synthesises = whole.synthesises
 
     def compile(self) -> StepProgram:
         """The step as a program."""
         step = self.step
-        pipeline = _pipeline(step.tasks, self._spec_of, self.kinds)
+        pipeline, arrival = _pipeline(step.tasks, self._spec_of, self.kinds), self._arrival_mentions()
         arcs = tuple(_arc(arc) for arc in step.next.arcs)
         writes = _writes(step.set)
         output = compile_value(step.output) if step.has_output else None
@@ -286,12 +319,13 @@ class _StepCompiler:
             validate=plain(step.validate),
             limits=spec.step_limits(self.playbook.executor, step),
             mentions=self._worker_mentions(pipeline),
+            arrival=arrival,
             boundary=boundary,
             loops_over=self._loops_over(),
-            wants_event=self._arrival_mentions().reads("event", "data"),
+            wants_event=arrival.reads("event", "data"),
             wants_ref=boundary.names("output", "ref") or self.everything.names(name, "ref"),
             wants_results=self.everything.below(name, "results"),
-            read_later=self.everything.mentions(name),
+            read_later=self.everything.mentions(name) or self.synthesises,
         )
 
     def _spec_of(self, task: model.Task) -> Any:
@@ -302,8 +336,8 @@ class _StepCompiler:
         step = self.step
         values = [compile_value(step.input), compile_value(step.timeout_s), compile_value(step.deadline_s)]
         values += [compile_value(rule.when) for rule in step.admit if isinstance(rule.when, str)]
-        if step.loop is not None:
-            values.append(compile_value(step.loop.collection))
+        if (loop := step.loop) is not None:
+            values += map(compile_value, (loop.collection, loop.max_in_flight, loop.chunk))
         return Mentions.of(values)
 
     def _loops_over(self) -> frozenset[Path]:
@@ -365,9 +399,10 @@ def _block(block: model.Block, playbook: model.Playbook, kinds: Kinds) -> BlockP
 def _pipeline(tasks: tuple[model.Task, ...], spec_of: Callable[[model.Task], Any], kinds: Kinds) -> Pipeline:
     labels = {task.label: index for index, task in enumerate(tasks)}
     compiled = tuple(
-        _task(index, task, labels, spec_of(task), kinds.get(task.kind)) for index, task in enumerate(tasks)
+        _with_reads(_task(index, task, labels, spec_of(task), kinds.get(task.kind)))
+        for index, task in enumerate(tasks)
     )
-    mentions = Mentions.of(value for task in compiled for value in _task_values(task))
+    mentions = Mentions(frozenset[Path]().union(*(task.reads for task in compiled)))
     names = {name_of(label) for label in (*labels, *filter(None, map(merged, labels)))}
     wants_ref = mentions.names("output", "ref") or any(mentions.names(name, "ref") for name in names)
     wants_meta = any("meta" in path for path in mentions.paths)
@@ -394,6 +429,10 @@ def _task(
         set=_writes(task.set),
         merge_point=merged(task.label),
     )
+
+
+def _with_reads(task: TaskProgram) -> TaskProgram:
+    return replace(task, reads=Mentions.of(_task_values(task)).paths)
 
 
 def _rule(rule: model.Rule, labels: Mapping[str, int]) -> RuleProgram:

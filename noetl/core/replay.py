@@ -108,7 +108,8 @@ class RecordedJudge:
         return self._answers.get(place, [])  # type: ignore[no-any-return]
 
     def _failed(self, place: Place) -> Unjudged:
-        error = self._answers.get(("error", place[1])) or self._answers.get(_WHOLE, {})
+        own: Place = ("arc-error" if str(place[0]).startswith("arc") else "error", place[1])
+        error = self._answers.get(own) or self._answers.get(_WHOLE, {})
         details = error.get("details")
         return Unjudged(error.get("kind", "template"), error.get("message", "not recorded"), details)
 
@@ -156,7 +157,7 @@ def _read_terminal(answers: dict[Place, Any], event: Event, data: dict[str, Any]
 def _read_next(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
     run = event.run or ""
     if "error" in data:
-        answers["error", run] = {"kind": data.get("kind", "template"), "message": data["error"]}
+        answers["arc-error", run] = {"kind": data.get("kind", "template"), "message": data["error"]}
     for index, arc in enumerate(data.get("arcs", ())):
         if arc.get("asked", True):
             answers["arc", run, index] = (arc["matched"], arc.get("seen", {}))

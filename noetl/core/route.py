@@ -29,7 +29,7 @@ def route(draft: Draft, run: Run, name: str, output: dict[str, Any], of: str | N
     step = draft.step(run.step)
     event = {"name": name, "step": of or run.step, "data": _event_data(output)}
     try:
-        scope = view.departure(draft, run, event, hydrated(draft, step.boundary, output))
+        scope = view.departure(draft, run, event, hydrated(draft, run, output))
         records, chosen = _guards(draft, run, step, scope)
         patches = [_arc_effects(draft, run, index, step.arcs[index], scope) for index in chosen]
     except Unjudged as error:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from noetl.core import loop, view
+from noetl.core.demand import Unreadable
 from noetl.core.draft import Draft
 from noetl.core.finish import RunOutcome, finish
 from noetl.core.judge import Unjudged
@@ -159,7 +160,7 @@ def _items(draft: Draft, arrived: Arrival) -> list[Any]:
     value = draft.judge.value(("loop", arrived.run_id), arrived.step.loop.collection, scope)
     if is_reference(value):
         key = value["locator"].get("key")
-        if key not in draft.hydrated:
+        if key not in draft.hydrated or isinstance(draft.hydrated[key], Unreadable):
             raise Unjudged(
                 "reference", f"loop of step {arrived.step.name!r}: its reference is missing or expired"
             )

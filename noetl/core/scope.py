@@ -6,6 +6,7 @@ A scope binds just the names a template reads. Rendering itself is dsl/template.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from noetl.core.demand import Reading, Unreadable, event_readings, in_envelope, readings, refusal, resting
 from noetl.core.output import bounded
 from noetl.dsl.label import read_as
 from noetl.dsl.template import Envelope
@@ -15,9 +16,13 @@ _EMPTY: dict[str, Any] = {}
 
 
 class Scope:
-    """Fixed scopes by name, then where bare names are looked for: mappings in order, tasks, steps."""
+    """Fixed scopes by name, then where bare names are looked for: mappings in order, tasks, steps.
 
-    __slots__ = ("chain", "fixed", "reader", "steps", "tasks")
+    `payloads` are those at hand of steps whose results rest in the result store, by key; `most` is the size
+    of the largest that may be.
+    """
+
+    __slots__ = ("chain", "fixed", "most", "payloads", "reader", "steps", "tasks")
 
     def __init__(
         self,
@@ -26,12 +31,17 @@ class Scope:
         tasks: Mapping[str, Any] = _EMPTY,
         steps: Mapping[str, Any] = _EMPTY,
         reader: str = "",
+        *,
+        payloads: Mapping[str, Any] = _EMPTY,
+        most: int = 0,
     ) -> None:
         self.fixed = fixed
         self.chain = chain
         self.tasks = tasks
         self.steps = steps
         self.reader = reader  # the label of the task that reads: inside sugar, names near it come first
+        self.payloads = payloads
+        self.most = most
 
     def bind(self, names: Iterable[str]) -> dict[str, Any]:
         """The names a template reads, as far as they mean something here."""
@@ -50,21 +60,40 @@ class Scope:
         label = read_as(self.reader, name, self.tasks)
         if label is not None:
             return Envelope(self.tasks[label])
-        return _finished(self.steps[name]) if name in self.steps else _MISSING
+        return _finished(self.steps[name], self.payloads, self.most) if name in self.steps else _MISSING
 
-    def out_of_reach(self, paths: Iterable[tuple[str, ...]]) -> str | None:
-        """Why a template cannot be rendered here: it reads a finished step's payload that was put aside."""
-        for path in paths:
-            if path[0] not in self.steps or path[0] in self.fixed:
-                continue
-            depth = 3 if path[1:2] == ("results",) else 1
-            envelope = _below_all(self.steps[path[0]], path[1:depth])
-            if len(path) <= depth or not isinstance(envelope, dict) or not put_aside(envelope):
-                continue
-            if path[depth] not in envelope or path[depth] == "data":
-                size = envelope["ref"]["meta"].get("bytes")
-                told = f"{'.'.join(path)} has {size} bytes and was stored"
-                return f"{told}; read it with kind: resolve and {'.'.join(path[:depth])}.ref"
+    def wanted(self, paths: Iterable[tuple[str, ...]]) -> list[tuple[str, dict[str, Any]]]:
+        """Payloads that templates with these paths read and that are not at hand: whose, and references."""
+        found = {}
+        for reading in self._readings(paths):
+            ref = resting(reading.envelope)
+            if ref is not None and ref["meta"].get("bytes", 0) <= self.most:
+                key = ref["locator"]["key"]
+                known = self.payloads.get(key, _MISSING)
+                if known is _MISSING or (isinstance(known, Unreadable) and known.kind == "backend"):
+                    found[key] = reading.owner, ref
+        return list(found.values())
+
+    def _readings(self, paths: Iterable[tuple[str, ...]]) -> Iterable[Reading]:
+        """What paths read of finished steps; a name that means something nearer is none."""
+        steps = {path[0] for path in paths if path[0] in self.steps}
+        hidden = {name for name in steps if name in self.fixed or self._near(name)} if steps else steps
+        return readings(self.steps, [path for path in paths if path[0] in steps and path[0] not in hidden])
+
+    def _near(self, name: str) -> bool:
+        return any(name in mapping for mapping in self.chain) or (
+            read_as(self.reader, name, self.tasks) is not None
+        )
+
+    def out_of_reach(self, paths: Iterable[tuple[str, ...]]) -> Unreadable | None:
+        """Why a template cannot be rendered here: it reads a payload that cannot be had."""
+        found = list(self._readings(paths)) if self.steps else []
+        if "event" in self.fixed:
+            found += event_readings(self.fixed["event"], paths)
+        for reading in found:
+            wrong = refusal(reading, self.payloads, self.most)
+            if wrong is not None:
+                return wrong
         return None
 
     def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, Any]:
@@ -80,23 +109,15 @@ class Scope:
         return found
 
 
-def _finished(step: Mapping[str, Any]) -> Envelope:
+def _finished(step: Mapping[str, Any], payloads: Mapping[str, Any], most: int) -> Envelope:
     """A finished step as templates read it: its tasks under `results` are envelopes too."""
-    envelope = Envelope(step)
+    envelope = Envelope(in_envelope(step, payloads, most))
     if "results" in envelope:
-        envelope["results"] = {label: Envelope(output) for label, output in envelope["results"].items()}
+        envelope["results"] = {
+            label: Envelope(in_envelope(output, payloads, most))
+            for label, output in envelope["results"].items()
+        }
     return envelope
-
-
-def put_aside(envelope: Mapping[str, Any]) -> bool:
-    """Whether an envelope's payload rests in the result store."""
-    return envelope.get("data") is None and envelope.get("status") == "ok" and "ref" in envelope
-
-
-def _below_all(value: Any, path: Iterable[str]) -> Any:
-    for key in path:
-        value = _below(value, key)
-    return value
 
 
 def _below(value: Any, key: str) -> Any:

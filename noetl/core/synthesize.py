@@ -26,7 +26,7 @@ def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | 
     assert step.synthesize_from is not None
     event = {"name": outcome.name, "step": run.step, "data": {"output": outcome.output}}
     try:
-        scope = view.departure(draft, run, event, hydrated(draft, step.boundary, outcome.output))
+        scope = view.departure(draft, run, event, hydrated(draft, run, outcome.output))
         steps = draft.judge.value(("synthesize", run.id), step.synthesize_from, scope)
     except Unjudged as error:
         return problem("synthesis", error.message, **error.details)

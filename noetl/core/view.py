@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from noetl.core.demand import in_envelope
 from noetl.core.draft import Draft, in_place
-from noetl.core.output import is_reference
 from noetl.core.scope import Scope
 from noetl.core.state import Run
 from noetl.dsl.template import Envelope
@@ -24,7 +24,13 @@ def arrival(
         "execution_id": state.execution_id,
         "input": own_input,
     }
-    return Scope(fixed, (own_input, args, ctx, workload), steps=_steps(draft, fragment))
+    return Scope(
+        fixed,
+        (own_input, args, ctx, workload),
+        steps=_steps(draft, fragment),
+        payloads=draft.hydrated,
+        most=draft.limit("max_hydrate_bytes"),
+    )
 
 
 def departure(draft: Draft, run: Run, event: dict[str, Any], output: dict[str, Any]) -> Scope:
@@ -41,11 +47,8 @@ def _with_payload(draft: Draft, event: dict[str, Any]) -> dict[str, Any]:
     """The event with its output's payload in place when that was put aside and is at hand."""
     data = event.get("data") or {}
     output = data.get("output") or {}
-    ref: Any = output.get("ref")
-    if output.get("data") is not None or not is_reference(ref):
-        return event
-    payload = draft.hydrated.get(ref["locator"].get("key"))
-    return {**event, "data": {**data, "output": {**output, "data": payload}}}
+    whole = in_envelope(output, draft.hydrated, draft.limit("max_hydrate_bytes"))
+    return event if whole is output else {**event, "data": {**data, "output": whole}}
 
 
 def _steps(draft: Draft, fragment: str | None) -> dict[str, Any]:

@@ -27,8 +27,11 @@ class CallPayloads(Protocol):
         """Store bytes as they arrive, without holding them all in memory."""
         ...
 
-    async def get(self, ref: Reference) -> Value:
-        """The payload of a reference: JSON as its value, text as text, other bytes as base64."""
+    async def get(self, ref: Reference, most: int | None = None) -> Value:
+        """The payload of a reference: JSON as its value, text as text, other bytes as base64.
+
+        Raises TooLarge when it has more than `most` bytes.
+        """
         ...
 
 

@@ -14,6 +14,14 @@ from noetl.errors import NotFound, RequestError
 _KEY = re.compile(r"[0-9a-f]{32}/[0-9a-f]{32}")
 
 
+class TooLarge(Exception):
+    """A payload that has more bytes than whoever reads it can take; `bytes`: so many at least."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"the payload has at least {size} bytes")
+        self.bytes = size
+
+
 class Footprint(msgspec.Struct):
     """The payloads of one execution: how many, how large, and when the newest was written."""
 
@@ -50,26 +58,32 @@ class Results(Protocol):
 class Payloads(Protocol):
     """The result store as the control plane sees it: payloads as values, verified."""
 
-    async def get(self, ref: dict[str, Any]) -> Any:
-        """The payload of a reference; raises NotFound."""
+    async def get(self, ref: dict[str, Any], most: int | None = None) -> Any:
+        """The payload of a reference, of at most so many bytes; raises NotFound, TooLarge."""
         ...
 
-    async def pack(self, key: str) -> list[Any]:
-        """The outputs of a pack of iterations; raises NotFound."""
+    async def pack(self, key: str) -> tuple[list[Any], int]:
+        """The outputs of a pack of iterations, and how many bytes they have; raises NotFound."""
         ...
 
 
-async def assembled(payloads: Payloads, entries: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The items that entries of a manifest list; only what these name is read, each pack once."""
+async def assembled(
+    payloads: Payloads, entries: Sequence[Mapping[str, Any]], most: int | None = None, size: int = 0
+) -> list[Any]:
+    """The items that entries of a manifest of so many bytes list; only what they name is read, packs once."""
     packs: dict[str, list[Any]] = {}
     items = []
+    size += sum(entry["ref"]["meta"].get("bytes", 0) for entry in entries if is_reference(entry.get("ref")))
     for entry in entries:
+        if most is not None and size > most:
+            raise TooLarge(size)
         if is_reference(entry.get("ref")):
             items.append(await payloads.get(entry["ref"]))
         elif "part" in entry:
             key, place = entry["part"]
             if key not in packs:
-                packs[key] = await payloads.pack(key)
+                packs[key], more = await payloads.pack(key)
+                size += more
             items.append(packs[key][place])
         else:
             items.append(entry.get("value"))

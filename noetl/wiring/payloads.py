@@ -10,7 +10,7 @@ import msgspec
 from noetl.core.output import MANIFEST, ROWS, externalise, refer
 from noetl.errors import InvariantViolation, NotFound
 from noetl.ports.envelope import Reference
-from noetl.ports.results import Results, assembled
+from noetl.ports.results import Results, TooLarge, assembled
 
 
 class StoredPayloads:
@@ -33,32 +33,34 @@ class StoredPayloads:
         ref["meta"] = {"content_type": content_type, "bytes": size, "sha256": digest, "ttl": "24h"}
         return ref
 
-    async def get(self, ref: Reference) -> Any:
-        """The payload of a reference, verified."""
+    async def get(self, ref: Reference, most: int | None = None) -> Any:
+        """The payload of a reference, verified; raises TooLarge when it has more than `most` bytes."""
         key = ref["locator"].get("key")
         if ref["locator"].get("store") != "results" or not isinstance(key, str):
             raise NotFound(f"the reference is not to the result store but to {ref['locator']!r}")
         meta = ref.get("meta") or {}
+        if most is not None and meta.get("bytes", 0) > most:
+            raise TooLarge(meta["bytes"])
         body = await self._results.read(key)
         if "sha256" in meta and hashlib.sha256(body).hexdigest() != meta["sha256"]:
             raise InvariantViolation(f"the payload {key} does not have the checksum its reference names")
-        return await self._decoded(body, meta.get("content_type"))
+        return await self._decoded(body, meta.get("content_type"), most)
 
-    async def _decoded(self, body: bytes, content_type: str | None) -> Any:
+    async def _decoded(self, body: bytes, content_type: str | None, most: int | None) -> Any:
         if content_type == ROWS:
             return [msgspec.json.decode(line) for line in body.split(b"\n")]
         if content_type == MANIFEST:
-            return await assembled(self, msgspec.json.decode(body)["items"])
+            return await assembled(self, msgspec.json.decode(body)["items"], most, len(body))
         if content_type is None or content_type.startswith("application/json"):
             return msgspec.json.decode(body)
         if content_type.startswith("text/"):
             return body.decode("utf-8", "replace")
         return base64.b64encode(body).decode("ascii")
 
-    async def pack(self, key: str) -> list[Any]:
-        """The outputs of a pack; its key is made from its content, which is how it is verified."""
+    async def pack(self, key: str) -> tuple[list[Any], int]:
+        """The outputs of a pack and its size; its key, made from its content, is how it is verified."""
         body = await self._results.read(key)
         if hashlib.sha256(body).hexdigest()[:32] != key.rpartition("/")[2]:
             raise InvariantViolation(f"the payload {key} is damaged")
         values: list[Any] = msgspec.json.decode(body)
-        return values
+        return values, len(body)

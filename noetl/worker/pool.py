@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from noetl.core.demand import rests
 from noetl.core.frame import Surroundings
 from noetl.core.message import Report, WorkOrder
 from noetl.core.program import Program
@@ -128,6 +129,7 @@ class Pool:
             now=self._now,
             spread=self._spread,
             redactor=self.toolbox.redactor(order.execution_id),
+            aside=any(map(rests, order.results.values())),
         )
         reporter = Reporter(order, around, self.reports, self.payloads, self.toolbox.worker_id)
         return Runner(order, program, self.toolbox, reporter, self.slots)

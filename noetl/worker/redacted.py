@@ -27,9 +27,9 @@ class RedactedPayloads:
         """Store bytes as they arrive."""
         return await self._payloads.put_stream(without(self._redactor.secrets, chunks), content_type)
 
-    async def get(self, ref: Reference) -> Value:
-        """The payload of a reference."""
-        return await self._payloads.get(ref)
+    async def get(self, ref: Reference, most: int | None = None) -> Value:
+        """The payload of a reference, of at most so many bytes."""
+        return await self._payloads.get(ref, most)
 
 
 async def without(secrets: Iterable[str], chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -10,22 +10,23 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from noetl.core.block import block_boundary
-from noetl.core.effect import CallBlock, Drive, Effect, Ended, NeedSecrets, Park, RunTool, Sleep
+from noetl.core.effect import CallBlock, Drive, Effect, Ended, NeedPayloads, NeedSecrets, Park, RunTool, Sleep
 from noetl.core.engine_kind import too_slow
 from noetl.core.event import Event
 from noetl.core.frame import Frame, Surroundings
-from noetl.core.judge import Unjudged
+from noetl.core.judge import Unjudged, binding
 from noetl.core.level import IterationOutcome, Level, level_result
 from noetl.core.loop import whole_number
 from noetl.core.message import WorkOrder, waits_as
 from noetl.core.output import failed, holds_reference, problem
 from noetl.core.pipeline import drive
-from noetl.core.program import BlockProgram, LoopProgram, Program, StepProgram
+from noetl.core.program import BlockProgram, LoopProgram, Path, Program, StepProgram
 from noetl.core.recorded import recorded
 from noetl.core.schedule import as_items
 from noetl.dsl.template import TemplateError
 from noetl.errors import NoetlError, NotFound
 from noetl.worker.lanes import Lanes, LeavesWorker
+from noetl.worker.loading import Loading
 from noetl.worker.reporter import Reporter
 from noetl.worker.slots import Slots
 from noetl.worker.toolbox import Toolbox
@@ -46,9 +47,11 @@ class Runner:
         self.around: Surroundings = reporter.around
         self.waiting: dict[tuple[str, str], asyncio.Future[dict[str, Any]]] = {}  # by address and task
         self.parked = 0
+        self._loading = Loading(self.around, toolbox.payload)
         self.effects: dict[type, Callable[[Any, Frame], Awaitable[Any]]] = {
             RunTool: self._run_tool,
             NeedSecrets: self._need_secrets,
+            NeedPayloads: self._need_payloads,
             Sleep: self._sleep,
             Park: self._park,
             CallBlock: self._call_block,
@@ -171,6 +174,14 @@ class Runner:
         except NoetlError as error:
             return Unjudged("keychain", error.message)
 
+    async def _need_payloads(self, effect: NeedPayloads, frame: Frame) -> None:
+        await self._loading.have(effect.refs)
+
+    async def _have(self, frame: Frame, paths: frozenset[Path]) -> None:
+        """Have at hand what templates beside those of tasks read."""
+        if self.around.aside:
+            await self._loading.have(frame.scope("").wanted(paths))
+
     async def _sleep(self, effect: Sleep, frame: Frame) -> None:
         await asyncio.sleep(effect.seconds)
 
@@ -235,11 +246,8 @@ class Runner:
 
     async def _run_block(self, effect: CallBlock, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
         block = self.program.blocks[effect.block]
-        base = (
-            {**block.input.render({})}
-            if block.input.static
-            else block.input.render(frame.scope("").bind(block.input.names))
-        )
+        await self._have(frame, block.reads)
+        base = {**block.input.render(binding(block.input, frame.scope("")))}
         given = {**base, **effect.input}
         inner = Frame(
             at=effect.at,
@@ -337,15 +345,16 @@ class Runner:
 
     async def _run_level(self, level: Level, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
         """An inner loop or a block's loop: render its items here, run them, put their outcomes together."""
+        await self._have(frame, level.loop.reads)
         scope = frame.scope("")
-        rendered = level.loop.collection.render(scope.bind(level.loop.collection.names))
+        rendered = level.loop.collection.render(binding(level.loop.collection, scope))
         if isinstance(rendered, dict) and "locator" in rendered:
             rendered = await self._resolved(rendered)
         items = dict(enumerate(as_items(rendered, self.order.step)))
         level.total = len(items)
         if level.loop.parallel:
             most = level.loop.max_in_flight
-            level.share = whole_number(most.render(scope.bind(most.names)), "max_in_flight", 10)
+            level.share = whole_number(most.render(binding(most, scope)), "max_in_flight", 10)
         known = {
             index: IterationOutcome.known(self.order.outcomes[f"{level.address}[{index}]"])
             for index in items

@@ -6,6 +6,7 @@ The one place where an unexpected exception of a tool becomes an output.
 import asyncio
 import time
 import traceback
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +29,7 @@ from noetl.worker.redacted import RedactedPayloads
 LOG_CHARS = 16_384
 REDACTORS_KEPT = 1000
 MENTIONS_KEPT = 256
+PAYLOADS_KEPT = 32 * 1024 * 1024  # bytes of payloads that orders after one another read
 
 
 def no_trace(effect: RunTool, order: WorkOrder) -> str | None:
@@ -49,6 +51,7 @@ class Toolbox:
     env: Mapping[str, str] = field(default_factory=dict)  # what the programs that tools start see
     network: Network = PUBLIC_ONLY  # the addresses that requests of playbooks may reach
     trace: Callable[[RunTool, WorkOrder], str | None] = no_trace  # the traceparent of a call
+    _payloads: OrderedDict[str, tuple[Any, int]] = field(default_factory=OrderedDict)
     _redactors: dict[str, Redactor] = field(default_factory=dict)
     _mentioned: dict[tuple[int, str], tuple[Program, bool]] = field(default_factory=dict)
 
@@ -177,9 +180,18 @@ class Toolbox:
             self._redactors[execution_id] = Redactor()
         return self._redactors[execution_id]
 
-    async def payload(self, order_ref: Mapping[str, Any]) -> Any:
-        """The payload of a reference."""
-        return await self.payloads("").get(dict(order_ref))
+    async def payload(self, ref: Mapping[str, Any], most: int | None = None) -> Any:
+        """The payload of a reference; those of at most so many bytes serve other orders for a while."""
+        key = str(ref["locator"].get("key"))
+        if key in self._payloads:
+            self._payloads.move_to_end(key)
+            return self._payloads[key][0]
+        found = await self.payloads("").get(dict(ref), most)
+        if most is not None:
+            self._payloads[key] = (found, int(ref["meta"].get("bytes", 0)))
+            while sum(size for _, size in self._payloads.values()) > PAYLOADS_KEPT:
+                self._payloads.popitem(last=False)
+        return found
 
 
 def _auth_name(auth: Any) -> str | None:

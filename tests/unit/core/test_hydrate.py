@@ -2,11 +2,20 @@
 
 import pytest
 
+from noetl.core.demand import Unreadable
 from noetl.core.event import Event
-from noetl.core.hydrate import arriving_references, loop_references, outputs_of, report_references
+from noetl.core.hydrate import (
+    Ahead,
+    ahead,
+    arriving_references,
+    loop_references,
+    outputs_of,
+    report_references,
+    result_references,
+)
 from noetl.core.message import Report, Start, Tick
 from noetl.core.output import externalise
-from noetl.core.state import LoopState, Run, State, Token
+from noetl.core.state import Fragment, Lease, LoopState, Run, State, Token
 from tests.unit.core.build import ENGINE, ID, compiled, marker_of, ok_of
 
 READS = "- {step: start, tool: {kind: noop}, set: {ctx.n: '{{ %s }}'}}"
@@ -58,35 +67,127 @@ def a_ref(key="k", size=1):
     }
 
 
-def test_what_deciding_on_a_report_reads_is_known_before():
-    program = compiled("""
-        - {step: start, tool: {kind: noop}, next: {arcs: [{step: last}]}}
-        - {step: last, input: {x: "{{ event.data.output.data }}"}, tool: {kind: noop}}
-    """)
+def test_what_a_report_writes_is_known_before():
     report = Report("start.1", 1, "w", "b")
-    report.events = [
-        _event(
-            "step.done",
-            output={"status": "ok", "ref": a_ref("out")},
-            writes=[[["ctx", "a"], marker_of("write")]],
-        ),
-        _event("step.done", output={"status": "ok", "ref": a_ref("huge", 10**9)}),
-        _event("task.done", output={"status": "ok", "ref": a_ref("detail")}),
-        _event("step.done"),
-    ]
+    report.events = [_event("step.done", writes=[[["ctx", "a"], marker_of("write")]]), _event("step.done")]
     report.frames = {"": {"sent": [[["ctx", "b"], marker_of("sent")]]}, "[0]": {}}
-    found = [ref["locator"]["key"] for ref in report_references(program, report)]
-    assert found == ["write", "sent", "out"]
+    assert [ref["locator"]["key"] for ref in report_references(report)] == ["write", "sent"]
 
 
 def _event(name, **data):
     return Event(name, 0, "w", "start.1", data=data or None)
 
 
-def test_an_output_that_no_other_step_reads_is_not_needed():
-    program = compiled("- {step: start, tool: {kind: noop}}")
-    report = Report("start.1", 1, "w", "b", [_event("step.done", output={"status": "ok", "ref": a_ref()})])
-    assert list(report_references(program, report)) == []
+def away(key, size=1, **more):
+    return ok_of(None, ref=a_ref(key, size), **more)
+
+
+CHAIN = """
+- {step: start, tool: {kind: noop}, set: {ctx.s: '{{ one.data }}'}, next: {arcs: [{step: next, when: '{{ two.n == 1 }}'}]}}
+- {step: next, input: {x: '{{ three.data }}'}, tool: {kind: noop}, next: {arcs: [{step: far}]}}
+- {step: far, tool: {kind: noop, output: '{{ worker.data }}'}, next: {arcs: [{step: later}]}}
+- {step: later, input: {x: '{{ four.data }}', y: '{{ one.status }}'}, tool: {kind: noop}, next: {arcs: [{step: one}]}}
+""" + "".join(
+    f"- {{step: {name}, tool: {{kind: noop}}}}\n" for name in ("one", "two", "three", "four", "worker")
+)
+
+
+def asked(program, state, message, at_hand=()):
+    found = result_references(program, state, message, dict.fromkeys(at_hand))
+    return sorted((owner, ref["locator"]["key"]) for owner, ref in found)
+
+
+def running(step, **parts):
+    names = ("one", "two", "three", "four", "worker")
+    state = State(ID, results={name: away(f"k{name}") for name in names}, **parts)
+    state.runs[f"{step}.1"] = Run(f"{step}.1", step)
+    state.leases[f"{step}.1"] = Lease(f"{step}.1", f"{step}.1")
+    return state
+
+
+def test_a_decision_needs_what_templates_read_as_far_as_it_can_go():
+    program, state = compiled(CHAIN), running("start")
+    ends = Report("start.1", 1, "w", "b", [_event("step.done", output=ok_of(1))], final=True)
+    # `next` may fail before it starts, so `far` may be reached; it has nothing that could end it at once.
+    assert asked(program, state, ends) == [("one", "kone"), ("three", "kthree"), ("two", "ktwo")]
+    assert asked(program, state, ends, ["kone", "ktwo"]) == [("three", "kthree")]
+    assert asked(program, state, Report("start.1", 1, "w", "b", [_event("task.done")])) == []
+    assert asked(program, state, Report("none", 1, "w", "b", final=True)) == []
+    assert asked(program, state, Tick()) == [("one", "kone"), ("three", "kthree"), ("two", "ktwo")]
+    assert asked(program, running("far"), Tick()) == [("four", "kfour")]
+    assert asked(program, running("far"), Tick(), ["kfour"]) == []
+
+
+def test_tokens_on_their_way_need_what_their_steps_read():
+    state = State(ID, results={"four": away("kfour")}, tokens={"t1": Token("t1", "later")})
+    assert asked(compiled(CHAIN), state, Tick()) == [("four", "kfour")]
+
+
+def test_a_retry_needs_what_it_keeps():
+    kept = {"state": {"results": {"four": away("kfour")}}, "tokens": [{"step": "later"}]}
+    message = Start("p", "h", ENGINE, kept=kept)
+    assert asked(compiled(CHAIN), State(ID), message) == [("four", "kfour")]
+    assert asked(compiled(CHAIN), State(ID), Start("p", "h", ENGINE)) == []
+
+
+def test_a_step_that_just_ended_may_be_read_by_what_follows_it():
+    program = compiled("""
+        - {step: start, tool: [{name: a, kind: noop}], next: {arcs: [{step: last}]}}
+        - {step: last, input: {x: "{{ start.results.a.data }}", y: "{{ start.n }}"}, tool: {kind: noop}}
+    """)
+    event = _event("step.done", output=away("out"), results={"a": away("task")})
+    state = State(
+        ID, runs={"start.1": Run("start.1", "start")}, leases={"start.1": Lease("start.1", "start.1")}
+    )
+    report = Report("start.1", 1, "w", "b", [event, _event("step.done")], final=True)
+    assert asked(program, state, report) == [("start", "out"), ("start.results.a", "task")]
+    assert asked(program, state, report, ["out"]) == [("start.results.a", "task")]
+
+
+def test_nothing_is_needed_where_no_template_of_the_server_reads_a_step():
+    program = compiled(
+        "- {step: start, tool: {kind: noop, output: '{{ other.data }}'}}\n- {step: other, tool: {kind: noop}}"
+    )
+    assert asked(program, running("start"), Tick()) == []
+
+
+def test_a_fragment_that_is_yet_to_be_made_may_read_anything():
+    program = compiled("""
+        - {step: one, tool: {kind: noop}, next: {arcs: [{step: start}]}}
+        - {step: start, tool: {kind: noop}, spec: {synthesize: {from: "{{ output.data }}"}}}
+    """)
+    state = State(ID, results={"one": away("kone", results={"a": away("ka")})})
+    state.runs["start.1"], state.leases["start.1"] = Run("start.1", "start"), Lease("start.1", "start.1")
+    assert asked(program, state, Tick()) == [("one", "kone"), ("one.results.a", "ka")]
+    assert program.steps["one"].read_later
+    found = ahead(program, state, Tick())
+    assert found is not None
+    assert found.reads_output_of("start")
+
+
+def test_steps_of_a_fragment_are_known_by_the_names_their_author_wrote():
+    program = compiled(CHAIN)
+    state = running("far", fragments={"far.1": Fragment("far.1", "far", run={"fragment": None})})
+    state.results = {"far.1.four": away("inside"), "far.1.none": away("other")}
+    assert asked(program, state, Tick()) == [("far.1.four", "inside")]
+
+
+@pytest.mark.parametrize(
+    "read, needed",
+    [
+        ("{set: {ctx.x: '{{ output.data }}'}}", True),
+        ("{set: {ctx.x: '{{ output.status }}'}}", False),
+        ("{next: {arcs: [{step: last, when: '{{ event.data.output.data == 1 }}'}]}}", True),
+        ("{next: {arcs: [{step: last, when: '{{ start.data == 1 }}'}]}}", True),
+        ("{next: {arcs: [{step: last, when: '{{ start.status == 1 }}'}]}}", False),
+    ],
+)
+def test_whether_the_own_output_is_read_in_the_decision_that_ends_a_step(read, needed):
+    program = compiled(
+        "- {step: start, tool: {kind: noop}, " + read[1:] + "\n- {step: last, tool: {kind: noop}}"
+    )
+    found = Ahead.of(program, ["start"], [])
+    assert found.reads_output_of("start") is needed
 
 
 @pytest.mark.parametrize(
@@ -102,7 +203,9 @@ def test_payloads_that_tokens_carry_to_steps_that_read_them_are_needed(step, rea
     program = compiled(f"- {{step: start, next: {{arcs: [{{step: last}}]}}}}\n- {step}")
     event = {"name": "step.done", "data": {"output": {"status": "ok", "data": None, "ref": a_ref()}}}
     state = State(ID, tokens={"t1": Token("t1", "last", event=event), "t2": Token("t2", "last")})
-    assert list(arriving_references(program, state)) == ([a_ref()] if read else [])
+    assert list(arriving_references(program, state, Tick())) == ([a_ref()] if read else [])
+    kept = Start("p", "h", ENGINE, kept={"tokens": [{"step": "last", "event": event}]})
+    assert list(arriving_references(program, State(ID), kept)) == ([a_ref()] if read else [])
 
 
 @pytest.mark.parametrize(
@@ -145,11 +248,28 @@ def test_references_that_a_report_makes_may_be_what_the_next_loop_runs_over():
     assert [ref["locator"]["key"] for ref in found] == ["out", "write"]
 
 
-def test_the_outputs_of_a_run_are_those_of_its_iterations_and_of_the_report():
-    report = Report(
-        "r.1", 1, "w", "b", [Event("step.done", 1, data={"output": ok_of(1)}), Event("task.started", 1)]
+def test_the_output_of_a_run_is_the_one_reported_or_those_of_its_iterations():
+    ends = Report(
+        "r.1", 1, "w", "b", [_event("step.done", output=away("out")), _event("task.done", output=away("t"))]
     )
-    assert outputs_of(Run("r.1", "r"), report) == [ok_of(1), {}]
-    loop = LoopState(total=2, refs={"0": {"type": "blob"}}, parts={"1": ["key", 0]})
-    found = outputs_of(Run("r.1", "r", loop=loop), Report("r.1", 1, "w", "b"))
-    assert found == [{"ref": {"type": "blob"}}, {"part": ["key", 0]}]
+    assert outputs_of(Run("r.1", "r"), ends) == ([a_ref("out")], [])
+    loop = LoopState(total=4, refs={"0": a_ref("a")}, parts={"1": ["pack", 0], "2": ["pack", 1]})
+    more = _event("loop.iteration.done", output={"status": "ok", "part": ["last", 0]})
+    large = _event("loop.iteration.done", output={"status": "ok", "ref": a_ref("b")})
+    found = outputs_of(
+        Run("r.1", "r", loop=loop), Report("r.1", 1, "w", "b", [more, large, _event("loop.done")])
+    )
+    assert found == ([a_ref("b"), a_ref("a")], ["last", "pack"])
+
+
+@pytest.mark.parametrize("payload", [None, Unreadable("limit", "too much")])
+def test_an_output_that_could_not_be_had_is_an_error_of_the_step(begin, payload):
+    world = begin(READS % "output.data.n")
+    output = put_aside(world, {"n": 3}, at_hand=False)
+    if payload is not None:
+        world.hydrated[output["ref"]["locator"]["key"]] = payload
+    world.report("start.1", world.event("step.done", "start.1", output=output), final=True)
+    kind, told = (
+        ("limit", "output.data: too much") if payload else ("reference", "output.data: the payload e1/")
+    )
+    assert (world.state.error["kind"], told in world.state.error["message"]) == (kind, True)

@@ -3,14 +3,14 @@
 import pytest
 
 from noetl.core.judge import TemplateJudge, Unjudged
+from noetl.core.output import externalise
 from noetl.core.program import Guard, Write
 from noetl.core.scope import Scope
 from noetl.dsl.template import compile_value
+from tests.unit.core.build import ok_of
 
 JUDGE = TemplateJudge()
-SCOPE = Scope(
-    {"ctx": {"n": 3}}, steps={"load": {"status": "ok", "data": None, "ref": {"meta": {"bytes": 9}}}}
-)
+SCOPE = Scope({"ctx": {"n": 3}}, steps={"load": ok_of(None, ref=externalise("e1", 3)[0])}, most=9)
 PLACES = {
     ("input", "s.1"): "input of step run s.1",
     ("admit", "s", 0, "t1"): "admission rule 0 of step s",
@@ -22,8 +22,6 @@ PLACES = {
     ("arc-set", "s.1", 2): "set of arc 2 of step run s.1",
     ("arc-args", "s.1", 2): "args of arc 2 of step run s.1",
     ("task", "t"): "set of task t",
-    ("guard", "t rule 1"): "t rule 1",
-    ("task-input", "t"): "input of task t",
     ("rule",): "set of a policy rule",
     ("synthesize", "s.1"): "synthesize of step run s.1",
 }

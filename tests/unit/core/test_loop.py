@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from noetl.core.demand import Unreadable
 from noetl.core.draft import in_place
 from noetl.core.judge import Unjudged
 from noetl.core.loop import whole_number
@@ -259,6 +260,31 @@ def test_the_steps_own_templates_read_every_output_in_its_place(begin, at_hand):
     )
     through(world, event, part, world.item("start.1", 2, "c"))
     assert world.state.ctx["all"] == ([[0], "b", "c"] if at_hand else [None, None, "c"])
+
+
+NEXT = ", next: {arcs: [{step: last}]}}\n- {step: last, input: {n: '{{ start.data | length }}'}, tool: {kind: noop}"
+
+
+@pytest.mark.parametrize("limit, kind", [(10_000, None), (300, "limit")])
+def test_what_follows_reads_the_parts_of_an_output_that_are_at_hand(begin, limit, kind):
+    executor = f"executor: {{spec: {{limits: {{max_hydrate_bytes: {limit}}}}}}}"
+    world = begin(local(more=NEXT), executor=executor)
+    event, _, payload = away(world, 0)
+    world.hydrated |= {payload.key: [0], "pack": ["b"]}
+    part = world.event("loop.iteration.done", "start.1", "[1]", output={"status": "ok", "part": ["pack", 0]})
+    through(world, event, part, world.item("start.1", 2, "c"))
+    error = world.state.error or {}
+    assert error.get("kind") == kind
+    assert kind is not None or world.state.runs["last.1"].input == {"n": 3}
+    assert kind is None or "the result of start was stored with at least" in error["message"]
+
+
+def test_an_output_of_which_a_part_could_not_be_had_is_an_error_of_who_reads_it(begin):
+    world = begin(local(more=NEXT))
+    event, _, payload = away(world, 0)
+    world.hydrated[payload.key] = Unreadable("reference", "it is gone")
+    through(world, event, world.item("start.1", 1, "b"), world.item("start.1", 2, "c"))
+    assert "start.data: it is gone" in world.state.error["message"]
 
 
 def test_only_the_first_hundred_errors_are_kept(begin):

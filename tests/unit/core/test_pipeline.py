@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from noetl.core.effect import LOGS, NeedSecrets, Park, Sleep
+from noetl.core.effect import LOGS, NeedPayloads, NeedSecrets, Park, RunTool, Sleep
 from noetl.core.judge import Unjudged
+from noetl.core.output import externalise
+from noetl.core.pipeline import drive
 from tests.unit.core.build import ID, Pipe, compiled, error_of, ok_of
 
 CODE = "kind: python, input: {code: 'result = 1'}"
@@ -85,17 +87,35 @@ def test_a_render_error_is_an_output_that_the_rules_see():
     assert len(it.named("task.started")) == 1
 
 
-def test_a_payload_of_a_step_that_was_put_aside_is_out_of_reach():
-    away = {"status": "ok", "data": None, "ref": {"meta": {"bytes": 9}}}
-    it = Pipe(
-        compiled(
-            "- {step: load, tool: {kind: noop}, next: {arcs: [{step: start}]}}\n"
-            "- {step: start, tool: {name: one, kind: python, input: {code: 'result = 1', n: '{{ load.data.x }}'}}}"
-        ),
-        steps={"load": away},
-    )
-    ended = it.run()
-    assert (ended.well, ended.error["kind"]) == (False, "reference")
+READS_LOAD = (
+    "- {step: load, tool: {kind: noop}, next: {arcs: [{step: start}]}}\n"
+    "- {step: start, tool: {name: one, kind: python, input: {code: 'result = 1', n: '{{ load.data.x }}'}}}"
+)
+
+
+def reads_load(loaded):
+    ref, payload = externalise(ID, {"x": 5})
+    it = Pipe(compiled(READS_LOAD), steps={"load": {"status": "ok", "data": None, "ref": ref}})
+    it.around.aside = True
+    machine = drive(it.frame)
+    effect = next(machine)
+    assert effect == NeedPayloads([("load", ref)])
+    it.around.loaded |= dict(zip([payload.key], loaded, strict=False))
+    return machine
+
+
+def test_a_payload_that_a_task_reads_is_asked_for_before_it_runs():
+    effect = reads_load([{"x": 5}]).send(None)
+    assert isinstance(effect, RunTool)
+    assert effect.input["n"] == 5
+
+
+def test_a_payload_that_is_gone_is_an_error_of_the_task():
+    with pytest.raises(StopIteration) as stopped:
+        reads_load([]).send(None)
+    ended = stopped.value.value
+    assert (ended.well, ended.error["kind"], ended.error["task"]) == (False, "reference", "one")
+    assert ended.error["message"].startswith("input of task one: load.data.x: the payload e1/")
 
 
 def test_the_tasks_output_replaces_the_data_and_then_its_set_applies():

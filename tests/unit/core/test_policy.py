@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from noetl.core.judge import Unjudged
+from noetl.core.output import externalise
 from noetl.core.policy import by_status, choose, options, rendered_set, seconds, wait_s
 from noetl.core.scope import Scope
-from tests.unit.core.build import T0, compiled
+from tests.unit.core.build import T0, compiled, ok_of
 
 
 def task_of(policy):
@@ -136,3 +137,14 @@ def test_a_delay_is_a_number_a_numeric_string_or_an_http_date(value, expected):
 def test_anything_else_is_no_delay(value):
     with pytest.raises(Unjudged, match="a delay is a number of seconds or a date"):
         seconds(value, T0)
+
+
+def test_a_guard_that_reads_a_payload_which_is_gone_says_so():
+    found = task_of("{rules: [{when: '{{ load.n == 1 }}', then: {do: retry}}]}")
+    scope = Scope({}, steps={"load": ok_of(None, ref=externalise("e1", 3)[0])}, most=9)
+    with pytest.raises(Unjudged) as caught:
+        choose(found.rules, scope, "t")
+    assert (caught.value.kind, caught.value.message.startswith("t rule 0: load.n: the payload")) == (
+        "reference",
+        True,
+    )

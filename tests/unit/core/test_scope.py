@@ -2,11 +2,17 @@
 
 import pytest
 
-from noetl.core.scope import Scope, put_aside
+from noetl.core.demand import Unreadable, rests
+from noetl.core.output import externalise
+from noetl.core.scope import Scope
 from noetl.dsl.template import Envelope
-from tests.unit.core.build import ok_of
+from tests.unit.core.build import ID, ok_of
 
-AWAY = {"status": "ok", "data": None, "ref": {"meta": {"bytes": 99}}}
+REF, PAYLOAD = externalise(ID, {"count": 7, "pad": "x" * 60})
+SIZE = REF["meta"]["bytes"]
+AWAY = {"status": "ok", "data": None, "ref": REF}
+TASKS = {**ok_of(1), "results": {"one": AWAY, "two": ok_of(2)}}
+ELSEWHERE = ok_of(None, ref={"type": "relational", "locator": {}, "auth_reference": None, "meta": {}})
 
 
 def test_a_bare_name_is_looked_for_in_order_mappings_tasks_steps():
@@ -29,26 +35,115 @@ def test_tasks_of_a_finished_step_are_envelopes_too():
     assert scope.seen([("load", "results", "one", "n")]) == {"load.results.one.n": 5}
 
 
+READS = {
+    ("load", "data"): "load",
+    ("load", "data", "count"): "load",
+    ("load", "count"): "load",
+    ("load",): "load",
+    ("tasks", "results", "one", "data"): "tasks.results.one",
+    ("tasks", "results", "one", "count"): "tasks.results.one",
+    ("tasks", "results", "one"): "tasks.results.one",
+    ("tasks", "results"): "tasks.results.one",
+    ("tasks",): "tasks.results.one",
+    ("load", "status"): None,
+    ("load", "ref"): None,
+    ("load", "error", "kind"): None,
+    ("tasks", "results", "one", "ref"): None,
+    ("tasks", "results", "none", "data"): None,
+    ("tasks", "results", "two", "data"): None,
+    ("near", "data"): None,
+    ("none", "data"): None,
+}
+STEPS = {"load": AWAY, "near": ok_of(1), "tasks": TASKS}
+
+
+@pytest.mark.parametrize("path, owner", READS.items())
+def test_the_payload_of_a_finished_step_that_a_path_reads_is_wanted(path, owner):
+    scope = Scope({}, steps=STEPS, most=SIZE)
+    assert scope.wanted([path]) == ([] if owner is None else [(owner, REF)])
+
+
+def test_a_payload_that_is_at_hand_or_too_large_is_not_wanted():
+    assert Scope({}, steps=STEPS, most=SIZE, payloads={PAYLOAD.key: 1}).wanted([("load",)]) == []
+    assert Scope({}, steps=STEPS, most=SIZE - 1).wanted([("load", "data")]) == []
+    for kind, again in (("backend", True), ("reference", False)):
+        scope = Scope({}, steps=STEPS, most=SIZE, payloads={PAYLOAD.key: Unreadable(kind, "no")})
+        assert bool(scope.wanted([("load", "data")])) is again
+
+
+@pytest.mark.parametrize("path, owner", READS.items())
+def test_a_payload_that_could_not_be_had_cannot_be_read(path, owner):
+    found = Scope({}, steps=STEPS, most=SIZE).out_of_reach([path])
+    gone = f"{'.'.join(path)}: the payload {PAYLOAD.key} is gone from the result store, or damaged"
+    assert found == (None if owner is None else Unreadable("reference", gone))
+
+
+@pytest.mark.parametrize("path, owner", READS.items())
+def test_a_payload_over_the_limit_is_told_with_its_size_and_the_ways_on(path, owner):
+    found = Scope({}, steps=STEPS, most=5, payloads={PAYLOAD.key: 1}).out_of_reach([path])
+    if owner is None or path[-1] in ("load", "tasks", "results", "one"):  # the whole of it has the reference
+        assert found is None
+        return
+    assert found == Unreadable(
+        "limit",
+        f"{'.'.join(path)}: the result of {owner} was stored with {SIZE} bytes, more than "
+        f'limits.max_hydrate_bytes (5); loop over it with in: "{{{{ {owner}.ref }}}}", take a part of it with '
+        "kind: resolve and select, or raise the limit",
+    )
+
+
+def test_what_cannot_be_read_says_why():
+    payloads = {PAYLOAD.key: Unreadable("backend", "the store is away")}
+    found = Scope({}, steps=STEPS, most=SIZE, payloads=payloads).out_of_reach([("load", "n")])
+    assert found == Unreadable("backend", "load.n: the store is away")
+
+
+def test_what_a_tool_stored_elsewhere_is_read_with_resolve():
+    found = Scope({}, steps={"load": ELSEWHERE}, most=9).out_of_reach([("load", "data"), ("load",)])
+    assert found is not None
+    assert (found.kind, "kind: resolve and load.ref" in found.message) == ("reference", True)
+    assert Scope({}, steps={"load": ELSEWHERE}, most=9).out_of_reach([("load",)]) is None
+
+
 @pytest.mark.parametrize(
-    "path, told",
+    "path, read",
     [
-        (("load", "data"), "load.data has 99 bytes and was stored"),
-        (("load", "count"), "kind: resolve and load.ref"),
-        (("load", "status"), None),
-        (("load", "ref"), None),
-        (("load",), None),
-        (("near", "data"), None),
-        (("none", "data"), None),
+        (("event",), "whole"),
+        (("event", "data", "output"), "whole"),
+        (("event", "data", "output", "data", "n"), "part"),
+        (("event", "data", "output", "status"), None),
+        (("event", "name"), None),
+        (("ctx", "event"), None),
     ],
 )
-def test_a_payload_that_was_put_aside_is_out_of_reach_of_later_steps(path, told):
-    scope = Scope({}, steps={"load": AWAY, "near": ok_of(1)})
-    found = scope.out_of_reach([path])
-    assert (found is None) if told is None else told in str(found)
+def test_the_output_that_an_event_carries_is_read_likewise(path, read):
+    event = {"name": "step.done", "step": "load", "data": {"output": AWAY}}
+    gone = Scope({"event": event}, most=SIZE).out_of_reach([path])
+    large = Scope({"event": event}, most=1).out_of_reach([path])
+    assert (gone is not None, large is not None) == (read is not None, read == "part")
 
 
-def test_a_scope_of_the_same_name_hides_the_step():
-    assert Scope({"load": {}}, steps={"load": AWAY}).out_of_reach([("load", "data")]) is None
+def test_a_payload_at_hand_is_in_its_place():
+    payload = {"count": 7}
+    scope = Scope({}, steps=STEPS, payloads={PAYLOAD.key: payload}, most=SIZE)
+    paths = [("load", "data"), ("load", "count"), ("load",), ("tasks", "results", "one", "count")]
+    assert scope.out_of_reach(paths) is None
+    bound = scope.bind(["load", "tasks"])
+    assert (bound["load"]["data"], bound["tasks"]["results"]["one"]["data"]) == (payload, payload)
+    assert scope.seen([("load", "count")]) == {"load.count": 7}
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        Scope({"load": {}}, steps=STEPS),
+        Scope({}, ({"load": {}},), steps=STEPS),
+        Scope({}, tasks={"load": ok_of(1)}, steps=STEPS),
+    ],
+)
+def test_a_nearer_thing_of_the_same_name_hides_the_step(scope):
+    assert scope.out_of_reach([("load", "data")]) is None
+    assert scope.wanted([("load", "data")]) == []
 
 
 @pytest.mark.parametrize(
@@ -76,7 +171,15 @@ def test_secrets_are_never_told():
 
 @pytest.mark.parametrize(
     "envelope, aside",
-    [(AWAY, True), (ok_of(1), False), (ok_of(None), False), ({**AWAY, "status": "error"}, False)],
+    [
+        (AWAY, True),
+        (TASKS, True),
+        (ok_of(1), False),
+        (ok_of(None), False),
+        ({**AWAY, "status": "error"}, True),
+        (ELSEWHERE, False),
+    ],
 )
-def test_an_envelope_whose_payload_rests_elsewhere(envelope, aside):
-    assert put_aside(envelope) is aside
+def test_an_envelope_whose_payload_rests_in_the_result_store(envelope, aside):
+    assert rests(envelope) is aside
+    assert rests(envelope, {PAYLOAD.key}) is False

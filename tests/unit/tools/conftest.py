@@ -32,7 +32,7 @@ class Memory:
     async def put_stream(self, chunks: AsyncIterator[bytes], content_type: str) -> Reference:
         return self._keep(b"".join([chunk async for chunk in chunks]), content_type)
 
-    async def get(self, ref: Reference) -> Any:
+    async def get(self, ref: Reference, most: int | None = None) -> Any:
         key = ref["locator"].get("key")
         if key not in self.kept:
             raise NotFound(f"there is no payload {key!r}")
