@@ -58,7 +58,7 @@ LIMITS = Record(
         ),
         "max_response_bytes": Key(Number(integer=True, least=1), "The largest answer a tool reads."),
         "max_hydrate_bytes": Key(
-            Number(integer=True, least=1), "The largest stored payload that is loaded back."
+            Number(integer=True, least=1), "The largest stored payload that a template reads."
         ),
     },
 )

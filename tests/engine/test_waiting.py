@@ -175,17 +175,6 @@ async def test_a_large_payload_travels_by_reference_and_events_stay_small(tmp_pa
     assert max(len(json.dumps(event)) for event in ran.events) < 80_000
 
 
-async def test_reading_a_large_result_of_another_step_names_resolve(tmp_path):
-    text = playbook("""
-    - {step: make, tool: {kind: python, input: {code: "result = 'x' * 100000"}}, next: {arcs: [{step: use}]}}
-    - {step: use, tool: {kind: python, input: {d: "{{ make.data }}", code: "result = len(d)"}}}
-    """)
-    ran = await run(tmp_path, text)
-    assert ran.status == "failed"
-    assert ran.error["kind"] == "reference"
-    assert "resolve" in ran.error["message"]
-
-
 async def test_large_ctx_values_workload_and_inputs_are_put_aside_and_read_as_themselves(tmp_path):
     text = playbook(
         """
