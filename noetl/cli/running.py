@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from noetl.cli import closing, local, reach
+from noetl.cli import local, reach
 from noetl.cli.following import Heard
 from noetl.cli.reach import Reached
 from noetl.cli.sources import STDIN, SUFFIXES, Source, read_one
@@ -23,8 +23,6 @@ REJECTED = 1
 class Watch(Heard, Protocol):
     """What a run shows while it goes on and when it is over."""
 
-    explains: bool  # whether a failure is to be looked into for it
-
     def rejected(self, source: Source, error: PlaybookError) -> None:
         """The playbook has errors and is not run."""
         ...
@@ -33,7 +31,7 @@ class Watch(Heard, Protocol):
         """The run begins."""
         ...
 
-    def ended(self, result: dict[str, Any], failure: closing.Failure | None) -> None:
+    def ended(self, result: dict[str, Any]) -> None:
         """The run is over, paused or interrupted."""
         ...
 
@@ -190,8 +188,7 @@ async def watch_other(settings: Settings, name: str, watch: Watch) -> int:
 
 async def end(reached: Reached, result: dict[str, Any], watch: Watch) -> int:
     """Say how a run stands; the exit code."""
-    explains = watch.explains and result["error"]
-    watch.ended(result, await closing.failure_of(reached.front, result) if explains else None)
+    watch.ended(result)
     return EXIT_OF.get(result["status"], 0)
 
 

@@ -6,7 +6,7 @@ Hearing an event only counts; the drawing is done by the clock, whatever the num
 from typing import TYPE_CHECKING, Any
 
 from noetl.adapters.clock.wall import now_ms
-from noetl.cli.closing import Failure, duration, number
+from noetl.cli.closing import duration, number
 from noetl.cli.progress import LoopProgress, StepProgress
 from noetl.cli.watches import TextWatch, loop_words
 from noetl.core.event import Event
@@ -65,11 +65,11 @@ class TreeWatch(TextWatch):
         else:
             self._live.console.print(text, markup=False)
 
-    def ended(self, result: dict[str, Any], failure: Failure | None) -> None:
+    def ended(self, result: dict[str, Any]) -> None:
         """Leave the tree as it is, then the rest."""
         self.tick()
         self.stop()
-        super().ended(result, failure)
+        super().ended(result)
 
     def stop(self) -> None:
         """Draw no more."""

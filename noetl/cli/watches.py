@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from noetl.adapters.clock.wall import now_ms
-from noetl.cli.closing import Failure, duration, explained, number, pretty, tally
+from noetl.cli.closing import duration, explained, number, pretty, tally
 from noetl.cli.formats.json import finding
 from noetl.cli.options import there
 from noetl.cli.progress import LoopProgress, Progress, StepProgress
@@ -24,7 +24,6 @@ class JsonWatch:
 
     tick_s: float | None = None
     listens = False
-    explains = False
 
     def rejected(self, source: Source, error: PlaybookError) -> None:
         """The findings instead of a result."""
@@ -47,7 +46,7 @@ class JsonWatch:
     def stop(self) -> None:
         """There is nothing to put in order."""
 
-    def ended(self, result: dict[str, Any], failure: Failure | None) -> None:
+    def ended(self, result: dict[str, Any]) -> None:
         """The result."""
         emit(pretty(result))
 
@@ -80,7 +79,7 @@ class EventWatch(JsonWatch):
             encode, name = msgspec.json.encode, self._execution_id
             emit("\n".join(encode(envelope(name, seq, event)).decode() for seq, event in numbered))
 
-    def ended(self, result: dict[str, Any], failure: Failure | None) -> None:
+    def ended(self, result: dict[str, Any]) -> None:
         """The last event said it."""
 
     def detached(self, result: dict[str, Any]) -> None:
@@ -92,7 +91,6 @@ class TextWatch:
     """For a person or a log file: a line as each step ends, and a closing tally."""
 
     tick_s: float | None = 1.0
-    explains = True
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet, self.listens = quiet, not quiet
@@ -135,19 +133,19 @@ class TextWatch:
     def stop(self) -> None:
         """There is nothing to put in order."""
 
-    def ended(self, result: dict[str, Any], failure: Failure | None) -> None:
+    def ended(self, result: dict[str, Any]) -> None:
         """The output as data, then the tally, then what failed and what can be done."""
         if result["status"] == "completed" and result["output"] is not None:
             emit(pretty(result["output"]))
         if not self.quiet:
             for text in tally(result, self.paint):
                 note(text)
-        self._next(result, failure)
+        self._next(result)
 
-    def _next(self, result: dict[str, Any], failure: Failure | None) -> None:
-        execution_id = result["execution_id"]
-        if failure is not None and result["status"] in ("failed", "timeout", "cancelled"):
-            for text in explained(failure, execution_id, self.paint):
+    def _next(self, result: dict[str, Any]) -> None:
+        execution_id, error = result["execution_id"], result["error"]
+        if error and result["status"] in ("failed", "timeout", "cancelled"):
+            for text in explained(error, execution_id, self.paint):
                 note(text)
         elif result["status"] in ("interrupted", "paused"):
             note(f"  {self.paint('=', 'info')} go on with: noetl execution resume {execution_id}{there()}")

@@ -41,7 +41,7 @@ class _Repeated:
     """A decision of one task of one run, taken perhaps many times."""
 
     count: int = 0
-    examples: list[tuple[int, str]] = field(default_factory=list)
+    examples: list[tuple[int, str, dict[str, Any]]] = field(default_factory=list)
 
 
 def explain(execution_id: str, events: Iterable[tuple[int, Event]], step: str | None = None) -> Explanation:
@@ -155,7 +155,7 @@ class _Story:
         self.say(seq, "step", f"its work {told} and goes out again from where it stood", event)
 
     def _parked(self, seq: int, event: Event, data: dict[str, Any]) -> None:
-        self._repeat(seq, event, "parked", f"waits for {words.waiting(data)}")
+        self._repeat(seq, event, "parked", f"waits for {words.waiting(data)}", {})
 
     def _rejected(self, seq: int, event: Event, data: dict[str, Any]) -> None:
         self.say(seq, "step", f"a reported {data['event']} was not accepted: {data['why']}", event)
@@ -168,21 +168,22 @@ class _Story:
             self.retrying.add(place)
         text = _directive(event, data, exhausted=exhausted)
         if text is not None and not _is_plumbing(event, data):
-            self._repeat(seq, event, directive, text)
+            error = (data.get("output") or {}).get("error")
+            self._repeat(seq, event, directive, text, {"error": error} if error else {})
 
-    def _repeat(self, seq: int, event: Event, what: str, text: str) -> None:
+    def _repeat(self, seq: int, event: Event, what: str, text: str, facts: dict[str, Any]) -> None:
         known = self.repeated.setdefault((event.run or "", event.label or "", what), _Repeated())
         known.count += 1
         if len(known.examples) < EXAMPLES:
             where = f" in iteration {event.at}" if event.at else ""
-            known.examples.append((seq, f"task '{event.label}'{where} {text}"))
+            known.examples.append((seq, f"task '{event.label}'{where} {text}", facts))
 
     def _tell_repeated(self, event: Event) -> None:
         for key in [key for key in self.repeated if key[0] == event.run]:
             known = self.repeated.pop(key)
             _, task, what = key
-            for seq, example in known.examples:
-                self.say(seq, "task", example, event, task=task, do=what)
+            for seq, example, facts in known.examples:
+                self.say(seq, "task", example, event, task=task, do=what, **facts)
             if known.count > EXAMPLES:
                 text = f"task '{task}' did so {known.count} times in all ({what})"
                 self.say(known.examples[-1][0], "task", text, event, task=task, do=what, count=known.count)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from noetl.core import patch, sight
+from noetl.core.details import short
 from noetl.core.event import CATALOGUE, TERMINAL, Event, step_of
 from noetl.core.state import (
     DONE,
@@ -299,10 +300,19 @@ def _iteration_failed(state: State, event: Event, data: dict[str, Any]) -> None:
         return
     loop.marks[index] = FAILED
     loop.failed += 1
-    loop.errors[str(index)] = data["error"]
+    _note_error(loop, index, data["error"])
     if len(loop.errors) > ERRORS_KEPT:
         del loop.errors[str(max(int(known) for known in loop.errors))]
     _settle_iteration(state, run, event, index)
+
+
+def _note_error(loop: LoopState, index: int, error: dict[str, Any]) -> None:
+    """The error with the lowest index stands first and in full: a failed loop fails with it."""
+    first = next(iter(loop.errors), None)
+    if first is None or int(first) < index:
+        loop.errors[str(index)] = error if first is None else short(error)
+    else:
+        loop.errors = {str(index): error, **loop.errors, first: short(loop.errors[first])}
 
 
 def _settle_iteration(state: State, run: Run, event: Event, index: int) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from noetl.core.details import short
 from noetl.core.effect import Ended
 from noetl.core.event import Event
 from noetl.core.fold import outer_index
@@ -157,7 +158,7 @@ def level_result(level: Level, outcomes: Sequence[IterationOutcome | None]) -> t
     if errors and not level.best_effort:
         return failed(errors[0][1] or {}, loop=totals), []
     if errors:
-        totals["errors"] = [{"index": index, "error": error} for index, error in errors[:100]]
+        totals["errors"] = [{"index": index, "error": short(error or {})} for index, error in errors[:100]]
     data = [one.output.get("data") if one is not None and one.well else None for one in outcomes]
     try:
         writes = _combined(level, outcomes)

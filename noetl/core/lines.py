@@ -1,21 +1,30 @@
-"""What tasks wrote to their output, read back from event envelopes: a line each, with its place. Pure."""
+"""What tasks wrote to their output, read back from event envelopes: a line each, with its place. Pure.
+
+A task that failed says so below what it printed, with its traceback and what else its error carries.
+"""
 
 from collections.abc import Iterator
 from typing import Any
 
+from noetl.core import words
+
 
 def lines_of(envelope: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The lines that an event carries; only the end of a task has any."""
+    place = {
+        "seq": envelope["seq"],
+        "ts": envelope["ts"],
+        "step": envelope.get("step"),
+        "task": envelope.get("task_label"),
+        "iteration": address_of(envelope),
+        "attempt": envelope.get("attempt"),
+    }
     for text in envelope["data"].get("logs") or ():
-        yield {
-            "seq": envelope["seq"],
-            "ts": envelope["ts"],
-            "step": envelope.get("step"),
-            "task": envelope.get("task_label"),
-            "iteration": address_of(envelope),
-            "attempt": envelope.get("attempt"),
-            "text": text,
-        }
+        yield {**place, "text": text, "level": None}
+    error = (envelope["data"].get("output") or {}).get("error")
+    if error:
+        for text in (words.error(error), *(line for _, lines in words.details(error) for line in lines)):
+            yield {**place, "text": text, "level": "error"}
 
 
 def address_of(envelope: dict[str, Any]) -> str | None:

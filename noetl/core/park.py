@@ -142,12 +142,25 @@ def child_ended(draft: Draft, message: ChildEnded) -> None:
     if message.status == "completed":
         answer(draft, run, address, ok(message.output))
         return
-    own = message.error or {}
-    told = (
-        f"child execution {message.execution_id} {message.status}: {own.get('message', 'no error was given')}"
-    )
-    error = problem("child", told, execution_id=message.execution_id, status=message.status, error=own)
-    answer(draft, run, address, failed(error))
+    answer(draft, run, address, failed(_child_error(message)))
+
+
+def _child_error(message: ChildEnded) -> dict[str, Any]:
+    """The error of a child, the cause first; of children of children only the cause is told, and whose."""
+    own, path = message.error or {}, [message.execution_id]
+    if own.get("kind") == "child":
+        details = own.get("details") or {}
+        path += details.get("path", ())
+        own = details.get("error") or own
+    cause = own.get("message") or "no error was given"
+    below = f", {len(path)} calls down" if len(path) > 1 else ""
+    facts: dict[str, Any] = {
+        "execution_id": message.execution_id,
+        "status": message.status,
+        "error": own,
+        "path": path,
+    }
+    return problem("child", f"{cause} (child execution {path[-1]} {message.status}{below})", **facts)
 
 
 def forsaken(state: State) -> list[ControlChild]:

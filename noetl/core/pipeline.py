@@ -7,7 +7,7 @@ The shell that drives it does all waiting and calling; see worker/.
 from collections.abc import Generator, Mapping
 from typing import Any
 
-from noetl.core import policy
+from noetl.core import details, policy
 from noetl.core.effect import (
     HANDED_BACK,
     LOGS,
@@ -46,6 +46,9 @@ _JUDGE = TemplateJudge()
 UNANSWERED = frozenset({"timeout", "connect", "dns", "tls", "network", "crashed", "cancelled", "protocol"})
 
 
+EVENTS_AT_ONCE = 2000
+
+
 def drive(frame: Frame, answer: dict[str, Any] | None = None) -> Drive:
     """Run a pipeline from where its frame stands; `answer` is what a parked task was waiting for."""
     tasks = frame.pipeline.tasks
@@ -53,6 +56,8 @@ def drive(frame: Frame, answer: dict[str, Any] | None = None) -> Drive:
         while frame.pc < len(tasks):
             if frame.around.stopping:
                 return HANDED_BACK
+            if len(frame.around.events) >= EVENTS_AT_ONCE:
+                yield Sleep(0)  # what never waits by itself lets what it said be reported
             ended = yield from _visit(frame, tasks[frame.pc], answer)
             answer = None
             if ended is not None:
@@ -127,11 +132,11 @@ def _skipped(frame: Frame, task: TaskProgram, label: str, choice: Choice) -> End
     data = {"do": choice.do, "before": choice.rule, "set": pairs, "seen": choice.seen}
     data["to"] = _goes_to(frame, choice)
     data = {key: value for key, value in data.items() if value not in ([], {}, None)}
-    around = frame.around
-    around.record(task_event(frame, Visit(task, label, frame.visits[task.label]), "task.done", data))
+    visit = Visit(task, label, frame.visits[task.label])
+    frame.around.record(task_event(frame, visit, "task.done", data))
     if task.merge_point is not None and frame.output is not None:
         frame.results[task.merge_point] = frame.output
-    return _act(frame, task, choice, frame.output or ok(), scope)
+    return _act(frame, visit, choice, frame.output or ok(), scope)
 
 
 def _perform(
@@ -150,7 +155,7 @@ def _perform(
         _started(frame, visit)
         place = "" if isinstance(error, Unjudged) else f"input of task {task.label!r}: "  # it names its own
         wrong = problem(_kind_of(error), f"{place}{error.message}")
-        return failed(around.redactor.clean(wrong))
+        return failed(details.fitted(around.redactor.clean(wrong)))
     if visit.started:
         output = answered(answer or {}, waiting or "")
     else:
@@ -194,6 +199,8 @@ def _carried_out(
             task, visit.label, visit.input, spec, auth, frame.attempt, key, frame.prev, frame.at
         )
     cleaned: dict[str, Any] = around.redactor.clean(output)
+    if cleaned.get("error"):
+        cleaned = {**cleaned, "error": details.fitted(cleaned["error"])}
     return cleaned
 
 
@@ -247,10 +254,14 @@ def _started(frame: Frame, visit: Visit) -> None:
     around = frame.around
     data = None
     if visit.input and not visit.task.input.static:
-        own = {key: value for key, value in visit.input.items() if key not in visit.task.literal}
-        shown = around.redactor.clean(own)
+        shown = around.redactor.clean(_own_input(visit))
         data = {"input": shown} if shown and size_of(shown) <= SHOWN_BYTES else None
     around.record(task_event(frame, visit, "task.started", data))
+
+
+def _own_input(visit: Visit) -> dict[str, Any]:
+    """What a task was given, but for what is never a template and so stands in the playbook."""
+    return {key: value for key, value in visit.input.items() if key not in visit.task.literal}
 
 
 def _after(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, Any]:
@@ -305,7 +316,7 @@ def _decide(frame: Frame, visit: Visit, output: dict[str, Any]) -> Generator[Eff
     if choice.do == "skip":
         frame.output = before
         del frame.results[task.label]
-    return _act(frame, task, choice, output, scope)
+    return _act(frame, visit, choice, output, scope)
 
 
 def _done(
@@ -371,11 +382,11 @@ def _wait_to_retry(
 
 
 def _act(
-    frame: Frame, task: TaskProgram, choice: Choice, output: dict[str, Any], scope: Scope | None
+    frame: Frame, visit: Visit, choice: Choice, output: dict[str, Any], scope: Scope | None
 ) -> Ended | None:
     """Carry out a directive that ends the visit."""
     if choice.do == "fail":
-        return _fail(frame, task, choice, output, scope)
+        return _fail(frame, visit, choice, output, scope)
     frame.attempt, frame.answered = 0, 0
     frame.moved = True
     if choice.do == "continue":
@@ -398,14 +409,13 @@ def _target(choice: Choice) -> int:
     return choice.program.to
 
 
-def _fail(
-    frame: Frame, task: TaskProgram, choice: Choice, output: dict[str, Any], scope: Scope | None
-) -> Ended:
+def _fail(frame: Frame, visit: Visit, choice: Choice, output: dict[str, Any], scope: Scope | None) -> Ended:
+    task = visit.task
     error = dict(output.get("error") or problem("failed", f"task {task.label!r} failed by its policy"))
     if choice.program is not None:
         message = policy.options(choice.program, scope or frame.scope(task.label), task.label).get("message")
         error["message"] = str(message) if message is not None else error["message"]
-    return _failed(frame, task, error, output)
+    return _failed(frame, task, details.with_place(error, _own_input(visit), visit.logs or ()), output)
 
 
 def _failed(
@@ -415,5 +425,5 @@ def _failed(
     iteration = index_of(frame.at)
     if iteration is not None:
         place["iteration"] = iteration
-    full = {**place, **error}
+    full = {**place, **details.fitted(error)}
     return Ended(False, {**(output or {"data": None}), "status": "error", "error": full}, full)

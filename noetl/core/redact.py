@@ -1,34 +1,53 @@
-"""Secret values never leave the worker: they are taken out by value, wherever they turn up."""
+"""Secret values never leave the worker: they are taken out by value, wherever and however they turn up.
 
+However: as they are, as Python or JSON writes them between quotes, in base64, percent-encoded, line by line.
+"""
+
+import base64
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_plus
 
 MASK = "***"
 SECRET_FIELDS = frozenset(
     {"value", "password", "token", "key", "secret", "pass", "passphrase", "passwd", "pwd"}
+    | {"apikey", "authorization", "passwords", "tokens", "keys", "secrets"}
 )
 # As in token_url: about a secret, none itself.
 OPEN_ENDS = frozenset({"id", "name", "path", "type", "uri", "url"})
 MIN_CHARS = 6
+LINE_CHARS = 16  # a shorter line of a secret with several may be anything
+LINES_MAX = 200
 _LOGIN = re.compile(r"://[^/@:\s]*:([^/@\s]+)@")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+_SHORT_ESCAPES = str.maketrans({"+": "-", "/": "_"})
 
 
 class Redactor:
     """Knows the secret values of one execution and takes them out of whatever is to be kept."""
 
-    __slots__ = ("secrets",)
+    __slots__ = ("_encoded", "_numbers", "_shortest", "secrets", "spellings")
 
     def __init__(self) -> None:
         self.secrets: tuple[str, ...] = ()
+        self.spellings: tuple[str, ...] = ()  # of the secrets, the longest first
+        self._shortest = 0
+        self._numbers: frozenset[int | float] = frozenset()
+        self._encoded: dict[str, re.Pattern[str]] = {}
 
     def learn(self, material: Mapping[str, Any]) -> None:
         """Remember the secret fields of a resolved keychain entry."""
-        found = {text for field, value in _fields(material) for text in _secrets_in(field, str(value))}
-        new = {value for value in found if len(value) >= MIN_CHARS} - set(self.secrets)
-        if new:
-            self.secrets = tuple(sorted({*self.secrets, *new}, key=len, reverse=True))
+        values = list(_secret_values(material))
+        new = {text for value in values if len(text := str(value)) >= MIN_CHARS} - set(self.secrets)
+        if not new:
+            return
+        self.secrets = _longest_first({*self.secrets, *new})
+        ways = {way for secret in new for way in spellings(secret)}
+        self.spellings = _longest_first({*self.spellings, *ways, *_login(material, new)})
+        self._shortest = len(self.spellings[-1])
+        self._numbers |= {value for value in values if isinstance(value, int | float) and str(value) in new}
 
     def clean(self, value: Any) -> Any:
         """The value with every secret in it masked; the value itself when there is none."""
@@ -38,32 +57,89 @@ class Redactor:
 
     def _clean(self, value: Any) -> Any:
         if isinstance(value, str):
-            for secret in self.secrets:
-                if secret in value:
-                    value = value.replace(secret, MASK)
-            return value
+            return self._clean_text(value) if len(value) >= self._shortest else value
         if isinstance(value, dict):
             return {self._clean(key): self._clean(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [self._clean(item) for item in value]
+        if self._numbers and isinstance(value, int | float) and value in self._numbers:
+            return MASK
         return value
 
+    def _clean_text(self, text: str) -> str:
+        for spelling in self.spellings:
+            if spelling in text:
+                text = text.replace(spelling, MASK)
+        return self._clean_encoded(text) if "%" in text else text
 
-def _secrets_in(field: str, text: str) -> Iterator[str]:
-    """What is secret of a field: all of `client_secret`, the password of an address such as a `dsn`."""
-    words = field.lower().split("_")
-    if SECRET_FIELDS & {*words} and words[-1] not in OPEN_ENDS:
-        yield text
-    for password in _LOGIN.findall(text):
-        yield password
-        yield unquote(password)
+    def _clean_encoded(self, text: str) -> str:
+        """Which letters percent-encoding touches is the encoder's choice: it is decoded, not spelled."""
+        meant, meant_plus = unquote(text), unquote_plus(text)
+        for secret in self.secrets:
+            if secret in meant or secret in meant_plus:
+                if secret not in self._encoded:
+                    self._encoded[secret] = re.compile("".join(map(_encoded, secret)))
+                text = self._encoded[secret].sub(MASK, text)
+        return text
 
 
-def _fields(material: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for field, value in material.items():
-        if isinstance(value, dict):
-            found += _fields(value)
-        elif value is not None and not isinstance(value, bool):
-            found.append((field, value))
-    return found
+def spellings(secret: str) -> set[str]:
+    """A secret as plain text has it, and as it stands inside what programs print."""
+    ways = {secret, secret.replace(" ", "+")}
+    ways |= {json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
+    shown = repr(secret)[1:-1]
+    ways |= {shown, shown.replace("'", "\\'")}
+    whole = base64.b64encode(raw := secret.encode("utf-8", "surrogatepass")).decode()[: len(raw) // 3 * 4]
+    ways |= {whole, whole.translate(_SHORT_ESCAPES)}
+    lines = [line.strip() for line in secret.splitlines()] if "\n" in secret else []
+    ways |= {line for line in lines[:LINES_MAX] if len(line) >= LINE_CHARS and not line.startswith("-----")}
+    return ways
+
+
+def _login(material: Mapping[str, Any], secrets: set[str]) -> Iterator[str]:
+    """User and password as HTTP sends them; the end, which is padded, is not needed to know it."""
+    password = str(material.get("password"))
+    if password in secrets:
+        user = material.get("user", material.get("username", ""))
+        yield base64.b64encode(f"{user}:{password}".encode("utf-8", "surrogatepass")).decode().rstrip("=")
+
+
+def _encoded(char: str) -> str:
+    """A pattern of one character, as it is or percent-encoded."""
+    escaped = "".join(f"%{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
+    plus = r"|\+" if char == " " else ""
+    return f"(?:{re.escape(char)}|(?i:{escaped}){plus})"
+
+
+def _longest_first(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(texts, key=len, reverse=True))
+
+
+def _secret_values(material: Any, field: str = "", *, inside: bool = False) -> Iterator[Any]:
+    """What is secret of a material: all below `client_secret`, the password of an address such as a `dsn`."""
+    if isinstance(material, Mapping):
+        for name, value in material.items():
+            below = inside or (name != "value" and _is_secret(str(name)))
+            yield from _secret_values(value, str(name), inside=below and not _is_open(str(name)))
+    elif isinstance(material, list | tuple):
+        for value in material:
+            yield from _secret_values(value, field, inside=inside)
+    elif material is not None and not isinstance(material, bool):
+        if inside or _is_secret(field):
+            yield material
+        for password in _LOGIN.findall(str(material)):
+            yield password
+            yield unquote(password)
+
+
+def _words(field: str) -> list[str]:
+    """The words of a name, however they are joined: `client_secret`, `clientSecret`, `Client-Secret`."""
+    return [word.lower() for word in _WORD.findall(field)]
+
+
+def _is_open(field: str) -> bool:
+    return _words(field)[-1:] != [] and _words(field)[-1] in OPEN_ENDS
+
+
+def _is_secret(field: str) -> bool:
+    return bool(SECRET_FIELDS & {*_words(field)}) and not _is_open(field)

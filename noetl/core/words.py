@@ -1,6 +1,6 @@
 """Recorded decisions in words: what a guard saw, which arcs were taken, what a task waits for. Pure text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -60,7 +60,46 @@ def error(item: Mapping[str, Any] | None) -> str:
     """An error as kind and message."""
     if not item:
         return "no error was given"
-    return f"{item.get('kind', 'error')}: {item.get('message', 'no message')}"
+    kind, message = item.get("kind", "error"), str(item.get("message", "no message"))
+    return message if message.startswith(f"{kind}: ") else f"{kind}: {message}"
+
+
+def details(item: Mapping[str, Any] | None) -> list[tuple[str, list[str]]]:
+    """What an error says beside its message: a short name each, and its lines. A child's error speaks too."""
+    found = dict((item or {}).get("details") or {})
+    told = [(name, show(found.pop(key))) for key, (name, show) in _DETAILS.items() if found.get(key)]
+    inner = found.pop("error", None)
+    if isinstance(inner, Mapping):
+        own = {name for name, _ in told}
+        told += [(name, lines) for name, lines in details(inner) if name not in own]
+    told += [(name, [value(found[name])]) for name in _SAID if found.get(name)]
+    return told
+
+
+def _lines(text: Any) -> list[str]:
+    return str(text).rstrip().splitlines()
+
+
+def _position(place: Mapping[str, Any]) -> list[str]:
+    """Where in the SQL: the place, its line, and a caret below it."""
+    text = str(place.get("text", "")).replace("\t", " ")
+    caret = " " * (place["column"] - place.get("text_from", 1)) + "^"
+    return [f"line {place['line']}, column {place['column']}", text, caret]
+
+
+def _input(given: Any) -> list[str]:
+    return [given if isinstance(given, str) else _encode(given).decode()]
+
+
+_DETAILS: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
+    "input": ("input", _input),
+    "traceback": ("trace", _lines),
+    "position": ("sql", _position),
+    "body": ("body", _lines),
+    "stderr": ("stderr", _lines),
+    "log": ("log", list),
+}
+_SAID = ("detail", "hint", "context")  # what a database adds in words
 
 
 def loop(counts: Mapping[str, Any] | None) -> str:

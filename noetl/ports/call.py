@@ -162,10 +162,14 @@ class PythonHost(Protocol):
         variables: Mapping[str, Value],
         *,
         script: str | None = None,
+        name: str | None = None,
         timeout_s: float | None = None,
         limits: Limits | None = None,
     ) -> Ran:
-        """Run code; `script` is the file it came from, for `__file__`, imports beside it and tracebacks."""
+        """Run code; `script` is the file it came from, for `__file__` and imports beside it.
+
+        `name` is what tracebacks call it.
+        """
         ...
 
     async def close(self) -> None:

@@ -41,6 +41,7 @@ from noetl.tools.parts.sql import (
     ref_parts,
     with_key,
 )
+from noetl.tools.parts.sql_position import in_duckdb
 from noetl.tools.parts.statements import one_transaction
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _execute(file: File, sql: Sql, attach: list[Attach], knobs: Knobs, call: Cal
         params = with_key(sql.params, sql.query or sql.command or "", "$", call)
         _statements(file.connection, sql, params, knobs, results)
     except duckdb.Error as problem:
-        raise failed(problem, len(results)) from None
+        raise failed(problem, len(results), sql.query or sql.command or "") from None
     finally:
         file.close()
     return results
@@ -192,7 +193,8 @@ def _statements(
     connection: "DuckDBPyConnection", sql: Sql, params: Params | None, knobs: Knobs, results: list[Result]
 ) -> None:
     """Run every statement; in one transaction when there are several and none minds."""
-    found = connection.extract_statements(sql.query or sql.command or "")
+    text = sql.query or sql.command or ""
+    found = connection.extract_statements(text)
     together = knobs.transaction and one_transaction([statement.query for statement in found])
     if together:
         connection.begin()
@@ -201,7 +203,11 @@ def _statements(
         names = statement.named_parameters
         bound, used = _bound(params, names, used)
         results.append(Result())
-        _fill(results[-1], connection.execute(statement, bound), statement, knobs.max_rows)
+        try:
+            cursor = connection.execute(statement, bound)
+        except driver().Error as problem:
+            raise failed(problem, len(results), text, statement.query) from None
+        _fill(results[-1], cursor, statement, knobs.max_rows)
     if together:
         connection.commit()
 
@@ -235,13 +241,14 @@ def _fill(result: Result, cursor: "DuckDBPyConnection", statement: Any, rows_max
             raise Failed("limit", f"the statements returned more than {rows_max} rows; raise spec.max_rows")
 
 
-def failed(problem: Exception, number: int) -> Failed:
-    """A DuckDB error as the failure of a call."""
+def failed(problem: Exception, number: int, text: str = "", statement: str | None = None) -> Failed:
+    """A DuckDB error as the failure of a call, of whose statements so many were begun."""
     duckdb = driver()
     message = str(problem).partition("\n")[0]
     held = isinstance(problem, duckdb.IOException) and "lock" in message.lower()
     retryable = held or isinstance(problem, duckdb.TransactionException)
-    code, details = type(problem).__name__, {"statement": max(number, 1)}
+    code = type(problem).__name__
+    details = {"statement": max(number, 1), **in_duckdb(text, str(problem), statement)}
     return Failed("duckdb", message, code=code, retryable=retryable, details=details)
 
 

@@ -1,7 +1,8 @@
 """Sends one HTTP request and answers with the parsed body.
 
 Any 2xx answer is ok. Every other status is an error of kind `http` with the body still in `data`, so that
-rules can look at it. Connections are kept and shared by all tasks of a worker.
+rules can look at it, and its beginning as text in `error.details.body`. Connections are kept and shared by
+all tasks of a worker.
 
 `output.http` is `{status, headers, url, request_id}` with lower-case header names. `error.retryable` says
 whether another try can help: it is true for refused and broken connections, timeouts, and the statuses 408,
@@ -284,7 +285,7 @@ def _open(path: str) -> BinaryIO:
 
 
 async def _answer(response: "ClientResponse", request: Request, knobs: Knobs, call: Call) -> Envelope:
-    from noetl.tools.parts.http_answer import RETRYABLE, Bounds, http_part, read_body
+    from noetl.tools.parts.http_answer import RETRYABLE, Bounds, beginning, http_part, read_body
 
     hidden = str(call.auth["param"]) if call.auth and "param" in call.auth else None
     http = http_part(response, hidden)
@@ -300,9 +301,10 @@ async def _answer(response: "ClientResponse", request: Request, knobs: Knobs, ca
         message = (
             f"{response.method} {http['url']} answered {response.status} {response.reason or ''}".rstrip()
         )
-        retryable = response.status in RETRYABLE
-        return error("http", message, code=str(response.status), retryable=retryable, data=body.data, **parts)
+        parts |= {"details": beginning(body, response), "retryable": response.status in RETRYABLE}
+        return error("http", message, code=str(response.status), data=body.data, **parts)
     if body.problem is not None:
+        parts |= {"details": beginning(body, response)}
         return error("body", body.problem, code="json", data=body.data, **parts)
     return ok(body.data, **parts)
 

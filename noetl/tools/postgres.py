@@ -23,8 +23,8 @@ out of time ends its statement on the server too.
 Needs the extra `postgres`.
 """
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,6 +49,7 @@ from noetl.tools.parts.sql import (
     stored,
     with_key,
 )
+from noetl.tools.parts.sql_position import in_postgres
 from noetl.tools.parts.statements import first_word, numbered, one_transaction, split
 
 if TYPE_CHECKING:
@@ -137,18 +138,33 @@ async def _statements(connection: "Connection", sql: Sql, knobs: Knobs, call: Ca
     text = sql.query or sql.command or ""
     statements = split(text)
     params = with_key(sql.params, text, ":", call)
-    if len(statements) == 1 and first_word(statements[0]) in CHANGING:
-        known = await _known(connection, params, call, statements[0])
-        if known is not None:
-            return [known]
     one = partial(_statement, connection, params, knobs.max_rows, call)
-    if knobs.transaction and one_transaction(statements):
-        async with connection.transaction():
-            return [await one(statement) for statement in statements]
-    results = [await one(statement) for statement in statements]
+    with _pointing(text, params):
+        if len(statements) == 1 and first_word(statements[0]) in CHANGING:
+            known = await _known(connection, params, call, statements[0])
+            if known is not None:
+                return [known]
+        if knobs.transaction and one_transaction(statements):
+            async with connection.transaction():
+                return [await one(statement) for statement in statements]
+        results = [await one(statement) for statement in statements]
     if connection.is_in_transaction():
         raise Failed("postgres", "the statements began a transaction and did not end it; it was rolled back")
     return results
+
+
+@contextmanager
+def _pointing(text: str, params: Params | None) -> Iterator[None]:
+    """An error of the server says where in the author's text it is."""
+    from noetl.tools.parts.postgres_link import driver, failed
+
+    try:
+        yield
+    except driver().PostgresError as problem:
+        sent, character = getattr(problem, "query", None), getattr(problem, "position", None)
+        if not sent or not character:
+            raise
+        raise failed(problem, in_postgres(text, params, sent, int(character))) from None
 
 
 async def _statement(

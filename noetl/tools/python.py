@@ -8,6 +8,9 @@ The process has its own memory and time bounds, a clean environment and no part 
 exits, crashes, eats memory or never returns fails its own task only. What it prints is kept as the task's
 log. The result may hold anything that has a JSON form; dates, decimals, UUIDs, bytes, tuples and sets are
 converted, everything else is error kind `value`.
+
+An exception is error kind `python`; `error.details.traceback` shows the lines of your code, called by step
+and task or by the script's name.
 """
 
 from typing import Annotated
@@ -58,11 +61,17 @@ async def run(given: tuple[Code, dict[str, Value]], call: Call) -> Envelope:
     knobs: Knobs = read_knobs(Knobs, call)
     host = call.resource(PYTHON_HOST, _no_host)
     text, script = (code.code or "", None) if code.script is None else await _script(code.script, call)
+    name = code.script or _place(call)
     limits = Limits(knobs.memory_bytes, knobs.cpu_s, knobs.max_output_bytes)
-    ran = await host.run(text, variables, script=script, timeout_s=code.timeout, limits=limits)
+    ran = await host.run(text, variables, script=script, name=name, timeout_s=code.timeout, limits=limits)
     for line in (ran.stdout + ran.stderr).splitlines():
         call.log(line)
     return _answer(ran, code)
+
+
+def _place(call: Call) -> str:
+    """Where the author wrote the code, as its tracebacks name it; a step's only task has no name to show."""
+    return call.step if call.task == f"{call.step}_task" else f"{call.step}/{call.task}"
 
 
 def _no_host() -> PythonHost:
@@ -91,18 +100,24 @@ def _answer(ran: Ran, code: Code) -> Envelope:
         case "raised" if ran.raised is not None:
             raised = ran.raised
             py = {"exception_type": raised.type, "traceback": raised.traceback}
-            return error("python", f"{raised.type}: {raised.message}".rstrip(": "), code=raised.type, py=py)
+            told = f"{raised.type}: {raised.message}".rstrip(": ")
+            return error("python", told, code=raised.type, details=_where(ran), py=py)
         case "timeout":
             after = f" after {code.timeout:g} s" if code.timeout else ""
             return error("timeout", f"the code was still running{after} and was killed", retryable=True)
         case "memory":
-            return error("limit", ran.message or "the code used more memory than it may", code="memory")
+            told = ran.message or "the code used more memory than it may"
+            return error("limit", told, code="memory", details=_where(ran))
         case "value":
             return error("value", ran.message)
         case _:
             ended = "" if ran.exit_code is None else f" with exit code {ran.exit_code}"
             message = ran.message or f"the process that ran the code ended{ended}"
             return error("crashed", message, code=None if ran.exit_code is None else str(ran.exit_code))
+
+
+def _where(ran: Ran) -> dict[str, Value]:
+    return {} if ran.raised is None else {"traceback": ran.raised.traceback}
 
 
 TOOL = define(

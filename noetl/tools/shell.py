@@ -6,9 +6,9 @@ work folder with a small, clean environment (`PATH`, `HOME`, `LANG`), the entrie
 `NOETL_EXECUTION_ID`, `NOETL_STEP`, `NOETL_TASK`, `NOETL_ATTEMPT` and `NOETL_IDEMPOTENCY_KEY`.
 
 A non-zero exit is an error of kind `shell` whose `code` is the exit code; `data` still holds what was
-printed. Each of the two outputs is kept up to `spec.max_output_bytes` (1 MiB); what goes beyond is
-counted and dropped. When the task is cancelled or times out, the program and everything it started are
-stopped: asked first, then killed.
+printed, `error.details.stderr` the end of the error output. Each of the two outputs is kept up to
+`spec.max_output_bytes` (1 MiB); what goes beyond is counted and dropped. When the task is cancelled or times
+out, the program and everything it started are stopped: asked first, then killed.
 """
 
 from typing import Annotated
@@ -19,6 +19,8 @@ from noetl.ports.tool import Count, Input, Seconds, define, doc, read_knobs
 from noetl.tools.parts.http_request import text_of
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.process import Place, Program, clean_environment, start
+
+STDERR_CHARS = 8_000  # more than is shown: secrets are taken out before it is cut
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -64,7 +66,8 @@ async def run(command: Command, call: Call) -> Envelope:
     data = {"exit_code": exit_code, "stdout": stdout, "stderr": stderr}
     if exit_code == 0:
         return ok(data)
-    return error("shell", _failure(exit_code, stderr), code=str(exit_code), data=data)
+    details = {"stderr": stderr[-STDERR_CHARS:]} if stderr.strip() else {}
+    return error("shell", _failure(exit_code, stderr), code=str(exit_code), details=details, data=data)
 
 
 def _argv(command: Command) -> list[str]:

@@ -38,6 +38,7 @@ from noetl.tools.parts.sql import (
     ref_parts,
     with_key,
 )
+from noetl.tools.parts.sql_position import in_sqlite
 from noetl.tools.parts.statements import first_word, one_transaction, only_reads, split
 
 if TYPE_CHECKING:
@@ -156,17 +157,17 @@ def _execute(file: File, sql: Sql, attach: dict[str, str], knobs: Knobs, call: C
     import apsw
 
     results: list[Result] = []
+    text = sql.query or sql.command or ""
     try:
         connection = file.open()
         connection.set_busy_timeout(int(knobs.busy_timeout * 1000))
         file.may_attach = lambda target: target is not None and (not target or _is_inside(call, target))
         for name, other in attach.items():
             connection.execute(f"attach {_literal(other)} as {quoted(name)}")
-        text = sql.query or sql.command or ""
         params = with_key(sql.params, text, ":", call)
         _statements(connection, text, bindings(params), knobs, results)
     except apsw.Error as problem:
-        raise failed(problem, len(results)) from None
+        raise failed(problem, len(results), text) from None
     except (KeyError, OverflowError, TypeError) as problem:
         raise Failed("input", _misbound(problem)) from None
     finally:
@@ -269,8 +270,8 @@ def _misbound(problem: Exception) -> str:
     return f"a value of params cannot be bound: {problem}"
 
 
-def failed(problem: "apsw.Error", number: int) -> Failed:
-    """A SQLite error as the failure of a call."""
+def failed(problem: "apsw.Error", number: int, text: str = "") -> Failed:
+    """A SQLite error as the failure of a call, of whose statements so many were begun."""
     import apsw
 
     if isinstance(problem, apsw.BindingsError):
@@ -278,7 +279,8 @@ def failed(problem: "apsw.Error", number: int) -> Failed:
     extended = apsw.mapping_extended_result_codes.get(getattr(problem, "extendedresult", 0))
     code = extended or apsw.mapping_result_codes.get(getattr(problem, "result", 1))
     retryable = isinstance(problem, apsw.BusyError | apsw.LockedError)
-    details = {"statement": max(number, 1)}
+    place = in_sqlite(text, number, getattr(problem, "error_offset", -1))
+    details = {"statement": number + 1 if place else max(number, 1), **place}
     return Failed("sqlite", str(problem), code=str(code), retryable=retryable, details=details)
 
 

@@ -56,6 +56,7 @@ class Request:
 
     code: str
     script: str | None
+    name: str | None
     variables: bytes  # a JSON mapping
     timeout_s: float | None
     limits: Limits | None
@@ -79,11 +80,11 @@ class Programs:
     """The pieces of code that one process knows, so that each travels once."""
 
     def __init__(self) -> None:
-        self._ids: dict[tuple[str, str | None], int] = {}
+        self._ids: dict[tuple[str, str | None, str | None], int] = {}
 
     def frame(self, number: int, request: Request, bounds: CallBounds) -> bytearray:
         """The request as the process reads it: its size, then JSON."""
-        key = (request.code, request.script)
+        key = (request.code, request.script, request.name)
         program_id, new = self._ids.get(key), None
         if program_id is None:
             if len(self._ids) == PROGRAMS_MAX:

@@ -131,10 +131,10 @@ class Child:
         fit = self._put_back() and ended not in ("memory", "stopped")
         return _frame([number, ended, fit, *problem], value)
 
-    def _learn(self, program_id: int, text: str, script: str | None) -> None:
+    def _learn(self, program_id: int, text: str, script: str | None, name: str | None) -> None:
         if program_id == 0:  # the host counts from zero again when it has counted enough
             self.programs.clear()
-        self.programs[program_id] = Program(text, script)
+        self.programs[program_id] = Program(text, script, name)
 
     def _allow(self, memory_bytes: int | None, cpu_s: float | None) -> None:
         """Set the limits of this call, where they are narrower than the host's."""

@@ -78,6 +78,7 @@ class PythonHost:
         variables: Mapping[str, Value],
         *,
         script: str | None = None,
+        name: str | None = None,
         timeout_s: float | None = None,
         limits: Limits | None = None,
     ) -> Ran:
@@ -89,7 +90,7 @@ class PythonHost:
         except (TypeError, ValueError, RecursionError) as problem:
             return Ran("value", message=f"the variables have no JSON form: {problem}")
         loop = asyncio.get_running_loop()
-        request = Request(code, script, text, timeout_s, limits, loop.time(), loop.create_future())
+        request = Request(code, script, name, text, timeout_s, limits, loop.time(), loop.create_future())
         self._place(request)
         try:
             return await request.done

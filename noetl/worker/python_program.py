@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 NAME = "__noetl__"  # the author's `__name__`
 FILE = "task code"  # the file name in tracebacks of code that came from no file
-MESSAGE_CHARS_MAX = 4_000
+MESSAGE_CHARS_MAX = 8_000
 TRACEBACK_CHARS_MAX = 16_000
+TRACEBACK_LINE_CHARS_MAX = 2_000
 QUICK_DEPTH_MAX = 100
 TAKES_ALL = 0x08  # the flag of a function with **kwargs
 PLAIN = {str, int, float, bool, type(None)}
@@ -44,9 +45,10 @@ class Unfit(ValueError):
 class Program:
     """A piece of code; also its own loader, through which tracebacks and `inspect` find its lines."""
 
-    def __init__(self, text: str, script: str | None) -> None:
+    def __init__(self, text: str, script: str | None = None, name: str | None = None) -> None:
         self.text = text
-        self.file = script or FILE
+        self.name = name or script or FILE  # as the author knows it
+        self.file = script or self.name
         self.folder = os.path.dirname(os.path.abspath(script)) if script else None
         self._compiled: Any = None
         self._modules: set[str] = set()
@@ -96,6 +98,12 @@ class Program:
         if not file or self.folder is None:
             return file == self.file
         return file.startswith(self.folder + os.sep) and "site-packages" not in file
+
+    def shown(self, file: str) -> str:
+        """A file of the author's as the author knows it: beside the script, as the script was named."""
+        if file == self.file or self.folder is None:
+            return self.name
+        return os.path.join(os.path.dirname(self.name), os.path.relpath(file, self.folder))
 
 
 def execute(program: Program, namespace: dict[str, Any], variables: dict[str, Any]) -> Any:
@@ -207,14 +215,35 @@ def describe(error: BaseException, program: Program) -> Problem:
     _trim(report, program)
     text = "".join(report.format()).replace(f"{NAME}.", "")
     message = clean(str(report), MESSAGE_CHARS_MAX)
-    return clean(type(error).__name__, MESSAGE_CHARS_MAX), message, clean(text, TRACEBACK_CHARS_MAX)
+    return clean(type(error).__name__, MESSAGE_CHARS_MAX), message, clean(_whole_lines(text), 2 * len(text))
 
 
 def _trim(report: Any, program: Program) -> None:
     report.stack[:] = [frame for frame in report.stack if program.owns(frame.filename)]
+    for frame in report.stack:
+        frame.filename = program.shown(frame.filename)
+    file: Any = getattr(report, "filename", None)  # of a syntax error
+    if program.owns(file):
+        report.filename = program.shown(file)
     for inner in (report.__cause__, report.__context__, *(report.exceptions or ())):
         if inner is not None:
             _trim(inner, program)
+
+
+def _whole_lines(text: str) -> str:
+    """A traceback of which whole lines are left out where it is long, and the ends of long lines."""
+    if len(text) <= TRACEBACK_CHARS_MAX:
+        return text
+    lines = [line[:TRACEBACK_LINE_CHARS_MAX] for line in text.splitlines(True)]
+    first, last, room = 0, len(lines), TRACEBACK_CHARS_MAX
+    while first < last and room > 0:  # from its end and from its beginning in turn
+        last -= 1
+        room -= len(lines[last])
+        if first < last and room > 0:
+            room -= len(lines[first])
+            first += 1
+    middle = [f"  … {last - first} lines left out …\n"] if first < last else []
+    return "".join([*lines[:first], *middle, *lines[last:]])
 
 
 def clean(text: str, chars_max: int) -> str:

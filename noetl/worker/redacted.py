@@ -3,7 +3,6 @@
 Taking secrets out of values is the redactor's; here are bytes, which are never whole.
 """
 
-import json
 import re
 from collections.abc import AsyncIterator, Iterable
 
@@ -25,16 +24,16 @@ class RedactedPayloads:
 
     async def put_stream(self, chunks: AsyncIterator[bytes], content_type: str) -> Reference:
         """Store bytes as they arrive."""
-        return await self._payloads.put_stream(without(self._redactor.secrets, chunks), content_type)
+        return await self._payloads.put_stream(without(self._redactor.spellings, chunks), content_type)
 
     async def get(self, ref: Reference, most: int | None = None) -> Value:
         """The payload of a reference, of at most so many bytes."""
         return await self._payloads.get(ref, most)
 
 
-async def without(secrets: Iterable[str], chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def without(spellings: Iterable[str], chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The chunks with every secret masked; what may be the beginning of one waits for the next chunk."""
-    spelled = sorted({way for secret in secrets for way in _spellings(secret)}, key=len, reverse=True)
+    spelled = sorted({way.encode("utf-8", "surrogatepass") for way in spellings}, key=len, reverse=True)
     if not spelled:
         async for chunk in chunks:
             yield chunk
@@ -57,9 +56,3 @@ async def without(secrets: Iterable[str], chunks: AsyncIterator[bytes]) -> Async
             yield bytes(clean)
     if held:
         yield pattern.sub(mask, held)
-
-
-def _spellings(secret: str) -> set[bytes]:
-    """A secret as plain text has it, and as JSON does, with and without its letters beyond ASCII."""
-    ways = (secret, json.dumps(secret, ensure_ascii=False)[1:-1], json.dumps(secret)[1:-1])
-    return {way.encode("utf-8", "surrogatepass") for way in ways}

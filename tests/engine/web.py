@@ -93,6 +93,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _status(self, request: dict[str, Any], parts: list[str], count: int) -> Any:
         return int(parts[0]), {"code": int(parts[0])}
 
+    def _said(self, request: dict[str, Any], parts: list[str], count: int) -> Any:
+        """`/said/<status>`: what was sent, `/said/<status>/bytes`: what is no text."""
+        if parts[1:]:
+            return int(parts[0]), bytes(range(256)) * 8, {"content-type": "image/png"}
+        return int(parts[0]), request["body"].encode(), {"content-type": "text/plain; charset=utf-8"}
+
+    def _refused(self, request: dict[str, Any], parts: list[str], count: int) -> Any:
+        return 401, {**request, "asked": self.path}
+
     def _text(self, request: dict[str, Any], parts: list[str], count: int) -> Any:
         return 200, b"plain words", {"content-type": "text/plain; charset=utf-8"}
 

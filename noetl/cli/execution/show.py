@@ -36,7 +36,8 @@ async def _show(execution: str, as_json: bool) -> None:
 
 
 def _lines(result: dict[str, Any]) -> list[str]:
-    from noetl.cli.closing import brief, duration
+    from noetl.cli.closing import brief, detailed, duration
+    from noetl.core import words
 
     playbook, counts = result["playbook"], result["counts"]
     lines = [
@@ -45,7 +46,9 @@ def _lines(result: dict[str, Any]) -> list[str]:
         f"status     {result['status']} after {duration(result['duration_ms'])}",
         f"counts     {', '.join(f'{number} {name}' for name, number in counts.items())}",
     ]
-    for key in ("parent", "retry_of", "error", "output", "ctx"):
+    if result["error"] is not None:
+        lines += [f"error      {words.error(result['error'])}", *detailed(result["error"], " " * 11)]
+    for key in ("parent", "retry_of", "output", "ctx"):
         value = result[key]
         if value not in (None, {}):
             lines.append(f"{key:<9}  {value if isinstance(value, str) else brief(value, 2000)}")

@@ -35,11 +35,16 @@ async def _why(execution: str, step: str | None, as_json: bool) -> None:
 
 
 def _tell(found: dict[str, Any]) -> None:
+    from noetl.cli.closing import detailed
+
     paint = Paint(colourful(sys.stdout))
     emit(f"execution {found['execution_id']}: {paint(found['summary'], 'strong')}")
     width = max((len(reason["step"] or "") for reason in found["reasons"]), default=0)
+    told: list[tuple[str, list[str]]] = []  # a task and its step fail with one error
     for reason in found["reasons"]:
         emit(_line(reason, width, paint))
+        for line in detailed(reason["facts"].get("error"), " " * (width + 10), told):
+            emit(line)
     if not found["reasons"]:
         note("the log says nothing about it")
 

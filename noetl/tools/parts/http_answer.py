@@ -1,9 +1,10 @@
 """What comes back from an HTTP request: the body in the form that was asked for, or why there is none."""
 
 import base64
+import codecs
 import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,13 +12,14 @@ import msgspec
 from noetl.dsl.tree import Value
 from noetl.ports.call import CallPayloads
 from noetl.ports.envelope import Envelope, Failed, Reference, error
-from noetl.ports.values import to_json
+from noetl.ports.values import ValueProblem, to_json
 from noetl.tools.parts.guard import Refused
 
 if TYPE_CHECKING:
     from aiohttp import ClientError, ClientResponse
 
 CHUNK = 64 * 1024
+OPENING_BYTES = 8 * 1024  # more than is shown: secrets are taken out before it is cut
 RETRYABLE = frozenset({408, 425, 429, *range(500, 600)})
 _TEXT_TYPES = ("text/", "application/xml", "application/javascript", "application/x-www-form-urlencoded")
 
@@ -29,6 +31,7 @@ class Body:
     data: Value = None
     ref: Reference | None = None
     problem: str | None = None
+    opening: bytes = b""  # how it begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +58,32 @@ async def read_body(response: "ClientResponse", mode: str, bounds: Bounds, paylo
     if response.content_length is not None and response.content_length > bounds.read:
         raise _too_large(bounds.read, f"{response.content_length} bytes were announced")
     chunks = pieces(response, bounds.read)
-    if mode == "ref":
-        return Body(ref=await payloads.put_stream(chunks, response.content_type))
     held: list[bytes] = []
     size = 0
     async for chunk in chunks:
         held.append(chunk)
         size += len(chunk)
-        if size > bounds.hold:
-            return Body(ref=await payloads.put_stream(_then(held, chunks), response.content_type))
-    return parse(b"".join(held), mode, response.headers.get("content-type", ""), response.charset)
+        if size > bounds.hold or mode == "ref":
+            break
+    opening = b"".join(held)
+    if mode == "ref" or size > bounds.hold:
+        ref = await payloads.put_stream(_then(held, chunks), response.content_type)
+        return Body(ref=ref, opening=opening[:OPENING_BYTES])
+    body = parse(opening, mode, response.headers.get("content-type", ""), response.charset)
+    return replace(body, opening=opening[:OPENING_BYTES])
+
+
+def beginning(body: Body, response: "ClientResponse") -> dict[str, Value]:
+    """The error detail that says how a body begins; of one that is no text, what it is."""
+    raw = body.opening
+    if not raw:
+        return {}
+    text = raw.decode(_charset(response.charset), errors="replace").removeprefix("\ufeff")
+    odd = sum(not (char.isprintable() or char in "\r\n\t") for char in text) + text.count("\ufffd")
+    if odd > len(text) // 20 + 1:
+        size = f"{response.content_length} bytes, " if response.content_length else ""
+        return {"body": f"({size}{response.content_type}, not text)"}
+    return {"body": text.replace("\0", "\ufffd")}
 
 
 async def pieces(response: "ClientResponse", limit: int) -> AsyncIterator[bytes]:
@@ -113,20 +132,39 @@ def _json(raw: bytes, charset: str | None) -> Body:
     if not raw.strip():
         return Body(None)
     try:
-        value = msgspec.json.decode(raw)
+        value = msgspec.json.decode(raw.removeprefix(codecs.BOM_UTF8))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        return Body(_text(raw, charset), problem=f"the body is not JSON: {problem}")
+        told = _half_character(raw) or f"the body is not JSON: {problem}"
+        return Body(_text(raw, charset), problem=told)
     # Only an escape can smuggle in what a JSON text may hold and the log may not.
     return Body(to_json(value) if b"\\u0000" in raw else value)
 
 
-def _text(raw: bytes, charset: str | None) -> str:
+def _half_character(raw: bytes) -> str | None:
+    """What is wrong with a body that is JSON but for half of a surrogate pair."""
+    import json
+
     try:
-        text = raw.decode(charset or "utf-8", errors="replace")
-    except LookupError:
-        text = raw.decode("utf-8", errors="replace")
-    checked: str = to_json(text)
+        to_json(json.loads(raw))
+    except ValueProblem as problem:
+        return f"the body cannot be kept: {problem.message}"
+    except (ValueError, RecursionError):
+        return None
+    return None
+
+
+def _text(raw: bytes, charset: str | None) -> str:
+    checked: str = to_json(raw.decode(_charset(charset), errors="replace"))
     return checked
+
+
+def _charset(name: str | None) -> str:
+    """An encoding that Python knows and that makes text."""
+    try:
+        b" ".decode(name or "utf-8", errors="replace")
+    except LookupError:
+        return "utf-8"
+    return name or "utf-8"
 
 
 def _text_or_base64(raw: bytes) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -115,11 +115,11 @@ async def borrowed(call: Call, size: int = 8) -> AsyncIterator["Connection"]:
             yield connection
     except asyncpg.DataError as problem:
         if UNSENT not in str(problem):
-            raise _failed(problem) from None
+            raise failed(problem) from None
         # The driver could not encode it: the server has not seen it.
         raise Failed("value", f"a value cannot be bound: {problem}") from None
     except asyncpg.PostgresError as problem:
-        raise _failed(problem) from None
+        raise failed(problem) from None
     except asyncpg.InternalClientError as problem:
         raise Failed("value", f"a value cannot be sent to its column: {problem}") from None
     except (asyncpg.InterfaceError, OSError, TimeoutError) as problem:
@@ -189,13 +189,13 @@ def _options(secret: Secret | None) -> dict[str, Any]:
     return options
 
 
-def _failed(problem: "PostgresError") -> Failed:
+def failed(problem: "PostgresError", place: Mapping[str, Any] | None = None) -> Failed:
+    """An error of the server as the failure of a call; `place` is where in the SQL it is."""
     state = str(problem.sqlstate or "")
     message = str(problem.args[0]) if problem.args else type(problem).__name__
-    found = {
-        name: getattr(problem, name, None) for name in ("detail", "hint", "table_name", "constraint_name")
-    }
-    details = {name: value for name, value in found.items() if value}
+    told = ("detail", "hint", "context", "table_name", "constraint_name")
+    found = {name: getattr(problem, name, None) for name in told}
+    details = {name: value for name, value in found.items() if value} | dict(place or {})
     pg = {"code": state, "sqlstate": state, "message": message}
     retryable = state.startswith(RETRYABLE)
     return Failed("postgres", message, code=state, retryable=retryable, details=details, pg=pg)

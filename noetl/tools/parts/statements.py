@@ -66,9 +66,21 @@ def only_reads(statements: list[str]) -> bool:
 
 def numbered(statement: str, params: Mapping[str, Value]) -> tuple[str, list[Value]]:
     """`:name` as `$1`, with the values in that order; a name that is not given is an input error."""
-    order: dict[str, int] = {}
+    order: dict[str, None] = {}
     pieces: list[str] = []
-    start = depth = 0
+    start = 0
+    for first, last, mark in sent_places(statement, params):
+        order[statement[first + 1 : last]] = None
+        pieces.append(f"{statement[start:first]}{mark}")
+        start = last
+    pieces.append(statement[start:])
+    return "".join(pieces), [params[name] for name in order]
+
+
+def sent_places(statement: str, params: Mapping[str, Value]) -> Iterator[tuple[int, int, str]]:
+    """Where the names of a statement stand, and the number that is sent for each."""
+    order: dict[str, int] = {}
+    depth = 0
     for kind, first, last in _tokens(statement):
         if kind == "bracket":
             depth += 1 if statement[first] == "[" else -1
@@ -79,11 +91,7 @@ def numbered(statement: str, params: Mapping[str, Value]) -> tuple[str, list[Val
             raise Failed(
                 "input", f"the SQL names :{name}, but params has only: {', '.join(params) or 'nothing'}"
             )
-        number = order.setdefault(name, len(order) + 1)
-        pieces.append(f"{statement[start:first]}${number}")
-        start = last
-    pieces.append(statement[start:])
-    return "".join(pieces), [params[name] for name in order]
+        yield first, last, f"${order.setdefault(name, len(order) + 1)}"
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:

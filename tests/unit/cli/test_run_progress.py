@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.cli.closing import Failure, brief, duration, explained, number, tally
+from noetl.cli.closing import brief, duration, explained, number, tally
 from noetl.cli.progress import LoopProgress, Progress, StepProgress
 from noetl.cli.render import Paint
 from noetl.cli.tree import TreeWatch
@@ -158,7 +158,7 @@ def test_the_tally_lists_ten_failures_and_counts_the_rest():
 
 
 def test_a_failure_without_a_place_still_names_the_next_command():
-    told = explained(Failure({"kind": "keychain", "message": "no tok"}), "e1", PLAIN)
+    told = explained({"kind": "keychain", "message": "no tok"}, "e1", PLAIN)
     assert told[0] == "error[keychain]: no tok"
     assert told[1] == "  = try: noetl execution why e1"
 

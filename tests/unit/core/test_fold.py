@@ -280,3 +280,18 @@ def test_folding_in_pieces_is_folding_at_once():
 
 def test_tasks_that_are_over_are_counted():
     assert after(*SCHEDULED, event("task.done", "s.1", None, "t", do="continue")).tasks == 1
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_of_many_failed_iterations_only_the_first_keeps_what_takes_room(order):
+    """It is the one that the loop fails with; a hundred tracebacks in one event would be too many."""
+    state = after(*LOOP)
+    for index in order:
+        error = {"kind": "python", "message": f"m{index}", "details": {"traceback": f"t{index}", "n": 1}}
+        evolve(state, event("loop.iteration.failed", "s.1", f"[{index}]", error=error))
+    errors = state.runs["s.1"].loop.errors
+    assert {index: error["details"] for index, error in errors.items()} == {
+        "0": {"traceback": "t0", "n": 1},
+        "1": {"n": 1},
+        "2": {"n": 1},
+    }

@@ -36,5 +36,17 @@ def test_each_line_has_its_step_task_iteration_and_attempt() -> None:
     assert lines[0].items() >= place.items()
 
 
+def test_a_task_that_failed_tells_its_error_below_what_it_printed() -> None:
+    error = {"kind": "python", "message": "KeyError: 'a'", "details": {"traceback": "Traceback:\n  line 3\n"}}
+    data = {"logs": ["one"], "output": {"status": "error", "error": error}}
+    lines = list(lines_of(envelope(ID, 7, Event("task.done", 0, "w", "load.2", None, "fetch", 1, 1, data))))
+    assert [(line["level"], line["text"]) for line in lines] == [
+        (None, "one"),
+        ("error", "python: KeyError: 'a'"),
+        ("error", "Traceback:"),
+        ("error", "  line 3"),
+    ]
+
+
 def test_an_event_without_lines_has_none() -> None:
     assert list(lines_of(envelope(ID, 1, Event("step.started", 0, run="load.2")))) == []

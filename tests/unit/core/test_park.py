@@ -42,8 +42,16 @@ def test_children_are_nested_at_most_32_deep(world):
     "ended, status, told",
     [
         (ChildEnded(child_id("k"), "completed", output=5), "ok", None),
-        (ChildEnded(child_id("k"), "failed", error={"kind": "boom", "message": "m"}), "error", "failed: m"),
-        (ChildEnded(child_id("k"), "cancelled"), "error", "cancelled: no error was given"),
+        (
+            ChildEnded(child_id("k"), "failed", error={"kind": "boom", "message": "m"}),
+            "error",
+            "m (child execution",
+        ),
+        (
+            ChildEnded(child_id("k"), "cancelled"),
+            "error",
+            f"no error was given (child execution {child_id('k')} cancelled)",
+        ),
     ],
 )
 def test_the_end_of_a_child_is_the_answer_of_its_parent(begin, ended, status, told):
@@ -58,6 +66,24 @@ def test_the_end_of_a_child_is_the_answer_of_its_parent(begin, ended, status, to
         assert told in output["error"]["message"]
         assert output["error"]["details"]["execution_id"] == child_id("k")
     assert world.state.children == {}
+
+
+def test_the_cause_in_a_child_of_a_child_stands_first_and_once(begin):
+    """However deep it is: with the ids on the way to it, and without the errors in between."""
+    world = begin(ONE)
+    world.report("start.1", call(world), returned=True)
+    cause = {"kind": "python", "message": "KeyError: 'a'", "details": {"traceback": "line 3"}}
+    own = {"execution_id": "c2", "path": ["c2", "c3"], "error": cause}
+    error = {
+        "kind": "child",
+        "message": "KeyError: 'a' (child execution c3 failed, 2 calls down)",
+        "details": own,
+    }
+    world.send(ChildEnded(child_id("k"), "failed", error=error))
+    told = world.state.runs["start.1"].parked[""].output["error"]
+    assert told["message"] == "KeyError: 'a' (child execution c3 failed, 3 calls down)"
+    assert told["details"]["error"] == cause
+    assert told["details"]["path"] == [child_id("k"), "c2", "c3"]
 
 
 def test_the_end_of_a_child_that_nothing_waits_for_changes_nothing(begin):

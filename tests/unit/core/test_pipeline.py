@@ -6,7 +6,7 @@ import pytest
 
 from noetl.core.effect import LOGS, NeedPayloads, NeedSecrets, Park, RunTool, Sleep
 from noetl.core.judge import Unjudged
-from noetl.core.output import externalise
+from noetl.core.output import externalise, size_of
 from noetl.core.pipeline import drive
 from tests.unit.core.build import ID, Pipe, compiled, error_of, ok_of
 
@@ -560,3 +560,38 @@ def test_sugar_that_ran_nothing_has_no_value():
     it = pipe([f"{{name: pick, choose: [{{when: '{{{{ false }}}}', then: [{{name: a, {CODE}}}]}}]}}"])
     assert it.run().output == {"status": "ok", "data": None}
     assert "pick" not in it.frame.results
+
+
+def test_a_failed_task_says_what_it_was_given_and_what_it_printed():
+    it = pipe(
+        ['{name: one, kind: python, input: {n: "{{ workload.n }}", m: 2, code: "1/0"}}'], workload={"n": 1}
+    )
+    ended = it.run({**error_of("boom", message="no"), LOGS: ["one", "two"]})
+    assert ended.error["details"] == {"input": {"n": 1, "m": 2}, "log": ["one", "two"]}
+
+
+def test_what_a_tool_says_of_its_error_is_bounded_in_every_event():
+    error = {**error_of("boom")["error"], "message": "m" * 10**6, "details": {"body": "b" * 10**6}}
+    it = pipe([task("one")])
+    ended = it.run({"status": "error", "data": None, "error": error})
+    kept = it.named("task.done")[0].data["output"]["error"]
+    for shown in (kept, ended.error, ended.output["error"]):
+        assert size_of(shown) < 7_000
+
+
+def test_a_long_message_of_a_rule_is_cut_and_the_error_stays_what_it_is():
+    it = pipe([task("one", rules("{when: true, then: {do: fail, message: \"{{ 'x' * 200000 }}\"}}"))])
+    ended = it.run(ok_of(1))
+    assert ended.error["kind"] == "failed"
+    assert len(ended.error["message"]) < 4_100
+
+
+def test_a_pipeline_that_never_waits_lets_what_it_said_be_reported():
+    it = pipe(
+        ["{name: one, kind: noop, spec: {policy: {rules: [{when: true, then: {do: jump, to: one}}]}}}"],
+        limits={"max_task_runs": 2_500},
+    )
+    it.run()
+    pauses = [effect for effect in it.effects if isinstance(effect, Sleep)]
+    assert pauses
+    assert {effect.seconds for effect in pauses} == {0}

@@ -1,5 +1,6 @@
 """Secret values are taken out by value, wherever they turn up."""
 
+import msgspec
 import pytest
 
 from noetl.core.redact import Redactor
@@ -72,3 +73,65 @@ def test_the_longest_secret_is_taken_out_first():
 def test_a_value_is_returned_as_it_is_while_no_secret_is_known():
     value = {"a": ("b",)}
     assert Redactor().clean(value) is value
+
+
+PEM = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nkjhgfdsaPOIUYTREWQ0987654321/+zz\nAb==\n-----END KEY-----\n"
+
+
+@pytest.mark.parametrize("field", ["apiKey", "clientSecret", "APIKey", "dbPassword", "Api-Key", "apikey"])
+def test_the_words_of_a_field_are_found_however_they_are_joined(field):
+    assert knowing(**{field: "hunter22"}).clean("hunter22") == "***"
+
+
+@pytest.mark.parametrize("field", ["tokenUrl", "keyName", "accessKeyId", "Secret-Path", "_"])
+def test_what_is_only_about_a_secret_is_left_alone_in_any_spelling(field):
+    assert knowing(**{field: "hunter22"}).secrets == ()
+
+
+def test_everything_below_a_secret_field_is_secret_but_its_names():
+    redactor = knowing(
+        secret={"left": "hunter22", "more": ["hunter33", {"deep": "hunter44"}], "id": "open-id"}
+    )
+    assert redactor.clean("hunter22 hunter33 hunter44 open-id") == "*** *** *** open-id"
+    assert knowing(value={"host": "db.example", "password": "hunter22"}).secrets == ("hunter22",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://x/?p=pa%24s%2Fw0rd%3F%20%C3%BC&q=1",
+        "https://x/?p=pa%24s%2fw0rd%3f+%c3%bc&q=1",
+        "https://x/?p=pa$s/w0rd?%20%C3%BC&q=1",
+        "https://x/?p=%70%61%24%73%2F%77%30%72%64%3F%20%C3%BC&q=1",
+    ],
+)
+def test_a_secret_is_masked_however_it_is_percent_encoded(text):
+    redactor = knowing(password="pa$s/w0rd? ü")
+    for _ in range(2):
+        assert redactor.clean(text) == "https://x/?p=***&q=1"
+    assert redactor.clean("100 %, a+b, %zz, and more of it") == "100 %, a+b, %zz, and more of it"
+
+
+def test_a_secret_is_masked_in_base64_and_as_basic_credentials():
+    redactor = knowing(username="app", password="hunter22?>")
+    assert redactor.clean("Basic YXBwOmh1bnRlcjIyPz4=") == "Basic ***="
+    assert redactor.clean("aHVudGVyMjI/Pg== aHVudGVyMjI_Pg==") == "***Pg== ***Pg=="
+
+
+def test_a_secret_with_quotes_and_lines_is_masked_as_python_and_json_write_it():
+    secret = 'it\'s "one"\nand two\\three'
+    for shown in (repr(secret), repr(["'" + secret + '"']), msgspec.json.encode(secret).decode()):
+        assert "two" not in knowing(secret=secret).clean(shown)
+
+
+def test_the_lines_of_a_secret_are_masked_one_by_one():
+    lines = [knowing(private_key=PEM).clean(f"  {line}") for line in PEM.splitlines()]
+    assert lines == ["  -----BEGIN KEY-----", "  ***", "  ***", "  Ab==", "  -----END KEY-----"]
+
+
+def test_a_number_that_is_secret_is_masked_as_a_number_too():
+    assert knowing(secret=12345678).clean({"pin": 12345678, "n": 1234567, "yes": True}) == {
+        "pin": "***",
+        "n": 1234567,
+        "yes": True,
+    }

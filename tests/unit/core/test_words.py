@@ -123,3 +123,48 @@ def test_a_policy_rule(data, place, text):
 )
 def test_why_work_goes_out_again(why, text):
     assert words.again(why) == text
+
+
+def test_an_error_does_not_say_its_kind_twice():
+    assert (
+        words.error({"kind": "cancelled", "message": "cancelled: execution failed"})
+        == "cancelled: execution failed"
+    )
+    assert words.error({"kind": "python", "message": "KeyError: 'a'"}) == "python: KeyError: 'a'"
+
+
+def test_the_details_of_an_error_are_told_by_name_and_line():
+    details = {
+        "input": {"n": 1},
+        "traceback": "Traceback:\n  File\n",
+        "position": {"line": 2, "column": 3, "text": "\tform x"},
+        "body": "<html>\n",
+        "stderr": "no",
+        "log": ["one", "two"],
+        "hint": "add it",
+        "statement": 1,
+    }
+    assert words.details({"details": details}) == [
+        ("input", ['{"n":1}']),
+        ("trace", ["Traceback:", "  File"]),
+        ("sql", ["line 2, column 3", " form x", "  ^"]),
+        ("body", ["<html>"]),
+        ("stderr", ["no"]),
+        ("log", ["one", "two"]),
+        ("hint", ['"add it"']),
+    ]
+    assert words.details({"details": {"input": "{cut…"}}) == [("input", ["{cut…"])]
+    assert words.details({}) == words.details(None) == []
+
+
+def test_the_caret_stands_below_its_place_in_a_part_of_a_long_line():
+    place = {"line": 1, "column": 303, "text": "abcdef", "text_from": 301}
+    assert words.details({"details": {"position": place}}) == [
+        ("sql", ["line 1, column 303", "abcdef", "  ^"])
+    ]
+
+
+def test_a_child_tells_the_details_of_its_cause():
+    cause = {"details": {"traceback": "line 3", "input": {"of": "child"}}}
+    error = {"details": {"input": {"of": "parent"}, "error": cause}}
+    assert words.details(error) == [("input", ['{"of":"parent"}']), ("trace", ["line 3"])]

@@ -220,6 +220,20 @@ async def test_a_nul_in_json_is_refused_where_it_enters(use, httpserver, body):
     assert output["error"]["kind"] == "value"
 
 
+async def test_a_mark_of_the_byte_order_before_json_is_no_part_of_it(use, httpserver):
+    httpserver.expect_request("/").respond_with_data(b'\xef\xbb\xbf{"a": 1}', content_type="application/json")
+    assert (await use("http", {"url": httpserver.url_for("/")}))["data"] == {"a": 1}
+
+
+async def test_half_a_character_in_json_is_called_that(use, httpserver):
+    httpserver.expect_request("/").respond_with_data(r'{"a": ["\ud800"]}', content_type="application/json")
+    error = (await use("http", {"url": httpserver.url_for("/")}))["error"]
+    assert error["kind"] == "body"
+    told = "the body cannot be kept: the text at $.a[0] contains a NUL or half of a surrogate pair"
+    assert error["message"] == told
+    assert error["details"] == {"body": r'{"a": ["\ud800"]}'}
+
+
 async def test_a_large_body_goes_into_the_result_store(use, httpserver, payloads):
     httpserver.expect_request("/x").respond_with_data(b"y" * 300_000, content_type="text/plain")
     spec = {"limits": {"max_hydrate_bytes": 100_000}}

@@ -556,3 +556,17 @@ async def test_a_repeated_call_binds_the_same_key_and_takes_effect_once(pg):
 
 async def test_the_key_needs_no_other_values(pg):
     assert await rows(pg, "select :idempotency_key::text as k") == [{"k": "key-1"}]
+
+
+@pytest.mark.parametrize(
+    "query, params, place",
+    [
+        ("select 1;\n select * form x", None, {"line": 2, "column": 11, "text": " select * form x"}),
+        ("select :a::int,\n  :b::int + nope", {"a": 1, "b": 2}, {"line": 2, "column": 13, "text": "  :b::int + nope"}),
+        ("insert into gone values ($1)", [1], {"line": 1, "column": 13, "text": "insert into gone values ($1)"}),
+    ],
+)  # fmt: skip
+async def test_an_error_of_the_server_says_where_in_the_text_it_is(shared: Run, query, params, place):
+    error = (await shared(query, params))["error"]
+    assert error["kind"] == "postgres"
+    assert error["details"]["position"] == place

@@ -22,10 +22,11 @@ class Host:
         variables: Mapping[str, Any],
         *,
         script: Any = None,
+        name: Any = None,
         timeout_s: Any = None,
         limits: Any = None,
     ) -> Ran:
-        self.asked = {"code": code, "variables": dict(variables), "script": script}
+        self.asked = {"code": code, "variables": dict(variables), "script": script, "name": name}
         self.asked |= {"timeout_s": timeout_s, "limits": limits}
         return self.answer
 
@@ -70,6 +71,26 @@ async def test_an_exception_keeps_its_type_and_traceback(use, host):
     assert output["error"]["code"] == "ZeroDivisionError"
     assert output["error"]["message"] == "ZeroDivisionError: division by zero"
     assert output["py"] == {"exception_type": "ZeroDivisionError", "traceback": "line 1"}
+    assert output["error"]["details"] == {"traceback": "line 1"}
+
+
+@pytest.mark.parametrize(
+    "task, values, name",
+    [
+        ("load", {"code": "x"}, "start/load"),
+        ("start_task", {"code": "x"}, "start"),
+        ("load", {"script": "./job.py"}, "./job.py"),
+    ],
+)
+async def test_tracebacks_name_the_code_as_the_author_knows_it(use, host, tmp_path: Path, task, values, name):
+    (tmp_path / "job.py").write_text("result = 2")
+    await use("python", values, step="start", task=task)
+    assert host.asked["name"] == name
+
+
+async def test_code_that_needed_too_much_memory_says_where(use, host):
+    host.answer = Ran("memory", raised=Raised("MemoryError", "", "line 7"))
+    assert (await use("python", {"code": "x"}))["error"]["details"] == {"traceback": "line 7"}
 
 
 @pytest.mark.parametrize(

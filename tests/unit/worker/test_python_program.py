@@ -123,6 +123,7 @@ async def test_an_exception_has_its_type_message_and_the_authors_frames(host) ->
     assert ran.raised.message.startswith("Expecting property name")
     assert 'File "task code", line 4, in main\n    return json.loads(' in ran.raised.traceback
     assert "decoder.py" not in ran.raised.traceback
+    assert "python_program" not in ran.raised.traceback
     assert "noetl" not in ran.raised.traceback
 
 
@@ -229,3 +230,33 @@ async def test_the_traceback_of_a_script_names_its_files(host, tmp_path) -> None
     assert ran.raised is not None
     assert f'File "{script}", line 3, in <module>\n    beside.fail()' in ran.raised.traceback
     assert f'File "{tmp_path}/beside.py", line 2, in fail\n    raise ValueError' in ran.raised.traceback
+    named = await host.run("import beside\n\nbeside.fail()\n", {}, script=script, name="jobs/script.py")
+    assert named.raised is not None
+    assert 'File "jobs/script.py", line 3, in <module>\n    beside.fail()' in named.raised.traceback
+    assert 'File "jobs/beside.py", line ' in named.raised.traceback
+    assert str(tmp_path) not in named.raised.traceback
+
+
+async def test_code_is_called_by_its_name_in_tracebacks_and_syntax_errors(host) -> None:
+    ran = await host.run("\n1 / 0", {}, name="start/load")
+    assert ran.raised is not None
+    assert ran.raised.traceback.splitlines()[1:3] == ['  File "start/load", line 2, in <module>', "    1 / 0"]
+    ran = await host.run("x = = 1", {}, name="start/load")
+    assert ran.raised is not None
+    assert ran.raised.message == "invalid syntax (load, line 1)"
+    assert 'File "start/load", line 1\n    x = = 1\n        ^' in ran.raised.traceback
+
+
+async def test_a_long_traceback_loses_whole_lines_from_its_middle(host) -> None:
+    code = "def f(n):\n    return g(n)\n\ndef g(n):\n    return f(n - 1) if n else 1 / 0\n\nf(400)"
+    ran = await run(host, code)
+    assert ran.raised is not None
+    text = ran.raised.traceback
+    assert len(text) < 17_000
+    assert "in <module>\n    f(400)" in text
+    assert text.endswith("ZeroDivisionError: division by zero\n")
+    left_out = [line for line in text.splitlines() if "lines left out" in line]
+    assert len(left_out) == 1
+    ran = await run(host, "raise ValueError('x' * 10**6)")
+    assert ran.raised is not None
+    assert len(ran.raised.traceback) < 17_000
