@@ -30,21 +30,37 @@ def compiled(entry: PlaybookText) -> Program:
 
 
 def tally(result: dict[str, Any], paint: Paint) -> list[str]:
-    """One line that says how it went, one for each failure that an unguarded arc took."""
-    counts = result["counts"]
+    """One line that says how it went, one for each failure that an arc took."""
+    counts, failed = result["counts"], result["counts"].get("failed_iterations", 0)
     parts = [counted(counts["steps"], "step"), counted(counts["tasks"], "task")]
     if counts["iterations"]:
-        parts.append(counted(counts["iterations"], "iteration"))
+        of_these = f" ({paint(f'{number(failed)} failed', 'warning')})" if failed else ""
+        parts.append(counted(counts["iterations"], "iteration") + of_these)
     parts.append(counted(counts["events"], "event"))
     tone = TONES.get(result["status"], "error")
     word = "in" if result["status"] in ENDED else "after"
     head = f"{paint(result['status'], tone)} {word} {duration(result['duration_ms'])}: {', '.join(parts)}"
-    return [head, *_taken(result["failures"], paint)]
+    lines = [head, *_taken(result["failures"], paint)]
+    if failed and result["status"] == "completed":
+        again = f"noetl execution retry {result['execution_id']}{there()}"
+        lines.append(f"  {paint('=', 'info')} the failed {'one' if failed == 1 else 'ones'} alone: {again}")
+    return lines
+
+
+def taken(failure: dict[str, Any]) -> str:
+    """What became of a failure that an arc took."""
+    if failure.get("answered"):
+        return f"answered by the arc to {failure['taken_by']}"
+    return f"taken by the arc to {failure['taken_by']}, whose guard does not ask about it"
+
+
+def _tone(failure: dict[str, Any]) -> Tone:
+    return "warning" if failure.get("answered") else "error"
 
 
 def _taken(failures: list[dict[str, Any]], paint: Paint) -> list[str]:
     lines = [
-        f"  {paint('failed', 'warning')}  {item['step']}, taken by the unguarded arc to {item['taken_by']}: "
+        f"  {paint('failed', _tone(item))}  {item['step']}, {taken(item)}: "
         f"{(item['error'] or {}).get('message', 'no error was given')}"
         for item in failures[:SHOWN_FAILURES]
     ]

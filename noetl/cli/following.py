@@ -150,7 +150,7 @@ async def _quiet(made: Embedded, execution_id: str) -> None:
 async def _left(made: Embedded, execution_id: str) -> dict[str, Any]:
     """How an execution stands that was drained; it may have come to its end by that."""
     result = await made.front.execution(execution_id)
-    if result["status"] in ("pending", "running"):
+    if result["status"] in ("pending", "running", "waiting"):
         result["status"] = INTERRUPTED
     return result
 
@@ -236,7 +236,7 @@ async def _batches(reached: Reached, execution_id: str) -> AsyncGenerator[tuple[
 async def _abandoned(reached: Reached, execution_id: str, watch: Heard) -> dict[str, Any]:
     """How an execution stands whose process is gone."""
     result = await reached.front.execution(execution_id)
-    if result["status"] in ("pending", "running"):
+    if result["status"] in ("pending", "running", "waiting"):
         watch.told(NOBODY)
         result["status"] = INTERRUPTED
     return result

@@ -104,7 +104,7 @@ async def _detach(made: Embedded, execution_id: str, wish: Wish, watch: Watch) -
     """Let go of the execution; another process goes on with it."""
     result = await made.front.execution(execution_id)
     await made.engine.close()
-    if result["status"] == "running" and not await made.store.owned(execution_id):
+    if result["status"] in ("running", "waiting") and not await made.store.owned(execution_id):
         timeout = [] if wish.timeout_s is None else ["--timeout", f"{wish.timeout_s:g}"]
         other = _spawn(["execution", "resume", execution_id, "--quiet", *timeout])
         await _taken_over(made, execution_id, other)

@@ -33,6 +33,9 @@ SERVER = "Run on this server: its address, or the name of a context."
 @options.server_told(SERVER)
 @click.option("--detach", is_flag=True, help="Start it, print its id and leave it to another process.")
 @click.option("--idempotency-key", metavar="K", help="Run at most once under this key; a repeat attaches.")
+@click.option(
+    "--fail-on-errors", is_flag=True, help="Exit with 1 also when iterations of a best-effort loop failed."
+)
 @click.option("--resume", is_flag=True, help="Go on with the newest execution instead of starting one.")
 def command(playbook: str | None, **given: Any) -> int:
     """Run a playbook and say how it went.
@@ -40,6 +43,9 @@ def command(playbook: str | None, **given: Any) -> int:
     FILE is a playbook file or `-`; PATH is the path of a registered playbook or of one in the project folder.
     Ctrl-C once finishes the running tasks and leaves an execution that can be resumed; twice stops at once.
     On a server it goes on: Ctrl-C and --timeout only stop the watching.
+
+    A failure that no guard asked about fails the run; failed iterations of a best-effort loop, which the last
+    line counts, do so only with --fail-on-errors.
 
     Exit codes: 0 completed, 1 failed or not valid, 2 wrong usage, 3 no server, 4 cancelled, 5 paused,
     124 out of time, 130 interrupted.
@@ -51,6 +57,7 @@ def command(playbook: str | None, **given: Any) -> int:
     settings = local.settings()
     payload = read_payload(given["input_file"], given["assignments"])
     watch = running.watcher(**options.shown(given))
+    watch.fails_on_errors = given["fail_on_errors"]
     if playbook is None:
         return asyncio.run(running.resume(settings, reach.LAST, watch, given["timeout"]))
     wish = running.Wish(payload, given["timeout"], given["until"], given["idempotency_key"], given["detach"])
@@ -68,5 +75,7 @@ def _check(playbook: str | None, given: dict[str, Any]) -> None:
         raise click.UsageError("only one of the playbook and --input can come from standard input")
     if given["idempotency_key"] == "":
         raise click.UsageError("the idempotency key is empty")
+    if given["detach"] and given["fail_on_errors"]:
+        raise click.UsageError("--fail-on-errors waits for the end of the run, which --detach does not")
     if wrong:
         raise click.UsageError(f"--resume cannot be used with {', '.join(wrong)}")

@@ -23,6 +23,8 @@ REJECTED = 1
 class Watch(Heard, Protocol):
     """What a run shows while it goes on and when it is over."""
 
+    fails_on_errors: bool  # whether failed iterations of a run that completed count as its failure
+
     def rejected(self, source: Source, error: PlaybookError) -> None:
         """The playbook has errors and is not run."""
         ...
@@ -189,6 +191,8 @@ async def watch_other(settings: Settings, name: str, watch: Watch) -> int:
 async def end(reached: Reached, result: dict[str, Any], watch: Watch) -> int:
     """Say how a run stands; the exit code."""
     watch.ended(result)
+    if watch.fails_on_errors and result["counts"].get("failed_iterations"):
+        return EXIT_OF["failed"] if result["status"] == "completed" else EXIT_OF.get(result["status"], 0)
     return EXIT_OF.get(result["status"], 0)
 
 

@@ -24,6 +24,7 @@ class JsonWatch:
 
     tick_s: float | None = None
     listens = False
+    fails_on_errors = False
 
     def rejected(self, source: Source, error: PlaybookError) -> None:
         """The findings instead of a result."""
@@ -91,6 +92,7 @@ class TextWatch:
     """For a person or a log file: a line as each step ends, and a closing tally."""
 
     tick_s: float | None = 1.0
+    fails_on_errors = False
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet, self.listens = quiet, not quiet

@@ -23,7 +23,7 @@ from noetl.control.front_result import Reader
 from noetl.control.front_scope import evaluated
 from noetl.control.front_state import moments, newest_state, result_so_far, whole_state
 from noetl.control.history import envelopes, events, rows_of, state_at
-from noetl.control.rows import events_of, request_of, shown, summary_of
+from noetl.control.rows import events_of, kept_result, request_of, shown, summary_of
 from noetl.control.schedules import ScheduleBook
 from noetl.control.tokens import TokenBook
 from noetl.control.triggers import Keeper, TriggerBook
@@ -33,6 +33,7 @@ from noetl.core.message import Control, Start
 from noetl.core.program import Program
 from noetl.core.state import State
 from noetl.core.synthesize import with_fragments
+from noetl.core.waiting import status_of
 from noetl.dsl.nearest import nearest
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.front import (
@@ -205,7 +206,7 @@ class LocalFront:
         execution_id = self._new_id()
         await self._engine.start(execution_id, start, request, newest=newest)
         state = self._engine.live_state(execution_id)
-        status = state.status if state is not None else (await self._store.summary(execution_id)).status
+        status = status_of(state) if state is not None else (await self._store.summary(execution_id)).status
         return Started(execution_id, status, start.path)
 
     async def control(self, execution_id: str, wish: Control) -> None:
@@ -241,8 +242,7 @@ class LocalFront:
             return self._shown(state, summary_of(state, None, None))
         summary = await self._store.summary(execution_id)
         if summary.result:
-            found: dict[str, Any] = msgspec.json.decode(summary.result)
-            return {**found, **moments(summary), "log": self._store.path}
+            return {**kept_result(summary.result), **moments(summary), "log": self._store.path}
         return self._shown(await newest_state(self._store, execution_id), summary)
 
     async def _over(self, execution_id: str, wait_s: float) -> State | None:
@@ -258,7 +258,7 @@ class LocalFront:
 
     async def _over_elsewhere(self, execution_id: str) -> None:
         behind = await self._store.end(execution_id) + 1
-        if await self.status(execution_id) not in ("pending", "running"):
+        if await self.status(execution_id) not in ("pending", "running", "waiting"):
             return
         async with aclosing(self._followers.follow(execution_id, behind)) as log:
             async for _, events in log:
@@ -272,7 +272,7 @@ class LocalFront:
     async def status(self, execution_id: str) -> str:
         """Its status, and no more than that."""
         state = self._engine.live_state(execution_id)
-        return state.status if state is not None else (await self._store.summary(execution_id)).status
+        return status_of(state) if state is not None else (await self._store.summary(execution_id)).status
 
     def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[tuple[int, list[Event]]]:
         """Its events as they are committed, each once and in order, until it is over."""

@@ -6,6 +6,7 @@ from noetl.control.rows import events_of, referenced, shown, shown_error, shown_
 from noetl.core.event import iso
 from noetl.core.fold import fold
 from noetl.core.state import Parked, Run, State, Token, restore
+from noetl.core.waiting import status_of
 from noetl.ports.store import Store, Summary
 
 
@@ -41,7 +42,7 @@ def whole_state(state: State, last: int) -> dict[str, Any]:
         "execution_id": state.execution_id,
         "seq": state.seq,
         "last_seq": last,
-        "status": state.status,
+        "status": status_of(state),
         "ctx": referenced(state.ctx),
         "workload": referenced(state.workload),
         "steps": {name: {"runs": step.runs, "status": step.status} for name, step in state.steps.items()},

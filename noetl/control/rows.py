@@ -10,7 +10,9 @@ from noetl.core.message import Message, Report, Start
 from noetl.core.operate import next_due
 from noetl.core.patch import STORED, rests_elsewhere
 from noetl.core.state import State, snapshot_of
+from noetl.core.waiting import status_of
 from noetl.errors import InvariantViolation
+from noetl.ports.front import with_failed_iterations
 from noetl.ports.store import ROW_FORMAT, Append, Row, Summary, link
 
 SNAPSHOT_EVENTS = 5_000
@@ -73,7 +75,7 @@ def summary_of(state: State, due: int | None, request: str | None) -> Summary:
     """The projection of a state."""
     return Summary(
         execution_id=state.execution_id,
-        status=state.status,
+        status=status_of(state),
         path=state.path,
         version=state.version,
         hash=state.hash,
@@ -93,7 +95,7 @@ def append_of(live: Live, before: int, rows: list[Row], taken: list[int], claim:
     """What is committed of an execution: its rows, and what lists and recovery want to know anew."""
     state, owner = live.state, claim[0]
     due = next_due(state)
-    listed = (state.status, due) != live.shown or state.ended
+    listed = (status_of(state), due) != live.shown or state.ended
     long = live.since_snapshot >= SNAPSHOT_EVENTS and not state.ended
     return Append(
         execution_id=state.execution_id,
@@ -115,11 +117,12 @@ def shown(state: State) -> dict[str, Any]:
         "steps": sum(step.runs for step in state.steps.values()),
         "tasks": state.tasks,
         "iterations": state.iterations,
+        "failed_iterations": state.failed_iterations,
     }
     end = state.ended_at or state.requested_at
     return {
         "execution_id": state.execution_id,
-        "status": state.status,
+        "status": status_of(state),
         "playbook": {"path": state.path, "version": state.version, "hash": state.hash},
         "output": state.output,
         "error": shown_error(state.error),
@@ -131,6 +134,14 @@ def shown(state: State) -> dict[str, Any]:
         "parent": state.parent,
         "retry_of": state.retry_of,
     }
+
+
+def kept_result(result: bytes) -> dict[str, Any]:
+    """An ended execution as its readers see it; what an older release did not keep is filled in."""
+    found: dict[str, Any] = msgspec.json.decode(result)
+    found["counts"] = with_failed_iterations(found["counts"])
+    found["failures"] = [{"answered": False, **failure} for failure in found["failures"]]
+    return found
 
 
 def request_of(state: State) -> dict[str, Any]:
@@ -156,5 +167,8 @@ def shown_error(error: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def shown_failures(state: State) -> list[dict[str, Any]]:
-    """The failures that an unguarded arc took, each with every field of the contract."""
-    return [{**failure, "error": shown_error(failure["error"])} for failure in state.failures]
+    """The failures that an arc took; older logs have only those that it took without asking about them."""
+    return [
+        {**failure, "error": shown_error(failure["error"]), "answered": failure.get("answered", False)}
+        for failure in state.failures
+    ]

@@ -16,8 +16,11 @@ def complete(draft: Draft) -> None:
     state = draft.state
     if state.ended or state.tokens or state.runs:
         return
+    unanswered = state.unanswered
     if state.failing:
         _finish(draft, "failed", state.error)
+    elif unanswered is not None:
+        _finish(draft, "failed", unanswered["error"])
     else:
         _finish(draft, "completed", None)
 
@@ -76,6 +79,7 @@ def _finish(draft: Draft, status: str, error: dict[str, Any] | None) -> None:
     output = state.output if status == "completed" else None
     counts = {"steps": sum(step.runs for step in state.steps.values()), "tasks": state.tasks}
     counts["iterations"] = state.iterations
+    counts["failed_iterations"] = state.failed_iterations
     elapsed = draft.now - (state.started_at or draft.now)
     data: dict[str, Any] = {"status": status, "output": output, "counts": counts, "duration_ms": elapsed}
     if error is not None:

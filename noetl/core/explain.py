@@ -11,6 +11,7 @@ from noetl.core import words
 from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.fold import evolve
 from noetl.core.state import State
+from noetl.core.waiting import status_of
 
 EXAMPLES = 3  # of one decision that a task took again and again
 
@@ -58,7 +59,7 @@ def explain(execution_id: str, events: Iterable[tuple[int, Event]], step: str | 
         reasons = [reason for reason in reasons if reason.step == step or step in reason.facts.get("to", ())]
         if step not in story.state.steps:
             reasons.append(story.never_ran(step, reasons))
-    return Explanation(story.state.status, story.summary, reasons)
+    return Explanation(status_of(story.state), story.summary, reasons)
 
 
 @dataclass(slots=True)
@@ -109,7 +110,7 @@ class _Story:
         self.say(seq, "execution", f"the signal '{data['signal']}' came", payload=data.get("payload"))
 
     def _finished(self, seq: int, event: Event, data: dict[str, Any]) -> None:
-        self.summary = _ending(data, self.reasons)
+        self.summary = _ending(data, self.reasons, self.state.unanswered)
         self.say(seq, "execution", self.summary, error=data.get("error"))
 
     # Tokens
@@ -212,8 +213,7 @@ class _Story:
             )
             self.say(seq, "arc", after, event)
         elif "failure" in data:
-            text = f"the failure was taken by the unguarded arc to '{data['failure']['taken_by']}'"
-            self.say(seq, "arc", text, event)
+            self.say(seq, "arc", words.taken(data["failure"]), event)
 
     def _extended(self, seq: int, event: Event, data: dict[str, Any]) -> None:
         names = ", ".join(item["step"] for item in data["steps"])
@@ -230,7 +230,7 @@ class _Story:
             return
         waits = [f"{run.id} {_doing(run)}" for run in state.runs.values()]
         waits += [f"a token is held at '{token.step}'" for token in state.tokens.values() if token.held]
-        self.summary = f"it is {state.status}: {'; '.join(waits) or 'nothing is under way'}"
+        self.summary = f"it is {status_of(state)}: {'; '.join(waits) or 'nothing is under way'}"
 
     def never_ran(self, step: str, reasons: list[Reason]) -> Reason:
         """Why a step has no run, or none yet."""
@@ -247,15 +247,19 @@ def _only(record: dict[str, Any]) -> dict[str, Any]:
     return {key: record[key] for key in ("matched", "seen", "asked") if key in record}
 
 
-def _ending(data: dict[str, Any], reasons: list[Reason]) -> str:
+def _ending(data: dict[str, Any], reasons: list[Reason], unanswered: dict[str, Any] | None) -> str:
     if data["status"] == "completed":
-        return "it completed: no token was left to move"
+        failed = data["counts"].get("failed_iterations", 0) if "counts" in data else 0
+        without = f", and {words.failed_iterations(failed)}" if failed else ""
+        return f"it completed: no token was left to move{without}"
     error = data.get("error")
     if data["status"] == "cancelled":
         return f"it was cancelled: {(error or {}).get('message', 'no reason was given')}"
     step = (error or {}).get("step")
     if step is None or (error or {}).get("kind") == "join":  # a join that was in vain never ran
         return f"it failed: {words.error(error)}"
+    if unanswered is not None and unanswered["error"] == error:
+        return f"it failed because {words.unasked(unanswered)}: {words.error(error)}"
     untaken = any(reason.step == step and reason.text.startswith("nothing took") for reason in reasons)
     why = "failed and no arc took the failure" if untaken else "failed"
     return f"it failed because step '{step}' {why}: {words.error(error)}"

@@ -125,7 +125,15 @@ def _record(
         data["keep"] = False
     if run.fragment:
         data["fragment"] = run.fragment
+    if outcome.name != "step.failed" and step.best_effort:
+        data |= _failed_iterations(run)
     draft.emit_as(outcome.by, outcome.name, run.id, **data)
+
+
+def _failed_iterations(run: Run) -> dict[str, int]:
+    """How many iterations a best-effort run goes on without, those of inner loops included."""
+    failed = run.failed_inside + (run.loop.failed if run.loop is not None else 0)
+    return {"failed_iterations": failed} if failed else {}
 
 
 def with_ref(draft: Draft, step: StepProgram, output: dict[str, Any]) -> dict[str, Any]:

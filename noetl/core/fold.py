@@ -78,6 +78,7 @@ def _restored(state: State, event: Event, data: dict[str, Any]) -> None:
     state.failures = list(data.get("failures", ()))
     state.signals = list(data.get("signals", ()))
     state.output = data.get("output")
+    state.failed_iterations = data.get("failed_iterations", 0)
 
 
 def _loop_restored(state: State, event: Event, data: dict[str, Any]) -> None:
@@ -297,6 +298,7 @@ def _iteration_failed(state: State, event: Event, data: dict[str, Any]) -> None:
     state.iterations += 1
     if index is None or loop is None:
         run.outcomes[event.at or ""] = data
+        run.failed_inside += 1
         return
     loop.marks[index] = FAILED
     loop.failed += 1
@@ -367,6 +369,7 @@ def _ended(state: State, event: Event, data: dict[str, Any]) -> None:
         state.results[step] = output
     if data.get("result"):
         state.output = output["ref"] if output.get("data") is None and "ref" in output else output.get("data")
+    state.failed_iterations += data.get("failed_iterations", 0)
     fragment = state.fragments.get(data.get("fragment", ""))
     while fragment is not None:  # and every fragment around it
         fragment.last = {"name": event.name, "step": step, "output": output}
@@ -455,9 +458,9 @@ def _processed(state: State, event: Event, data: dict[str, Any]) -> None:
 def _routed(state: State, event: Event, data: dict[str, Any]) -> None:
     if "failure" in data:
         state.failures.append(data["failure"])
-    if "fails" in data:
+    if "fails" in data and not state.failing:
         state.failing = True
-        state.error = data["fails"]
+        state.error = (state.unanswered or {}).get("error") or data["fails"]
 
 
 TRANSITIONS: dict[str, Transition] = {

@@ -154,6 +154,10 @@ class Checker:
             self._violate(8, "the workflow finished twice")
         if self.state.tokens or self.state.runs:
             self._violate(8, "the workflow finished while tokens or runs were live")
+        unanswered = self.state.unanswered
+        if data["status"] == "completed" and unanswered is not None:
+            told = f"step {unanswered['step']} failed and nothing asked about it"
+            self._violate(8, f"the workflow completed although {told}")
 
     def _processed(self, seq: int, event: Event, data: dict[str, Any]) -> None:
         self.processed += 1

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from noetl.core.event import iso
-from noetl.core.state import ENDED
+from noetl.core.state import ENDED, STATUSES
 
 BUCKETS = 48
 SLOWEST = 8
-STATUSES = ("pending", "running", "paused", "completed", "failed", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class PastLoop:
     total: int
     collection: Any
     done: dict[str, dict[str, Any]] = field(default_factory=dict)
+    flawed: set[int] = field(default_factory=set)  # iterations inside which another one failed
 
 
 @dataclass(slots=True)
@@ -50,12 +51,18 @@ class PastRun:
     result: bool = False  # its output was the workflow's
     routed: bool = False  # its arcs were evaluated
     fails: bool = False  # nothing took its failure, or its arcs could not be evaluated
-    failure: dict[str, Any] | None = None  # an unguarded arc took its failure
+    failure: dict[str, Any] | None = None  # an arc took its failure, and whether its guard asked about it
+    failed_iterations: int = 0  # that it went on without
 
     @property
     def unfinished(self) -> bool:
         """Whether the end of the execution cut the run off."""
         return self.ended == "step.failed" and not self.routed
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether an arc took its failure without asking about it."""
+        return self.failure is not None and not self.failure.get("answered")
 
 
 @dataclass(slots=True)
@@ -112,23 +119,34 @@ class Past:
         if index is not None and run.loop is not None:
             run.loop.done[str(index)] = {key: data[key] for key in ("output", "writes") if key in data}
 
+    def _iteration_failed(self, event: Event, data: dict[str, Any]) -> None:
+        run, index = self.runs[event.run or ""], _outermost(event.at)
+        if index is not None and run.loop is not None:
+            run.loop.flawed.add(index)
+
     def _ended(self, event: Event, data: dict[str, Any]) -> None:
         run = self.runs[event.run or ""]
         run.ended, run.result = event.name, bool(data.get("result"))
         run.barred = self.state.runs[event.run or ""].barred
         run.output = data.get("output") or {"status": "error", "error": data.get("error")}
-        if event.name == "loop.done" and not (run.output.get("loop") or {}).get("failed"):
+        if event.name != "step.failed":
+            of_loop = (run.output.get("loop") or {}).get("failed", 0)  # all that older logs say of them
+            run.failed_iterations = data.get("failed_iterations", of_loop)
+        if event.name == "loop.done" and not run.failed_iterations:
             run.loop = None  # nothing of it can be left to do
 
     def _patched(self, event: Event, data: dict[str, Any]) -> None:
-        at = event.at or ""
-        index = int(at[1 : at.index("]")]) if at.startswith("[") else None
-        self.patches.append((event.run or "", index, data["patch"]))
+        self.patches.append((event.run or "", _outermost(event.at), data["patch"]))
 
     def _routed(self, event: Event, data: dict[str, Any]) -> None:
         run = self.runs[event.run or ""]
         run.routed, run.fails = True, "fails" in data or "error" in data
         run.failure = data.get("failure")
+
+
+def _outermost(at: str | None) -> int | None:
+    """The index of the outermost iteration that an address is in."""
+    return int(at[1 : at.index("]")]) if at and at.startswith("[") else None
 
 
 READERS: dict[str, Callable[[Past, Event, dict[str, Any]], None]] = {
@@ -138,6 +156,7 @@ READERS: dict[str, Callable[[Past, Event, dict[str, Any]], None]] = {
     "token.discarded": Past._discarded,
     "step.scheduled": Past._scheduled,
     "loop.iteration.done": Past._iteration_done,
+    "loop.iteration.failed": Past._iteration_failed,
     **dict.fromkeys(TERMINAL, Past._ended),
     "ctx.patched": Past._patched,
     "next.evaluated": Past._routed,

@@ -14,6 +14,7 @@ from noetl.dsl.graph import Graph
 from noetl.dsl.kind import Kind, Kinds
 from noetl.dsl.label import merged, name_of
 from noetl.dsl.rendering.values import ENVELOPE_FIELDS
+from noetl.dsl.routing import asks
 from noetl.dsl.template import CompiledValue, compile_value
 from noetl.dsl.tree import plain
 
@@ -136,11 +137,11 @@ class AdmitProgram:
 
 @dataclass(frozen=True, slots=True)
 class ArcProgram:
-    """One compiled arc. `guarded` tells an arc with a condition from one that takes any event."""
+    """One compiled arc. `asks`: its guard reads how the step ended, so a failure it takes is answered."""
 
     step: str
     guard: Guard
-    guarded: bool
+    asks: bool
     set: tuple[Write, ...]
     args: CompiledValue
 
@@ -287,7 +288,7 @@ class _StepCompiler:
         """The step as a program."""
         step = self.step
         pipeline, arrival = _pipeline(step.tasks, self._spec_of, self.kinds), self._arrival_mentions()
-        arcs = tuple(_arc(arc) for arc in step.next.arcs)
+        arcs = tuple(_arc(arc, step.name) for arc in step.next.arcs)
         writes = _writes(step.set)
         output = compile_value(step.output) if step.has_output else None
         source = compile_value(step.synthesize.source) if step.synthesize else None
@@ -475,11 +476,12 @@ def _loop(loop: model.Loop | None) -> LoopProgram | None:
     )
 
 
-def _arc(arc: model.Arc) -> ArcProgram:
+def _arc(arc: model.Arc, step: str) -> ArcProgram:
+    guard = _guard(arc.when) or ALWAYS
     return ArcProgram(
         step=arc.step,
-        guard=_guard(arc.when) or ALWAYS,
-        guarded=arc.when is not None and arc.when is not True,
+        guard=guard,
+        asks=asks(guard.paths, step),
         set=_writes(arc.set),
         args=compile_value(arc.args),
     )
@@ -514,7 +516,7 @@ def _mentions_of_playbook(playbook: model.Playbook, kinds: Kinds) -> Mentions:
         values += [compile_value(step.synthesize.source)] if step.synthesize else []
         values += [compile_value(rule.when) for rule in step.admit if isinstance(rule.when, str)]
         values += [write.value for write in _writes(step.set)]
-        values += list(_arc_values(_arc(arc) for arc in step.next.arcs))
+        values += list(_arc_values(_arc(arc, step.name) for arc in step.next.arcs))
         values += _loop_values(step.loop)
         values += _task_list_values(step.tasks, kinds)
     for block in playbook.workbook.values():

@@ -249,7 +249,7 @@ def _report_of(row: Recorded, message: Report) -> Report:
     return msgspec.structs.replace(message, events=events, frames=frames)
 
 
-_ADDED = frozenset({"set", "left_out", "result", "keep", "fragment", "was"})
+_ADDED = frozenset({"set", "left_out", "result", "keep", "fragment", "was", "failed_iterations"})
 
 
 def _reported(event: Event, writes: list[Any] | None) -> Event:

@@ -5,16 +5,18 @@ writes, its results, its counts. Tokens that kept runs sent to runs that happen 
 again. Starting the new execution is start.py's.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from noetl.core.event import Event
-from noetl.core.past import Past, PastRun
+from noetl.core.past import Past, PastLoop, PastRun
 from noetl.core.patch import apply
 from noetl.core.program import Program
 from noetl.errors import Conflict, NotFound
 
 Kept = dict[str, Any]
+Loops = Mapping[str, PastLoop | None]  # of runs that happen again
 
 
 def kept_by_retry(past: Past, program: Program, step: str | None = None) -> Kept | None:
@@ -24,12 +26,8 @@ def kept_by_retry(past: Past, program: Program, step: str | None = None) -> Kept
     chosen = _unsuccessful(past)
     if step is not None:
         chosen |= {_latest_unsuccessful(past, step)}
-    elif past.state.status == "completed":
-        name = past.state.execution_id
-        hint = (
-            f"noetl execution rerun {name} --from STEP, or retry {name} --step STEP for what failed in a loop"
-        )
-        raise Conflict(f"execution {name} completed; there is nothing to retry", hint=hint)
+    elif past.state.status == "completed" and not chosen:
+        chosen = _with_failed_iterations(past)
     return _kept(past, program, chosen, keep_iterations=True)
 
 
@@ -42,10 +40,23 @@ def kept_by_rerun(past: Past, program: Program, start: str) -> Kept | None:
 
 
 def _unsuccessful(past: Past) -> set[str]:
-    """The runs that failed the execution, and those that its end cut off."""
-    failed = {run_id for run_id, run in past.runs.items() if run.fails or run.unfinished}
+    """The runs that failed the execution, at once or in the end, and those that its end cut off."""
+    failed = {run_id for run_id, run in past.runs.items() if run.fails or run.unfinished or run.unanswered}
     open_fragments = {name for name, fragment in past.state.fragments.items() if not fragment.ended}
     return failed | open_fragments
+
+
+def _with_failed_iterations(past: Past) -> set[str]:
+    """The runs of a completed execution that went on without some of their iterations."""
+    found = {run_id for run_id, run in past.runs.items() if run.failed_iterations}
+    if found:
+        return found
+    name, origin = past.state.execution_id, past.state.retry_of
+    if past.state.failed_iterations:
+        told = f"the iterations that failed are of execution {origin}, from which {name} kept them"
+        raise Conflict(told, hint=f"noetl execution retry {origin} --step STEP")
+    hint = f"noetl execution rerun {name} --from STEP runs it again from a step"
+    raise Conflict(f"execution {name} completed; there is nothing to retry", hint=hint)
 
 
 def _first_run(past: Past, step: str) -> str:
@@ -61,7 +72,7 @@ def _first_run(past: Past, step: str) -> str:
 def _latest_unsuccessful(past: Past, step: str) -> str:
     _first_run(past, step)
     run_id, run = [(run_id, run) for run_id, run in past.runs.items() if run.step == step][-1]
-    if run.ended == "step.failed" or (run.output.get("loop") or {}).get("failed"):
+    if run.ended == "step.failed" or run.failed_iterations:
         return run_id
     hint = f"noetl execution rerun {past.state.execution_id} --from {step}"
     raise Conflict(f"step run {run_id} has nothing that failed", hint=hint)
@@ -98,7 +109,7 @@ def _again(past: Past, chosen: Iterable[str]) -> set[str]:
 def _kept(past: Past, program: Program, chosen: set[str], *, keep_iterations: bool) -> Kept:
     again = _again(past, chosen | _premature(past, program, chosen))
     kept = {run_id: run for run_id, run in past.runs.items() if run_id not in again}
-    loops = {run_id: past.runs[run_id] for run_id in chosen if keep_iterations}
+    loops = {run_id: _begun_loop(past.runs[run_id], program) for run_id in chosen if keep_iterations}
     fired = {past.runs[run_id].step for run_id in again if run_id in past.runs}
     tokens = [
         _token(past, name, loops, fired)
@@ -118,6 +129,7 @@ def _kept(past: Past, program: Program, chosen: set[str], *, keep_iterations: bo
         ],
         "signals": past.state.signals,
         "output": _output(past, kept),
+        "failed_iterations": _failed_iterations(past, kept) or None,
     }
     return {
         "state": {key: value for key, value in state.items() if value not in (None, [], {})},
@@ -125,15 +137,23 @@ def _kept(past: Past, program: Program, chosen: set[str], *, keep_iterations: bo
     }
 
 
-def _token(past: Past, name: str, loops: dict[str, PastRun], fired: set[str]) -> dict[str, Any]:
+def _begun_loop(run: PastRun, program: Program) -> PastLoop | None:
+    """The loop of a run with the iterations that need not happen again; best effort may have flawed some."""
+    step = program.steps.get(run.step)
+    if run.loop is None or step is None or not step.best_effort:
+        return run.loop
+    sound = {index: outcome for index, outcome in run.loop.done.items() if int(index) not in run.loop.flawed}
+    return replace(run.loop, done=sound)
+
+
+def _token(past: Past, name: str, loops: Loops, fired: set[str]) -> dict[str, Any]:
     """A token as it is put on its way again; a join that runs again itself has not fired yet."""
     token = past.tokens[name]
     taker = past.runs.get(token.taken_by or "")
     barred = taker.barred if taker is not None else token.barred
     parts = {**token.parts, "barred": [join for join in barred if join not in fired]}
-    run = loops.get(token.taken_by or "")
-    if run is not None and run.loop is not None and run.loop.done and run.tokens[0] == name:
-        loop = run.loop
+    loop = loops.get(token.taken_by or "")
+    if taker is not None and loop is not None and loop.done and taker.tokens[0] == name:
         parts["loop"] = {"total": loop.total, "collection": loop.collection, "iterations": loop.done}
     return parts
 
@@ -147,7 +167,7 @@ def _check_targets(tokens: list[dict[str, Any]], program: Program) -> None:
         )
 
 
-def _ctx(past: Past, kept: dict[str, PastRun], loops: dict[str, PastRun]) -> dict[str, Any]:
+def _ctx(past: Past, kept: dict[str, PastRun], loops: Loops) -> dict[str, Any]:
     """ctx as the kept runs wrote it, the kept iterations of a sequential loop included."""
     ctx: dict[str, Any] = past.base.get("ctx", {})
     for run_id, index, patch in past.patches:
@@ -156,8 +176,8 @@ def _ctx(past: Past, kept: dict[str, PastRun], loops: dict[str, PastRun]) -> dic
     return ctx
 
 
-def _kept_iteration(run: PastRun | None, index: int | None) -> bool:
-    return run is not None and run.loop is not None and str(index) in run.loop.done
+def _kept_iteration(loop: PastLoop | None, index: int | None) -> bool:
+    return loop is not None and str(index) in loop.done
 
 
 def _results(past: Past, kept: dict[str, PastRun], program: Program) -> dict[str, Any]:
@@ -189,6 +209,11 @@ def _output(past: Past, kept: dict[str, PastRun]) -> Any:
                 else run.output.get("data")
             )
     return output
+
+
+def _failed_iterations(past: Past, kept: dict[str, PastRun]) -> int:
+    base: int = past.base.get("failed_iterations", 0)
+    return base + sum(run.failed_iterations for run in kept.values())
 
 
 def past_of(execution_id: str, events: Iterable[Event]) -> Past:

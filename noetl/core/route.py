@@ -1,6 +1,7 @@
 """The router of a finished run: guards of all arcs, sets of the chosen ones, tokens for their targets.
 
-What each guard saw is recorded with the decision. A failure that no arc takes fails the execution.
+What each guard saw is recorded with the decision. A failure that no arc takes fails the execution at
+once; one that an arc took without asking about it fails it in the end.
 """
 
 from typing import Any
@@ -41,7 +42,7 @@ def route(draft: Draft, run: Run, name: str, output: dict[str, Any], of: str | N
     taken = [step.arcs[index].step for index in chosen]
     facts: dict[str, Any] = {"event": name, "arcs": records, "taken": taken}
     if name == "step.failed":
-        facts |= _failure_facts(run, step, chosen, output)
+        facts |= _failure_facts(run, step, chosen, output, listed=of is not None)
     draft.emit("next.evaluated", run.id, **facts)
     if "fails" in facts and not draft.program.drain:
         abort(draft, facts["fails"])
@@ -55,7 +56,7 @@ def _unroutable(error: Unjudged, run: Run, name: str, output: dict[str, Any]) ->
     told = error.message
     if name == "step.failed":
         own = (output.get("error") or {}).get("message")
-        told += f" (the step had failed: {own}; guard the arc with event.name)"
+        told += f" (the step had failed: {own}; guard the arc with event.ok)"
     return {**problem(error.kind, told), "step": run.step}
 
 
@@ -102,14 +103,18 @@ def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Sco
     }
 
 
-def _failure_facts(run: Run, step: StepProgram, chosen: list[int], output: dict[str, Any]) -> dict[str, Any]:
+def _failure_facts(
+    run: Run, step: StepProgram, chosen: list[int], output: dict[str, Any], *, listed: bool
+) -> dict[str, Any]:
+    """What becomes of a failure. That of a fragment was `listed` when an arc inside the fragment took it."""
     error = {**(output.get("error") or {}), "step": run.step}
     if not chosen:
         return {"fails": error}
-    unguarded = [step.arcs[index].step for index in chosen if not step.arcs[index].guarded]
-    if unguarded:
-        return {"failure": {"step": run.step, "error": error, "taken_by": unguarded[0]}}
-    return {}
+    if listed:
+        return {}
+    asking = [index for index in chosen if step.arcs[index].asks]
+    taken_by = step.arcs[(asking or chosen)[0]].step
+    return {"failure": {"step": run.step, "error": error, "taken_by": taken_by, "answered": bool(asking)}}
 
 
 def _fire(draft: Draft, run: Run, arc: ArcProgram, effect: dict[str, Any], event: dict[str, Any]) -> None:

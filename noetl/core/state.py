@@ -3,11 +3,14 @@
 Only the shapes and their look-ups live here; fold.py is the only place that changes them.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
-Status = Literal["pending", "running", "paused", "completed", "failed", "cancelled"]
+Status = Literal[
+    "pending", "running", "waiting", "paused", "completed", "failed", "cancelled", "stuck"
+]  # as readers see it; what waits is `running` in the state, see waiting.py
+STATUSES: tuple[str, ...] = get_args(Status)
 ENDED: frozenset[str] = frozenset({"completed", "failed", "cancelled"})
 
 PENDING, RUNNING, DONE, FAILED = b"prdf"
@@ -134,6 +137,7 @@ class Run(msgspec.Struct, omit_defaults=True):
     step_scope: dict[str, Any] = {}
     barred: list[str] = []
     fragment: str | None = None
+    failed_inside: int = 0  # failed iterations of loops inside its pipelines
     ctx_then: dict[str, list[Any]] = {}  # what others have written to ctx since it was scheduled, as it was
     results_then: dict[str, list[Any]] = {}  # likewise finished steps that have run again since, see sight.py
 
@@ -205,7 +209,7 @@ class State(msgspec.Struct, omit_defaults=True):
     signals: list[dict[str, Any]] = []
     kept: dict[str, Kept] = {}  # token -> the loop whose finished iterations its run need not repeat
     fragments: dict[str, Fragment] = {}
-    failures: list[dict[str, Any]] = []
+    failures: list[dict[str, Any]] = []  # those that an arc took, and whether its guard asked about them
     error: dict[str, Any] | None = None
     output: Any = None
     failing: bool = False  # a failure nothing took; draining
@@ -215,11 +219,17 @@ class State(msgspec.Struct, omit_defaults=True):
     discarded: int = 0
     tasks: int = 0
     iterations: int = 0
+    failed_iterations: int = 0  # of best-effort loops that went on without them
 
     @property
     def ended(self) -> bool:
         """Whether the execution is over."""
         return self.status in ENDED
+
+    @property
+    def unanswered(self) -> dict[str, Any] | None:
+        """The first failure that an arc took without asking about it."""
+        return next((failure for failure in self.failures if failure.get("answered") is False), None)
 
 
 _ENCODER = msgspec.json.Encoder(order="sorted")

@@ -6,6 +6,7 @@ from noetl.core.demand import in_envelope
 from noetl.core.draft import Draft, in_place
 from noetl.core.scope import Scope
 from noetl.core.state import Run
+from noetl.dsl.routing import flags_of
 from noetl.dsl.template import Envelope
 
 
@@ -20,7 +21,7 @@ def arrival(
         "workload": workload,
         "ctx": ctx,
         "args": args,
-        "event": _with_payload(draft, event),
+        "event": {**_with_payload(draft, event), **flags_of(event.get("name", ""))},
         "execution_id": state.execution_id,
         "input": own_input,
     }

@@ -114,6 +114,28 @@ def loop(counts: Mapping[str, Any] | None) -> str:
     return parts
 
 
+def failed_iterations(number: int) -> str:
+    """What a completed execution went on without."""
+    many = "1 iteration" if number == 1 else f"{number:,} iterations"
+    return f"{many} of its best-effort loops failed; a retry runs those again"
+
+
+def taken(failure: Mapping[str, Any]) -> str:
+    """What became of a failure that an arc took."""
+    if failure.get("answered"):
+        return f"the failure was answered by the arc to '{failure['taken_by']}', whose guard asks about it"
+    return f"the failure was taken, but nothing asked about it: {_unasking(failure)}"
+
+
+def unasked(failure: Mapping[str, Any]) -> str:
+    """Why a failure that an arc took fails the execution."""
+    return f"step '{failure['step']}' failed and nothing asked about it ({_unasking(failure)})"
+
+
+def _unasking(failure: Mapping[str, Any]) -> str:
+    return f"the arc to '{failure['taken_by']}' has no guard that reads event"
+
+
 def again(why: str) -> str:
     """Why work that was out is to go out again."""
     return {

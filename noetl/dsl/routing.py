@@ -1,9 +1,10 @@
 """What the arcs of a step can do, read from the text alone: which can fire, which must, which never do.
 
-A guard that neither the event's name nor the output's status decides is a free choice. Findings are net.py's.
+A guard that neither the event nor the output's status decides is a free choice; one that reads either of them
+asks how the step ended. Findings are net.py's and the rules'.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from noetl.dsl.expression import ERROR, OK, Facts, Word, verdict
@@ -11,6 +12,8 @@ from noetl.dsl.model import Arc, Step
 
 DONE, FAILED, LOOP_DONE = "step.done", "step.failed", "loop.done"
 EVENTS = (DONE, LOOP_DONE, FAILED)
+GOOD = frozenset({DONE, LOOP_DONE})
+ASKING = frozenset({"status", "error"})  # fields of an envelope that tell how its step ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,20 @@ def events_of(step: Step) -> tuple[str, str]:
     return (LOOP_DONE if step.loop else DONE, FAILED)
 
 
+def asks(paths: Iterable[tuple[str, ...]], step: str) -> bool:
+    """Whether a guard that reads these paths asks how the step ended, so that taking a failure answers it."""
+    own = ("output", step.rpartition(".")[2])  # a fragment's steps name one another as their author did
+    return any(path[0] == "event" or (path[0] in own and path[1:2] and path[1] in ASKING) for path in paths)
+
+
+def flags_of(name: str) -> dict[str, bool]:
+    """`event.ok` and `event.failed` of an event."""
+    return {"ok": name in GOOD, "failed": name == FAILED}
+
+
 def _event(name: str) -> Facts:
-    return ((("event", "name"), Word(name, EVENTS)),)
+    flags = tuple((("event", flag), value) for flag, value in flags_of(name).items())
+    return ((("event", "name"), Word(name, EVENTS)), *flags)
 
 
 def _ways_to_end(done: str) -> tuple[Facts, ...]:

@@ -153,6 +153,7 @@ _COUNTED = msgspec.json.Decoder(_Counted)
 def listed(item: Summary, now: int) -> dict[str, Any]:
     """An execution as lists show it."""
     end = item.ended_at if item.ended_at is not None else now
+    counts = with_failed_iterations(_COUNTED.decode(item.result).counts) if item.result else None
     return {
         "execution_id": item.execution_id,
         "status": item.status,
@@ -164,8 +165,14 @@ def listed(item: Summary, now: int) -> dict[str, Any]:
         "parent": item.parent,
         "retry_of": item.retry_of,
         "interrupted": False,
-        "counts": _COUNTED.decode(item.result).counts if item.result else None,
+        "counts": counts,
+        "failed_iterations": (counts or {}).get("failed_iterations", 0),
     }
+
+
+def with_failed_iterations(counts: dict[str, int] | None) -> dict[str, int] | None:
+    """The counts of a result; one that an older release kept did not count failed iterations."""
+    return counts if counts is None else {**counts, "failed_iterations": counts.get("failed_iterations", 0)}
 
 
 class Playbooks(Protocol):

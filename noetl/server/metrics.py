@@ -24,6 +24,7 @@ class EventTally:
         self.finished: dict[str, int] = {}
         self.steps: dict[str, int] = {}
         self.tasks: dict[str, int] = {}
+        self.failed_iterations = 0
         self.commits = Histogram(
             "noetl_commit_seconds", "From a decision to its commit.", buckets=SECONDS, registry=None
         )
@@ -40,6 +41,7 @@ class EventTally:
                     _add(self.tasks, _output_status(event))
                 case "step.done" | "loop.done":
                     _add(self.steps, "done")
+                    self.failed_iterations += (event.data or {}).get("failed_iterations", 0)
                 case "step.failed":
                     _add(self.steps, "failed")
                 case "playbook.execution.requested":
@@ -56,6 +58,11 @@ class EventTally:
         yield CounterMetricFamily("noetl_events", "Events committed.", value=self.events)
         yield _by("noetl_executions_finished", "Executions that are over.", self.finished)
         yield _by("noetl_steps", "Step runs that are over.", self.steps)
+        yield CounterMetricFamily(
+            "noetl_failed_iterations",
+            "Failed iterations of best-effort loops, which went on without them.",
+            value=self.failed_iterations,
+        )
         yield _by("noetl_tasks", "Task runs that are over, every attempt counted.", self.tasks)
 
 

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from noetl.core.state import Status
+
 ExecutionId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
 Moment = Annotated[str, Meta(description="ISO 8601 in UTC, with milliseconds")]
 PlaybookPath = Annotated[str, Meta(min_length=1, max_length=512)]
@@ -249,9 +251,6 @@ class PlaybookVersion(msgspec.Struct):
     hash: str
 
 
-Status = Literal["pending", "running", "paused", "completed", "failed", "cancelled"]
-
-
 class Counts(msgspec.Struct):
     """How much happened in an execution."""
 
@@ -259,6 +258,7 @@ class Counts(msgspec.Struct):
     steps: int
     tasks: int
     iterations: int
+    failed_iterations: int  # of best-effort loops that went on without them
 
 
 class ExecutionItem(msgspec.Struct):
@@ -275,6 +275,7 @@ class ExecutionItem(msgspec.Struct):
     retry_of: str | None
     interrupted: bool
     counts: Counts | None  # of one that runs elsewhere: once it has ended
+    failed_iterations: int
 
 
 class ExecutionPage(msgspec.Struct):
@@ -299,11 +300,12 @@ class RunError(msgspec.Struct):
 
 
 class Failure(msgspec.Struct):
-    """A failure that the workflow went on from, and what took it."""
+    """A failure that an arc took, and whether the arc's guard asked about it."""
 
     step: str
     error: RunError
     taken_by: str
+    answered: bool
 
 
 class StepStanding(msgspec.Struct):

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from noetl.core.state import Status
 from noetl.server.shapes import (
     EventEnvelope,
     ExecutionAnswer,
@@ -13,7 +14,6 @@ from noetl.server.shapes import (
     Finding,
     Moment,
     RunError,
-    Status,
     StepStanding,
 )
 
@@ -381,10 +381,12 @@ class StatusCounts(msgspec.Struct):
 
     pending: int
     running: int
+    waiting: int
     paused: int
     completed: int
     failed: int
     cancelled: int
+    stuck: int
 
 
 class SlowStep(msgspec.Struct):

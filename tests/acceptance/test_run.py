@@ -73,7 +73,7 @@ def test_json_is_one_object_of_the_contract(noetl, write):
     assert result["playbook"] | {"hash": ""} == {"path": "tests/case", "version": 1, "hash": ""}
     assert (result["output"], result["error"], result["failures"]) == ({"hello": "world"}, None, [])
     assert (result["ctx"], result["steps"]) == ({"a": "world"}, {"start": {"runs": 1, "status": "done"}})
-    assert result["counts"].keys() == {"events", "steps", "tasks", "iterations"}
+    assert result["counts"].keys() == {"events", "steps", "tasks", "iterations", "failed_iterations"}
     assert result["duration_ms"] >= 0
     assert result["log"].endswith(".noetl/noetl.db")
 
@@ -123,14 +123,36 @@ def test_a_missing_secret_refuses_the_run_by_name(noetl, write):
 
 
 @pytest.mark.anywhere
-def test_a_failure_taken_by_an_unguarded_arc_stands_in_the_tally(noetl, write):
+def test_a_failure_that_nothing_asked_about_fails_the_run_and_stands_in_the_tally(noetl, write):
     text = playbook("""
     - {step: a, tool: {kind: python, input: {code: "1 // 0"}}, next: {arcs: [{step: b}]}}
     - {step: b, tool: {kind: noop}}
     """)
     done = noetl("run", write("taken.yaml", text))
+    assert done.returncode == 1
+    assert "failed  a, taken by the arc to b, whose guard does not ask about it: ZeroDiv" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.anywhere
+def test_failed_iterations_of_a_best_effort_loop_are_seen_and_fail_the_run_when_that_is_asked_for(
+    noetl, write
+):
+    text = playbook("""
+    - step: load
+      loop: {in: [1, 0, 2], iterator: x}
+      spec: {policy: {failure: {mode: best_effort}}}
+      tool: {kind: python, input: {x: "{{ iter.x }}", code: "result = 1 // x"}}
+    """)
+    file = write("some.yaml", text)
+    done = noetl("run", file)
     assert done.returncode == 0
-    assert "failed  a, taken by the unguarded arc to b: ZeroDivisionError" in done.stderr
+    assert "3 iterations (1 failed)" in done.stderr
+    assert "the failed one alone: noetl execution retry" in done.stderr
+    strict = noetl("run", file, "--fail-on-errors", "--json")
+    result = json.loads(strict.stdout)
+    assert (strict.returncode, result["status"], result["counts"]["failed_iterations"]) == (1, "completed", 1)
+    assert noetl("run", file, "--fail-on-errors", "--detach").returncode == 2
 
 
 # ---- what is given --------------------------------------------------------------------------------------

@@ -58,17 +58,30 @@ async def test_a_failure_no_arc_takes_fails_the_execution_and_names_the_step(tmp
     assert "no" in ran.error["message"]
 
 
-async def test_a_failure_taken_by_an_unguarded_arc_is_listed(tmp_path):
+@pytest.mark.parametrize(
+    "guard, answered, status",
+    [
+        ("", False, "failed"),
+        (", when: '{{ workload.go | default(true) }}'", False, "failed"),
+        (", when: '{{ event.failed }}'", True, "completed"),
+    ],
+)
+async def test_a_failure_that_an_arc_took_is_listed_and_fails_unless_the_guard_asked(
+    tmp_path, guard, answered, status
+):
     ran = await run(
         tmp_path,
-        playbook("""
-        - {step: start, tool: {kind: python, input: {code: "1/0"}}, next: {arcs: [{step: a}]}}
-        - {step: a, tool: {kind: noop}}
+        playbook(f"""
+        - {{step: start, tool: {{kind: python, input: {{code: "1/0"}}}}, next: {{arcs: [{{step: a{guard}}}]}}}}
+        - {{step: a, tool: {{kind: python, input: {{code: "result = 5"}}}}}}
         """),
     )
-    assert ran.status == "completed"
-    assert [failure["step"] for failure in ran.result["failures"]] == ["start"]
-    assert ran.result["failures"][0]["taken_by"] == "a"
+    assert (ran.status, ran.output, ran.runs("a")) == (status, 5 if answered else None, 1)
+    assert (ran.error.get("step"), ran.error.get("kind")) == (
+        (None, None) if answered else ("start", "python")
+    )
+    failures = [(one["step"], one["taken_by"], one["answered"]) for one in ran.result["failures"]]
+    assert failures == [("start", "a", answered)]
     fields = {"kind", "message", "step", "task", "iteration", "attempt", "details"}
     assert ran.result["failures"][0]["error"].keys() >= fields
 

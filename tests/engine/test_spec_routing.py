@@ -112,13 +112,14 @@ ROUTING = {
         "- {step: start, tool: {kind: noop}, next: {arcs: [{step: a, when: \"{{ 'maybe' }}\"}]}}\n- {step: a, tool: {kind: noop}}",
         error={"kind": "template"},
     ),
-    "a failure taken by an unguarded arc is listed": Case(
+    "a failure taken by an unguarded arc is listed and fails the execution": Case(
         '- {step: start, tool: {kind: python, input: {code: "1/0"}}, next: {arcs: [{step: a}]}}\n- {step: a, tool: {kind: noop}}',
-        events=lambda r: [(f["step"], f["taken_by"]) for f in r.result["failures"]] == [("start", "a")],
+        error={"kind": "python", "step": "start"},
+        events=lambda r: [(f["taken_by"], f["answered"]) for f in r.result["failures"]] == [("a", False)],
     ),
-    "a failure taken by a guarded arc is not": Case(
+    "a failure that a guard asked about is listed as answered": Case(
         '- {step: start, tool: {kind: python, input: {code: "1/0"}}, next: {arcs: [{step: a, when: "{{ event.name == \'step.failed\' }}"}]}}\n- {step: a, tool: {kind: noop}}',
-        events=lambda r: r.result["failures"] == [],
+        events=lambda r: [(f["taken_by"], f["answered"]) for f in r.result["failures"]] == [("a", True)],
     ),
     "a done that no arc takes ends that branch": Case(
         '- {step: start, tool: {kind: noop}, next: {arcs: [{step: a, when: "{{ false }}"}]}}\n- {step: a, tool: {kind: noop}}',

@@ -39,7 +39,7 @@ ENTRY = {
     ),
     "a failure passed on by a routing step keeps its error": Case(
         """
-        - {step: start, tool: {kind: python, input: {code: "1/0"}}, next: {arcs: [{step: route}]}}
+        - {step: start, tool: {kind: python, input: {code: "1/0"}}, next: {arcs: [{step: route, when: "{{ event.failed }}"}]}}
         - {step: route, set: {ctx.kind: "{{ output.error.kind }}", ctx.status: "{{ output.status }}"}, next: {arcs: [{step: end}]}}
         - {step: end, tool: {kind: noop}}
         """,

@@ -68,7 +68,7 @@ async def test_a_deadline_passes_while_paused_and_a_timeout_does_not(tmp_path):
     text = playbook("""
     - {step: start, tool: {kind: noop}, next: {spec: {mode: inclusive}, arcs: [{step: bounded}, {step: dated}]}}
     - {step: bounded, spec: {timeout: 60}, tool: {kind: wait, input: {signal: go}}}
-    - {step: dated, spec: {policy: {lifecycle: {deadline_s: 60}}}, tool: {kind: wait, input: {signal: never}}, next: {arcs: [{step: late}]}}
+    - {step: dated, spec: {policy: {lifecycle: {deadline_s: 60}}}, tool: {kind: wait, input: {signal: never}}, next: {arcs: [{step: late, when: "{{ event.failed }}"}]}}
     - {step: late, tool: {kind: noop}}
     """)
     clock = Clock()

@@ -8,14 +8,14 @@ import click
 
 from noetl.adapters.clock.wall import now_ms
 from noetl.cli import options
-from noetl.cli.render import emit, note
+from noetl.cli.render import counted, emit, note
+from noetl.core.state import STATUSES
 
 if TYPE_CHECKING:
     from noetl.cli.reach import Reached
 
 PAGE = 500
 NONE = "no executions; start one with: noetl run FILE"
-STATUSES = ("pending", "running", "paused", "completed", "failed", "cancelled")
 
 
 @click.command("list")
@@ -60,7 +60,7 @@ async def _rows(reached: "Reached", given: dict[str, Any]) -> list[dict[str, Any
         some = min(PAGE, given["limit"] - len(rows))
         page = await reached.front.executions(Find(**{**given, "cursor": cursor, "limit": some}))
         for item in page.items:
-            running = item.status in ("pending", "running")
+            running = item.status in ("pending", "running", "waiting")
             interrupted = running and await reached.interrupted(item.execution_id)
             rows.append({**listed(item, now), "interrupted": interrupted})
         cursor = page.cursor
@@ -74,8 +74,9 @@ def _line(row: dict[str, Any]) -> str:
 
     moment = datetime.fromisoformat(row["requested_at"]).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
     status = "interrupted" if row["interrupted"] else row["status"]
-    playbook = row["playbook"]
+    playbook, failed = row["playbook"], row["failed_iterations"]
+    flawed = f"  ({counted(failed, 'failed iteration')})" if failed else ""
     return (
         f"{row['execution_id']}  {status:<11}  {moment}  {duration(row['duration_ms']):>12}  "
-        f"{playbook['path']} v{playbook['version']}"
+        f"{playbook['path']} v{playbook['version']}{flawed}"
     )

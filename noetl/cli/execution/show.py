@@ -26,7 +26,9 @@ async def _show(execution: str, as_json: bool) -> None:
 
     async with reach.reached() as reached:
         result = await reached.front.execution(await reach.find(reached.front, execution))
-        still = result["status"] == "running" and await reached.interrupted(result["execution_id"])
+        still = result["status"] in ("running", "waiting") and await reached.interrupted(
+            result["execution_id"]
+        )
     if as_json:
         emit(pretty(result))
         return
@@ -36,7 +38,7 @@ async def _show(execution: str, as_json: bool) -> None:
 
 
 def _lines(result: dict[str, Any]) -> list[str]:
-    from noetl.cli.closing import brief, detailed, duration
+    from noetl.cli.closing import brief, detailed, duration, taken
     from noetl.core import words
 
     playbook, counts = result["playbook"], result["counts"]
@@ -44,7 +46,7 @@ def _lines(result: dict[str, Any]) -> list[str]:
         f"execution  {result['execution_id']}",
         f"playbook   {playbook['path']} v{playbook['version']}",
         f"status     {result['status']} after {duration(result['duration_ms'])}",
-        f"counts     {', '.join(f'{number} {name}' for name, number in counts.items())}",
+        f"counts     {', '.join(f'{number} {_words(name)}' for name, number in counts.items())}",
     ]
     if result["error"] is not None:
         lines += [f"error      {words.error(result['error'])}", *detailed(result["error"], " " * 11)]
@@ -56,5 +58,9 @@ def _lines(result: dict[str, Any]) -> list[str]:
     for name, step in result["steps"].items():
         runs = f"  {step['runs']} runs" if step["runs"] > 1 else ""
         lines.append(f"step       {name:<{width}}  {step['status']}{runs}")
-    lines += [f"failure    {item['step']}, taken by {item['taken_by']}" for item in result["failures"]]
+    lines += [f"failure    {item['step']}, {taken(item)}" for item in result["failures"]]
     return lines
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

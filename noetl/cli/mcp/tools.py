@@ -15,6 +15,7 @@ from noetl.cli.mcp import work
 from noetl.cli.mcp.reached import Reach
 from noetl.cli.mcp.session import Asked
 from noetl.core.schemas import schema_problem
+from noetl.core.state import STATUSES
 from noetl.dsl.nearest import nearest
 from noetl.errors import NoetlError, PlaybookError
 
@@ -80,7 +81,7 @@ ONE = {
     "file": _text("Or a playbook's file."),
 }
 WORKLOAD = {"type": "object", "description": "Values merged over the playbook's workload."}
-STATUS = {"enum": ["pending", "running", "paused", "completed", "failed", "cancelled"]}
+STATUS = {"enum": list(STATUSES)}
 
 OFFERS = (
     Offer(

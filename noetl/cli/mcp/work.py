@@ -158,7 +158,7 @@ async def _ended(reached: Reached, started: Started, wait_s: float, asked: Asked
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
     result = await reached.front.execution(started.execution_id)
-    if not over and result["status"] in ("pending", "running"):
+    if not over and result["status"] in ("pending", "running", "waiting"):
         result["hint"] = f"it goes on; `execution` with {started.execution_id} tells how it stands"
     if result["status"] == "failed":
         result["why"] = (await reached.front.why(started.execution_id))["summary"]
@@ -212,7 +212,7 @@ async def execution(reach: Reach, given: Arguments, asked: Asked) -> dict[str, A
     async with reach.looking() as reached:
         execution_id = await find(reached.front, given["execution"])
         result = await reached.front.execution(execution_id)
-        if result["status"] in ("running", "paused"):
+        if result["status"] in ("running", "waiting", "paused"):
             state = await reached.front.state(execution_id)
             result["waiting"] = [
                 {"step_run_id": run["id"], **waits}

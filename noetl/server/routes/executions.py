@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import Path, Query, Request
 from starlette.responses import Response
 
+from noetl.core.state import STATUSES
 from noetl.errors import NotFound, RequestError
 from noetl.ports.front import Ask, Find, Started, listed
 from noetl.server.access import require, require_execution, require_path, who_asks
@@ -47,7 +48,7 @@ WAIT_PARAMETER = {
 }
 KEY_LENGTH = 255
 PAGES_PASSED = 20
-STATUSES = "^(pending|running|paused|completed|failed|cancelled)$"
+STATUS_PATTERN = f"^({'|'.join(STATUSES)})$"
 
 
 def id_of(request: Request) -> str:
@@ -146,7 +147,7 @@ def key_of(request: Request, in_body: str | None = None) -> str | None:
 async def list_executions(
     request: Request,
     *,
-    status: Annotated[str | None, Query(pattern=STATUSES)] = None,
+    status: Annotated[str | None, Query(pattern=STATUS_PATTERN)] = None,
     path: Annotated[str | None, Query(max_length=512, description="Of one playbook")] = None,
     prefix: Annotated[str, Query(pattern="^[0-9a-f]{0,32}$", description="The beginning of ids")] = "",
     text: Annotated[str | None, Query(max_length=200, description="A part of an id or a path")] = None,

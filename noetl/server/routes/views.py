@@ -2,7 +2,8 @@
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from noetl.dsl.model import Playbook, Task
 from noetl.dsl.sketch import graph as graph_of
 from noetl.dsl.sketch import sketch
 from noetl.errors import NotFound
-from noetl.ports.front import Find, listed
+from noetl.ports.front import Find, Front, listed
 from noetl.ports.store import Summary
 from noetl.server.access import require_everywhere, require_execution, who_asks
 from noetl.server.described import describe
@@ -27,7 +28,7 @@ from noetl.server.readings import Reading, Readings, events_from
 from noetl.server.reply import front_of, options_of, read, reply
 from noetl.server.routes.catalog import checked
 from noetl.server.routes.executions import ExecutionId
-from noetl.server.routes.streams import EventStream
+from noetl.server.routes.streams import Batch, EventStream
 from noetl.server.shapes import ValidateBody
 from noetl.server.view_shapes import (
     AboutAnswer,
@@ -60,6 +61,7 @@ STATUS_AFTER = {
     "execution.paused": "paused",
     "execution.resumed": "running",
 }
+WAITS = frozenset({"task.parked", "task.resumed", "lease.granted", "lease.returned", "token.held"})
 
 
 def readings_of(request: Request) -> Readings:
@@ -90,6 +92,7 @@ async def pulse(request: Request, execution_id: ExecutionId) -> Response:
     end: int = known["counts"]["events"]
     follow = front.follow(execution_id, end + 1)
     stream = Pulse(execution_id, follow, request.app.state.closing)
+    stream.front = front
     stream.heartbeat_s = options_of(request).heartbeat_s
     stream.greeting, stream.status = _beat(end, known["status"]), known["status"]
     return stream
@@ -100,10 +103,20 @@ class Pulse(EventStream):
 
     greeting = b""
     status = ""
+    front: Front
 
     async def _send_events(self, send: Send) -> None:
         await send({"type": "http.response.body", "body": self.greeting, "more_body": True})
+        self.batches = self._with_status(self.batches)
         await super()._send_events(send)
+
+    async def _with_status(self, batches: AsyncGenerator[Batch]) -> AsyncGenerator[Batch]:
+        """Whether it waits is asked for when an event may have begun or ended that."""
+        async with aclosing(batches):
+            async for first, events in batches:
+                if any(event.name in WAITS for event in events):
+                    self.status = await self.front.status(self.execution_id)
+                yield first, events
 
     def _encoded(self, first: int, events: list[Event]) -> bytes:
         for event in events:

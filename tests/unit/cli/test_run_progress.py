@@ -153,8 +153,25 @@ def test_the_tally_lists_ten_failures_and_counts_the_rest():
     result = {"status": "completed", "duration_ms": 5, "counts": counts, "failures": [failure] * 12}
     lines = tally(result, PLAIN)
     assert lines[0] == "completed in 5 ms: 1 step, 2 tasks, 1,200 events"
-    assert lines[1] == "  failed  a, taken by the unguarded arc to b: broken"
+    assert lines[1] == "  failed  a, taken by the arc to b, whose guard does not ask about it: broken"
     assert (len(lines), lines[-1]) == (12, "  … and 2 more failures")
+
+
+def test_the_tally_says_what_an_execution_went_on_from_and_without():
+    failure = {"step": "a", "error": {"message": "broken"}, "taken_by": "b", "answered": True}
+    counts = {"events": 9, "steps": 2, "tasks": 3, "iterations": 10000, "failed_iterations": 1040}
+    result = {
+        "status": "completed",
+        "duration_ms": 5,
+        "counts": counts,
+        "failures": [failure],
+        "execution_id": "e1",
+    }
+    assert tally(result, PLAIN) == [
+        "completed in 5 ms: 2 steps, 3 tasks, 10,000 iterations (1,040 failed), 9 events",
+        "  failed  a, answered by the arc to b: broken",
+        "  = the failed ones alone: noetl execution retry e1",
+    ]
 
 
 def test_a_failure_without_a_place_still_names_the_next_command():

@@ -14,7 +14,8 @@ def test_the_workflow_ends_when_nothing_is_left_and_says_how_much_there_was(begi
     assert world.named("workflow.finished") == []
     world.done("b.1", 2)
     assert world.data("workflow.finished") == {
-        "status": "completed", "output": 2, "counts": {"steps": 3, "tasks": 0, "iterations": 0}, "duration_ms": 50,
+        "status": "completed", "output": 2, "duration_ms": 50,
+        "counts": {"steps": 3, "tasks": 0, "iterations": 0, "failed_iterations": 0},
     }  # fmt: skip
     assert world.data("playbook.processed") == {"status": "completed"}
 

@@ -155,12 +155,32 @@ CASES: dict[str, tuple[str, list[str]]] = {
             "(1 of 2 iterations went well, 1 failed)",
         ],
     ),
-    "a failure that an unguarded arc takes": (
+    "a failure that an arc takes without asking": (
         f"""
         - {{step: a, tool: {FAILS}, next: {{arcs: [{{step: b}}]}}}}
         - {{step: b, tool: {{kind: noop}}}}
         """,
-        ["a: the failure was taken by the unguarded arc to 'b'"],
+        [
+            "a: the failure was taken, but nothing asked about it: the arc to 'b' has no guard that reads event",
+            "it failed because step 'a' failed and nothing asked about it "
+            "(the arc to 'b' has no guard that reads event): python: ValueError: broken",
+        ],
+    ),
+    "a failure that an arc asks about": (
+        f"""
+        - {{step: a, tool: {FAILS}, next: {{arcs: [{{step: b, when: "{{{{ event.failed }}}}"}}]}}}}
+        - {{step: b, tool: {{kind: noop}}}}
+        """,
+        ["a: the failure was answered by the arc to 'b', whose guard asks about it", "it completed"],
+    ),
+    "a best-effort loop that went on without some iterations": (
+        """
+        - step: a
+          spec: {policy: {failure: {mode: best_effort}}}
+          loop: {in: "{{ [1, 0] }}", iterator: x}
+          tool: {name: t, kind: python, input: {x: "{{ iter.x }}", code: "result = 1 // x"}}
+        """,
+        ["1 iteration of its best-effort loops failed; a retry runs those again"],
     ),
     "an arc that cannot be evaluated": (
         """

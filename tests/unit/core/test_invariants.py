@@ -101,6 +101,7 @@ LATER = event("ctx.patched", patch=[], origin="run")
         pytest.param(lambda: without("playbook.processed"), 8, "playbook.processed stands 0 times", id="never processed"),
         pytest.param(lambda: doctored("step.scheduled", event("workflow.finished", status="completed")), 8, "the workflow finished while tokens or runs were live", id="ended too early"),
         pytest.param(lambda: doctored("step.scheduled", event("workflow.finished", status="completed"), event("playbook.processed", status="completed"))[:8], 8, "the workflow ended with live tokens or runs", id="left something behind"),
+        pytest.param(lambda: doctored("step.done", event("next.evaluated", "start.1", event="step.failed", arcs=[], taken=["x"], failure={"step": "start", "error": {}, "taken_by": "x", "answered": False})), 8, "the workflow completed although step start failed and nothing asked about it", id="green failure"),
         pytest.param(lambda: changed("workflow.finished", output=float("nan")), 6, "a snapshot of the state does not read back", id="not JSON"),
         pytest.param(lambda: doctored("token.enqueued", event("token.held", token="t9", step="start")), 6, "token.held does not fit what came before", id="token that is not there"),
         pytest.param(lambda: doctored("token.enqueued", event("step.exploded")), 6, "step.exploded does not fit what came before", id="unknown event"),
@@ -157,3 +158,9 @@ def test_an_event_over_its_bound_is_found_and_one_that_had_no_bound_is_not():
     assert [found.invariant for found in checker.found] == [14]
     assert "event.rejected has 710 bytes, more than the 600 of an event" in checker.found[0].message
     assert unbounded.found == []
+
+
+def test_an_older_log_that_does_not_say_what_was_answered_has_no_violations():
+    failure = {"step": "start", "error": {}, "taken_by": "x"}
+    routed = event("next.evaluated", "start.1", event="step.failed", arcs=[], taken=["x"], failure=failure)
+    assert check_log("e1", doctored("step.done", routed)) == []

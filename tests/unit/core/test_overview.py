@@ -18,10 +18,12 @@ def test_executions_are_counted_by_status_and_by_when_they_ended():
     assert told["counts"] == {
         "pending": 0,
         "running": 1,
+        "waiting": 0,
         "paused": 0,
         "completed": 1,
         "failed": 1,
         "cancelled": 1,
+        "stuck": 0,
     }
     assert len(told["buckets"]) == BUCKETS
     assert told["buckets"][-1] | {"at": ""} == {

@@ -98,12 +98,31 @@ def test_inputs_that_are_never_templates_stay_as_they_are_written():
 
 
 @pytest.mark.parametrize(
-    "when, guarded",
-    [("", False), (", when: true", False), (", when: '{{ true }}'", True), (", when: false", True)],
+    "when, asks",
+    [
+        ("", False),
+        (", when: true", False),
+        (", when: false", False),
+        (", when: '{{ true }}'", False),
+        (", when: '{{ output.data.status }}'", False),
+        (", when: '{{ output.http.status == 404 }}'", False),
+        (", when: '{{ ctx.error or other.status }}'", False),
+        (", when: '{{ output is defined }}'", False),
+        (", when: '{{ event.ok }}'", True),
+        (", when: '{{ event.failed and ctx.n }}'", True),
+        (", when: \"{{ event.name == 'step.failed' }}\"", True),
+        (", when: \"{{ output.status == 'ok' }}\"", True),
+        (", when: \"{{ output['status'] == 'ok' }}\"", True),
+        (", when: '{{ output.error is none }}'", True),
+        (", when: '{{ output.error.kind }}'", True),
+        (", when: \"{{ start.status == 'ok' }}\"", True),
+        (", when: '{{ start.error.kind }}'", True),
+        (", when: \"{{ outcome.status == 'error' }}\"", True),
+    ],
 )
-def test_an_arc_with_a_condition_is_told_from_one_that_takes_any_event(when, guarded):
+def test_an_arc_asks_when_its_guard_reads_how_the_step_ended(when, asks):
     arc = step(f"- {{step: start, next: {{arcs: [{{step: last{when}}}]}}}}\n- {{step: last}}").arcs[0]
-    assert arc.guarded is guarded
+    assert arc.asks is asks
 
 
 @pytest.mark.parametrize(

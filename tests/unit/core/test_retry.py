@@ -177,18 +177,91 @@ async def test_of_a_loop_only_the_iterations_run_again_that_did_not_end_well(tmp
     }  # fmt: skip
 
 
-async def test_a_loop_that_went_on_after_failures_is_retried_by_the_name_of_its_step(tmp_path, payload):
+@pytest.mark.parametrize("step", [None, "load"])
+async def test_of_a_loop_that_went_on_after_failures_the_failed_iterations_run_again(tmp_path, payload, step):
     text = LOOP.replace("$mode", "parallel").replace("$exec", "local").replace("$failure", "best_effort")
     async with engine(tmp_path) as made:
         ended = await finish(made, await begin(made, text, payload))
         assert (ended.status, ended.runs("end")) == ("completed", 0)
-        with pytest.raises(Conflict, match="nothing to retry"):
-            await retried(made, ended)
+        assert ended.result["counts"]["failed_iterations"] == 2
         allow(payload)
-        done = await retried(made, ended, "load")
+        done = await retried(made, ended, step)
+        with pytest.raises(Conflict, match="nothing to retry"):
+            await retried(made, done)
     assert calls(payload) == ["i1", "i3"]
     assert done.ctx["names"] == ["i0", "i1", "i2", "i3"]
     assert done.ctx["sum"] == 6
+    assert done.result["counts"]["failed_iterations"] == 0
+
+
+NESTED = """
+- step: load
+  loop:
+    in: [[0, 1], [2], [3]]
+    iterator: outer
+    loop: {in: "{{ iter.outer }}", iterator: x}
+  spec: {policy: {failure: {mode: best_effort}}}
+  tool: $task
+- step: block
+  tool: {kind: workbook, block: each}
+  spec: {policy: {failure: {mode: best_effort}}}
+"""
+BLOCKS = """
+workbook:
+  each: {loop: {in: [4, 5], iterator: x}, tool: $task}
+"""
+ONE_OF_THEM = (
+    '{kind: python, input: {name: "i{{ iter.x }}", fails: "{{ iter.x in [1, 5] }}", '
+    f'flag: "{{{{ workload.flag }}}}", seen: "{{{{ workload.seen }}}}", code: "{WORK}"}}}}'
+)
+
+
+async def test_inner_iterations_that_best_effort_went_on_without_are_counted_and_retried(tmp_path, payload):
+    workflow = NESTED.replace("- step: block", "  next: {arcs: [{step: block}]}\n- step: block")
+    text = playbook(workflow.replace("$task", ONE_OF_THEM), workbook=BLOCKS.replace("$task", ONE_OF_THEM))
+    async with engine(tmp_path) as made:
+        ended = await finish(made, await begin(made, text, payload))
+        assert ended.result["counts"]["failed_iterations"] == 2
+        assert ended.named("loop.done")[0]["data"]["output"]["loop"]["failed"] == 0
+        allow(payload)
+        done = await retried(made, ended)
+    assert calls(payload) == ["i0", "i1", "i4", "i5"]  # of the outer loop the iteration that was flawed
+    assert done.result["counts"]["failed_iterations"] == 0
+    assert done.output == ["i4", "i5"]
+
+
+async def test_failed_iterations_that_a_retry_keeps_are_still_counted(tmp_path, payload):
+    loop = LOOP.replace("$mode", "parallel").replace("$exec", "local").replace("$failure", "best_effort")
+    text = loop.replace("and output.loop.failed == 0", "").replace(
+        "{step: end, tool: {kind: noop},", f"{{step: end, tool: {task('end', fails=True)},"
+    )
+    async with engine(tmp_path) as made:
+        failed = await finish(made, await begin(made, text, payload))
+        assert (failed.status, failed.error["step"]) == ("failed", "end")
+        allow(payload)
+        done = await retried(made, failed)
+        assert (done.status, done.result["counts"]["failed_iterations"]) == ("completed", 2)
+        with pytest.raises(Conflict, match=f"are of execution {failed.execution_id}"):
+            await retried(made, done)
+    assert calls(payload) == ["end"]
+
+
+async def test_a_retry_goes_on_from_a_failure_that_nothing_asked_about(tmp_path, payload):
+    text = playbook(f"""
+    - {{step: start, tool: {task("start")}, next: {{spec: {{mode: inclusive}}, arcs: [{{step: a}}, {{step: b}}]}}}}
+    - {{step: a, tool: {task("a", fails=True)}, set: {{ctx.a: 1}}, next: {{arcs: [{{step: meet}}]}}}}
+    - {{step: b, tool: {task("b")}, next: {{arcs: [{{step: meet}}]}}}}
+    - {{step: meet, tool: {task("meet")}, set: {{ctx.met: "{{{{ (ctx.met | default(0)) + 1 }}}}"}}}}
+    """)
+    async with engine(tmp_path) as made:
+        failed = await finish(made, await begin(made, text, payload))
+        assert (failed.status, failed.error["step"], failed.output) == ("failed", "a", None)
+        assert calls(payload) == ["a", "b", "meet", "start"]
+        allow(payload)
+        done = await retried(made, failed)
+    assert calls(payload) == ["a", "meet"]  # what ran after the failure runs again, the other branch does not
+    assert (done.status, done.output, done.result["failures"]) == ("completed", "meet", [])
+    assert done.ctx == {"a": 1, "met": 1}
 
 
 async def test_a_step_without_a_failure_is_not_retried(tmp_path, payload):
@@ -288,9 +361,9 @@ async def test_a_rerun_begins_with_the_first_run_of_a_step_or_with_the_run_named
     assert (second.status, second.runs("count"), second.ctx["seen"]) == ("completed", runs, seen)
 
 
-async def test_a_failure_that_an_arc_took_is_kept_as_such(tmp_path, payload):
+async def test_a_failure_that_an_arc_asked_about_is_kept_as_such(tmp_path, payload):
     text = playbook(f"""
-    - {{step: a, tool: {task("a", fails=True)}, next: {{arcs: [{{step: b}}]}}}}
+    - {{step: a, tool: {task("a", fails=True)}, next: {{arcs: [{{step: b, when: "{{{{ event.failed }}}}"}}]}}}}
     - {{step: b, tool: {task("b", fails=True)}}}
     """)
     async with engine(tmp_path) as made:
@@ -298,7 +371,7 @@ async def test_a_failure_that_an_arc_took_is_kept_as_such(tmp_path, payload):
         allow(payload)
         done = await retried(made, failed)
     assert calls(payload) == ["b"]
-    assert [item["step"] for item in done.result["failures"]] == ["a"]
+    assert [(item["step"], item["answered"]) for item in done.result["failures"]] == [("a", True)]
 
 
 async def test_a_synthesised_fragment_runs_again_as_a_whole(tmp_path, payload):

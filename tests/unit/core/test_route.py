@@ -89,20 +89,90 @@ def test_on_failure_drain_lets_other_branches_finish(begin):
     assert (world.state.status, world.state.error["kind"], world.state.output) == ("failed", "boom", None)
 
 
-def test_a_failure_taken_by_an_unguarded_arc_is_listed(begin):
-    world = begin(start("{arcs: [{step: a}]}"))
+ERROR = {"kind": "boom", "message": "boom!", "step": "start"}
+
+
+@pytest.mark.parametrize("guard", ["", ", when: '{{ ctx.none is not defined }}'", ", when: true"])
+def test_a_failure_that_an_arc_took_without_asking_fails_the_execution_in_the_end(begin, guard):
+    world = begin(start(f"{{arcs: [{{step: a{guard}}}]}}"))
     world.failed("start.1")
-    assert world.state.failures == [
-        {"step": "start", "error": {"kind": "boom", "message": "boom!", "step": "start"}, "taken_by": "a"}
-    ]
+    failure = {"step": "start", "error": ERROR, "taken_by": "a", "answered": False}
+    assert (world.state.failures, world.live, world.state.status) == ([failure], ["a.1"], "running")
+    world.done("a.1", 5)
+    assert (world.state.status, world.state.error, world.state.output) == ("failed", ERROR, None)
+    assert world.data("workflow.finished")["error"] == ERROR
+
+
+@pytest.mark.parametrize(
+    "guard", ["event.failed", "event.name == 'step.failed'", "output.status == 'error'", "start.error"]
+)
+def test_a_failure_that_an_arc_asked_about_is_answered(begin, guard):
+    world = begin(start(f'{{arcs: [{{step: a, when: "{{{{ {guard} }}}}"}}]}}'))
+    world.failed("start.1")
+    assert world.state.failures == [{"step": "start", "error": ERROR, "taken_by": "a", "answered": True}]
+    world.done("a.1", 5)
+    assert (world.state.status, world.state.error, world.state.output) == ("completed", None, 5)
+
+
+def test_of_several_arcs_that_take_a_failure_one_that_asks_answers_it(begin):
+    arcs = "[{step: a}, {step: b, when: '{{ event.failed }}'}]"
+    world = begin(start(f"{{spec: {{mode: inclusive}}, arcs: {arcs}}}"))
+    world.failed("start.1")
+    assert world.state.failures == [{"step": "start", "error": ERROR, "taken_by": "b", "answered": True}]
     world.done("a.1")
+    world.done("b.1")
     assert world.state.status == "completed"
 
 
-def test_a_failure_taken_by_a_guarded_arc_is_handled(begin):
-    world = begin(start("{arcs: [{step: a, when: \"{{ event.name == 'step.failed' }}\"}]}"))
-    world.failed("start.1")
-    assert (world.live, world.state.failures) == (["a.1"], [])
+def test_the_first_failure_that_nothing_asked_about_is_the_error(begin):
+    world = begin(
+        "- {step: start, next: {spec: {mode: inclusive}, arcs: [{step: a}, {step: b}]}}\n"
+        "- {step: a, tool: {kind: noop}, next: {arcs: [{step: c}]}}\n"
+        "- {step: b, tool: {kind: noop}, next: {arcs: [{step: c}]}}\n"
+        "- {step: c, tool: {kind: noop}}"
+    )
+    world.failed("b.1", "first")
+    world.failed("a.1", "second")
+    world.done("c.1")
+    assert [item["step"] for item in world.state.failures] == ["b", "a"]
+    assert (world.state.status, world.state.error["kind"]) == ("failed", "first")
+
+
+def test_with_drain_the_first_failure_is_the_error_whether_an_arc_took_it_or_not(begin):
+    world = begin(
+        "- {step: start, next: {spec: {mode: inclusive}, arcs: [{step: a}, {step: b}, {step: c}]}}\n"
+        "- {step: a, tool: {kind: noop}, next: {arcs: [{step: d}]}}\n"
+        "- {step: b, tool: {kind: noop}}\n- {step: c, tool: {kind: noop}}\n- {step: d, tool: {kind: noop}}",
+        executor="executor: {spec: {on_failure: drain}}",
+    )
+    world.failed("a.1", "first")
+    world.failed("b.1", "second")
+    world.failed("c.1", "third")
+    world.done("d.1")
+    assert (world.state.status, world.state.error["kind"]) == ("failed", "first")
+
+
+@pytest.mark.parametrize(
+    "report, ok, failed", [("done", True, False), ("failed", False, True)], ids=["done", "failed"]
+)
+def test_arcs_and_admission_read_whether_a_step_went_well(begin, report, ok, failed):
+    gate = "spec: {policy: {admit: {rules: [{when: '{{ event.ok or event.failed }}', then: {allow: true}}]}}}"
+    world = begin(
+        "- {step: start, tool: {kind: noop}, next: {spec: {mode: inclusive}, arcs: "
+        "[{step: well, when: '{{ event.ok }}'}, {step: ill, when: '{{ event.failed }}'}]}}\n"
+        f"- {{step: well, tool: {{kind: noop}}, {gate}}}\n- {{step: ill, tool: {{kind: noop}}, {gate}}}"
+    )
+    getattr(world, report)("start.1")
+    arcs = world.data("next.evaluated", "start.1")["arcs"]
+    assert [arc["seen"] for arc in arcs] == [{"event.ok": ok}, {"event.failed": failed}]
+    assert world.live == ["well.1" if ok else "ill.1"]
+
+
+def test_the_first_token_came_of_no_step_that_went_well_or_failed(begin):
+    gate = (
+        "spec: {policy: {admit: {rules: [{when: '{{ event.ok or event.failed }}', then: {allow: false}}]}}}"
+    )
+    assert begin(f"- {{step: start, tool: {{kind: noop}}, {gate}}}").live == ["start.1"]
 
 
 @pytest.mark.parametrize(

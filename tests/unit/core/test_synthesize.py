@@ -135,6 +135,28 @@ def test_a_step_without_tools_can_synthesise_too_and_is_decided_again_as_it_was(
         assert world.live == live
 
 
+REFUSING = {"policy": {"admit": {"rules": [{"when": "{{ false }}", "then": {"allow": True}}]}}}
+
+
+@pytest.mark.parametrize(
+    "guard, answered, status", [({}, False, "failed"), ({"when": "{{ event.failed }}"}, True, "completed")]
+)
+def test_a_failure_inside_a_fragment_is_answered_by_the_arc_inside_that_took_it(
+    begin, guard, answered, status
+):
+    world = begin("""
+        - {step: start, tool: {kind: noop}, spec: {synthesize: {from: "{{ output.data.plan }}"}}, next: {arcs: [{step: last}]}}
+        - {step: last, tool: {kind: noop}}
+    """)
+    arcs = {"arcs": [{"step": "two", **guard}]}
+    world.done("start.1", {"plan": [step("one", next=arcs), step("two", spec=REFUSING)]})
+    world.failed("start.1.one.1")
+    assert world.live == ["last.1"]  # the origin's arc has the last event of the fragment, the failure
+    world.done("last.1")
+    assert [(one["step"], one["answered"]) for one in world.state.failures] == [("start.1.one", answered)]
+    assert world.state.status == status
+
+
 def test_a_failed_step_synthesises_nothing(begin):
     world = plan(begin, event="step.failed")
     world.failed("start.1")

@@ -18,7 +18,8 @@ def test_at_arrival_bare_names_go_through_input_args_ctx_workload_and_finished_s
     scope = view.arrival(made, {"name": "x"}, {"a": 3, "b": 3}, {"a": 4})
     bound = scope.bind(["a", "b", "c", "d", "load", "event", "execution_id", "step", "output"])
     assert bound == {
-        "a": 4, "b": 3, "c": 2, "d": 1, "load": ok_of(7), "event": {"name": "x"}, "execution_id": ID,
+        "a": 4, "b": 3, "c": 2, "d": 1, "load": ok_of(7), "execution_id": ID,
+        "event": {"name": "x", "ok": False, "failed": False},
     }  # fmt: skip
 
 

@@ -76,7 +76,9 @@ async def test_one_request_starts_an_execution_and_brings_its_end(server: Served
     shown = (await server.client.get(f"/api/v1/executions/{ended.json()['execution_id']}?wait=60")).json()
     assert shown["output"] == ended.json()["output"]
     waits = await server.client.post("/api/v1/executions?wait=1", json={"playbook": WAITS})
-    assert (waits.status_code, waits.json()["status"]) == (201, "running")
+    assert (waits.status_code, waits.json()["status"]) == (201, "waiting")
+    held = (await server.client.get("/api/v1/executions?status=waiting")).json()["items"]
+    assert [item["execution_id"] for item in held] == [waits.json()["execution_id"]]
     for wrong in ("-1", "61", "x", "1.5"):
         assert is_problem(await server.client.post(f"/api/v1/executions?wait={wrong}", json=asked), 400)
 
