@@ -13,7 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
-from noetl.server import problem, shapes, view_shapes
+from noetl.server import log_shapes, problem, shapes, view_shapes
 from noetl.server.access import Scope, require
 
 REFERENCE = "#/components/schemas/{name}"
@@ -117,7 +117,9 @@ def openapi(app: FastAPI) -> dict[str, Any]:
         made = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        known = [one for room in (shapes, view_shapes) for one in vars(room).values() if _is_shape(one)]
+        known = [
+            one for room in (shapes, view_shapes, log_shapes) for one in vars(room).values() if _is_shape(one)
+        ]
         _, named = msgspec.json.schema_components(known, ref_template=REFERENCE)
         components = made.setdefault("components", {})
         components["schemas"] = named

@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 bab8cdcb191a53d654d5e98f33064e888dbc8e19c4988e8c8134bb9005d13867); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 2042bb01eb44ba0441f9964cca518d9954f26c05054cb39df7b3402a3c9a52ed); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -71,7 +71,7 @@ export interface paths {
         };
         /**
          * Show Execution
-         * @description As GET /api/v1/executions/{execution_id}.
+         * @description As GET /api/v1/executions/{execution_id}, with the status in capitals, as the original wrote it.
          */
         get: operations["show_execution_api_executions__execution_id__get"];
         put?: never;
@@ -534,6 +534,26 @@ export interface paths {
          * @description The graph's colours: steps with their runs, arcs with what they saw, tokens, what waits.
          */
         get: operations["progress_api_v1_executions__execution_id__progress_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/projection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Projection
+         * @description What stands beside the log as it rests: summary, end of the log, snapshot, bytes in base64.
+         */
+        get: operations["projection_api_v1_executions__execution_id__projection_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1300,6 +1320,7 @@ export interface components {
          */
         Counts: {
             events: number;
+            failed_iterations: number;
             iterations: number;
             steps: number;
             tasks: number;
@@ -1442,7 +1463,7 @@ export interface components {
             retry_of: string | null;
             started_at: string | null;
             /** @enum {unknown} */
-            status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running";
+            status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running" | "stuck" | "waiting";
             steps: {
                 [key: string]: components["schemas"]["StepStanding"];
             };
@@ -1457,6 +1478,7 @@ export interface components {
             duration_ms: number;
             ended_at: string | null;
             execution_id: string;
+            failed_iterations: number;
             interrupted: boolean;
             parent: string | null;
             playbook: components["schemas"]["PlaybookVersion"];
@@ -1465,7 +1487,7 @@ export interface components {
             retry_of: string | null;
             started_at: string | null;
             /** @enum {unknown} */
-            status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running";
+            status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running" | "stuck" | "waiting";
         };
         /**
          * ExecutionPage
@@ -1477,9 +1499,10 @@ export interface components {
         };
         /**
          * Failure
-         * @description A failure that the workflow went on from, and what took it.
+         * @description A failure that an arc took, and whether the arc's guard asked about it.
          */
         Failure: {
+            answered: boolean;
             error: components["schemas"]["RunError"];
             step: string;
             taken_by: string;
@@ -1657,6 +1680,34 @@ export interface components {
             workload?: Obj | null;
         };
         /**
+         * LegacyExecutionAnswer
+         * @description How an execution stands, with the status as clients of the original wait for it.
+         */
+        LegacyExecutionAnswer: {
+            by: string | null;
+            counts: components["schemas"]["Counts"];
+            ctx: Obj;
+            duration_ms: number | null;
+            ended_at: string | null;
+            error: components["schemas"]["RunError"] | null;
+            execution_id: string;
+            failures: components["schemas"]["Failure"][];
+            log: string | null;
+            output: Json;
+            parent: components["schemas"]["ParentOf"] | null;
+            playbook: components["schemas"]["PlaybookVersion"];
+            /** @description ISO 8601 in UTC, with milliseconds */
+            requested_at: string;
+            retry_of: string | null;
+            started_at: string | null;
+            /** @enum {unknown} */
+            status: "CANCELLED" | "COMPLETED" | "FAILED" | "PAUSED" | "PENDING" | "RUNNING" | "STUCK" | "WAITING";
+            steps: {
+                [key: string]: components["schemas"]["StepStanding"];
+            };
+            workload: Json;
+        };
+        /**
          * LegacyRegisterBody
          * @description What clients of the original send to register a playbook; fields beyond these are left unread.
          */
@@ -1724,6 +1775,7 @@ export interface components {
             body: string;
             cause: string;
             first: number;
+            format: number;
             hash: string;
             last: number;
             seal: string | null;
@@ -1889,12 +1941,22 @@ export interface components {
             refused: components["schemas"]["Refusal"][];
             seq: number;
             /** @enum {unknown} */
-            status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running";
+            status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running" | "stuck" | "waiting";
             steps: {
                 [key: string]: components["schemas"]["StepProgress"];
             };
             tokens: components["schemas"]["TokenProgress"][];
             waits: components["schemas"]["Wait"][];
+        };
+        /**
+         * ProjectionView
+         * @description What stands beside a log as its last commit left it: `replay` holds the log against it.
+         */
+        ProjectionView: {
+            head: string;
+            seq: number;
+            snapshot: components["schemas"]["SnapshotView"] | null;
+            summary: components["schemas"]["SummaryView"];
         };
         /**
          * Reason
@@ -2169,6 +2231,15 @@ export interface components {
             step: string;
         };
         /**
+         * SnapshotView
+         * @description A state as it rests: after which event, the link of the hash chain there, the state in base64.
+         */
+        SnapshotView: {
+            hash: string;
+            seq: number;
+            state: string;
+        };
+        /**
          * StartBody
          * @description What to run: the path of a registered playbook, or a playbook's text.
          */
@@ -2202,7 +2273,7 @@ export interface components {
             runs: components["schemas"]["RunStanding"][];
             seq: number;
             /** @enum {unknown} */
-            status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running";
+            status: "cancelled" | "completed" | "failed" | "paused" | "pending" | "running" | "stuck" | "waiting";
             steps: {
                 [key: string]: components["schemas"]["StepStanding"];
             };
@@ -2220,6 +2291,8 @@ export interface components {
             paused: number;
             pending: number;
             running: number;
+            stuck: number;
+            waiting: number;
         };
         /**
          * StepProgress
@@ -2269,6 +2342,37 @@ export interface components {
             locator: components["schemas"]["Locator"];
             meta?: components["schemas"]["StoredMeta"];
             type: string;
+        };
+        /**
+         * SummaryView
+         * @description What lists show of an execution, as it rests; times in milliseconds, the result in base64.
+         */
+        SummaryView: {
+            /** @default null */
+            due_at?: number | null;
+            /** @default null */
+            ended_at?: number | null;
+            execution_id: string;
+            /** @default  */
+            hash?: string;
+            /** @default null */
+            idempotency_key?: string | null;
+            /** @default null */
+            parent?: string | null;
+            path: string;
+            /** @default null */
+            request?: string | null;
+            /** @default 0 */
+            requested_at?: number;
+            /** @default null */
+            result?: string | null;
+            /** @default null */
+            retry_of?: string | null;
+            /** @default null */
+            started_at?: number | null;
+            status: string;
+            /** @default null */
+            version?: number | null;
         };
         /**
          * TaskBar
@@ -2669,13 +2773,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How an execution stands. */
+            /** @description How an execution stands, with the status as clients of the original wait for it. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExecutionAnswer"];
+                    "application/json": components["schemas"]["LegacyExecutionAnswer"];
                 };
             };
         };
@@ -3372,6 +3476,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProgressAnswer"];
+                };
+            };
+        };
+    };
+    projection_api_v1_executions__execution_id__projection_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What stands beside a log as its last commit left it: `replay` holds the log against it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectionView"];
                 };
             };
         };
