@@ -6,7 +6,7 @@ what a playbook says. What only few readings need is imported by them: every run
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Protocol
 
@@ -35,6 +35,7 @@ from noetl.core.state import State
 from noetl.core.synthesize import with_fragments
 from noetl.core.waiting import status_of
 from noetl.dsl.nearest import nearest
+from noetl.dsl.spec import LIMITS
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.front import (
     Ask,
@@ -375,7 +376,12 @@ class LocalFront:
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Any:
         """A template's value as it would have been after an event."""
-        return await evaluated(self._store, self._payloads, execution_id, template, at)
+        summary = await self._store.summary(execution_id)
+        limits: Mapping[str, Any] = LIMITS
+        with suppress(NotFound):  # its playbook may have been taken off the catalog
+            limits = (await self._catalog.program(summary.hash or "")).limits
+        most = int(limits["max_hydrate_bytes"])
+        return await evaluated(self._store, self._payloads, execution_id, template, seq=at, most=most)
 
     async def result(
         self, key: str, *, offset: int = 0, limit: int | None = None, select: str | None = None

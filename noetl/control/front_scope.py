@@ -1,54 +1,112 @@
 """A template evaluated against an execution as it was after one of its events."""
 
 import asyncio
+from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.control.history import events
+from noetl.core.demand import Unreadable, event_readings, gone, in_envelope, readings, resting, too_large
 from noetl.core.draft import in_place, stored_refs
 from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.fold import evolve
+from noetl.core.judge import Unjudged, binding
+from noetl.core.scope import Scope
 from noetl.core.state import State
-from noetl.dsl.template import Envelope, TemplateError, compile_value, is_template
+from noetl.dsl.template import CompiledValue, TemplateError, compile_value, is_template
 from noetl.errors import NotFound, RequestError
-from noetl.ports.results import Payloads
+from noetl.ports.results import Payloads, TooLarge
 from noetl.ports.store import Store
 
 
 async def evaluated(
-    store: Store, payloads: Payloads, execution_id: str, expression: str, seq: int | None
+    store: Store, payloads: Payloads, execution_id: str, expression: str, *, seq: int | None, most: int
 ) -> Any:
-    """The value of a template, or of what stands between its braces, after an event or the newest."""
-    scope = await _scope(store, payloads, execution_id, seq)
+    """The value of a template, or of what stands between its braces, after an event or the newest.
+
+    What it mentions of results in the result store is loaded, up to `most` bytes of each.
+    """
     template = expression if is_template(expression) else f"{{{{ {expression} }}}}"
+    moment = await _moment(store, execution_id, seq)
     try:
-        return await asyncio.to_thread(_rendered, template, scope)  # others need the loop meanwhile
-    except TemplateError as error:
-        known = f"these names are known there: {', '.join(sorted(scope))}"
+        compiled = await asyncio.to_thread(compile_value, template)
+        scope = await _scope(payloads, moment, compiled, most)
+        bound = binding(compiled, scope)
+        return await asyncio.to_thread(compiled.render, bound)  # others need the loop meanwhile
+    except (TemplateError, Unjudged) as error:
+        known = f"these names are known there: {', '.join(sorted(moment.names))}"
         raise RequestError(f"{template}: {error.message}", hint=known) from None
 
 
-def _rendered(template: str, scope: dict[str, Any]) -> Any:
-    compiled = compile_value(template)
-    return compiled.render({key: scope[key] for key in compiled.names if key in scope})
+@dataclass(slots=True)
+class _Moment:
+    """An execution after one of its events: its state, the latest outputs of its steps, and the event."""
+
+    state: State
+    steps: dict[str, Any] = field(default_factory=dict)
+    event: Event = field(default_factory=lambda: Event("", 0))
+
+    @property
+    def names(self) -> set[str]:
+        """The names a template can read."""
+        return {*self.steps, *self.fixed()}
+
+    def fixed(self) -> dict[str, Any]:
+        """The scopes, as they are kept."""
+        event, data, state = self.event, self.event.data or {}, self.state
+        step = step_of(event.run) if event.run else data.get("step")
+        found: dict[str, Any] = {"event": {"name": event.name, "step": step, "data": data}}
+        if isinstance(data.get("output"), dict):
+            found["output"] = data["output"]
+        if isinstance(data.get("input"), dict):
+            found["input"] = data["input"]
+        return {
+            **found,
+            "workload": state.workload or {},
+            "ctx": state.ctx,
+            "execution_id": state.execution_id,
+        }
 
 
-async def _scope(store: Store, payloads: Payloads, execution_id: str, seq: int | None) -> dict[str, Any]:
-    """The names a template can read, as they were after an event."""
-    state, steps, last = State(execution_id), dict[str, Any](), None
+async def _moment(store: Store, execution_id: str, seq: int | None) -> _Moment:
+    moment = _Moment(State(execution_id))
     async for number, event in events(store, execution_id):
         if seq is not None and number > seq:
             break
-        _note_output(steps, event)
-        evolve(state, event)
-        last = event
-    if last is None or (seq is not None and state.seq < seq):
-        told = f"execution {execution_id} has {state.seq} events, not {seq}"
+        _note_output(moment.steps, event)
+        evolve(moment.state, event)
+        moment.event = event
+    if not moment.state.seq or (seq is not None and moment.state.seq < seq):
+        told = f"execution {execution_id} has {moment.state.seq} events, not {seq}"
         raise NotFound(told, hint=f"noetl execution events {execution_id}")
-    scope: dict[str, Any] = {name: Envelope(output) for name, output in steps.items()}
-    scope |= await _event_scope(payloads, last)
-    scope["workload"] = await _whole(payloads, state.workload) or {}
-    scope["ctx"] = await _whole(payloads, state.ctx)
-    return {**scope, "execution_id": execution_id}
+    return moment
+
+
+async def _scope(payloads: Payloads, moment: _Moment, compiled: CompiledValue, most: int) -> Scope:
+    """What a template reads of a moment, with the payloads that it mentions."""
+    fixed = {name: value for name, value in moment.fixed().items() if name in compiled.names}
+    for name in fixed.keys() & {"workload", "ctx", "input"}:
+        fixed[name] = await _whole(payloads, fixed[name])
+    own = {"output": fixed.pop("output")} if "output" in fixed else {}
+    steps = {**moment.steps, **own}
+    found: dict[str, Any] = {}
+    carried = event_readings(fixed.get("event", {}), compiled.paths)
+    for reading in (*readings(steps, compiled.paths), *carried):
+        ref = resting(reading.envelope)
+        if ref is not None and ref["meta"].get("bytes", 0) <= most:
+            found[ref["locator"]["key"]] = await _payload(payloads, reading.owner, ref, most)
+    if "event" in fixed and (output := (fixed["event"]["data"].get("output"))):
+        data = {**fixed["event"]["data"], "output": in_envelope(output, found, most)}
+        fixed["event"] = {**fixed["event"], "data": data}
+    return Scope(fixed, steps=steps, payloads=found, most=most)
+
+
+async def _payload(payloads: Payloads, owner: str, ref: dict[str, Any], most: int) -> Any:
+    try:
+        return await payloads.get(ref, most)
+    except NotFound:
+        return Unreadable("reference", gone(ref))
+    except TooLarge as error:
+        return Unreadable("limit", too_large(owner, error.bytes, most, at_least=True))
 
 
 def _note_output(steps: dict[str, Any], event: Event) -> None:
@@ -56,17 +114,6 @@ def _note_output(steps: dict[str, Any], event: Event) -> None:
         steps[step_of(event.run)] = (event.data or {}).get("output") or {}
     elif event.name == "execution.restored":
         steps.update((event.data or {}).get("results", {}))
-
-
-async def _event_scope(payloads: Payloads, event: Event) -> dict[str, Any]:
-    data = event.data or {}
-    step = step_of(event.run) if event.run else data.get("step")
-    found: dict[str, Any] = {"event": {"name": event.name, "step": step, "data": data}}
-    if isinstance(data.get("output"), dict):
-        found["output"] = Envelope(data["output"])
-    if isinstance(data.get("input"), dict):
-        found["input"] = await _whole(payloads, data["input"])
-    return found
 
 
 async def _whole(payloads: Payloads, value: Any) -> Any:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -319,6 +320,35 @@ async def test_readings_of_a_log(one: Embedded) -> None:
     other = await one.front.start(Ask(text=ADD, workload={"n": 9}))
     await ended(one, other)
     assert (await one.front.diff(execution_id, other.execution_id))["same"] is False
+
+
+LARGE = """
+        - step: load
+          tool: {kind: python, input: {n: "{{ workload.n }}", code: "result = {'rows': ['x' * 1000] * n, 'count': n}"}}
+          next: {arcs: [{step: last}]}
+        - {step: last, tool: {kind: noop}}
+        """
+
+
+async def test_what_a_template_mentions_of_a_large_result_is_loaded_to_evaluate_it(one: Embedded) -> None:
+    ticket = await one.front.start(Ask(text=playbook(LARGE, workload="workload: {n: 100}")))
+    await ended(one, ticket)
+    evaluate = partial(one.front.evaluate, ticket.execution_id)
+    assert await evaluate("load.count + load.data.rows | length") == 200
+    ends = [event["seq"] for event in await one.front.events(ticket.execution_id, name="step.done")]
+    assert await evaluate("[output.count, event.data.output.data.count]", ends[0]) == [100, 100]
+    await one.results.discard(ticket.execution_id)
+    assert await evaluate("load.status") == "ok"
+    with pytest.raises(RequestError, match=r"load.count: the payload .* is gone from the result store"):
+        await evaluate("load.count")
+
+
+async def test_a_result_over_the_limit_is_not_loaded_to_evaluate_a_template(one: Embedded) -> None:
+    limits = "executor: {spec: {limits: {max_hydrate_bytes: 90000}}}"
+    ticket = await one.front.start(Ask(text=playbook(LARGE, executor=limits, workload="workload: {n: 100}")))
+    await ended(one, ticket)
+    with pytest.raises(RequestError, match=r"more than limits.max_hydrate_bytes \(90000\)"):
+        await one.front.evaluate(ticket.execution_id, "load.count")
 
 
 async def test_retry_and_rerun_begin_new_executions(one: Embedded) -> None:
