@@ -57,6 +57,20 @@ async def test_operands_that_a_checkpoint_put_aside_all_count_after_a_takeover(t
     assert ran.output == [9, 30_000]
 
 
+async def test_a_large_result_that_was_read_before_a_takeover_is_loaded_again(tmp_path):
+    text = playbook("""
+    - {step: load, tool: {kind: python, input: {code: "result = {'rows': ['x' * 1000] * 100, 'count': 100}"}}, next: {arcs: [{step: use}]}}
+    - step: use
+      tool:
+        - {name: one, kind: noop, output: "{{ load.count }}"}
+        - {name: hold, kind: wait, input: {signal: go}}
+        - {name: two, kind: noop, output: "{{ [one.data, load.data.rows | length] }}"}
+      set: {ctx.n: "{{ load.count }}"}
+    """)
+    ran = await crashed(tmp_path, text, "go")
+    assert (ran.output, ran.ctx["n"]) == ([100, 100], 100)
+
+
 HELD = playbook("""
 - step: start
   spec: {limits: {max_takeovers: 1}}
