@@ -77,7 +77,7 @@ def _boundary(draft: Draft, run: Run, outcome: RunOutcome) -> tuple[RunOutcome, 
     well = outcome.name != "step.failed"
     try:
         if well and step.output is not None:
-            scope = view.departure(draft, run, event_of(run, outcome), hydrated(draft, run, outcome.output))
+            scope = view.ending(draft, run, event_of(run, outcome), hydrated(draft, run, outcome.output))
             data = draft.judge.value(("output", run.id), step.output, scope)
             changed = {key: value for key, value in outcome.output.items() if key != "ref"}
             outcome = replace(outcome, output=with_ref(draft, step, {**changed, "data": data}))
@@ -86,7 +86,7 @@ def _boundary(draft: Draft, run: Run, outcome: RunOutcome) -> tuple[RunOutcome, 
             draft.judge.fits(("output", run.id), schema, data)
         if not step.set:
             return outcome, [], []
-        scope = view.departure(draft, run, event_of(run, outcome), hydrated(draft, run, outcome.output))
+        scope = view.ending(draft, run, event_of(run, outcome), hydrated(draft, run, outcome.output))
         written = draft.judge.writes(("set", run.id), step.set, scope, lenient=not well)
     except Unjudged as error:
         if not well:  # the first error is never replaced

@@ -19,6 +19,7 @@ from noetl.dsl.label import entered, name_of
 from noetl.dsl.template import Envelope
 
 Writes = list[list[Any]]
+_NO_STEPS: Mapping[str, Any] = {}
 MARKER_BYTES = 1024  # about what the marker of a payload takes
 
 
@@ -109,7 +110,10 @@ class Frame:
         self.pc = target
 
     def scope(self, task: str, own_input: Mapping[str, Any] | None = None) -> Scope:
-        """What templates of a task see; with the task's own input over the step's when it is rendered."""
+        """What templates of a task see; with the task's own input over the step's when it is rendered.
+
+        Without a task: what is rendered around the pipeline. A block sees no finished steps: it is called.
+        """
         given = self.input if own_input is None else {**self.input, **own_input}
         around = self.around
         fixed = {
@@ -124,15 +128,18 @@ class Frame:
             "_task": task,
             "_attempt": max(self.attempt, 1),
         }
+        if not task:
+            del fixed["_prev"], fixed["_task"], fixed["_attempt"]
         if self.output is not None:
             fixed["output"] = Envelope(self.output)
         chain = (self.iterators, given, self.args, self.ctx, self.step, self.iter, around.workload)
         most = around.limits["max_hydrate_bytes"]
-        return Scope(fixed, chain, self.results, around.steps, task, payloads=around.loaded, most=most)
+        steps = around.steps if not self.prefix else _NO_STEPS
+        return Scope(fixed, chain, self.results, steps, task, payloads=around.loaded, most=most)
 
     def checkpoint(self) -> dict[str, Any]:
         """The frame as plain JSON. Outside parallel loops the pending ctx writes are sent with it."""
-        named = self.pipeline.mentions.bare()
+        named = self.pipeline.named
         self.aside, self.aside_before = {}, self.aside  # what neither names any more is let go
         kept: dict[str, Any] = {
             "pc": self.pipeline.tasks[self.pc].label if self.pc < len(self.pipeline.tasks) else None,

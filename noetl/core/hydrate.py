@@ -137,7 +137,7 @@ def report_references(report: Report) -> Iterator[dict[str, Any]]:
     """References to the large values that a report writes."""
     for event in report.events:
         data = event.data or {}
-        yield from stored_refs([data.get("writes"), data.get("step")])
+        yield from stored_refs([data.get("writes"), data.get("step"), data.get("iter")])
     for frame in report.frames.values():
         yield from stored_refs(frame.get("sent"))
 

@@ -53,6 +53,20 @@ class Mentions:
         size = len(path)
         return frozenset(known[size] for known in self.paths if known[:size] == path and len(known) > size)
 
+    def only(self, names: frozenset[str]) -> "Mentions":
+        """What is read below some names."""
+        return Mentions(frozenset(path for path in self.paths if path[0] in names))
+
+    def results(self, step: str) -> "Mentions":
+        """What is read of the tasks of a finished step, by their own names."""
+        head = (step, "results")
+        return Mentions(frozenset(path[2:] for path in self.paths if path[:2] == head and len(path) > 2))
+
+    def of_itself(self, step: str, tasks: frozenset[str]) -> "Mentions":
+        """What templates at the end of a run read of it, by the names that others have for it."""
+        own = {("output", *path[1:]) for path in self.paths if path[0] == step}
+        return Mentions(frozenset(own | {(step, "results", *path) for path in self.only(tasks).paths}))
+
     def keys(self, scope: str) -> frozenset[str] | None:
         """The keys of a scope that are read, bare names included; None means all of it."""
         if (scope,) in self.paths:

@@ -271,11 +271,12 @@ def _after(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, Any]
     if output["status"] != "ok" or (task.output is None and not task.set):
         return output
     frame.output, before = output, frame.output
+    frame.results[task.label] = output  # by its own name it is this output too, not that of an earlier visit
     try:
         if task.output is not None:
             data = task.output.render(binding(task.output, frame.scope(task.label, visit.input)))
             changed = {key: value for key, value in output.items() if key != "ref"}
-            frame.output = output = with_ref(frame, {**changed, "data": data})
+            frame.output = frame.results[task.label] = output = with_ref(frame, {**changed, "data": data})
         if task.set:
             scope = frame.scope(task.label, visit.input)
             frame.write(_JUDGE.writes(("task", task.label), task.set, scope).pairs)

@@ -105,8 +105,9 @@ class Pipeline:
     tasks: tuple[TaskProgram, ...]
     labels: Mapping[str, int]
     mentions: Mentions
-    wants_ref: bool  # some template of the pipeline reads a task's `ref`
-    wants_meta: bool  # some template of the pipeline reads a task's `meta`
+    named: frozenset[str]  # names that are read here or where the pipeline has ended, tasks among them
+    wants_ref: bool  # some template of the pipeline, or after it, reads a task's `ref`
+    wants_meta: bool  # some template of the pipeline, or after it, reads a task's `meta`
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +120,6 @@ class BlockProgram:
     pipeline: Pipeline
     output: CompiledValue | None
     set: tuple[Write, ...]
-
-    @property
-    def reads(self) -> frozenset[Path]:
-        """What the block's own templates read, those of its tasks aside."""
-        values = [self.input, *_present(self.output), *(write.value for write in self.set)]
-        return Mentions.of(values).paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +170,9 @@ class StepProgram:
     loops_over: frozenset[Path]  # what the loop's collection may be a reference from
     wants_event: bool  # the step's input, gate or items read `event.data`
     wants_ref: bool  # someone reads the step's own `ref`
-    wants_results: frozenset[str]  # tasks read as `<step>.results.<task>` elsewhere
+    wants_results: frozenset[str]  # tasks read by name once they are over, here or elsewhere
+    wants_iter: frozenset[str] | None  # keys of `iter` read once the pipeline is over; None is all of it
+    reads_itself: bool  # the step's output or set reads the step or its tasks by name
     read_later: bool  # some other template mentions the step by name
 
     @property
@@ -287,15 +284,18 @@ class _StepCompiler:
     def compile(self) -> StepProgram:
         """The step as a program."""
         step = self.step
-        pipeline, arrival = _pipeline(step.tasks, self._spec_of, self.kinds), self._arrival_mentions()
+        arrival = self._arrival_mentions()
         arcs = tuple(_arc(arc, step.name) for arc in step.next.arcs)
         writes = _writes(step.set)
         output = compile_value(step.output) if step.has_output else None
         source = compile_value(step.synthesize.source) if step.synthesize else None
         name = step.name.rpartition(".")[2]  # a fragment's steps name one another as their author did
-        boundary = Mentions.of(
-            _present(output, source, *(write.value for write in writes), *_arc_values(arcs))
-        )
+        ending = Mentions.of(_present(output, source, *(write.value for write in writes)))
+        boundary = ending.union(Mentions.of(_arc_values(arcs)))
+        tasks = _names(step.tasks)
+        boundary = boundary.union(boundary.of_itself(name, tasks))
+        outside = Mentions() if step.loop else self.everything.results(name).union(ending.only(tasks))
+        pipeline = _pipeline(step.tasks, self._spec_of, self.kinds, outside)
         if step.validate.get("output") or boundary.below("output") - ENVELOPE_FIELDS:
             # a schema reads the payload, and so does a field that is none of the envelope's
             boundary = boundary.union(Mentions(frozenset({("output", "data")})))
@@ -325,7 +325,9 @@ class _StepCompiler:
             loops_over=self._loops_over(),
             wants_event=arrival.reads("event", "data"),
             wants_ref=boundary.names("output", "ref") or self.everything.names(name, "ref"),
-            wants_results=self.everything.below(name, "results"),
+            wants_results=self.everything.below(name, "results") | ending.only(tasks).bare(),
+            wants_iter=boundary.keys("iter") if step.loop is None else frozenset(),
+            reads_itself=any(ending.mentions(own) for own in {name, *tasks}),
             read_later=self.everything.mentions(name) or self.synthesises,
         )
 
@@ -361,6 +363,12 @@ class _StepCompiler:
         return found
 
 
+def _names(tasks: Iterable[model.Task]) -> frozenset[str]:
+    """What templates after a pipeline can call its tasks: by their labels, and items of sugar by theirs."""
+    labels = [task.label for task in tasks]
+    return frozenset((*labels, *filter(None, map(merged, labels))))
+
+
 def _called_blocks(tasks: Iterable[model.Task], playbook: model.Playbook) -> set[str]:
     found: set[str] = set()
     queue = [task for task in tasks if task.kind == "workbook"]
@@ -387,17 +395,25 @@ def _block(block: model.Block, playbook: model.Playbook, kinds: Kinds) -> BlockP
         kind = kinds.get(task.kind) or Kind(task.kind, "")
         return spec.effective_spec(playbook.executor, None, block.loop, task, kind)
 
+    output = compile_value(block.output) if block.has_output else None
+    writes = _writes(block.set)
+    outside = Mentions.of(_present(output, *(write.value for write in writes)))
     return BlockProgram(
         name=block.name,
         input=compile_value(block.input),
         loop=_loop(block.loop),
-        pipeline=_pipeline(block.tasks, spec_of, kinds),
-        output=compile_value(block.output) if block.has_output else None,
-        set=_writes(block.set),
+        pipeline=_pipeline(block.tasks, spec_of, kinds, outside),
+        output=output,
+        set=writes,
     )
 
 
-def _pipeline(tasks: tuple[model.Task, ...], spec_of: Callable[[model.Task], Any], kinds: Kinds) -> Pipeline:
+def _pipeline(
+    tasks: tuple[model.Task, ...],
+    spec_of: Callable[[model.Task], Any],
+    kinds: Kinds,
+    outside: Mentions = Mentions(),  # noqa: B008 # frozen
+) -> Pipeline:
     labels = {task.label: index for index, task in enumerate(tasks)}
     compiled = tuple(
         _with_reads(_task(index, task, labels, spec_of(task), kinds.get(task.kind)))
@@ -405,9 +421,10 @@ def _pipeline(tasks: tuple[model.Task, ...], spec_of: Callable[[model.Task], Any
     )
     mentions = Mentions(frozenset[Path]().union(*(task.reads for task in compiled)))
     names = {name_of(label) for label in (*labels, *filter(None, map(merged, labels)))}
-    wants_ref = mentions.names("output", "ref") or any(mentions.names(name, "ref") for name in names)
-    wants_meta = any("meta" in path for path in mentions.paths)
-    return Pipeline(compiled, labels, mentions, wants_ref, wants_meta)
+    both = mentions.union(outside)
+    wants_ref = mentions.names("output", "ref") or any(both.names(name, "ref") for name in names)
+    wants_meta = any("meta" in path for path in both.paths)
+    return Pipeline(compiled, labels, mentions, both.bare(), wants_ref, wants_meta)
 
 
 def _task(

@@ -234,6 +234,7 @@ def _report_of(row: Recorded, message: Report) -> Report:
     events: list[Event] = []
     frames: dict[str, Any] = {}
     writes: dict[str | None, list[Any]] = {}
+    scopes = {event.run: _scopes(event) for event in row.events if event.name == "workflow.extended"}
     for event in row.events:
         data = event.data or {}
         if event.name == "ctx.patched":
@@ -245,18 +246,24 @@ def _report_of(row: Recorded, message: Report) -> Report:
         elif event.name == "step.checkpointed":
             frames = {address: dict(frame) for address, frame in data["frames"].items()}
         elif event.by == "w":
-            events.append(_reported(event, writes.pop(event.run, None)))
+            events.append(_reported(event, writes.pop(event.run, None), scopes.get(event.run, {})))
     return msgspec.structs.replace(message, events=events, frames=frames)
 
 
 _ADDED = frozenset({"set", "left_out", "result", "keep", "fragment", "was", "failed_iterations"})
 
 
-def _reported(event: Event, writes: list[Any] | None) -> Event:
+def _scopes(extended: Event) -> dict[str, Any]:
+    """The scopes that a run brought which extended the workflow: its arcs are still to read them."""
+    origin = (extended.data or {})["origin"]
+    return {name: origin[name] for name in ("step", "iter") if origin.get(name)}
+
+
+def _reported(event: Event, writes: list[Any] | None, scopes: dict[str, Any]) -> Event:
     """A terminal event as the worker sent it, without what the server added."""
     if event.name not in TERMINAL:
         return event
-    data = {key: value for key, value in (event.data or {}).items() if key not in _ADDED}
+    data = {key: value for key, value in (event.data or {}).items() if key not in _ADDED} | scopes
     output = data.get("output") or {}
     if "results" in output:  # of its tasks, which the worker sends beside it
         data["results"] = output["results"]

@@ -59,7 +59,7 @@ def report(draft: Draft, message: Report) -> Answer:
 def _too_large(draft: Draft, event: Event, lease: Lease) -> bool:
     """Refuse an event over the payload limit, with room for what stands around its payloads."""
     data = event.data or {}
-    payloads = 1 + ("writes" in data) + ("step" in data) + len(data.get("results", ()))
+    payloads = 1 + ("writes" in data) + ("step" in data) + ("iter" in data) + len(data.get("results", ()))
     if not data or len(_encode(data)) <= draft.limit("max_payload_bytes") * payloads + ENVELOPE_BYTES:
         return False
     draft.emit(
@@ -111,7 +111,7 @@ def _ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
         if wrong is not None and outcome.name != "step.failed":
             outcome = RunOutcome("step.failed", failed(wrong, loop=loop.summary(run.loop)), by="w")
     else:
-        run.step_scope = data.get("step", {})
+        run.step_scope, run.iter_scope = data.get("step", {}), data.get("iter", {})
         output = data.get("output") or failed(data.get("error") or {})
         extra = {"results": data["results"]} if "results" in data else {}
         output = {**output, **extra}

@@ -135,6 +135,7 @@ class Run(msgspec.Struct, omit_defaults=True):
     parked: dict[str, Parked] = {}
     dropped: dict[str, int] = {}  # key of a call -> how many children of it were given up
     step_scope: dict[str, Any] = {}
+    iter_scope: dict[str, Any] = {}  # of a run without loop, once its pipeline is over
     barred: list[str] = []
     fragment: str | None = None
     failed_inside: int = 0  # failed iterations of loops inside its pipelines

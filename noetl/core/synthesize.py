@@ -26,7 +26,7 @@ def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | 
     assert step.synthesize_from is not None
     event = {"name": outcome.name, "step": run.step, "data": {"output": outcome.output}}
     try:
-        scope = view.departure(draft, run, event, hydrated(draft, run, outcome.output))
+        scope = view.ending(draft, run, event, hydrated(draft, run, outcome.output))
         steps = draft.judge.value(("synthesize", run.id), step.synthesize_from, scope)
     except Unjudged as error:
         return problem("synthesis", error.message, **error.details)
@@ -49,6 +49,7 @@ def extend(draft: Draft, run: Run, steps: Steps) -> None:
         "args": run.args,
         "input": run.input,
         "step": run.step_scope,
+        "iter": run.iter_scope,
         "barred": run.barred,
         "fragment": run.fragment,
     }
@@ -99,6 +100,7 @@ def _route_origin(draft: Draft, fragment: Fragment) -> None:
         args=kept.get("args", {}),
         input=kept.get("input"),
         step_scope=kept.get("step", {}),
+        iter_scope=kept.get("iter", {}),
         barred=kept.get("barred", []),
         fragment=kept.get("fragment"),
     )

@@ -40,7 +40,20 @@ def departure(draft: Draft, run: Run, event: dict[str, Any], output: dict[str, A
     scope.fixed["output"] = Envelope(output)
     step = scope.fixed["step"] = in_place(run.step_scope, draft.hydrated)
     own_input, args, ctx, workload = scope.chain
-    scope.chain = (own_input, args, ctx, step, workload)
+    if run.loop is None:
+        iteration = scope.fixed["iter"] = in_place(run.iter_scope, draft.hydrated)
+        scope.chain = (own_input, args, ctx, step, iteration, workload)
+    else:
+        scope.chain = (own_input, args, ctx, step, workload)
+    return scope
+
+
+def ending(draft: Draft, run: Run, event: dict[str, Any], output: dict[str, Any]) -> Scope:
+    """The scope of a step's output and set: the run itself and its tasks have names, and mean this run."""
+    scope = departure(draft, run, event, output)
+    if draft.step(run.step).reads_itself:
+        own = run.step if run.fragment is None else run.step.removeprefix(f"{run.fragment}.")
+        scope.steps = {**scope.steps, run.step: output, own: output, **output.get("results", {})}
     return scope
 
 

@@ -17,6 +17,7 @@ from noetl.core.frame import Frame, Surroundings
 from noetl.core.judge import Unjudged, binding
 from noetl.core.level import IterationOutcome, Level, level_result
 from noetl.core.loop import whole_number
+from noetl.core.mention import pruned
 from noetl.core.message import WorkOrder, waits_as
 from noetl.core.output import failed, holds_reference, problem
 from noetl.core.pipeline import drive
@@ -120,6 +121,8 @@ class Runner:
             data["writes"] = frame.fit(writes)
         if frame.step:
             data["step"] = frame.fit_step()
+        if frame.iter and (kept := pruned(frame.iter, self.step.wants_iter)):
+            data["iter"] = {key: frame.stored(value) for key, value in kept.items()}
         wanted = {label: frame.results[label] for label in self.step.wants_results if label in frame.results}
         if wanted:
             data["results"] = {label: recorded(frame, output) for label, output in wanted.items()}
@@ -246,24 +249,22 @@ class Runner:
 
     async def _run_block(self, effect: CallBlock, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
         block = self.program.blocks[effect.block]
-        await self._have(frame, block.reads)
-        base = {**block.input.render(binding(block.input, frame.scope("")))}
-        given = {**base, **effect.input}
         inner = Frame(
             at=effect.at,
             pipeline=block.pipeline,
             around=self.around,
-            input=given,
+            input={},
             ctx=frame.ctx,
             step={},
             iter={"parent": frame.iter},
             prefix=f"{effect.label}/",
             buffered=True,
             reduced=frame.reduced,
-            args=frame.args,
             keyed=effect.keyed,
             within=min((end for end in (frame.within, effect.ends) if end is not None), default=None),
         )
+        defaults = block.input.render(inner.scope("").bind(block.input.names))
+        inner.input = given = {**(defaults or {}), **effect.input}
         if block.loop is None:
             self.reporter.watch(inner)
             ended = await self.drive(inner)

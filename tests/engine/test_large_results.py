@@ -83,17 +83,17 @@ PLACES = {
         [10, 10],
     ),
     "a block": (
-        '- {step: then, tool: {name: k, kind: workbook}}',
+        '- {step: then, tool: {name: k, kind: workbook, input: {n: "{{ load.count }}", rows: "{{ load.data.rows }}"}}}',
         [10, 10, 10],
     ),
 }  # fmt: skip
 BLOCK = """
 workbook:
   k:
-    input: {n: "{{ load.count }}"}
-    loop: {in: "{{ load.data.rows }}", iterator: r}
+    input: {n: 0, rows: []}
+    loop: {in: "{{ input.rows }}", iterator: r}
     tool: {kind: noop, output: "{{ input.n }}"}
-    output: "{{ output.data[:2] + [load.count] }}"
+    output: "{{ output.data[:2] + [input.n] }}"
 """
 
 

@@ -53,6 +53,25 @@ def _advice(book: Book, site: Site, name: str) -> str | None:
     return f"did you mean '{close}'?" if close else f"if the request brings it, write workload.{name}"
 
 
+def undefined_result(book: Book) -> Iterator[Diagnostic]:
+    """What is read below `results` of a step is one of its tasks, and the step has no loop."""
+    steps = {step.name: step for step in book.playbook.steps}
+    for site, read, meanings in _bare(book):
+        name, _, label = (*read.path[:3], "", "")[:3]
+        if read.path[1:2] != ("results",) or read.soft or meanings[:1] != [STEP]:
+            continue
+        if steps[name].loop is not None:
+            message = (
+                f"'{read.dotted}' is read in {site.says}, but '{name}' has a loop: it has no results by task"
+            )
+            yield UNDEFINED_NAME.at(site.mark, message, f"read the list of its results: {name}.data")
+        elif label and label not in book.names.labels(steps[name]):
+            close = nearest(label, book.names.labels(steps[name]))
+            message = f"'{read.dotted}' is read in {site.says}, but step '{name}' has no task '{label}'"
+            hint = f"did you mean '{name}.results.{close}'?" if close else None
+            yield UNDEFINED_NAME.at(site.mark, message, hint)
+
+
 def prefer_full_name(book: Book) -> Iterator[Diagnostic]:
     """A bare name that means a scope's value is written with the scope; one that hides a result is a trap."""
     for site, read, meanings in _bare(book):
@@ -125,4 +144,11 @@ def unknown_status(book: Book) -> Iterator[Diagnostic]:
                 yield UNKNOWN_STATUS.at(site.mark, message, hint)
 
 
-RULES = (undefined_name, prefer_full_name, read_too_early, fall_through_field, unknown_status)
+RULES = (
+    undefined_name,
+    undefined_result,
+    prefer_full_name,
+    read_too_early,
+    fall_through_field,
+    unknown_status,
+)

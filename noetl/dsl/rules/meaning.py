@@ -19,6 +19,12 @@ TASK = "a task"
 STEP = "a step"
 
 
+def after_loop(site: Site) -> bool:
+    """Whether a template stands where the iterations of its step or block are over."""
+    is_after = site.place in (*at.AFTER_PIPELINE, at.ARC)
+    return is_after and site.owner is not None and site.owner.loop is not None
+
+
 class Meanings:
     """The names of one playbook by where they are defined."""
 
@@ -26,6 +32,12 @@ class Meanings:
         self.book = book
         self._written: dict[int, Mapping[str, frozenset[str]]] = {}
         self._labels: dict[int, Mapping[str, int]] = {}
+
+    def readable(self, site: Site, scope: str) -> frozenset[str]:
+        """The keys of `step` or `iter` that can have been written where a template reads them."""
+        before = site.place in at.BEFORE_PIPELINE
+        hidden = before or (scope == "iter" and after_loop(site))
+        return frozenset() if hidden else self.written(site.owner, scope)
 
     def written(self, owner: Owner | None, scope: str) -> frozenset[str]:
         """The first segments of the `step` or `iter` paths that a step or block writes."""
@@ -93,11 +105,11 @@ class Meanings:
         if name in self.book.ctx_written:
             yield f"ctx.{name}"
         for scope in ("step", "iter"):
-            if place.reads(scope) and name in self.written(owner, scope):
+            if place.reads(scope) and name in self.readable(site, scope):
                 yield f"{scope}.{name}"
         if name in self.book.playbook.workload:
             yield f"workload.{name}"
-        if place.tasks and self.tasks(site, name):
+        if place.tasks and self.tasks(site, name) and not after_loop(site):
             yield TASK
         if place.steps and isinstance(owner, Step) and name in self.book.step_names:
             yield STEP

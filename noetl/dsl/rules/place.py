@@ -31,10 +31,10 @@ def _place(says: str, scopes: str, *, tasks: bool = False, steps: bool = True) -
 _IN_TASK = "step iter input args output _prev _task _attempt"
 
 EXECUTOR_SPEC = _place("executor.spec", "", steps=False)
-STEP_INPUT = _place("a step's input", "args")
-STEP_SPEC = _place("a step's spec", "input args")
+STEP_INPUT = _place("a step's input", "args event")
+STEP_SPEC = _place("a step's spec", "input args event")
 ADMIT = _place("an admission rule", "input args event")
-LOOP_IN = _place("loop.in", "input args")
+LOOP_IN = _place("loop.in", "input args event")
 INNER_IN = _place("an inner loop's in", "step iter input args")
 BEFORE = _place("a before rule", _IN_TASK, tasks=True)
 TASK_INPUT = _place("a task's input", f"{_IN_TASK} keychain", tasks=True)
@@ -44,15 +44,19 @@ TASK_SPEC = _place("a task's spec", _IN_TASK, tasks=True)
 TASK_OUTPUT = _place("a task's output", _IN_TASK, tasks=True)
 TASK_SET = _place("a task's set", _IN_TASK, tasks=True)
 RULE = _place("a rule", _IN_TASK, tasks=True)
-STEP_OUTPUT = _place("a step's output", "step iter input args output", tasks=True)
-STEP_SET = _place("a step's set", "step iter input args output", tasks=True)
-SYNTHESIZE = _place("synthesize.from", "step input args output", tasks=True)
+CALL = _place("what a call names", _IN_TASK, tasks=True)
+STEP_OUTPUT = _place("a step's output", "step iter input args output event", tasks=True)
+STEP_SET = _place("a step's set", "step iter input args output event", tasks=True)
+SYNTHESIZE = _place("synthesize.from", "step iter input args output event", tasks=True)
 ARC = _place("an arc", "step iter input args output event")
 BLOCK_INPUT = _place("a block's input", "iter", steps=False)
+BLOCK_LOOP_IN = _place("loop.in", "iter input", steps=False)
 
 AFTER_TASK = (
     TASK_OUTPUT,
     TASK_SET,
     RULE,
 )  # the task itself has finished, and `input` is the task's over the step's
-BEFORE_TASK = (BEFORE, TASK_INPUT, CALL_INPUT, AUTH, TASK_SPEC)  # `output` is the previous task's
+BEFORE_TASK = (BEFORE, TASK_INPUT, CALL_INPUT, AUTH, TASK_SPEC, CALL)  # `output` is the previous task's
+BEFORE_PIPELINE = (BLOCK_INPUT, BLOCK_LOOP_IN, INNER_IN)  # no task has written anything yet
+AFTER_PIPELINE = (STEP_OUTPUT, STEP_SET, SYNTHESIZE)  # with a loop there is no one iteration left to read

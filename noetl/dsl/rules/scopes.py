@@ -9,6 +9,7 @@ from noetl.dsl.model import Block, Step
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules import place as at
 from noetl.dsl.rules.book import Book
+from noetl.dsl.rules.meaning import after_loop
 from noetl.dsl.rules.site import Site, loops_of, set_sites
 
 UNDEFINED_NAME = Code("undefined-name", "warning", "A template reads a name nothing defines")
@@ -16,7 +17,7 @@ SCOPE_NOT_HERE = Code("scope-not-here", "warning", "A scope is read where it doe
 ITER_OUTSIDE_LOOP = Code("iter-outside-loop", "warning", "iter is used in a step without loop")
 
 WHERE_READABLE = {
-    "event": "event is there in admission rules and arcs; in a task read output",
+    "event": "event is there where a step starts and ends, in its gate and its arcs; in a task read output",
     "output": "output is there in tasks, a step's set and arcs; read an earlier step by its name",
     "iter": "iter is there inside an iteration; after a loop read output.data, the list of its results",
     "step": "step is there in the step's tasks, its set and its arcs; use ctx for values of other steps",
@@ -35,17 +36,17 @@ def scope_not_here(book: Book) -> Iterator[Diagnostic]:
     for site in book.sites:
         for read in site.look.reads:
             scope = read.path[0]
-            if scope in WHERE_READABLE and not _is_here(site, scope):
+            if scope in WHERE_READABLE and not _is_here(site, read):
                 message = f"'{read.dotted}' is read in {site.says}, where there is no {scope}"
                 yield SCOPE_NOT_HERE.at(site.mark, message, WHERE_READABLE[scope])
 
 
-def _is_here(site: Site, scope: str) -> bool:
+def _is_here(site: Site, read: Read) -> bool:
+    scope = read.path[0]
     if isinstance(site.owner, Block) and scope in ("args", "event"):
         return False
-    after_loop = site.place in (at.STEP_OUTPUT, at.STEP_SET, at.ARC)
-    if scope == "iter" and after_loop and site.owner is not None and site.owner.loop is not None:
-        return False
+    if scope == "iter" and after_loop(site):
+        return _is_calling_iteration(site, read)
     return site.place.reads(scope)
 
 
@@ -68,7 +69,7 @@ def undefined_member(book: Book) -> Iterator[Diagnostic]:
     """What is read of a scope is written somewhere; a workload key is not misspelt."""
     for site in book.sites:
         for read in site.look.reads:
-            if len(read.path) > 1 and not read.soft and _is_here(site, read.path[0]):
+            if len(read.path) > 1 and not read.soft and _is_here(site, read):
                 yield from _member(book, site, read)
 
 
@@ -78,8 +79,13 @@ def _member(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
     match scope:
         case "ctx" if not book.is_extended and key not in book.ctx_written:
             yield _undefined(site, read, "no set writes it", book.ctx_written)
-        case "step" if key not in names.written(site.owner, "step"):
-            yield _undefined(site, read, "no set of this step writes it", names.written(site.owner, "step"))
+        case "step" if key not in names.readable(site, "step"):
+            why = (
+                "before"
+                if names.written(site.owner, "step") > names.readable(site, "step")
+                else "of this step"
+            )
+            yield _undefined(site, read, f"no set {why} writes it", names.readable(site, "step"))
         case "args" if key not in book.args_given:
             yield _undefined(site, read, "no arc passes it", book.args_given)
         case "input" if key not in names.inputs(site) and not _is_uncalled(book, site):
@@ -118,16 +124,17 @@ def _iteration(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
     while read.path[1 + outward : 2 + outward] == ("parent",):
         outward += 1
     iterators = book.names.iterators(site)
-    if isinstance(site.owner, Block) and outward >= len(iterators):
+    if isinstance(site.owner, Block) and outward >= max(1, len(iterators)):
         return
     if iterators and outward >= len(iterators):
         message = f"'{read.dotted}' is read in {site.says}, but only {len(iterators)} loops are around it"
         yield UNDEFINED_NAME.at(site.mark, message, f"the loops are over {', '.join(iterators)}")
         return
     key = read.path[1 + outward] if len(read.path) > 1 + outward else None
-    written = book.names.written(site.owner, "iter") if outward == 0 else frozenset()
-    known = {*written, *iterators[len(iterators) - 1 - outward :][:1]} if iterators else written
-    if key is not None and key not in known and key not in BOUND:
+    written = book.names.readable(site, "iter") if outward == 0 else frozenset()
+    bound = BOUND if iterators else BOUND[2:] if isinstance(site.owner, Block) else ()
+    known = {*written, *bound, *iterators[len(iterators) - 1 - outward :][:1]}
+    if key is not None and key not in known:
         yield _unknown_item(site, read, key, iterators, known)
 
 
@@ -138,7 +145,7 @@ def _unknown_item(
     if key in iterators:
         outward = len(iterators) - 1 - iterators.index(key)
         hint = f"write: {'.'.join(['iter', *['parent'] * outward, key])}"
-    elif close := nearest(key, {*known, *BOUND}):
+    elif close := nearest(key, known):
         hint = f"did you mean 'iter.{close}'?"
     message = f"'{read.dotted}' is read in {site.says}, but the iteration has no '{key}'"
     return UNDEFINED_NAME.at(site.mark, message, hint)

@@ -125,7 +125,8 @@ def _step(step: Step, kinds: Kinds) -> Iterator[Site]:
 
 def _pipeline(owner: Owner, kinds: Kinds) -> Iterator[Site]:
     for depth, loop in enumerate(loops_of(owner)):
-        place = at.LOOP_IN if depth == 0 else at.INNER_IN
+        outer = at.LOOP_IN if isinstance(owner, Step) else at.BLOCK_LOOP_IN
+        place = outer if depth == 0 else at.INNER_IN
         yield from _sites(loop.collection, loop.node.at("in"), place, owner, depth=depth)
         for key, value in (("max_in_flight", loop.max_in_flight), ("chunk", loop.chunk)):
             yield from _sites(value, mark_of(loop.node, "spec", key), place, owner, depth=depth)
@@ -144,6 +145,8 @@ def _task(task: Task, kinds: Kinds) -> Iterator[Site]:
     for key, value in task.input.items():
         if key not in plain:
             yield from _sites(value, _inside(task.input, key, task.node.at("input")), place)
+    for key, value in task.call.items():
+        yield from _sites(value, task.node.at(key), at.CALL)
     yield from _sites(task.auth, task.node.at("auth"), at.AUTH)
     yield from _spec(task.spec, task.node, at.TASK_SPEC)
     for rule in task.before:

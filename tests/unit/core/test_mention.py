@@ -13,6 +13,18 @@ def of(*texts):
 SOME = of("{{ ctx.page.n }}", "{{ load.data }} {{ workload }}", "plain")
 
 
+def test_what_is_read_of_tasks_has_the_names_others_know_it_by():
+    read = of("{{ a.data }} {{ s.results.b.ref }} {{ s.data }} {{ ctx.a }} {{ s.results }}")
+    assert read.only(frozenset({"a"})).paths == {("a", "data")}
+    assert read.results("s").paths == {("b", "ref")}
+    assert read.of_itself("s", frozenset({"a"})).paths == {
+        ("s", "results", "a", "data"),
+        ("output", "results", "b", "ref"),
+        ("output", "data"),
+        ("output", "results"),
+    }
+
+
 @pytest.mark.parametrize(
     "path, reads, names",
     [

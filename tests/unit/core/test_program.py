@@ -259,10 +259,3 @@ def test_a_pipeline_knows_whether_references_or_meta_are_read(set_, ref, meta):
 def test_a_block_called_inside_sugar_is_found_by_its_authors_name():
     text = "- {step: start, tool: [{name: item, while: {when: '{{ false }}', do: [{name: outer, kind: workbook}]}}]}"
     assert step(text, **WORKBOOK).mentions.below("ctx") == set("abcdef")
-
-
-def test_what_a_block_reads_is_known_without_its_tasks():
-    book = "workbook: {k: {input: {a: '{{ one.x }}'}, tool: {kind: noop, output: '{{ four.x }}'}, set: {step.s: '{{ two.x }}'}, output: '{{ three.x }}'}}"
-    steps = "".join(f"- {{step: {name}, tool: {{kind: noop}}}}\n" for name in ("one", "two", "three", "four"))
-    program = compiled(f"- {{step: start, tool: {{name: k, kind: workbook}}}}\n{steps}", workbook=book)
-    assert program.blocks["k"].reads == {("one", "x"), ("two", "x"), ("three", "x")}

@@ -31,6 +31,25 @@ def test_at_departure_the_runs_own_step_and_output_are_there_too():
     }  # fmt: skip
 
 
+def test_at_the_end_of_a_run_it_and_its_tasks_have_names_and_mean_this_run():
+    workflow = "- {step: start, tool: {name: t, kind: noop}, set: {ctx.x: '{{ start.data }}'}}"
+    before = {"start": ok_of(1), "t": ok_of(2), "other": ok_of(3)}
+    made = Draft(State(ID, results=before), compiled(workflow), TemplateJudge(), T0, {})
+    output = {**ok_of(7), "results": {"t": ok_of(8)}}
+    scope = view.ending(made, Run("start.2", "start", iter_scope={"n": 1}), {}, output)
+    assert scope.bind(["start", "t", "other", "iter", "n"]) == {
+        "start": output, "t": ok_of(8), "other": ok_of(3), "iter": {"n": 1}, "n": 1,
+    }  # fmt: skip
+    assert "start" not in view.ending(draft(), Run("start.1", "start"), {}, output).steps
+
+
+def test_a_step_of_a_fragment_reads_itself_by_the_name_its_author_wrote():
+    made = draft()
+    made.steps = {"plan.1.one": compiled("- {step: one, set: {ctx.x: '{{ one.data }}'}}").steps["one"]}
+    scope = view.ending(made, Run("plan.1.one.1", "plan.1.one", fragment="plan.1"), {}, ok_of(7))
+    assert scope.bind(["one"]) == {"one": ok_of(7)}
+
+
 def test_inside_a_fragment_its_own_steps_are_read_by_the_names_their_author_wrote():
     made = draft(results={"plan.1.one": ok_of(1), "one": ok_of(2), "plan.2.one": ok_of(3)})
     assert view.arrival(made, {}, {}, fragment="plan.1").bind(["one"]) == {"one": ok_of(1)}

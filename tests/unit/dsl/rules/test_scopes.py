@@ -229,11 +229,16 @@ workbook:
             ("args.a", "'args.a' is read in a task's input of a block, where there is no args"),
             ("event.name", "'event.name' is read in a task's input of a block, where there is no event"),
             ("input.other", "'input.other' is read in a task's input of a block, but it is not in the input"),
-            ("iter.x", "iter is used in block 'b', which has no loop: it lasts the whole run"),
         ],
     )
     def test_a_block_does_not_see_its_surroundings(self, value, said):
         assert messages(self.block(value), *SCOPES) == [said]
+
+    def test_a_block_without_loop_has_only_what_it_writes_to_its_iteration(self):
+        assert messages(self.block("iter.x"), *SCOPES) == [
+            "iter is used in block 'b', which has no loop: it lasts the whole run",
+            "'iter.x' is read in a task's input of a block, but the iteration has no 'x'",
+        ]
 
     def test_the_input_of_a_block_nobody_calls_is_not_known(self):
         text = self.block("input.other").replace("kind: workbook, block: b, input: {passed: 1}", "kind: noop")
