@@ -13,6 +13,7 @@ from noetl.errors import NotFound
 from noetl.ports.store import Row, Store
 
 PAGE = 500
+FIRST_PAGE = 2
 
 
 class Log(Protocol):
@@ -24,15 +25,16 @@ class Log(Protocol):
 
 
 async def rows_of(store: Log, execution_id: str, first: int = 1) -> AsyncIterator[Row]:
-    """Every row of a log from the one that holds an event, page by page."""
+    """Every row of a log from the one that holds an event, page by page: who wants few gets few."""
+    size = FIRST_PAGE
     while True:
-        page = await store.rows(execution_id, first, PAGE)
+        page = await store.rows(execution_id, first, size)
         for row in page:
             yield row
             await asyncio.sleep(0)  # a long log lets others have their turn
-        if len(page) < PAGE:
+        if len(page) < size:
             return
-        first = page[-1].last + 1
+        first, size = page[-1].last + 1, min(PAGE, size * 4)
 
 
 async def events(store: Store, execution_id: str, first: int = 1) -> AsyncIterator[tuple[int, Event]]:

@@ -182,9 +182,22 @@ def _struct(given: dict[str, Value], struct: type[msgspec.Struct], what: str) ->
         return msgspec.convert(given, struct, strict=False)
     except msgspec.ValidationError as problem:
         sentence, _, place = str(problem).partition(" - at `$")
-        where = f" {place.strip('`').removeprefix('.')!r}" if place else ""
+        place = _placed(given, struct, place.strip("`").removeprefix("."))
+        where = f" {place!r}" if place else ""
         sentence = sentence[:1].lower() + sentence[1:].replace("`", "")
         raise Failed("input", f"{what}{where}: {sentence}") from None
+
+
+def _placed(given: dict[str, Value], struct: type[msgspec.Struct], place: str) -> str:
+    """A place in an input with the key of its mapping; the converter says none, so each is tried alone."""
+    name, _, rest = place.partition("[...]")
+    inner = given.get(name)
+    for key, value in inner.items() if isinstance(inner, dict) and name != place else ():
+        try:
+            msgspec.convert({**given, name: {key: value}}, struct, strict=False)
+        except msgspec.ValidationError:
+            return f"{name}.{key}{rest}"
+    return place
 
 
 async def invoke(tool: Tool, values: Mapping[str, Value], call: Call) -> Envelope:

@@ -50,6 +50,8 @@ def _advice(book: Book, site: Site, name: str) -> str | None:
     if name in book.step_names:
         return "pass the value of a step as input"
     close = nearest(name, book.names.known)
+    if close == name:
+        return f"'{name}' has a meaning elsewhere in the playbook, not here: hand it over as input"
     return f"did you mean '{close}'?" if close else f"if the request brings it, write workload.{name}"
 
 

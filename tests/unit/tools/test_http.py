@@ -132,6 +132,13 @@ async def test_files_are_sent_as_multipart(use, echoing, tmp_path: Path):
         ({"url": "http://127.0.0.1:1/", "files": {"f": "gone.txt"}}, "not_found", "gone.txt"),
         ({"url": "http://127.0.0.1:1/", "nope": 1}, "input", "'nope'"),
         ({"url": 5}, "input", "'url'"),
+        (
+            {"url": "http://x/", "headers": {"ok": "1", "bad": [1]}},
+            "input",
+            "http input 'headers.bad': expected",
+        ),
+        ({"url": "http://x/", "files": {"f": {"path": 5}}}, "input", "'files.f.path'"),
+        ({"url": "http://x/", "headers": [1]}, "input", "'headers'"),
         ({}, "input", "'url'"),
     ],
 )

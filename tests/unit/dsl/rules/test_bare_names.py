@@ -160,3 +160,16 @@ workflow:
     assert messages(text, "undefined-name") == [
         "'start' is read in executor.spec, but nothing there defines it"
     ]
+
+
+def test_a_name_that_only_another_place_defines_is_not_offered_in_place_of_itself():
+    text = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: x, path: x}
+workflow:
+  - {step: start, tool: {kind: noop, input: {x: "{{ a }}"}}, next: {arcs: [{step: other}]}}
+  - {step: other, tool: [{name: a, kind: noop}, {kind: noop, input: {x: "{{ a.data }}"}}]}
+"""
+    hints = {f.hint for f in loaded(text).diagnostics if f.code == "undefined-name"}
+    assert hints == {"'a' has a meaning elsewhere in the playbook, not here: hand it over as input"}
