@@ -175,7 +175,7 @@ class Leasing:
             return []
         known.heard, known.heard_at = self._clock(), self._wall()
         orders = self._waiting.get(known.hello.pool)
-        if orders and first is None:
+        if orders and (first is None or orders.of(first) > 1):  # a loop is for all, one step for who is here
             room = min(room, self._share_of(known, orders))
         return self._chosen(known, orders, room, first) if orders and room > 0 else []
 

@@ -23,6 +23,10 @@ class Waiting:
         """The order of a lease."""
         return self._orders.get(key)
 
+    def of(self, execution_id: str) -> int:
+        """How many orders of one execution wait."""
+        return len(self._of.get(execution_id, ()))
+
     def add(self, order: WorkOrder, now: float) -> None:
         """Put an order at the end; an earlier one of the same lease is void."""
         key = (order.execution_id, order.lease)

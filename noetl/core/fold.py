@@ -29,6 +29,7 @@ from noetl.errors import InvariantViolation
 
 Transition = Callable[[State, Event, dict[str, Any]], None]
 _NOTHING: dict[str, Any] = {}
+QUICK_MS = 20  # an iteration that takes less is over in next to no time
 ERRORS_KEPT = 100  # of a loop, those with the lowest indexes
 
 
@@ -181,7 +182,12 @@ def _granted(state: State, event: Event, data: dict[str, Any]) -> None:
         known.out, known.given = True, list(state.runs[known.run].answers_left())
         return
     lease = Lease(
-        id=data["lease"], run=event.run or "", lo=data["lo"], hi=data["hi"], share=data.get("share", 1)
+        id=data["lease"],
+        run=event.run or "",
+        lo=data["lo"],
+        hi=data["hi"],
+        share=data.get("share", 1),
+        since=event.ts,
     )
     state.leases[lease.id] = lease
     loop = state.runs[lease.run].loop
@@ -257,7 +263,7 @@ def outer_index(address: str | None) -> int | None:
 def _loop_started(state: State, event: Event, data: dict[str, Any]) -> None:
     loop = state.runs[event.run or ""].loop
     if loop is not None and "chunk" in data:
-        loop.limit, loop.chunk = data["max_in_flight"], data["chunk"]
+        loop.limit, loop.chunk = data["max_in_flight"], data["chunk"] or 0
 
 
 def _iteration_started(state: State, event: Event, data: dict[str, Any]) -> None:
@@ -407,7 +413,11 @@ def _release_marks(loop: LoopState, lease: Lease) -> None:
 
 
 def _lease_closed(state: State, event: Event, data: dict[str, Any]) -> None:
-    del state.leases[data["lease"]]
+    lease = state.leases.pop(data["lease"])
+    loop = state.runs[lease.run].loop
+    if loop is not None:
+        size = (lease.hi or 0) - (lease.lo or 0)
+        loop.quick = (event.ts - lease.since) * lease.share < QUICK_MS * size
 
 
 def _paused(state: State, event: Event, data: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from noetl.core.chunk import in_flight
 from noetl.core.event import TERMINAL, Event
 from noetl.core.fold import evolve, outer_index
 from noetl.core.output import size_of
@@ -137,7 +138,19 @@ class Checker:
         if epoch <= self.epochs.get(lease, 1):
             self._violate(5, f"the epoch of lease {lease} went from {self.epochs.get(lease, 1)} to {epoch}")
         self.epochs[lease] = epoch
-        self.running.get(event.run or "", set()).clear()
+
+    def _granted(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        """A new lease leaves the shares of a loop within its bound."""
+        run = self.state.runs.get(event.run or "")
+        if run is None or run.loop is None or data["lease"] in self.state.leases:
+            return
+        own = (lease for lease in self.state.leases.values() if lease.run == run.id)
+        shares = data.get("share", 1) + sum(in_flight(run.loop, lease) for lease in own)
+        if shares > self.limits.get(run.id, 1):
+            told = (
+                f"the shares of {run.id} are {shares}; at most {self.limits.get(run.id, 1)} may run at once"
+            )
+            self._violate(4, told)
 
     def _step_started(self, seq: int, event: Event, data: dict[str, Any]) -> None:
         lease = str(data.get("lease", event.run))
@@ -169,6 +182,7 @@ CHECKS: dict[str, Check] = {
     "loop.iteration.started": Checker._iteration_started,
     "loop.iteration.done": Checker._iteration_ended,
     "loop.iteration.failed": Checker._iteration_ended,
+    "lease.granted": Checker._granted,
     "lease.expired": Checker._lease,
     "lease.returned": Checker._lease,
     "step.started": Checker._step_started,

@@ -1,37 +1,34 @@
-"""Loops as the server sees them: handing out chunks, and what the iterations amount to in the end.
+"""Loops as the server sees them: how they begin, and what the iterations amount to in the end.
 
-Driving the iterations of one lease is the worker's; here are the shares of `max_in_flight`, the order of
-outputs, the merging of buffered writes, and the step's outcome.
+Driving the iterations of one lease is the worker's, and handing them out is chunk.py's; here are the bounds,
+the order of outputs, the merging of buffered writes, and the step's outcome.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from noetl.core.chunk import hand_out
 from noetl.core.demand import Unreadable, too_large
 from noetl.core.draft import Draft, in_place, stored_refs
-from noetl.core.finish import RunOutcome
+from noetl.core.finish import RunOutcome, finish
 from noetl.core.judge import Unjudged
 from noetl.core.merge import Write, merged, spread
-from noetl.core.message import Dispatch
 from noetl.core.output import failed, manifest, ok, problem
 from noetl.core.patch import Patch, PatchProblem, look_up, rests_elsewhere
 from noetl.core.program import LoopProgram, StepProgram
 from noetl.core.scope import Scope
 from noetl.core.state import LoopState, Run
 
-DEFAULT_CHUNK = 100
-CHUNKS_AT_ONCE = 4
-
 
 def bounds(draft: Draft, run_id: str, loop: LoopProgram, scope: Scope) -> tuple[int, int]:
-    """How many iterations may run at one moment, and how many go out together when they are handed out."""
+    """How many iterations may run at one moment, and how many the author wants to go out together, or 0."""
     limit, chunk = 1, 0
     if loop.parallel:
         number = draft.judge.value(("limits", run_id, "max_in_flight"), loop.max_in_flight, scope)
         limit = whole_number(number, "max_in_flight", 10)
     if loop.distributed:
         number = draft.judge.value(("limits", run_id, "chunk"), loop.chunk, scope)
-        chunk = whole_number(number, "chunk", DEFAULT_CHUNK)
+        chunk = whole_number(number, "chunk", 0)
     return limit, chunk
 
 
@@ -49,30 +46,13 @@ def whole_number(number: Any, name: str, default: int) -> int:
 
 
 def begin(draft: Draft, run: Run, limit: int, chunk: int) -> None:
-    """Start a distributed loop: say so, and hand out the first chunks."""
+    """Start a distributed loop: hand out its first chunks; a retry may find nothing left to run."""
     assert run.loop is not None
-    draft.emit("loop.started", run.id, total=run.loop.total, max_in_flight=limit, chunk=chunk)
-    hand_out(draft, run, limit)
-
-
-def hand_out(draft: Draft, run: Run, free: int) -> None:
-    """Share out how many more iterations may run among the next chunks."""
-    lanes = min(free, CHUNKS_AT_ONCE)
-    for lane in range(lanes):
-        grant_next(draft, run, free // lanes + (1 if lane < free % lanes else 0))
-
-
-def grant_next(draft: Draft, run: Run, share: int) -> None:
-    """Hand out the next chunk of iterations, if there is one."""
-    loop = run.loop
-    assert loop is not None
-    if loop.next >= loop.total or draft.state.status != "running":
-        return
-    lo = loop.next
-    hi = min(lo + max(loop.chunk, share), loop.total)
-    lease = f"{run.id}:{lo}"
-    draft.emit("lease.granted", run.id, lease=lease, lo=lo, hi=hi, share=share)
-    draft.command(Dispatch(lease, draft.step(run.step).pool or draft.program.pool))
+    draft.emit("loop.started", run.id, total=run.loop.total, max_in_flight=limit, chunk=chunk or None)
+    if run.loop.over:
+        finish(draft, run, outcome(draft, run))
+    else:
+        hand_out(draft, run)
 
 
 def summary(loop: LoopState) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from noetl.core import loop, park
+from noetl.core.chunk import hand_out
 from noetl.core.draft import Draft
 from noetl.core.ending import abort, awaited, cancel_left, recall
 from noetl.core.event import Event
@@ -50,8 +51,7 @@ def _resume(draft: Draft, message: Control) -> Answer:
 def _regrant(draft: Draft, run: Run) -> None:
     """A distributed loop whose chunks ended while paused goes on with the next ones."""
     if run.loop is not None and run.loop.limit:
-        used = sum(lease.share for lease in draft.state.leases.values() if lease.run == run.id)
-        loop.hand_out(draft, run, run.loop.limit - used)
+        hand_out(draft, run)
 
 
 def _tell_children(draft: Draft, what: Any) -> None:
@@ -158,7 +158,7 @@ def _fail_chunk(draft: Draft, run: Run, lease: Lease, error: dict[str, Any]) -> 
         recall(draft, run.id, "iterations were lost")
         finish(draft, run, loop.outcome(draft, run))
     else:
-        loop.grant_next(draft, run, lease.share)
+        hand_out(draft, run)
 
 
 def tick(draft: Draft, message: Tick) -> Answer:

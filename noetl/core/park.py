@@ -111,7 +111,7 @@ def redispatch(draft: Draft, run_id: str) -> None:
 
 
 def only_waits(run: Run, lease: Lease) -> bool:
-    """Whether everything a lease stands for is waiting for something that has not come.
+    """Whether a worker could do nothing: all that a lease stands for, or all that may run of it, is waiting.
 
     An answer that nobody took when the lease went out with it is no reason to send it out again.
     """
@@ -125,7 +125,7 @@ def only_waits(run: Run, lease: Lease) -> bool:
         index for index in range(lease.lo or 0, lease.hi or run.loop.total) if run.loop.marks[index] in b"pr"
     ]
     waiting = [index for index in open_ended if _below(index, unanswered) and not _below(index, fresh)]
-    return bool(open_ended) and waiting == open_ended
+    return bool(open_ended) and (waiting == open_ended or len(waiting) >= lease.share)
 
 
 def _below(index: int, addresses: list[str]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from noetl.core import loop, park
+from noetl.core.chunk import hand_out
 from noetl.core.draft import Draft
 from noetl.core.ending import awaited, cancel_left, recall
 from noetl.core.event import Event
@@ -51,8 +52,8 @@ def report(draft: Draft, message: Report) -> Answer:
     _checkpoint(draft, run, lease, message)
     if message.returned:
         _returned(draft, lease)
-    elif message.final and lease.lo is not None:
-        _chunk_ended(draft, run, lease)
+    elif lease.lo is not None:
+        _chunk_went_on(draft, run, lease, final=message.final)
     return Answer(seq=state.seq)
 
 
@@ -155,15 +156,15 @@ def _returned(draft: Draft, lease: Lease) -> None:
     park.redispatch(draft, lease.run)
 
 
-def _chunk_ended(draft: Draft, run: Run, lease: Lease) -> None:
-    """A chunk is through: its share goes to the next one; the last one ends the loop."""
-    state = run.loop
-    assert state is not None
-    draft.emit("lease.closed", run.id, lease=lease.id)
-    if state.over:
-        finish(draft, run, loop.outcome(draft, run))
-    else:
-        loop.grant_next(draft, run, lease.share)
+def _chunk_went_on(draft: Draft, run: Run, lease: Lease, *, final: bool) -> None:
+    """What a chunk does not use any more of its share goes to the next ones; the last one ends the loop."""
+    assert run.loop is not None
+    if final:
+        draft.emit("lease.closed", run.id, lease=lease.id)
+        if run.loop.over:
+            finish(draft, run, loop.outcome(draft, run))
+            return
+    hand_out(draft, run)
 
 
 HANDLERS: dict[str, Handler] = {

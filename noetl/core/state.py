@@ -43,6 +43,7 @@ class Lease(msgspec.Struct, omit_defaults=True):
     out: bool = True  # a worker has it, or it is on its way to one
     takeovers: int = 0
     progressed: bool = False
+    since: int = 0  # when it was granted
     given: list[str] = []  # answers it went out with, see `Run.answers_left`
 
     @property
@@ -78,8 +79,9 @@ class LoopState(msgspec.Struct, omit_defaults=True):
     total: int
     marks: bytearray = msgspec.field(default_factory=bytearray)
     limit: int = 0  # how many may run at one moment (distributed)
-    chunk: int = 0  # how many are handed out together (distributed)
+    chunk: int = 0  # how many the author wants to be handed out together (distributed)
     next: int = 0  # the first index not yet handed out (distributed)
+    quick: bool = False  # the iterations of the chunk that ended last took next to no time (distributed)
     done: int = 0
     failed: int = 0
     outputs: dict[str, Any] = {}

@@ -39,6 +39,7 @@ class Lanes:
     ) -> None:
         self.runner, self.level, self.items, self.outer = runner, level, items, outer
         self.outcomes = known
+        self.waiting = 0  # iterations that wait elsewhere: they run, as far as `max_in_flight` goes
         self.todo = deque(index for index in items if index not in known and not self._waits(index))
         self.leaves: LeavesWorker | None = None
         self.stopped = not level.best_effort and any(not outcome.well for outcome in known.values())
@@ -51,14 +52,15 @@ class Lanes:
         if any(at.startswith(inside) for at in order.answered):
             return False
         self.runner.parked += 1
+        self.waiting += 1
         return True
 
     async def run(self) -> dict[int, IterationOutcome]:
         """Run what is to be run; the outcomes by index, those never started left out."""
-        lanes = min(self.level.share, len(self.todo))
-        if lanes <= 1:
+        lanes = min(self.level.share - self.waiting, len(self.todo))
+        if lanes == 1:
             await self._lane()
-        else:
+        elif lanes > 1:
             await self._run_lanes(lanes)
         if not self.outer and not self.stopped and len(self.outcomes) < len(self.items):
             raise self.leaves or LeavesWorker  # what is left waits, or is to be handed back

@@ -61,11 +61,7 @@ class Runner:
     @property
     def keeps_lease(self) -> bool:
         """Whether pipelines that wait do so under the lease: those of a local loop."""
-        return (
-            self.order.loop is not None
-            and self.order.loop.lo == 0
-            and self.order.loop.hi == self.order.loop.total
-        )
+        return self.step.loop is not None and not self.step.loop.distributed
 
     async def run(self) -> None:
         """Run the order to its end, its hand-back, or until everything in it waits."""

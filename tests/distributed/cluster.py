@@ -200,6 +200,14 @@ class Cluster:
             assert time.monotonic() < until, f"{server.name} says otherwise"
             await asyncio.sleep(LOOK_S)
 
+    async def knows(self, server: Node, workers: int) -> None:
+        """Wait until a server has heard of so many workers."""
+        until = time.monotonic() + WITHIN_S
+        async with self.front(server) as front:
+            while len(await front.workers()) < workers:
+                assert time.monotonic() < until, f"{server.name} knows {await front.workers()}"
+                await asyncio.sleep(LOOK_S)
+
     async def reached(self, execution_id: str, name: str, count: int) -> None:
         """Wait until the log has so many events of a name."""
         until = time.monotonic() + WITHIN_S

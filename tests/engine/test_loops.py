@@ -4,6 +4,8 @@ import asyncio
 
 import pytest
 
+from noetl.ports.envelope import ok
+from noetl.ports.tool import Input, define
 from tests.engine.harness import begin, control, engine, finish, playbook, run, until
 
 
@@ -280,3 +282,52 @@ async def test_a_parallel_loop_that_fails_while_reports_are_on_their_way_fails(t
         ran = await finish(made, await begin(made, text))
     assert (ran.status, made.trouble) == ("failed", None)
     assert ran.error["iteration"] == 300
+
+
+class Command(Input):
+    """What a shell is given."""
+
+    command: str
+
+
+class Gate:
+    """A tool whose calls wait until so many of them are there at once; it counts the most there ever were."""
+
+    def __init__(self, full: int) -> None:
+        self.full, self.now, self.most, self.opened = full, 0, 0, asyncio.Event()
+
+    def tool(self, kind):
+        return define(kind, "Waits.", Command, self.call)
+
+    async def call(self, values, call):
+        self.now += 1
+        self.most = max(self.most, self.now)
+        if self.now == self.full:
+            self.opened.set()
+        await self.opened.wait()
+        await asyncio.sleep(0)
+        self.now -= 1
+        return ok()
+
+
+@pytest.mark.parametrize(
+    "place, items, limit, chunk",
+    [
+        ("local", 16, 8, None), ("distributed", 16, 8, None), ("distributed", 16, 8, 100),
+        ("distributed", 16, 8, 1), ("distributed", 64, 4, None), ("distributed", 12, 10, None),
+        ("distributed", 100, 20, None), ("distributed", 100, 20, 7), ("distributed", 500, 40, None),
+    ],
+)  # fmt: skip
+async def test_as_many_iterations_run_at_once_as_may_and_never_more(tmp_path, place, items, limit, chunk):
+    gate = Gate(min(items, limit))
+    hint = f"chunk: {chunk}, " if chunk else ""
+    spec = f"mode: parallel, max_in_flight: {limit}, {hint}policy: {{exec: {place}}}"
+    async with engine(tmp_path) as made:
+        made.pool.toolbox.tool = gate.tool
+        ran = await finish(
+            made,
+            await begin(made, playbook(loop("{kind: shell, input: {command: x}}", spec, f"range({items})"))),
+        )
+    assert (ran.status, gate.most) == ("completed", limit)
+    assert len(ran.named("loop.started")) == 1
+    assert place == "local" or chunk == 100 or len(ran.named("lease.granted")) > 1

@@ -18,6 +18,7 @@ class Web:
         self.hits: Counter[str] = Counter()
         self.asked = threading.Condition()
         self.closing = threading.Event()
+        self.together = self.most_together = 0
         owner = self
 
         class Handler(_Handler):
@@ -40,8 +41,19 @@ class Web:
         with self.asked:
             assert self.asked.wait_for(lambda: self.hits[path] >= count, within)
 
+    def meet(self, number: int) -> None:
+        """Wait until so many are here at once; afterwards nobody waits."""
+        with self.asked:
+            self.together += 1
+            self.most_together = max(self.most_together, self.together)
+            self.asked.notify_all()
+            self.asked.wait_for(lambda: self.most_together >= number or self.closing.is_set())
+            self.together -= 1
+
     def close(self) -> None:
         self.closing.set()
+        with self.asked:
+            self.asked.notify_all()
         self._server.shutdown()
         self._server.server_close()
 
@@ -122,6 +134,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _slow(self, request: dict[str, Any], parts: list[str], count: int) -> Any:
         self.web.closing.wait(float(parts[0]))
+        return 200, {}
+
+    def _together(self, request: dict[str, Any], parts: list[str], count: int) -> Any:
+        """`/together/<number>/…`: answers once so many are asked for at the same time."""
+        self.web.meet(int(parts[0]))
         return 200, {}
 
     def _moved(self, request: dict[str, Any], parts: list[str], count: int) -> Any:

@@ -7,6 +7,7 @@ import msgspec
 
 from noetl.control.audit import audit
 from noetl.control.rows import events_of
+from noetl.core.chunk import in_flight
 from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.fold import fold
 from noetl.core.invariants import Checker
@@ -59,9 +60,23 @@ class Inspector:
                 log.append(event)
         for violation in checker.found:
             self.violate(execution_id, f"event {violation.seq}: {violation.message}")
+        self._spread(checker.state)
         live = self.world.server.live_state(execution_id) if self.world.server else None
         if live is not None and snapshot_of(live) != snapshot_of(checker.state):
             self.violate(execution_id, "the state in memory is not the fold of its log")
+
+    def _spread(self, state: State) -> None:
+        """A distributed loop has as many iterations handed out as may run, and not all to one lease."""
+        for run in state.runs.values() if state.status == "running" else ():
+            if run.loop is None or not run.loop.limit:
+                continue
+            own = [lease for lease in state.leases.values() if lease.run == run.id]
+            wanted = min(run.loop.limit, run.loop.total - run.loop.done - run.loop.failed)
+            used = sum(in_flight(run.loop, lease) for lease in own)
+            whole = [lease for lease in own if lease.share == wanted > 1 and not run.loop.chunk]
+            if used != wanted or whole:
+                told = f"{run.id} has {used} of {wanted} iterations out, in {len(own)} leases"
+                self.violate(state.execution_id, told)
 
     def _before(self, state: State, event: Event) -> None:
         """What must hold of the state that an event comes to."""

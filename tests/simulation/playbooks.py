@@ -89,7 +89,7 @@ class Maker:
             spec["on_failure"] = "drain"
             self.features["drain"] += 1
         workload: Tree = {"n": rng.randint(0, 5), "flag": rng.random() < 0.5}
-        workload["items"] = list(range(rng.choice((0, 2, 3, 4))))
+        workload["items"] = list(range(rng.choice((0, 2, 3, 12))))
         workload["cities"] = [
             {"name": f"c{n}", "hotels": list(range(n % 3))} for n in range(rng.randint(1, 3))
         ]
@@ -200,8 +200,8 @@ class Maker:
         spec: Tree = {"mode": mode, "policy": {"exec": placement, "reduce": {f"ctx.sum_{name}": "sum"}}}
         if mode == "parallel":
             spec["max_in_flight"] = rng.randint(1, 4)
-        if placement == "distributed":
-            spec["chunk"] = rng.randint(1, 3)
+        if placement == "distributed" and (chunk := rng.randint(0, 3)):
+            spec["chunk"] = chunk
         if rng.random() < 0.2:
             self.features["nested"] += 1
             inner = {

@@ -12,6 +12,7 @@ from noetl.core import fold, join, operate, report
 from noetl.core.frame import Frame
 from noetl.core.state import LoopState
 from noetl.errors import BackendError
+from noetl.worker.lanes import Lanes
 from noetl.worker.reporter import Reporter
 from tests.simulation import history
 from tests.simulation.history import VARIANTS, forget, play
@@ -159,6 +160,21 @@ def runs_read_the_ctx_of_now(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("noetl.core.order.seen", lambda current, then: current)
 
 
+def small_loops_are_one_chunk(patch: pytest.MonkeyPatch) -> None:
+    """A distributed loop that fits into a chunk goes to one worker, with a part of what may run at once."""
+    patch.setattr("noetl.core.chunk._size", lambda loop, left, share: 100)
+
+
+def shares_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """Each chunk may run as many iterations at once as the whole loop may."""
+    patch.setattr("noetl.core.chunk._lanes", lambda loop, left, out: 1)
+
+
+def waits_make_room(patch: pytest.MonkeyPatch) -> None:
+    """An iteration that waits elsewhere does not count among those that run."""
+    patch.setattr(Lanes, "waiting", property(lambda lanes: 0, lambda lanes, number: None), raising=False)
+
+
 PLANTS: tuple[Plant, ...] = (
     no_fence,
     orders_before_the_commit,
@@ -173,6 +189,9 @@ PLANTS: tuple[Plant, ...] = (
     timers_are_forgotten,
     expiry_is_ignored,
     runs_read_the_ctx_of_now,
+    small_loops_are_one_chunk,
+    shares_are_forgotten,
+    waits_make_room,
 )
 
 

@@ -174,6 +174,18 @@ def test_workers_that_ask_get_even_shares_whoever_comes_first(world: World) -> N
     assert names(world.take(hello("b"), 4)) == ["e1/l2", "e1/l3"]
 
 
+def test_who_reports_gets_the_next_order_of_a_chain_but_not_all_of_a_loop(world: World) -> None:
+    for worker_id in ("a", "b"):
+        world.beat(worker_id)
+    for number in range(4):
+        world.leasing.offer(order(lease=f"l{number}"))
+    assert names(world.take(hello("a"), 4)) == ["e1/l0", "e1/l1"]
+    assert world.take(hello("a"), 4, "e1") == []
+    assert names(world.take(hello("b"), 4)) == ["e1/l2", "e1/l3"]
+    world.leasing.offer(order(lease="l4"))
+    assert names(world.take(hello("a"), 4, "e1")) == ["e1/l4"]
+
+
 @pytest.mark.parametrize("why", ["it does not ask", "it is gone", "it cannot do it"])
 def test_the_share_of_a_worker_that_does_not_take_it_goes_to_the_others(world: World, why: str) -> None:
     world.beat("a")

@@ -139,6 +139,7 @@ def test_iterations_that_a_takeover_starts_again_are_counted_once():
     inner = world.event("loop.iteration.started", "start.1", "[0]/b[1]")
     world.report("start.1", started, inner)
     world.control("recover")
+    world.report("start.1", started, world.item("start.1", 0))
     world.report("start.1", world.event("loop.iteration.started", "start.1", "[1]"))
     assert check_log("e1", world.events) == []
 
@@ -164,3 +165,31 @@ def test_an_older_log_that_does_not_say_what_was_answered_has_no_violations():
     failure = {"step": "start", "error": {}, "taken_by": "x"}
     routed = event("next.evaluated", "start.1", event="step.failed", arcs=[], taken=["x"], failure=failure)
     assert check_log("e1", doctored("step.done", routed)) == []
+
+
+def test_a_takeover_does_not_make_room_for_more_iterations():
+    world = World(compiled("- {step: start, loop: {in: [1, 2], iterator: x}, tool: {kind: noop}}"))
+    world.start()
+    world.report("start.1", world.event("loop.iteration.started", "start.1", "[0]"))
+    world.control("recover")
+    world.report("start.1", world.event("loop.iteration.started", "start.1", "[1]"))
+    assert [found.invariant for found in check_log("e1", world.events)] == [4]
+
+
+def test_the_shares_of_a_loop_may_not_exceed_what_it_may_run_at_once():
+    world = World(
+        compiled("""
+            - step: start
+              loop: {in: [1, 2, 3, 4], iterator: x, spec: {mode: parallel, max_in_flight: 2, policy: {exec: distributed}}}
+              tool: {kind: noop}
+        """)
+    )
+    world.start()
+    more = Event(
+        "lease.granted", T0, "s", "start.1", data={"lease": "start.1:2", "lo": 2, "hi": 3, "share": 1}
+    )
+    (found,) = check_log("e1", [*world.events, more])
+    assert (found.invariant, found.message) == (
+        4,
+        "the shares of start.1 are 3; at most 2 may run at once",
+    )

@@ -1,4 +1,4 @@
-"""Loops as the server sees them: shares, chunks, outputs in order, buffered writes, the step's outcome."""
+"""Loops as the server sees them: bounds, outputs in order, buffered writes, the step's outcome."""
 
 import json
 
@@ -22,37 +22,6 @@ def local(mode="parallel", reduce="", failure="fail_fast", more=""):
 
 def through(world, *events, name="loop.done"):
     world.report("start.1", *events, world.event(name, "start.1"), final=True)
-
-
-@pytest.mark.parametrize(
-    "limit, chunk, shares",
-    [
-        (1, 5, [(0, 5, 1)]),
-        (2, 5, [(0, 5, 1), (5, 10, 1)]),
-        (10, 5, [(0, 5, 3), (5, 10, 3), (10, 15, 2), (15, 20, 2)]),
-        (40, 5, [(0, 10, 10), (10, 20, 10), (20, 30, 10), (30, 40, 10)]),
-        (400, 5, [(0, 40, 100)]),
-    ],
-)
-def test_chunks_get_shares_that_never_exceed_the_whole(begin, limit, chunk, shares):
-    world = begin(f"""
-        - step: start
-          loop: {{in: "{{{{ range(40) }}}}", iterator: x, spec: {{mode: parallel, max_in_flight: {limit}, chunk: {chunk}, policy: {{exec: distributed}}}}}}
-          tool: {{kind: noop}}
-    """)
-    leases = [(lease.lo, lease.hi, lease.share) for lease in world.state.leases.values()]
-    assert leases == shares
-    assert sum(share for _, _, share in leases) <= limit
-
-
-def test_the_default_chunk_is_a_hundred_iterations_and_ten_run_at_once(begin):
-    world = begin("""
-        - step: start
-          loop: {in: "{{ range(150) }}", iterator: x, spec: {mode: parallel, policy: {exec: distributed}}}
-          tool: {kind: noop}
-    """)
-    assert world.data("loop.started") == {"total": 150, "max_in_flight": 10, "chunk": 100}
-    assert world.dispatched == ["start.1:0", "start.1:100"]
 
 
 def test_a_local_loop_is_one_lease_with_the_whole_share(begin):

@@ -555,8 +555,8 @@ def test_an_iteration_that_ends_cancels_the_child_inside_it(begin):
 
 
 def test_a_lost_chunk_cancels_the_children_inside_it(begin):
-    world = begin(CHUNKS % (2, "best_effort"))
+    world = begin(CHUNKS % (2, "best_effort"), executor="executor: {spec: {limits: {max_takeovers: 0}}}")
     world.report("start.1:0", call(world, "[0]"))
-    lose(world, "start.1:0")
+    world.send(Expire({"start.1:0": 1}))
     assert [command.what for command in world.commands if isinstance(command, ControlChild)] == ["cancel"]
     assert isinstance(world.commands[-1], Dispatch)
