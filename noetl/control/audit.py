@@ -10,6 +10,7 @@ import msgspec
 
 from noetl.control.history import Log, rows_of
 from noetl.control.rows import events_of, message_of, summary_of
+from noetl.core.bound import ENVELOPE_BYTES
 from noetl.core.invariants import Checker
 from noetl.core.message import Start
 from noetl.core.operate import next_due
@@ -98,7 +99,8 @@ class _Reading:
 async def audit(store: Audited, execution_id: str, program: Program | None, engine: str) -> Audit:
     """Read a log and check everything that can be checked of it."""
     beside = await store.projection(execution_id)  # before the rows: the log may go on meanwhile
-    reading = _Reading(Checker(execution_id), beside)
+    bound = None if program is None else program.limits["max_payload_bytes"] + ENVELOPE_BYTES
+    reading = _Reading(Checker(execution_id, bound), beside)
     async for row in rows_of(store, execution_id):
         reading.row(row)
     recorded, problems = reading.recorded, reading.problems

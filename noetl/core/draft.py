@@ -4,12 +4,13 @@ Each emitted event is folded at once, so later parts of one decision see the ear
 away, with its state, when its commit fails.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from noetl.core import fold, message
+from noetl.core.bound import ENVELOPE_BYTES, MARKER_BYTES, RIDES_BYTES, largest
 from noetl.core.event import Event
-from noetl.core.judge import Judge
+from noetl.core.judge import Judge, Unjudged
 from noetl.core.output import encoded, externalise, size_of
 from noetl.core.patch import OVER, STORED, assign, holds_mark, rests_elsewhere
 from noetl.core.program import Program, StepProgram
@@ -74,16 +75,71 @@ class Draft:
         """What was judged or asked for as it is kept; of a record it is so already."""
         return value if self.judge.recorded and rests_elsewhere(value) else self.take(value)
 
+    def kept(self, values: Sequence[Any], beside: Callable[[], int] = int) -> list[Any]:
+        """Judged values as one event keeps them together: those it has no room for are put aside.
+
+        `beside` tells how many bytes other values of the event take; Unjudged when too many are left.
+        """
+        kept = list(values)
+        if self.judge.recorded:
+            return kept  # of a record they are so already
+        limit, sizes = self.limit("max_payload_bytes"), []
+        for place, value in enumerate(values):
+            if value is None or isinstance(value, bool | int | float):
+                sizes.append(0)
+                continue
+            body = encoded(value)
+            sizes.append(len(body))
+            if len(body) > limit or holds_mark(body):
+                kept[place], sizes[place] = self._aside(value), MARKER_BYTES
+        if sum(sizes) <= RIDES_BYTES:
+            return kept
+        room = limit + RIDES_BYTES - beside()
+        for place in largest(sizes, room):
+            kept[place], sizes[place] = self._aside(values[place]), MARKER_BYTES
+        if sum(sizes) > limit + ENVELOPE_BYTES // 2:
+            raise Unjudged(
+                "limit",
+                f"{len(values)} values take {sum(sizes)} bytes, more than limits.max_payload_bytes lets into "
+                "one event; write fewer of them, or one mapping that holds them",
+            )
+        return kept
+
     def store(self, value: Any) -> Any:
         """A kept value: itself, or a marker for it when it is over the payload limit."""
-        if (
-            value is None
-            or isinstance(value, bool | int | float)
-            or rests_elsewhere(value)
-            or size_of(value) <= self.limit("max_payload_bytes")
-        ):
-            return value
-        return self._aside(value)
+        return self.measured(value)[0]
+
+    def measured(self, value: Any) -> tuple[Any, int]:
+        """A kept value as an event holds it, and about how many bytes it takes there."""
+        if value is None or isinstance(value, bool | int | float):
+            return value, 0
+        if rests_elsewhere(value):
+            return value, MARKER_BYTES
+        size = size_of(value)
+        if size <= self.limit("max_payload_bytes"):
+            return value, size
+        return self._aside(value), MARKER_BYTES
+
+    def put_aside(self, output: dict[str, Any]) -> dict[str, Any]:
+        """An output whose payload rests in the result store, with the reference to it."""
+        if "ref" in output:
+            return {**output, "data": None}
+        ref, payload = externalise(self.state.execution_id, output.get("data"))
+        self.payloads.append(payload)
+        self.hydrated[payload.key] = output.get("data")
+        return {**output, "data": None, "ref": ref}
+
+    def slim(self, output: dict[str, Any], beside: int = 0) -> dict[str, Any]:
+        """An output of which the payloads, those of its tasks included, fit one event together."""
+        results: dict[str, dict[str, Any]] = output.get("results", {})
+        parts = [output, *results.values()]
+        sizes = [0 if part.get("data") is None else size_of(part["data"]) for part in parts]
+        chosen = largest(sizes, self.limit("max_payload_bytes") - beside)
+        if not chosen:
+            return output
+        parts = [self.put_aside(part) if place in chosen else part for place, part in enumerate(parts)]
+        kept = dict(zip(results, parts[1:], strict=True))
+        return {**parts[0], **({"results": kept} if kept else {})}
 
     def _aside(self, value: Any) -> Any:
         ref, payload = externalise(self.state.execution_id, value)

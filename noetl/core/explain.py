@@ -93,6 +93,8 @@ class _Story:
             self.say(seq, "execution", self.summary, error=data["error"])
 
     def _restored(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        if data.get("more"):
+            return  # what had no room in the event before
         kept = ", ".join(data.get("steps", {})) or "nothing"
         self.say(seq, "execution", f"kept of execution {data['of']}: {kept}", steps=data.get("steps", {}))
 

@@ -18,6 +18,8 @@ from noetl.core.patch import apply
 from noetl.core.program import StepProgram
 from noetl.core.state import Run
 
+PAIR_BYTES = 64  # about what stands around a value in a patch: its path, brackets
+
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
@@ -63,7 +65,17 @@ def publish(
     draft: Draft, run: Run, pairs: list[list[Any]], origin: str = "run", at: str | None = None
 ) -> None:
     """Make kept writes effective: ctx through `ctx.patched`, step in the run itself."""
-    patch = [[path[1:], draft.store(value)] for path, value in pairs if path[0] == "ctx"]
+    patch: list[list[Any]] = []
+    room, used = draft.limit("max_payload_bytes"), 0
+    for path, value in pairs:
+        if path[0] != "ctx":
+            continue
+        kept, size = draft.measured(value)
+        if patch and used + size > room:  # what has no room in one event comes in several, in order
+            draft.emit("ctx.patched", run.id, at, patch=patch, origin=origin)
+            patch, used = [], 0
+        patch.append([path[1:], kept])
+        used += size + PAIR_BYTES
     if patch:
         draft.emit("ctx.patched", run.id, at, patch=patch, origin=origin)
     own = [[path[1:], value] for path, value in pairs if path[0] == "step"]
@@ -88,13 +100,16 @@ def _boundary(draft: Draft, run: Run, outcome: RunOutcome) -> tuple[RunOutcome, 
             return outcome, [], []
         scope = view.ending(draft, run, event_of(run, outcome), hydrated(draft, run, outcome.output))
         written = draft.judge.writes(("set", run.id), step.set, scope, lenient=not well)
+        values = draft.kept(
+            [value for _, value in written.pairs], lambda: size_of(_recorded_output(draft, outcome.output))
+        )
     except Unjudged as error:
         if not well:  # the first error is never replaced
             return outcome, [], [".".join(write.path) for write in step.set]
         loop = {key: outcome.output[key] for key in ("loop",) if key in outcome.output}
         wrong = failed(problem(error.kind, error.message), **loop)
         return RunOutcome("step.failed", wrong, by=outcome.by), [], []
-    kept = [[path, draft.judged(value)] for path, value in written.pairs]
+    kept = [[path, value] for (path, _), value in zip(written.pairs, values, strict=True)]
     run.step_scope = apply(run.step_scope, [[path[1:], value] for path, value in kept if path[0] == "step"])
     return outcome, kept, written.left_out
 
@@ -155,5 +170,5 @@ def _large(draft: Draft, value: Any) -> bool:
 
 def _recorded_output(draft: Draft, output: dict[str, Any]) -> dict[str, Any]:
     if "ref" in output and _large(draft, output.get("data")):
-        return {**output, "data": None}
-    return output
+        output = {**output, "data": None}
+    return draft.slim(output) if "results" in output else output

@@ -72,14 +72,22 @@ def _evaluated(state: State, event: Event, data: dict[str, Any]) -> None:
     state.error = data.get("error")
 
 
+def together(one: Any, more: Any) -> Any:
+    """What a retry keeps, of which some was told before: entries are added, anything else is told once."""
+    if isinstance(one, dict):
+        return patch.deep_merge(one, more)
+    return [*one, *more] if isinstance(one, list) else more
+
+
 def _restored(state: State, event: Event, data: dict[str, Any]) -> None:
-    state.ctx = dict(data.get("ctx", _NOTHING))
-    state.results = dict(data.get("results", _NOTHING))
-    state.steps = {name: StepCount(**count) for name, count in data.get("steps", _NOTHING).items()}
-    state.failures = list(data.get("failures", ()))
-    state.signals = list(data.get("signals", ()))
-    state.output = data.get("output")
-    state.failed_iterations = data.get("failed_iterations", 0)
+    state.ctx = together(state.ctx, data.get("ctx", _NOTHING))
+    state.results = together(state.results, data.get("results", _NOTHING))
+    steps = {name: StepCount(**count) for name, count in data.get("steps", _NOTHING).items()}
+    state.steps = together(state.steps, steps)
+    state.failures = together(state.failures, data.get("failures", ()))
+    state.signals = together(state.signals, data.get("signals", ()))
+    state.output = data.get("output", state.output)
+    state.failed_iterations = data.get("failed_iterations", state.failed_iterations)
 
 
 def _loop_restored(state: State, event: Event, data: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from noetl.core.bound import MARKER_BYTES
 from noetl.core.event import Event
 from noetl.core.merge import compact
 from noetl.core.message import Payload
@@ -20,7 +21,6 @@ from noetl.dsl.template import Envelope
 
 Writes = list[list[Any]]
 _NO_STEPS: Mapping[str, Any] = {}
-MARKER_BYTES = 1024  # about what the marker of a payload takes
 
 
 @dataclass(slots=True)
@@ -168,11 +168,29 @@ class Frame:
             kept["sent"] = self.fit([pair for pair in self.writes if pair[0][0] == "ctx"])
             self.writes = [pair for pair in self.writes if pair[0][0] != "ctx"]
             kept["writes"] = self.fit(self.writes)
+        if size_of(kept) > self.around.limits["max_payload_bytes"]:
+            kept |= self._smallest()
         self.moved = False
         return {
             key: value
             for key, value in kept.items()
             if value is not None and (key == "prev" or value not in ({}, [], 0))
+        }
+
+    def _smallest(self) -> dict[str, Any]:
+        """What of a checkpoint can be put aside, put aside."""
+        named = self.pipeline.mentions.bare()
+        wanted = {label: one for label, one in self.results.items() if name_of(label) in named}
+        own = {key: value for key, value in self.iter.items() if key != "parent"}
+        scopes = {"iter": own, "step": self.step, "results": wanted}
+        return {
+            "prev": self.stored(self.prev, MARKER_BYTES),
+            "output": self.stored(self.output, MARKER_BYTES),
+            "writes": self._gathered(compact(self.writes, self.reduced)),
+            **{
+                name: {key: self.stored(value, MARKER_BYTES) for key, value in scope.items()}
+                for name, scope in scopes.items()
+            },
         }
 
     def fit(self, pairs: Writes) -> Writes:

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from noetl.core.bound import MARKER_BYTES, bounded_errors
 from noetl.core.details import short
 from noetl.core.effect import Ended
 from noetl.core.event import Event
 from noetl.core.fold import outer_index
 from noetl.core.frame import Frame, Surroundings, Writes
 from noetl.core.merge import merged
-from noetl.core.output import failed, ok, problem
+from noetl.core.output import failed, ok, problem, size_of
 from noetl.core.patch import PatchProblem, assign, look_up
 from noetl.core.program import LoopProgram, Pipeline
 from noetl.core.recorded import recorded
@@ -123,7 +124,7 @@ def iteration_ended(frame: Frame, outcome: IterationOutcome) -> None:
         data["writes"] = frame.fit(outcome.writes)
     if outcome.well:
         kept = (
-            recorded(frame, outcome.output)
+            recorded(frame, outcome.output, size_of(data["writes"]) if "writes" in data else 0)
             if outer_index(frame.at) is not None
             else _taken_up_again(frame, outcome)
         )
@@ -141,7 +142,8 @@ def iteration_ended(frame: Frame, outcome: IterationOutcome) -> None:
 
 def _taken_up_again(frame: Frame, outcome: IterationOutcome) -> dict[str, Any]:
     """The output of an inner iteration: whoever takes the enclosing one over goes on with it as it was."""
-    return {**outcome.output, "data": frame.stored(outcome.output.get("data"))}
+    most = MARKER_BYTES if outcome.writes else None  # which have room beside it then
+    return {**outcome.output, "data": frame.stored(outcome.output.get("data"), most)}
 
 
 def _told_again(frame: Frame, outcome: IterationOutcome) -> dict[str, Any]:
@@ -158,7 +160,7 @@ def level_result(level: Level, outcomes: Sequence[IterationOutcome | None]) -> t
     if errors and not level.best_effort:
         return failed(errors[0][1] or {}, loop=totals), []
     if errors:
-        totals["errors"] = [{"index": index, "error": short(error or {})} for index, error in errors[:100]]
+        totals["errors"] = bounded_errors([(index, short(error or {})) for index, error in errors[:100]])
     data = [one.output.get("data") if one is not None and one.well else None for one in outcomes]
     try:
         writes = _combined(level, outcomes)

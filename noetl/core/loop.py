@@ -7,6 +7,7 @@ the order of outputs, the merging of buffered writes, and the step's outcome.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from noetl.core.bound import bounded_errors
 from noetl.core.chunk import hand_out
 from noetl.core.demand import Unreadable, too_large
 from noetl.core.draft import Draft, in_place, stored_refs
@@ -60,7 +61,7 @@ def summary(loop: LoopState) -> dict[str, Any]:
     found = loop.totals()
     if loop.errors:
         by_index = sorted(loop.errors.items(), key=lambda item: int(item[0]))
-        found["errors"] = [{"index": int(index), "error": error} for index, error in by_index]
+        found["errors"] = bounded_errors([(int(index), error) for index, error in by_index])
     return found
 
 
@@ -71,8 +72,9 @@ def outcome(draft: Draft, run: Run, by: str = "s") -> RunOutcome:
     assert step.loop is not None
     totals = summary(loop)
     if loop.failed and not step.best_effort:
-        first = totals["errors"][0]
-        error = {**first["error"], "iteration": first["error"].get("iteration", first["index"])}
+        index = min(map(int, loop.errors))
+        first = loop.errors[str(index)]
+        error = {**first, "iteration": first.get("iteration", index)}
         return RunOutcome("step.failed", failed(error, loop=totals), _published(loop), by=by)
     try:
         writes = merged_writes(draft, step.loop, run)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.core.event import TERMINAL, Event
-from noetl.core.fold import evolve, outer_index
+from noetl.core.fold import evolve, outer_index, together
 from noetl.core.state import State
 
 TOKEN_PARTS = ("step", "from", "from_run", "event", "args")
@@ -88,7 +88,7 @@ class Past:
         return past
 
     def _restored(self, event: Event, data: dict[str, Any]) -> None:
-        self.base = data
+        self.base = {**self.base, **{key: together(self.base.get(key), value) for key, value in data.items()}}
 
     def _loop_restored(self, event: Event, data: dict[str, Any]) -> None:
         loop = self.loops.setdefault(data["token"], PastLoop(data["total"], data.get("collection")))

@@ -12,10 +12,10 @@ import msgspec
 
 from noetl.core.decide import decide
 from noetl.core.event import TERMINAL, Event
-from noetl.core.fold import evolve, fold
+from noetl.core.fold import evolve, fold, together
 from noetl.core.judge import Judged, Place, Unjudged, Written
 from noetl.core.message import Message, Report, Start
-from noetl.core.patch import Patch
+from noetl.core.patch import Patch, rests_elsewhere
 from noetl.core.program import Guard, Program, Write
 from noetl.core.scope import Scope
 from noetl.core.state import State
@@ -80,7 +80,8 @@ class RecordedJudge:
     def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
         """The recorded value of a template."""
         if value.static and place[0] != "arc-args":  # which lie over args that may rest in the result store
-            return value.render({})
+            known = self._answers.get(place)
+            return known if rests_elsewhere(known) else value.render({})
         if place not in self._answers:
             raise self._failed(place)
         found = self._answers[place]
@@ -168,7 +169,8 @@ def _read_next(answers: dict[Place, Any], event: Event, data: dict[str, Any]) ->
 
 def _read_patched(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
     if data["origin"] == "run" and event.at is None:
-        answers["merge", event.run or ""] = [[["ctx", *path], value] for path, value in data["patch"]]
+        pairs = [[["ctx", *path], value] for path, value in data["patch"]]
+        answers.setdefault(("merge", event.run or ""), []).extend(pairs)
 
 
 def _read_finished(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
@@ -205,9 +207,8 @@ def _start_of(row: Recorded, message: Start) -> Start:
     data = {event.name: event.data or {} for event in row.events}
     kept = None
     if "execution.restored" in data:
-        restored = data["execution.restored"]
-        state = {key: value for key, value in restored.items() if key not in ("of", "tokens")}
-        kept = {"state": state, "tokens": _kept_tokens(row.events, restored["tokens"])}
+        tokens = _kept_tokens(row.events, data["execution.restored"]["tokens"])
+        kept = {"state": _kept_state(row.events), "tokens": tokens}
     return msgspec.structs.replace(
         message,
         payload=data["playbook.execution.requested"].get("payload"),
@@ -215,6 +216,18 @@ def _start_of(row: Recorded, message: Start) -> Start:
         diagnostics=data["playbook.request.evaluated"].get("diagnostics", []),
         kept=kept,
     )
+
+
+def _kept_state(events: Sequence[Event]) -> dict[str, Any]:
+    """What a retry began with, from the portions it was recorded in."""
+    state: dict[str, Any] = {}
+    for event in events:
+        data = event.data or {}
+        if event.name == "execution.restored":
+            for key, value in data.items():
+                if key not in ("of", "tokens", "more"):
+                    state[key] = together(state[key], value) if key in state else value
+    return state
 
 
 def _kept_tokens(events: Sequence[Event], count: int) -> list[dict[str, Any]]:
@@ -244,7 +257,7 @@ def _report_of(row: Recorded, message: Report) -> Report:
             elif data["origin"] == "run" and event.at is None:
                 writes.setdefault(event.run, []).extend(pairs)
         elif event.name == "step.checkpointed":
-            frames = {address: dict(frame) for address, frame in data["frames"].items()}
+            frames |= {address: dict(frame) for address, frame in data["frames"].items()}
         elif event.by == "w":
             events.append(_reported(event, writes.pop(event.run, None), scopes.get(event.run, {})))
     return msgspec.structs.replace(message, events=events, frames=frames)

@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 
 from noetl.core import loop, park
+from noetl.core.bound import ENVELOPE_BYTES, portions
 from noetl.core.chunk import hand_out
 from noetl.core.draft import Draft
 from noetl.core.ending import awaited, cancel_left, recall
-from noetl.core.event import Event
+from noetl.core.event import TERMINAL, Event
 from noetl.core.finish import RunOutcome, finish, publish
 from noetl.core.fold import outer_index
 from noetl.core.message import Answer, Report
@@ -20,7 +21,6 @@ from noetl.core.output import failed, problem
 from noetl.core.state import Lease, LoopState, Run
 
 Handler = Callable[[Draft, Run, Lease, Event], None]
-ENVELOPE_BYTES = 64 * 1024  # what may stand around a payload: references, errors, values seen
 _encode = msgspec.json.encode
 # What an event that was too large becomes, so that nobody waits for it for ever.
 _FAILS_AS = {
@@ -60,7 +60,9 @@ def report(draft: Draft, message: Report) -> Answer:
 def _too_large(draft: Draft, event: Event, lease: Lease) -> bool:
     """Refuse an event over the payload limit, with room for what stands around its payloads."""
     data = event.data or {}
-    payloads = 1 + ("writes" in data) + ("step" in data) + ("iter" in data) + len(data.get("results", ()))
+    payloads = 1
+    if event.name in TERMINAL:  # its writes and scopes are taken off, its results put aside
+        payloads += ("writes" in data) + ("step" in data) + ("iter" in data) + len(data.get("results", ()))
     if not data or len(_encode(data)) <= draft.limit("max_payload_bytes") * payloads + ENVELOPE_BYTES:
         return False
     draft.emit(
@@ -145,7 +147,8 @@ def _checkpoint(draft: Draft, run: Run, lease: Lease, message: Report) -> None:
         frames[address] = {key: value for key, value in frame.items() if key != "sent"}
         sent += [(address, pair) for pair in frame.get("sent", ())]
     children = awaited(draft, run)
-    draft.emit_as("w", "step.checkpointed", run.id, frames=frames, lease=lease.id)
+    for some in portions(frames.items(), draft.limit("max_payload_bytes")) if len(frames) > 1 else [frames]:
+        draft.emit_as("w", "step.checkpointed", run.id, frames=dict(some), lease=lease.id)
     cancel_left(draft, children, f"the block of {run.id} that waited for it is over")
     for address, pair in sent:
         publish(draft, run, [pair], origin="checkpoint", at=address or None)

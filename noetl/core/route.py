@@ -7,6 +7,7 @@ once; one that an arc took without asking about it fails it in the end.
 from typing import Any
 
 from noetl.core import view
+from noetl.core.bound import RIDES_BYTES
 from noetl.core.draft import Draft
 from noetl.core.ending import abort
 from noetl.core.hydrate import hydrated
@@ -33,6 +34,7 @@ def route(draft: Draft, run: Run, name: str, output: dict[str, Any], of: str | N
         scope = view.departure(draft, run, event, hydrated(draft, run, output))
         records, chosen = _guards(draft, run, step, scope)
         patches = [_arc_effects(draft, run, index, step.arcs[index], scope) for index in chosen]
+        _keep_together(draft, patches)
     except Unjudged as error:
         draft.emit("next.evaluated", run.id, event=name, error=error.message, kind=error.kind, taken=[])
         abort(draft, _unroutable(error, run, name, output))
@@ -97,10 +99,17 @@ def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Sco
         scope.fixed["ctx"] = assign(scope.fixed["ctx"], path[1:], value)
     own_input, token_args, _, *rest = scope.chain
     scope.chain = (own_input, token_args, scope.fixed["ctx"], *rest)
-    return {
-        "set": [[path[1:], draft.judged(value)] for path, value in pairs],
-        "args": draft.judged(args) if args else None,
-    }
+    return {"set": [[path[1:], value] for path, value in pairs], "args": args or None}
+
+
+def _keep_together(draft: Draft, effects: list[dict[str, Any]]) -> None:
+    """What the chosen arcs write and hand on, as the one event that records it keeps it."""
+    places: list[tuple[Any, Any]] = [(pair, 1) for effect in effects for pair in effect["set"]]
+    places += [(effect, "args") for effect in effects if effect["args"]]
+    if places:
+        kept = draft.kept([holder[key] for holder, key in places])
+        for (holder, key), value in zip(places, kept, strict=True):
+            holder[key] = value
 
 
 def _failure_facts(
@@ -123,7 +132,7 @@ def _fire(draft: Draft, run: Run, arc: ArcProgram, effect: dict[str, Any], event
     target = draft.step(arc.step)
     carried = {key: value for key, value in event.items() if key != "data"}
     if target.wants_event or target.routes_only:
-        carried["data"] = _small(draft, event["data"])
+        carried["data"] = _small(draft, event["data"], effect["args"])
     enqueue(
         draft,
         arc.step,
@@ -136,9 +145,12 @@ def _fire(draft: Draft, run: Run, arc: ArcProgram, effect: dict[str, Any], event
     )
 
 
-def _small(draft: Draft, data: dict[str, Any]) -> dict[str, Any]:
-    """Event data fit for a token: a payload that has a reference travels as that."""
+def _small(draft: Draft, data: dict[str, Any], args: Any) -> dict[str, Any]:
+    """Event data fit for a token: a payload travels as its reference when it has no room beside the args."""
     output = data["output"]
     if "ref" in output and draft.store(output.get("data")) is not output.get("data"):
-        return {**data, "output": {**output, "data": None}}
-    return data
+        output = {**output, "data": None}
+    beside = draft.measured(args)[1] if args else 0
+    if beside or "results" in output:
+        output = draft.slim(output, max(0, beside - RIDES_BYTES))
+    return data if output is data["output"] else {**data, "output": output}

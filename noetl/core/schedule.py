@@ -13,7 +13,7 @@ from noetl.core.draft import Draft
 from noetl.core.finish import RunOutcome, finish
 from noetl.core.judge import Unjudged
 from noetl.core.message import Dispatch
-from noetl.core.output import is_reference, ok, problem
+from noetl.core.output import is_reference, ok, problem, size_of
 from noetl.core.program import StepProgram
 from noetl.core.scope import Scope
 from noetl.core.state import Token
@@ -59,19 +59,24 @@ class Arrival:
         """What the step's input, gate and items can see."""
         return view.arrival(draft, self.event, self.args, self.input, self.fragment)
 
-    def facts(self, draft: Draft) -> dict[str, Any]:
-        """What `step.scheduled` says of every run."""
+    def facts(self, draft: Draft, items: list[Any] | None = None, beside: int = 0) -> dict[str, Any]:
+        """What `step.scheduled` says of every run, and the items of a loop."""
+        args, own_input, collection = draft.kept(
+            [self.args or None, self.input, items], lambda: beside + size_of(self.event)
+        )
         parts = {
             "from": self.source,
             "event": self.event,
-            "args": draft.judged(self.args) if self.args else None,
-            "input": draft.judged(self.input),
+            "args": args,
+            "input": own_input,
             "barred": self.barred,
             "fragment": self.fragment,
             "bars": self.bars,
         }
         facts: dict[str, Any] = {"step": self.step.name, "tokens": [token.id for token in self.tokens]}
         facts.update({key: value for key, value in parts.items() if value})
+        if items is not None:
+            facts |= {"total": len(items), "collection": collection}
         return facts
 
 
@@ -92,7 +97,9 @@ def schedule(draft: Draft, arrived: Arrival) -> None:
     step = arrived.step
     try:
         draft.judge.fits(("input", arrived.run_id), step.validate.get("input"), arrived.input or {})
-        facts = {**arrived.facts(draft), **_bounds(draft, arrived), **_collection(draft, arrived)}
+        bounds, known = _bounds(draft, arrived), _known_collection(draft, arrived)
+        items = None if step.loop is None or known else _items(draft, arrived)
+        facts = {**arrived.facts(draft, items, size_of(known) if known else 0), **bounds, **known}
         share, chunk = 1, 0
         if step.loop is not None and facts["total"]:
             share, chunk = loop.bounds(draft, arrived.run_id, step.loop, arrived.scope(draft))
@@ -141,16 +148,15 @@ def _bounds(draft: Draft, arrived: Arrival) -> dict[str, Any]:
     return bounds
 
 
-def _collection(draft: Draft, arrived: Arrival) -> dict[str, Any]:
-    """The items a loop runs over; a retry runs over those of the loop whose iterations it keeps."""
+def _known_collection(draft: Draft, arrived: Arrival) -> dict[str, Any]:
+    """The items of a loop that is retried: it runs over those whose iterations it keeps."""
     if arrived.step.loop is None:
         return {}
     for token in arrived.tokens:
         kept = draft.state.kept.get(token.id)
         if kept is not None:
             return {"total": kept.loop.total, "collection": kept.collection, "kept": True}
-    items = _items(draft, arrived)
-    return {"total": len(items), "collection": draft.judged(items)}
+    return {}
 
 
 def _items(draft: Draft, arrived: Arrival) -> list[Any]:

@@ -3,12 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
+from noetl.core.bound import RIDES_BYTES, leaves, portions
 from noetl.core.draft import Draft
 from noetl.core.ending import tell_parent
 from noetl.core.message import Answer, Start
 from noetl.core.output import size_of
+from noetl.core.patch import assign
 from noetl.core.route import enqueue
 from noetl.core.token import settle
+
+_KEPT_PARTS = ("ctx", "results", "failures", "signals")  # of what a retry keeps, those that may be large
 
 
 def start(draft: Draft, message: Start) -> Answer:
@@ -50,7 +54,10 @@ def _begin(draft: Draft, message: Start) -> None:
         enqueue(draft, draft.program.entry, event=event)
     else:
         tokens = message.kept["tokens"]
-        draft.emit("execution.restored", of=message.retry_of, tokens=len(tokens), **message.kept["state"])
+        facts: dict[str, Any] = {"of": message.retry_of, "tokens": len(tokens)}
+        for part in _kept_portions(message.kept["state"], draft.limit("max_payload_bytes")):
+            draft.emit("execution.restored", **facts, **part)
+            facts["more"] = True
         for token in tokens:
             draft.emit("step.retried", step=token["step"], of=message.retry_of)
             _restore(draft, token)
@@ -65,19 +72,32 @@ def _restore(draft: Draft, token: dict[str, Any]) -> None:
     if loop is None:
         return
     facts = {"token": f"t{draft.state.enqueued}", "step": token["step"], "total": loop["total"]}
-    for number, iterations in enumerate(_portions(loop["iterations"], draft.limit("max_payload_bytes"))):
+    room = draft.limit("max_payload_bytes")
+    beside = size_of(loop["collection"])
+    told = list(portions(loop["iterations"].items(), room)) or [[]]
+    if beside + sum(size_of(outcome) for _, outcome in told[0]) > room + RIDES_BYTES:
+        told = [[], *told]
+    for number, iterations in enumerate(told):
         more = {} if number else {"collection": loop["collection"]}
-        draft.emit("loop.restored", **facts, iterations=iterations, **more)
+        draft.emit("loop.restored", **facts, iterations=dict(iterations), **more)
 
 
-def _portions(iterations: dict[str, Any], limit: int) -> Iterator[dict[str, Any]]:
-    """Iterations in portions that one event can hold."""
-    portion: dict[str, Any] = {}
-    size = 0
-    for index, outcome in iterations.items():
-        size += size_of(outcome)
-        if portion and size > limit:
-            yield portion
-            portion, size = {}, size_of(outcome)
-        portion[index] = outcome
-    yield portion
+def _kept_portions(state: dict[str, Any], room: int) -> Iterator[dict[str, Any]]:
+    """What a retry keeps, in portions that one event can hold: mappings key by key, lists item by item."""
+    if size_of(state) <= room:
+        yield state
+        return
+    rest = {key: value for key, value in state.items() if key not in _KEPT_PARTS}
+    yield rest
+    for key in _KEPT_PARTS:
+        found = state.get(key)
+        if isinstance(found, list):
+            for items in portions(((None, item) for item in found), room):
+                yield {key: [item for _, item in items]}
+        elif found is not None:
+            parts = leaves(found, room) if key == "ctx" else (([name], one) for name, one in found.items())
+            for pairs in portions(parts, room):
+                part: dict[str, Any] = {}
+                for path, value in pairs:
+                    part = assign(part, path, value)
+                yield {key: part}

@@ -11,7 +11,7 @@ from noetl.core.draft import Draft
 from noetl.core.fragment import extended, fragment_problems, normalised
 from noetl.core.hydrate import hydrated
 from noetl.core.judge import Unjudged
-from noetl.core.output import problem
+from noetl.core.output import problem, size_of
 from noetl.core.program import Program
 from noetl.core.state import Fragment, Run, Token
 
@@ -40,7 +40,11 @@ def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | 
         return problem(
             "synthesis", f"the fragment of step {run.step!r} is not valid: {told}", diagnostics=problems
         )
-    return normalised(draft.program, steps)
+    fragment = normalised(draft.program, steps)
+    if (size := size_of(fragment)) > draft.limit("max_payload_bytes"):
+        told = f"the fragment of step {run.step!r} has {size} bytes, more than limits.max_payload_bytes"
+        return problem("limit", told)
+    return fragment
 
 
 def extend(draft: Draft, run: Run, steps: Steps) -> None:

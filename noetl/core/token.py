@@ -93,10 +93,11 @@ def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None
 
 def _render_input(draft: Draft, arrived: schedule.Arrival) -> Any:
     step = arrived.step
-    if step.input.static:
+    if step.input.static and not draft.judge.recorded:
         return step.input.render({}) or None
     scope = arrived.scope(draft)
-    return draft.judge.value(("input", arrived.run_id), step.input, scope)
+    found = draft.judge.value(("input", arrived.run_id), step.input, scope)
+    return found or None if step.input.static else found
 
 
 def _enter(draft: Draft, arrived: schedule.Arrival, admission: Admission) -> None:

@@ -22,7 +22,7 @@ from noetl.core.message import WorkOrder, waits_as
 from noetl.core.output import failed, holds_reference, problem
 from noetl.core.pipeline import drive
 from noetl.core.program import BlockProgram, LoopProgram, Path, Program, StepProgram
-from noetl.core.recorded import recorded
+from noetl.core.recorded import recorded_together
 from noetl.core.schedule import as_items
 from noetl.dsl.template import TemplateError
 from noetl.errors import NoetlError, NotFound
@@ -109,7 +109,9 @@ class Runner:
         return frame
 
     def _terminal(self, frame: Frame, ended: Ended) -> Event:
-        data: dict[str, Any] = {"output": recorded(frame, ended.output)}
+        wanted = {label: frame.results[label] for label in self.step.wants_results if label in frame.results}
+        output, results = recorded_together(frame, ended.output, wanted)
+        data: dict[str, Any] = {"output": output}
         if ended.error is not None:
             data["error"] = ended.error
         writes = [pair for pair in frame.writes if pair[0][0] == "ctx"]
@@ -119,9 +121,8 @@ class Runner:
             data["step"] = frame.fit_step()
         if frame.iter and (kept := pruned(frame.iter, self.step.wants_iter)):
             data["iter"] = {key: frame.stored(value) for key, value in kept.items()}
-        wanted = {label: frame.results[label] for label in self.step.wants_results if label in frame.results}
-        if wanted:
-            data["results"] = {label: recorded(frame, output) for label, output in wanted.items()}
+        if results:
+            data["results"] = results
         name = "step.done" if ended.well else "step.failed"
         return Event(name, self.around.now(), "w", self.order.run, data=data)
 

@@ -26,7 +26,7 @@ from noetl.ports.network import PUBLIC_ONLY, Network
 from noetl.ports.tool import Tool, invoke
 from noetl.worker.redacted import RedactedPayloads
 
-LOG_CHARS = 16_384
+LOG_BYTES = 16_384
 REDACTORS_KEPT = 1000
 MENTIONS_KEPT = 256
 PAYLOADS_KEPT = 32 * 1024 * 1024  # bytes of payloads that orders after one another read
@@ -206,8 +206,8 @@ def _bounded_logs(lines: list[str]) -> list[str]:
     kept: list[str] = []
     size = 0
     for line in reversed(lines):
-        size += len(line)
-        if size > LOG_CHARS:
+        size += size_of(line)
+        if size > LOG_BYTES:
             kept.append("… (earlier lines left out)")
             break
         kept.append(line)
