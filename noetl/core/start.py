@@ -89,12 +89,12 @@ def _kept_portions(state: dict[str, Any], room: int) -> Iterator[dict[str, Any]]
         return
     rest = {key: value for key, value in state.items() if key not in _KEPT_PARTS}
     yield rest
-    for key in _KEPT_PARTS:
-        found = state.get(key)
+    for key in (part for part in _KEPT_PARTS if part in state):
+        found = state[key]
         if isinstance(found, list):
             for items in portions(((None, item) for item in found), room):
                 yield {key: [item for _, item in items]}
-        elif found is not None:
+        else:
             parts = leaves(found, room) if key == "ctx" else (([name], one) for name, one in found.items())
             for pairs in portions(parts, room):
                 part: dict[str, Any] = {}

@@ -120,14 +120,14 @@ async def test_no_event_is_larger_than_its_bound(name, tmp_path):
 
 async def test_the_results_of_many_tasks_fit_one_event(tmp_path):
     tasks = "".join(f"    - {{name: t{n}, kind: noop, output: {BIG}}}\n" for n in range(10))
-    told = ", ".join(f"start.results.t{n}.status" for n in range(10))
+    told = ", ".join(f"start.results.t{n}.data | length" for n in range(10))
     text = playbook(
         f"- step: start\n  tool:\n{tasks}  next: {{arcs: [{{step: e}}]}}\n"
         f'- {{step: e, tool: {{kind: python, input: {{v: "{{{{ [{told}] }}}}", code: "result = v"}}}}}}'
     )
     async with engine(tmp_path) as made:
         ran = await finish(made, await begin(made, text))
-    assert (ran.output, fits(ran)) == (["ok"] * 10, True)
+    assert (ran.output, fits(ran)) == ([60_000] * 10, True)
     results = ran.named("step.done")[0]["data"]["output"]["results"]
     assert [one["status"] for one in results.values()] == ["ok"] * 10
     assert any("ref" in one for one in results.values())
@@ -148,3 +148,12 @@ async def test_what_a_retry_keeps_comes_in_events_that_fit(tmp_path):
     assert (again.status, fits(again)) == ("failed", True)
     assert again.error["message"] == failed.error["message"]
     assert again.ctx == failed.ctx
+
+
+@pytest.mark.parametrize("case", ["a step sets twenty large values", "an arc sets twenty large values"])
+async def test_an_event_that_is_let_through_is_found(case, tmp_path, monkeypatch):
+    monkeypatch.setattr("noetl.core.draft.largest", lambda sizes, room: [])
+    monkeypatch.setattr("noetl.core.draft.ENVELOPE_BYTES", 10**9)
+    async with engine(tmp_path) as made:
+        with pytest.raises(AssertionError, match="more than the 114688 of an event"):
+            await finish(made, await begin(made, playbook(CASES[case].workflow)))
