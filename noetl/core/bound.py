@@ -11,7 +11,7 @@ from typing import Any
 from noetl.core.output import bounded, size_of
 from noetl.core.patch import rests_elsewhere
 
-ENVELOPE_BYTES = 48 * 1024
+ENVELOPE_BYTES = 64 * 1024
 RIDES_BYTES = 8 * 1024  # values that are no larger together ride in the envelope
 MARKER_BYTES = 1024  # about what the marker or reference of a payload takes
 ERRORS_BYTES = 16 * 1024  # of a loop's errors, of which a token carries two copies

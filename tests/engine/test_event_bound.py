@@ -155,5 +155,5 @@ async def test_an_event_that_is_let_through_is_found(case, tmp_path, monkeypatch
     monkeypatch.setattr("noetl.core.draft.largest", lambda sizes, room: [])
     monkeypatch.setattr("noetl.core.draft.ENVELOPE_BYTES", 10**9)
     async with engine(tmp_path) as made:
-        with pytest.raises(AssertionError, match="more than the 114688 of an event"):
+        with pytest.raises(AssertionError, match="more than the 131072 of an event"):
             await finish(made, await begin(made, playbook(CASES[case].workflow)))
