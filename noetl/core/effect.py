@@ -79,6 +79,7 @@ class Ended:
     output: dict[str, Any]
     error: dict[str, Any] | None = None
     broke: bool = False
+    answered: bool = False  # it failed, and no attempt under its last key can have been carried out unseen
     handed_back: bool = False
 
 
@@ -95,6 +96,7 @@ class Visit:
     visit: int
     started: bool = False
     logs: Any = None
+    answered: bool = False
     input: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -176,4 +176,6 @@ def _workbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effe
     return output  # type: ignore[no-any-return]
 
 
+OWN_KINDS = frozenset({"noop", "wait", "playbook"})
+"""Those whose end is in the log, not in the hands of somebody else."""
 ENGINE_KINDS = {"noop": _noop, "wait": _wait, "playbook": _playbook, "workbook": _workbook}

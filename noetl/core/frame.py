@@ -43,6 +43,7 @@ class Surroundings:
     aside: bool = False  # results of some of `steps` rest in the result store
     loaded: dict[str, Any] = field(default_factory=dict)  # payloads of those that were read here, by key
     jumped: bool = False  # a pipeline jumped since the last report
+    repeated: bool = False  # the work was handed out before: any call may have been made already
     stopping: bool = False  # pipelines stop at their next task boundary
 
     def record(self, event: Event) -> None:
@@ -72,6 +73,8 @@ class Frame:
     runs: int = 0
     attempt: int = 0  # 0: a new visit begins
     answered: int = 0  # answered errors in this visit: each makes a new idempotency key
+    unsure: bool = False  # a call under the present key may have been carried out unseen
+    settled: bool = False  # the last attempt was answered
     waiting: str | None = None  # parked for: retry, wait, child
     keyed: str | None = None  # its address as idempotency keys have it: the same for an unanswered repeat
     within: int | None = None  # when the timeouts of the calls that it is inside of end it
@@ -148,6 +151,7 @@ class Frame:
             "runs": self.runs,
             "attempt": self.attempt,
             "answered": self.answered,
+            "unsure": self.unsure,
             "waiting": self.waiting,
             "inside": self.inside,
             "call_ends": self.call_ends,
@@ -244,6 +248,7 @@ class Frame:
         self.visits, self.passed = dict(kept.get("visits", {})), dict(kept.get("passed", {}))
         self.runs, self.attempt = kept.get("runs", 0), kept.get("attempt", 0)
         self.answered, self.waiting = kept.get("answered", 0), kept.get("waiting")
+        self.unsure = self.around.repeated or kept.get("unsure", False)
         self.call_ends = kept.get("call_ends")
         self.prev, self.output = kept.get("prev"), kept.get("output")
         self.step = kept.get("step", self.step)

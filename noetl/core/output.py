@@ -16,6 +16,8 @@ REFERENCE_KEYS = frozenset({"type", "locator", "auth_reference", "meta"})
 JSON = "application/json"
 ROWS = "application/x-ndjson"
 MANIFEST = "application/vnd.noetl.manifest+json"
+ANSWERED = "$answered"
+"""Beside the error of a tool: the other side itself has said that the call failed."""
 _PREVIEW_CHARS = 200
 _encode = msgspec.json.encode
 

@@ -24,6 +24,7 @@ from noetl.core.effect import (
 )
 from noetl.core.engine_kind import (
     ENGINE_KINDS,
+    OWN_KINDS,
     SHORT_WAIT_S,
     answered,
     bound_s,
@@ -33,7 +34,7 @@ from noetl.core.engine_kind import (
 from noetl.core.event import index_of, iso
 from noetl.core.frame import Frame
 from noetl.core.judge import TemplateJudge, Unjudged, binding
-from noetl.core.output import failed, ok, problem, size_of
+from noetl.core.output import ANSWERED, failed, ok, problem, size_of
 from noetl.core.policy import Choice
 from noetl.core.program import TaskProgram
 from noetl.core.recorded import SHOWN_BYTES, recorded, shown, with_ref
@@ -42,8 +43,8 @@ from noetl.core.scope import Scope
 from noetl.dsl.template import TemplateError
 
 _JUDGE = TemplateJudge()
-# An attempt that ended like this may or may not have been carried out: its repeat keeps the idempotency key.
-UNANSWERED = frozenset({"timeout", "connect", "dns", "tls", "network", "crashed", "cancelled", "protocol"})
+# What the engine carries out itself is known to be over, unless it was only not waited for any longer.
+NOT_OVER = frozenset({"timeout", "cancelled"})
 
 
 EVENTS_AT_ONCE = 2000
@@ -86,7 +87,7 @@ def _visit(
             frame.write(policy.rendered_set(choice.program, frame.scope(task.label)))
         if choice.do != "continue":
             return _skipped(frame, task, label, choice)
-        frame.attempt = 1
+        frame.attempt, frame.unsure = 1, frame.around.repeated
     visit = Visit(task, label, frame.visits[task.label])
     frame.runs += 1
     if frame.runs > frame.around.limits["max_task_runs"]:
@@ -164,8 +165,18 @@ def _perform(
     if frame.pipeline.wants_meta and "meta" not in output:
         output = {"meta": _own_meta(frame, visit, output), **output}
     visit.logs = output.pop(LOGS, None) if LOGS in output else None
+    visit.answered = _is_answered(task, output)
+    frame.settled = visit.answered
     visit.input = around.redactor.clean(visit.input)  # what comes now is written down
     return _checked(task, spec, output)
+
+
+def _is_answered(task: TaskProgram, output: dict[str, Any]) -> bool:
+    """Whether an attempt is known to be over: it went well, or whoever carried it out said that it failed."""
+    said = bool(output.pop(ANSWERED, False))
+    if output["status"] == "ok" or said:
+        return True
+    return task.kind in OWN_KINDS and output["error"]["kind"] not in NOT_OVER
 
 
 def _own_meta(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, Any]:
@@ -368,9 +379,12 @@ def _retry_wait(frame: Frame, visit: Visit, choice: Choice, scope: Scope) -> flo
 def _wait_to_retry(
     frame: Frame, visit: Visit, output: dict[str, Any], seconds: float
 ) -> Generator[Effect, Any, None]:
-    error = output.get("error") or {}
-    if output["status"] == "ok" or error.get("kind") not in UNANSWERED:
+    # An error in answer to a repeat says nothing about the first call, which may have been carried out.
+    if output["status"] == "ok" or (visit.answered and (not frame.unsure or visit.task.kind in OWN_KINDS)):
         frame.answered += 1
+        frame.unsure = False
+    elif not visit.answered:
+        frame.unsure = True
     frame.attempt += 1
     if seconds <= SHORT_WAIT_S:
         if seconds > 0:
@@ -388,7 +402,7 @@ def _act(
     """Carry out a directive that ends the visit."""
     if choice.do == "fail":
         return _fail(frame, visit, choice, output, scope)
-    frame.attempt, frame.answered = 0, 0
+    frame.attempt, frame.answered, frame.unsure = 0, 0, False
     frame.moved = True
     if choice.do == "continue":
         frame.prev = output.get("data")
@@ -427,4 +441,5 @@ def _failed(
     if iteration is not None:
         place["iteration"] = iteration
     full = {**place, **details.fitted(error)}
-    return Ended(False, {**(output or {"data": None}), "status": "error", "error": full}, full)
+    output = {**(output or {"data": None}), "status": "error", "error": full}
+    return Ended(False, output, full, answered=frame.settled and not frame.unsure)

@@ -6,6 +6,7 @@ Plain data only. The worker adds `meta`; scopes and templates read the envelope 
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from noetl.core.output import ANSWERED
 from noetl.dsl.tree import Value
 from noetl.errors import NoetlError
 
@@ -25,14 +26,20 @@ def error(
     *,
     code: str | None = None,
     retryable: bool = False,
+    answered: bool = False,
     details: Mapping[str, Value] | None = None,
     data: Value = None,
     **parts: Value,
 ) -> Envelope:
-    """The envelope of a call that failed."""
+    """The envelope of a call that failed.
+
+    `answered`: the other side has said so itself, so that a retry may use a new idempotency key. Without it
+    the call may have been carried out unseen, and a retry repeats it under its key.
+    """
     problem: dict[str, Value] = {"kind": kind, "code": code, "message": message, "retryable": retryable}
     problem["details"] = dict(details or {})
-    return {"status": "error", "data": data, "error": problem, **parts}
+    output = {"status": "error", "data": data, "error": problem, **parts}
+    return {**output, ANSWERED: True} if answered else output
 
 
 def reference(

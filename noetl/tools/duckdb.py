@@ -249,7 +249,9 @@ def failed(problem: Exception, number: int, text: str = "", statement: str | Non
     retryable = held or isinstance(problem, duckdb.TransactionException)
     code = type(problem).__name__
     details = {"statement": max(number, 1), **in_duckdb(text, str(problem), statement)}
-    return Failed("duckdb", message, code=code, retryable=retryable, details=details)
+    broken = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException)
+    answered = held or not isinstance(problem, broken)
+    return Failed("duckdb", message, code=code, retryable=retryable, answered=answered, details=details)
 
 
 TOOL = define(

@@ -18,8 +18,8 @@ is sent to the first host only, never to where a redirect leads. When it is answ
 one that is fetched, such as `oauth2`, a new token is asked for and the request sent once more.
 
 With `spec: {idempotency: true}` the request carries an `Idempotency-Key` that stays the same when the engine
-has to repeat a call whose answer it never saw. A worker that traces sends its W3C `traceparent` with the
-request.
+has to repeat a call whose answer it never saw; 502 and 504 are a gateway's words for that. A worker that
+traces sends its W3C `traceparent` with the request.
 
 A body over `spec.limits.max_hydrate_bytes` (16 MiB) goes into the result store while it arrives, and
 `output.ref` says where; so does every body with `response: ref`. Nothing over
@@ -285,7 +285,7 @@ def _open(path: str) -> BinaryIO:
 
 
 async def _answer(response: "ClientResponse", request: Request, knobs: Knobs, call: Call) -> Envelope:
-    from noetl.tools.parts.http_answer import RETRYABLE, Bounds, beginning, http_part, read_body
+    from noetl.tools.parts.http_answer import RETRYABLE, UNANSWERED, Bounds, beginning, http_part, read_body
 
     hidden = str(call.auth["param"]) if call.auth and "param" in call.auth else None
     http = http_part(response, hidden)
@@ -302,6 +302,7 @@ async def _answer(response: "ClientResponse", request: Request, knobs: Knobs, ca
             f"{response.method} {http['url']} answered {response.status} {response.reason or ''}".rstrip()
         )
         parts |= {"details": beginning(body, response), "retryable": response.status in RETRYABLE}
+        parts |= {"answered": response.status not in UNANSWERED}
         return error("http", message, code=str(response.status), data=body.data, **parts)
     if body.problem is not None:
         parts |= {"details": beginning(body, response)}

@@ -59,10 +59,13 @@ async def run(wanted: ToolCall, call: Call) -> Envelope:
         answer = await session.call_tool(wanted.tool, wanted.arguments or {})
     if "error" in answer:
         problem = answer["error"]
-        raise Failed("mcp", f"{wanted.tool}: {problem.get('message')}", code=str(problem.get("code")))
+        told = f"{wanted.tool}: {problem.get('message')}"
+        raise Failed("mcp", told, code=str(problem.get("code")), answered=True)
     result = to_json(answer.get("result") or {})
     if result.get("isError"):
-        return error("mcp", f"{wanted.tool}: {_words(result)}", code="tool", data=_data(result))
+        return error(
+            "mcp", f"{wanted.tool}: {_words(result)}", code="tool", answered=True, data=_data(result)
+        )
     return ok(_data(result))
 
 

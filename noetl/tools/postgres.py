@@ -17,8 +17,10 @@ then `null` and `output.ref` says where they are.
 
 `output.pg` is `{code, sqlstate, message}` on an error. `error.retryable` is true for the sqlstate classes
 08, 40, 53 and 57 and for 55P03: lost connections, serialization failures and deadlocks, exhausted
-resources, a server that is shutting down, a lock that was not to be had. A call that is cancelled or runs
-out of time ends its statement on the server too.
+resources, a server that is shutting down, a lock that was not to be had. A connection that cannot be made
+or is lost is error kind `connect`; whether the statement took effect is then not known, so a retry binds
+the same `:idempotency_key`. A call that is cancelled or runs out of time ends its statement on the server
+too.
 
 Needs the extra `postgres`.
 """

@@ -101,7 +101,7 @@ def _answer(ran: Ran, code: Code) -> Envelope:
             raised = ran.raised
             py = {"exception_type": raised.type, "traceback": raised.traceback}
             told = f"{raised.type}: {raised.message}".rstrip(": ")
-            return error("python", told, code=raised.type, details=_where(ran), py=py)
+            return error("python", told, code=raised.type, answered=True, details=_where(ran), py=py)
         case "timeout":
             after = f" after {code.timeout:g} s" if code.timeout else ""
             return error("timeout", f"the code was still running{after} and was killed", retryable=True)
@@ -109,7 +109,7 @@ def _answer(ran: Ran, code: Code) -> Envelope:
             told = ran.message or "the code used more memory than it may"
             return error("limit", told, code="memory", details=_where(ran))
         case "value":
-            return error("value", ran.message)
+            return error("value", ran.message, answered=True)
         case _:
             ended = "" if ran.exit_code is None else f" with exit code {ran.exit_code}"
             message = ran.message or f"the process that ran the code ended{ended}"

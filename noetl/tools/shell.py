@@ -67,7 +67,8 @@ async def run(command: Command, call: Call) -> Envelope:
     if exit_code == 0:
         return ok(data)
     details = {"stderr": stderr[-STDERR_CHARS:]} if stderr.strip() else {}
-    return error("shell", _failure(exit_code, stderr), code=str(exit_code), details=details, data=data)
+    told, code = _failure(exit_code, stderr), str(exit_code)
+    return error("shell", told, code=code, answered=exit_code > 0, details=details, data=data)
 
 
 def _argv(command: Command) -> list[str]:

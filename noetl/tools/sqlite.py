@@ -279,9 +279,12 @@ def failed(problem: "apsw.Error", number: int, text: str = "") -> Failed:
     extended = apsw.mapping_extended_result_codes.get(getattr(problem, "extendedresult", 0))
     code = extended or apsw.mapping_result_codes.get(getattr(problem, "result", 1))
     retryable = isinstance(problem, apsw.BusyError | apsw.LockedError)
+    unknown = isinstance(problem, apsw.IOError | apsw.CorruptError | apsw.FullError)  # as of its commit
     place = in_sqlite(text, number, getattr(problem, "error_offset", -1))
     details = {"statement": number + 1 if place else max(number, 1), **place}
-    return Failed("sqlite", str(problem), code=str(code), retryable=retryable, details=details)
+    return Failed(
+        "sqlite", str(problem), code=str(code), retryable=retryable, answered=not unknown, details=details
+    )
 
 
 TOOL = define(

@@ -130,6 +130,7 @@ class Pool:
             spread=self._spread,
             redactor=self.toolbox.redactor(order.execution_id),
             aside=any(map(rests, order.results.values())),
+            repeated=order.epoch > 1,
         )
         reporter = Reporter(order, around, self.reports, self.payloads, self.toolbox.worker_id)
         return Runner(order, program, self.toolbox, reporter, self.slots)

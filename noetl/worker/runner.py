@@ -19,7 +19,7 @@ from noetl.core.level import IterationOutcome, Level, level_result
 from noetl.core.loop import whole_number
 from noetl.core.mention import pruned
 from noetl.core.message import WorkOrder, waits_as
-from noetl.core.output import failed, holds_reference, problem
+from noetl.core.output import ANSWERED, failed, holds_reference, problem
 from noetl.core.pipeline import drive
 from noetl.core.program import BlockProgram, LoopProgram, Path, Program, StepProgram
 from noetl.core.recorded import recorded_together
@@ -286,7 +286,8 @@ class Runner:
         """The block's own `set` and `output`; its step scope ends here, its ctx writes go to the caller."""
         if ended.well:
             ended = block_boundary(block, frame, ended)
-        return ended.output, [pair for pair in frame.writes if pair[0][0] == "ctx"]
+        output = {**ended.output, ANSWERED: True} if ended.answered else ended.output
+        return output, [pair for pair in frame.writes if pair[0][0] == "ctx"]
 
     # Loops
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 CHUNK = 64 * 1024
 OPENING_BYTES = 8 * 1024  # more than is shown: secrets are taken out before it is cut
 RETRYABLE = frozenset({408, 425, 429, *range(500, 600)})
+UNANSWERED = frozenset({502, 504})
+"""What a gateway says when it has seen no answer: the request may have been carried out behind it."""
 _TEXT_TYPES = ("text/", "application/xml", "application/javascript", "application/x-www-form-urlencoded")
 
 

@@ -188,12 +188,16 @@ class HttpSession:
             raise failure(shown, self.url) from None
 
     async def _received(self, response: "ClientResponse", number: Value) -> Message | None:
-        from noetl.tools.parts.http_answer import RETRYABLE, pieces
+        from noetl.tools.parts.http_answer import RETRYABLE, UNANSWERED, pieces
 
         if response.status >= 400:
             status = response.status
             raise Failed(
-                "http", f"{self.url} answered {status}", code=str(status), retryable=status in RETRYABLE
+                "http",
+                f"{self.url} answered {status}",
+                code=str(status),
+                retryable=status in RETRYABLE,
+                answered=status not in UNANSWERED,
             )
         if "Mcp-Session-Id" in response.headers:
             self.headers["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]

@@ -58,7 +58,7 @@ class NatsBucket:
         with named(key):
             store = await self._open(make=True)
             if mode == "create" and await self._is_there(store, key):
-                raise Failed("exists", f"the object {key!r} is there already")
+                raise Failed("exists", f"the object {key!r} is there already", answered=True)
             info = await store.put(self.prefix + key, raw)
         return str(info.digest) if info.digest else None
 

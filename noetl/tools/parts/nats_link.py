@@ -171,19 +171,20 @@ def failed(problem: "Error | TimeoutError", what: str) -> Failed:
 
     match problem:
         case js.KeyNotFoundError() | js.KeyDeletedError() | js.NoKeysError() | js.ObjectNotFoundError():
-            return Failed("not_found", f"{what} is not there")
+            return Failed("not_found", f"{what} is not there", answered=True)
         case js.ObjectDeletedError() | js.BucketNotFoundError() | js.NotFoundError():
-            return Failed("not_found", f"{what} is not there")
+            return Failed("not_found", f"{what} is not there", answered=True)
         case js.KeyWrongLastSequenceError() | js.ObjectAlreadyExists():
-            return Failed("exists", f"{what} is there already")
+            return Failed("exists", f"{what} is there already", answered=True)
         case nats.errors.NoRespondersError():
-            return Failed("no_responders", f"nobody answers on {what}", retryable=True)
+            return Failed("no_responders", f"nobody answers on {what}", retryable=True, answered=True)
         case js.NoStreamResponseError():
-            return Failed("no_stream", f"no stream keeps {what}")
+            return Failed("no_stream", f"no stream keeps {what}", answered=True)
         case TimeoutError():
             return Failed("timeout", f"no answer in time on {what}", retryable=True)
         case _:
             lost = (nats.errors.ConnectionClosedError, nats.errors.UnexpectedEOF, js.ServiceUnavailableError)
             retryable = isinstance(problem, lost)
             code = str(getattr(problem, "err_code", None) or type(problem).__name__)
-            return Failed("nats", f"{what}: {problem}", code=code, retryable=retryable)
+            answered = isinstance(problem, js.APIError) and not retryable
+            return Failed("nats", f"{what}: {problem}", code=code, retryable=retryable, answered=answered)

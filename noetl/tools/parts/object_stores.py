@@ -237,11 +237,11 @@ def _failed(problem: BaseException, key: str) -> Failed:
     errors = _obstore().exceptions
     what = _first_line(problem)
     if isinstance(problem, FileNotFoundError | errors.NotFoundError):
-        return Failed("not_found", f"there is no object {key!r}")
+        return Failed("not_found", f"there is no object {key!r}", answered=True)
     if isinstance(problem, errors.AlreadyExistsError | FileExistsError):
-        return Failed("exists", f"the object {key!r} is there already")
+        return Failed("exists", f"the object {key!r} is there already", answered=True)
     if isinstance(problem, errors.PermissionDeniedError | errors.UnauthenticatedError | PermissionError):
-        return Failed("auth", f"access to {key!r} was refused: {what}")
+        return Failed("auth", f"access to {key!r} was refused: {what}", answered=True)
     if isinstance(problem, ValueError):
         return Failed("input", f"{key!r} cannot be used as a key: {what}")
     retryable = isinstance(problem, errors.GenericError)

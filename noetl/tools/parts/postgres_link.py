@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,6 +24,11 @@ POOLS_MAX = 64
 STATEMENTS_MAX = 500
 UNSENT = "query argument"  # what the driver says of a value that it cannot encode
 RETRYABLE = ("08", "40", "53", "57", "55P03")  # connection, rollback, resources, operator, lock not available
+LOST = "08"  # the connection was lost, as the driver or the server puts it
+# The server ended while the statement was under way, or says itself that it does not know: the work may be
+# done and committed.
+UNKNOWN = (LOST, "40003", "57P", "58", "XX")
+BROKEN = "cannot switch to state"  # what the driver says of a connection that broke while it was used
 
 
 class Pools:
@@ -111,20 +116,38 @@ async def borrowed(call: Call, size: int = 8) -> AsyncIterator["Connection"]:
     pool = call.resource("postgres", Pools).get(call, size)
     try:
         await pool  # connects nothing; it must be awaited once
-        async with pool.acquire() as connection:
+        connection = await pool.acquire()
+        try:
             yield connection
+        finally:
+            await _give_back(pool, connection)
     except asyncpg.DataError as problem:
         if UNSENT not in str(problem):
             raise failed(problem) from None
         # The driver could not encode it: the server has not seen it.
-        raise Failed("value", f"a value cannot be bound: {problem}") from None
+        raise Failed("value", f"a value cannot be bound: {problem}", answered=True) from None
     except asyncpg.PostgresError as problem:
         raise failed(problem) from None
     except asyncpg.InternalClientError as problem:
-        raise Failed("value", f"a value cannot be sent to its column: {problem}") from None
+        if BROKEN in str(problem):
+            raise _unreachable(problem, call) from None
+        raise Failed("value", f"a value cannot be sent to its column: {problem}", answered=True) from None
     except (asyncpg.InterfaceError, OSError, TimeoutError) as problem:
-        told = f"the database {_place(call.auth)} cannot be reached: {_words(problem)}"
-        raise Failed("connect", told, retryable=True) from None
+        raise _unreachable(problem, call) from None
+
+
+def _unreachable(problem: Exception, call: Call) -> Failed:
+    """No answer: the statement may have been carried out."""
+    told = f"the database {_place(call.auth)} cannot be reached: {_words(problem)}"
+    return Failed("connect", told, retryable=True)
+
+
+async def _give_back(pool: "Pool", connection: "Connection") -> None:
+    """Return a connection. One that breaks now is dropped by the pool: the call has its answer already."""
+    asyncpg = driver()
+    broken = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+    with suppress(*broken, OSError, TimeoutError):
+        await pool.release(connection)
 
 
 def _words(problem: Exception) -> str:
@@ -198,4 +221,6 @@ def failed(problem: "PostgresError", place: Mapping[str, Any] | None = None) -> 
     details = {name: value for name, value in found.items() if value} | dict(place or {})
     pg = {"code": state, "sqlstate": state, "message": message}
     retryable = state.startswith(RETRYABLE)
-    return Failed("postgres", message, code=state, retryable=retryable, details=details, pg=pg)
+    answered = not state.startswith(UNKNOWN)
+    kind = "connect" if state.startswith(LOST) else "postgres"
+    return Failed(kind, message, code=state, retryable=retryable, answered=answered, details=details, pg=pg)

@@ -6,6 +6,7 @@ import pytest
 
 from noetl.core.effect import CallBlock, Park, Sleep
 from noetl.core.engine_kind import CALL_DEPTH
+from noetl.core.output import ANSWERED
 from noetl.core.pipeline import drive
 from tests.unit.core.build import T0, Pipe, compiled, error_of, ok_of
 
@@ -208,12 +209,15 @@ RETRY = "{rules: [{when: \"{{ output.status == 'error' }}\", then: {do: retry, a
 
 
 @pytest.mark.parametrize(
-    "kind, keyed",
-    [("timeout", ["[1]/c", "[1]/c", "[1]/c"]), ("boom", ["[1]/c", "[1]/c.1.2", "[1]/c.1.3"])],
+    "output, keyed",
+    [
+        (error_of(), ["[1]/c", "[1]/c", "[1]/c"]),
+        ({**error_of(), ANSWERED: True}, ["[1]/c", "[1]/c.1.2", "[1]/c.1.3"]),
+    ],
 )
-def test_a_repeated_call_of_a_block_has_new_keys_only_when_it_was_answered(kind, keyed):
+def test_a_repeated_call_of_a_block_has_new_keys_only_when_it_was_answered(output, keyed):
     it = pipe(f"{{name: c, kind: workbook, block: blk, spec: {{policy: {RETRY}}}}}", root=BLOCK, at="[1]")
-    it.run((error_of(kind), []), (error_of(kind), []), (ok_of(1), []))
+    it.run((dict(output), []), (dict(output), []), (ok_of(1), []))
     assert [call.at for call in it.effects] == ["[1]/c", "[1]/c.1.2", "[1]/c.1.3"]
     assert [call.keyed for call in it.effects] == keyed
 

@@ -424,34 +424,6 @@ def test_a_retry_that_cannot_be_judged_fails_the_pipeline(options, told):
     assert told in ended.error["message"]
 
 
-@pytest.mark.parametrize(
-    "kind, same", [("timeout", True), ("connect", True), ("crashed", True), ("http", False), ("boom", False)]
-)
-def test_an_idempotency_key_is_kept_over_an_unanswered_attempt_and_new_after_an_answered_one(kind, same):
-    it = pipe([task("one", RETRY % "delay: 0")])
-    it.run(error_of(kind), ok_of(1))
-    assert (it.calls[0].key == it.calls[1].key) is same
-
-
-def test_an_ok_that_is_retried_was_answered():
-    it = pipe([task("one", rules("{when: '{{ output.data == 0 }}', then: {do: retry, delay: 0}}"))])
-    it.run(ok_of(0), ok_of(1))
-    assert it.calls[0].key != it.calls[1].key
-
-
-def test_an_idempotency_key_is_new_on_each_visit_task_and_iteration_and_stable_over_takeover():
-    jump = rules("{when: '{{ output.data == 0 }}', then: {do: jump, to: one}}")
-    one, again = pipe([task("one", jump), task("two")]), pipe([task("one", jump), task("two")])
-    one.run(ok_of(0), ok_of(1), ok_of(2))
-    again.run(ok_of(0), ok_of(1), ok_of(2))
-    keys = [call.key for call in one.calls]
-    assert len(set(keys)) == 3
-    assert keys == [call.key for call in again.calls]
-    inner = pipe([task("one", jump)], at="[1]")
-    inner.run(ok_of(1))
-    assert inner.calls[0].key not in keys
-
-
 # ---- limits and hand-back
 
 
