@@ -1,6 +1,5 @@
 """Payloads that a decision reads, loaded before it is made: the core itself waits for nothing."""
 
-from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -102,8 +101,10 @@ class AtHand:
 
     async def have(self, live: Live, ref: dict[str, Any]) -> None:
         """Have a payload that may be read at hand; that it is gone is told when it is read."""
-        with suppress(*UNREADABLE):
+        try:
             await self._read(live, ref)
+        except UNREADABLE:
+            live.hydrated[str(ref["locator"].get("key"))] = Unreadable("reference", gone(ref))
 
     async def _read(self, live: Live, ref: dict[str, Any], most: int | None = None) -> None:
         key = ref["locator"].get("key")

@@ -9,6 +9,7 @@ from typing import Any
 
 from noetl.core import fold, message
 from noetl.core.bound import ENVELOPE_BYTES, MARKER_BYTES, RIDES_BYTES, largest
+from noetl.core.demand import Unreadable, gone
 from noetl.core.event import Event
 from noetl.core.judge import Judge, Unjudged
 from noetl.core.output import encoded, externalise, size_of
@@ -171,11 +172,12 @@ def loaded(value: Any, hydrated: Mapping[str, Any]) -> Any:
     """The live value that a marker stands for; any other kept value is itself."""
     if not rests_elsewhere(value):
         return value
-    key = value[STORED]["locator"]["key"]
     try:
-        whole = hydrated[key]
+        whole = hydrated[value[STORED]["locator"]["key"]]
     except KeyError:
-        raise NotFound(f"the payload {key} is gone from the result store, or damaged") from None
+        whole = Unreadable("reference", gone(value[STORED]))
+    if isinstance(whole, Unreadable):
+        raise NotFound(whole.message)
     for path, item in value.get(OVER, ()):
         whole = assign(whole if isinstance(whole, dict) else {}, path, loaded(item, hydrated))
     return whole

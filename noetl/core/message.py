@@ -170,7 +170,7 @@ class LoopOrder(msgspec.Struct, omit_defaults=True):
 
 
 class WorkOrder(msgspec.Struct, omit_defaults=True):
-    """Everything a worker needs to run a lease. No second fetch; no secrets."""
+    """Everything a worker needs to run a lease: no secrets, and of what is large where it rests."""
 
     execution_id: str
     lease: str
@@ -193,3 +193,4 @@ class WorkOrder(msgspec.Struct, omit_defaults=True):
     waiting: list[str] = []  # addresses of parked pipelines that have no answer yet
     answered: list[str] = []  # addresses of those that have one and have not taken it
     started: bool = False  # step.started was accepted before; a takeover does not say it again
+    aside: bool = False  # values of its scopes rest in the result store: markers stand for them

@@ -1,13 +1,16 @@
-"""The work order of a lease: all a worker needs and nothing it does not name."""
+"""The work order of a lease: all a worker needs and nothing it does not name.
+
+Large values of its scopes stay in the result store: the order has their markers, and the worker loads them.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
-from noetl.core.draft import in_place, loaded
+from noetl.core.draft import in_place, loaded, stored_refs
 from noetl.core.mention import pruned
 from noetl.core.merge import spread
 from noetl.core.message import LoopOrder, WorkOrder
-from noetl.core.patch import apply
+from noetl.core.patch import apply, rests_elsewhere
 from noetl.core.program import Program, StepProgram
 from noetl.core.sight import seen
 from noetl.core.state import DONE, FAILED, Lease, Run, State
@@ -18,10 +21,9 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
     run = state.runs[lease.run]
     step = program.steps[run.step]
     mentions = step.mentions
-    ctx = in_place(seen(state.ctx, run.ctx_then), hydrated)
-    workload = in_place(state.workload, hydrated) or {}
+    workload = state.workload or {}
     answered = {at: parked.output for at, parked in run.parked.items() if parked.output is not None}
-    return WorkOrder(
+    order = WorkOrder(
         execution_id=state.execution_id,
         lease=lease.id,
         epoch=lease.epoch,
@@ -30,11 +32,11 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
         program=state.hash,
         pool=step.pool or program.pool,
         fragments=[{"origin": one.origin, "steps": one.steps} for one in state.fragments.values()],
-        workload=pruned(workload, mentions.keys("workload")),
-        ctx=pruned(ctx, mentions.keys("ctx")),
-        input=in_place(run.input, hydrated),
-        args=in_place(run.args, hydrated),
-        step_scope=in_place(_step_scope(run, step), hydrated),
+        workload=workload if rests_elsewhere(workload) else pruned(workload, mentions.keys("workload")),
+        ctx=pruned(seen(state.ctx, run.ctx_then), mentions.keys("ctx")),
+        input=run.input,
+        args=run.args,
+        step_scope=_step_scope(run, step),
         results=_results(state, run, mentions.bare()),
         loop=_loop_order(run, lease, hydrated),
         frames={at: _frame(frame, hydrated) for at, frame in run.frame.items()},
@@ -43,6 +45,20 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
         waiting=[at for at, parked in run.parked.items() if parked.output is None],
         answered=list(run.answers_left().values()),
         started=run.started_at is not None,
+    )
+    order.aside = bool(hydrated) and bool(stored_refs(scopes_of(order)))
+    return order
+
+
+def scopes_of(order: WorkOrder) -> list[Any]:
+    """The values of an order that may rest in the result store."""
+    return [order.workload, order.ctx, order.input, order.args, order.step_scope]
+
+
+def put_in_place(order: WorkOrder, payloads: Mapping[str, Any]) -> None:
+    """Put the values of an order that rest in the result store back where they are read."""
+    order.workload, order.ctx, order.input, order.args, order.step_scope = (
+        in_place(kept, payloads) for kept in scopes_of(order)
     )
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from noetl.core.demand import TOGETHER, Unreadable, gone, too_large, too_many
 from noetl.core.frame import Surroundings
+from noetl.core.judge import Unjudged
 from noetl.errors import BackendError, InvariantViolation, NotFound
 from noetl.ports.results import TooLarge
 
@@ -47,6 +48,16 @@ class Loading:
             return
         loaded[key] = await self._read(owner, ref, most)
         self._bytes += size
+
+    async def whole(self, refs: Iterable[dict[str, Any]]) -> dict[str, Any]:
+        """Values of the order itself, whatever their size; Unjudged when one cannot be had."""
+        found = {}
+        for ref in refs:
+            size = int(ref["meta"].get("bytes", 0))
+            value = found[ref["locator"]["key"]] = await self._read(self._around.step, ref, size)
+            if isinstance(value, Unreadable):
+                raise Unjudged(value.kind, value.message)
+        return found
 
     async def _read(self, owner: str, ref: dict[str, Any], most: int) -> Any:
         """The payload, or why there is none; a result store that is away is waited for, within reason."""

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from noetl.core.block import block_boundary
+from noetl.core.draft import stored_refs
 from noetl.core.effect import CallBlock, Drive, Effect, Ended, NeedPayloads, NeedSecrets, Park, RunTool, Sleep
 from noetl.core.engine_kind import too_slow
 from noetl.core.event import Event
@@ -19,6 +20,7 @@ from noetl.core.level import IterationOutcome, Level, level_result
 from noetl.core.loop import whole_number
 from noetl.core.mention import pruned
 from noetl.core.message import WorkOrder, waits_as
+from noetl.core.order import put_in_place, scopes_of
 from noetl.core.output import ANSWERED, failed, holds_reference, problem
 from noetl.core.pipeline import drive
 from noetl.core.program import BlockProgram, LoopProgram, Path, Program, StepProgram
@@ -69,10 +71,22 @@ class Runner:
         if not order.started:
             data = {"worker": self.toolbox.worker_id, "epoch": order.epoch}
             around.record(Event("step.started", around.now(), "w", order.run, data=data))
+        try:
+            await self._take_up()
+        except Unjudged as error:
+            await self._fail(problem(error.kind, f"what step {order.step!r} reads: {error.message}"))
+            return
         if order.loop is None:
             await self._run_plain()
         else:
             await self._run_outer()
+
+    async def _take_up(self) -> None:
+        """Load values of the order that rest in the result store."""
+        order = self.order
+        if order.aside:
+            put_in_place(order, await self._loading.whole(stored_refs(scopes_of(order))))
+            order.aside, self.around.workload, self.around.args = False, order.workload or {}, order.args
 
     async def _run_plain(self) -> None:
         frame = self._frame("")
@@ -90,6 +104,9 @@ class Runner:
         """Something of ours went wrong: the step fails and says so."""
         where = "".join(traceback.format_exception(error, limit=-3))
         wrong = problem("internal", f"{type(error).__name__}: {error}", traceback=where)
+        await self._fail(wrong)
+
+    async def _fail(self, wrong: dict[str, Any]) -> None:
         data = {"error": wrong, "output": failed(wrong)}
         await self.reporter.fail(Event("step.failed", self.around.now(), "w", self.order.run, data=data))
 

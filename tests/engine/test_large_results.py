@@ -282,3 +282,49 @@ async def test_a_result_that_is_gone_is_named(tmp_path, reader, step):
     assert (ran.error["kind"], ran.error["step"]) == ("reference", step)
     assert f"load.count: the payload {execution_id}/" in ran.error["message"]
     assert "is gone from the result store" in ran.error["message"]
+
+
+VALUES = {
+    "ctx": '- {step: then, tool: {kind: noop, output: "{{ ctx.v.count }}"}}',
+    "args": '- {step: then, tool: {kind: noop, output: "{{ args.v.count }}"}}',
+    "a step's input": '- {step: then, input: {v: "{{ ctx.v }}"}, tool: {kind: noop, output: "{{ input.v.count }}"}}',
+    "iterations": '- {step: then, loop: {in: [1, 2, 3, 4], iterator: i, spec: {mode: parallel, chunk: 1, policy: {exec: distributed}}}, tool: {kind: noop, output: "{{ ctx.v.count }}"}, output: "{{ output.data[3] }}"}',
+}
+SETS = MAKE.replace(
+    "{step: then}", '{step: w, set: {ctx.v: "{{ load.data }}"}, args: {v: "{{ load.data }}"}}'
+) + (
+    '- {step: w, tool: {kind: wait, input: {signal: go}}, next: {arcs: [{step: then, args: {v: "{{ args.v }}"}}]}}\n'
+)
+
+
+@pytest.mark.parametrize("place", VALUES)
+async def test_large_values_are_not_in_the_orders_of_workers(tmp_path, place):
+    text = playbook(SETS + VALUES[place], workload="workload: {n: 1000000}")
+    async with engine(tmp_path) as made:
+        sizes, offer = [], made.pool.offer
+
+        def weighed(order):
+            sizes.append(len(msgspec.json.encode(order)))
+            offer(order)
+
+        made.pool.offer = weighed
+        execution_id = await begin(made, text)
+        state = made.engine.live_state(execution_id)
+        await until(made, lambda: any(run.parked for run in state.runs.values()))
+        await made.engine.send(execution_id, Control("signal", name="go"))
+        ran = await finish(made, execution_id)
+    assert (ran.output, ran.error) == (10, {})
+    assert max(sizes) < 5000
+
+
+async def test_a_large_value_of_an_order_that_is_gone_is_named(tmp_path):
+    text = playbook(SETS + VALUES["ctx"], workload="workload: {n: 100000}")
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, text)
+        state = made.engine.live_state(execution_id)
+        await until(made, lambda: any(run.parked for run in state.runs.values()))
+        await made.results.discard(execution_id)
+        await made.engine.send(execution_id, Control("signal", name="go"))
+        ran = await finish(made, execution_id)
+    assert (ran.error["kind"], ran.error["step"]) == ("reference", "then")
+    assert f"what step 'then' reads: the payload {execution_id}/" in ran.error["message"]

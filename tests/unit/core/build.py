@@ -25,7 +25,7 @@ from noetl.core.message import (
     Start,
     WorkOrder,
 )
-from noetl.core.order import build_order
+from noetl.core.order import build_order, put_in_place
 from noetl.core.pipeline import drive
 from noetl.core.program import Program, compile_program
 from noetl.core.replay import Recorded, replay
@@ -153,8 +153,11 @@ class World:
         return self.event("loop.iteration.failed", run, f"[{index}]", error=error, **parts)
 
     def order(self, lease: str) -> WorkOrder:
-        """The work order of a lease as it would go out now."""
-        return build_order(self.state, self.program, self.state.leases[lease], self.hydrated)
+        """The work order of a lease as it would go out now, with its large values as its worker loads them."""
+        order = build_order(self.state, self.program, self.state.leases[lease], self.hydrated)
+        if order.aside:
+            put_in_place(order, self.hydrated)
+        return order
 
     @property
     def events(self) -> list[Event]:

@@ -1,6 +1,9 @@
 """The work order of a lease: all a worker needs and nothing it does not name."""
 
+import msgspec
+
 from noetl.core.message import WorkOrder
+from noetl.core.order import build_order, put_in_place
 from tests.unit.core.build import marker_of
 
 READS = """
@@ -73,6 +76,24 @@ def test_what_rests_in_the_result_store_is_put_back_in_its_place(begin):
     world.done("start.1", "x" * 1500)
     assert "$stored" in world.state.ctx["a"]
     assert world.order("work.1").ctx == {"a": "x" * 1500}
+
+
+def test_an_order_has_markers_for_what_is_large(begin):
+    world = begin(
+        "- {step: start, tool: {kind: noop}, set: {ctx.a: '{{ output.data }}'}, next: {arcs: [{step: work, args: {b: '{{ output.data }}'}}]}}\n"
+        "- {step: work, input: {c: '{{ ctx.a }}', d: '{{ workload.w }}'}, tool: {kind: python, input: {code: 'result = 1', x: '{{ [ctx.a, workload.w, args.b, input.c] }}'}}}",
+        executor="executor: {spec: {limits: {max_payload_bytes: 1000}}}",
+        workload=f"workload: {{w: {'y' * 1500}, v: 1}}",
+    )
+    first = build_order(world.state, world.program, world.state.leases["start.1"], world.hydrated)
+    assert first.aside  # its workload
+    world.done("start.1", "x" * 1500)
+    order = build_order(world.state, world.program, world.state.leases["work.1"], world.hydrated)
+    assert order.aside
+    assert len(msgspec.json.encode(order)) < 5000
+    put_in_place(order, world.hydrated)
+    assert (order.ctx["a"], order.workload["w"], order.args["b"]) == ("x" * 1500, "y" * 1500, "x" * 1500)
+    assert order.input == {"c": "x" * 1500, "d": "y" * 1500}
 
 
 def test_in_a_sequential_loop_on_another_worker_earlier_step_writes_are_there(begin):
