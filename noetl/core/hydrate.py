@@ -131,6 +131,7 @@ def _finished(program: Program, state: State, message: Message) -> Iterator[tupl
         if event.name in TERMINAL and event.run and (event.data or {}).get("output"):
             data = event.data or {}
             yield step_of(event.run), {**data["output"], "results": data.get("results") or {}}
+            yield from (data.get("results") or {}).items()
 
 
 def report_references(report: Report) -> Iterator[dict[str, Any]]:

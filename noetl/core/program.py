@@ -205,7 +205,9 @@ class Program:
     limits: Mapping[str, Any]
     reference_first: bool  # every payload is put aside, whatever its size
     loops_over: frozenset[Path]  # what the items of any loop are read from
-    results_read: frozenset[str]  # names of finished steps whose payloads the server's templates read
+    results_read: frozenset[
+        str
+    ]  # names of finished steps and tasks whose payloads the server's templates read
     kinds: Kinds = field(repr=False, default_factory=dict)
 
 
@@ -238,6 +240,7 @@ def compile_program(playbook: model.Playbook, kinds: Kinds, content_hash: str) -
 
 def _results_read(steps: Mapping[str, StepProgram]) -> frozenset[str]:
     names = {name.rpartition(".")[2] for name in steps} | steps.keys()
+    names |= {task for step in steps.values() if step.reads_itself for task in step.wants_results}
     if any(step.synthesize for step in steps.values()):  # what it makes may name any
         return frozenset(names)
     read = Mentions().union(*(mentions for one in steps.values() for mentions in (one.arrival, one.boundary)))

@@ -284,6 +284,27 @@ async def test_a_result_that_is_gone_is_named(tmp_path, reader, step):
     assert "is gone from the result store" in ran.error["message"]
 
 
+@pytest.mark.parametrize("bytes_", [INLINE - 2000, INLINE + 2000, 1_000_000])
+async def test_a_step_reads_itself_and_its_tasks_as_they_are_in_its_own_set(tmp_path, bytes_):
+    own = 'set: {ctx.n: "{{ [a.count, a.data.rows | length, load.count, output.count, load.results.a.count] }}"}\n  next:'
+    text = MAKE.replace("next:", own) + "- {step: then, tool: {kind: noop}}"
+    ran = await run(tmp_path, playbook(text, workload=f"workload: {{n: {bytes_}}}"))
+    assert (ran.error, ran.ctx["n"]) == ({}, [10] * 5)
+    assert largest(ran) < EVENT_BYTES
+
+
+async def test_many_results_that_have_no_room_in_one_event_read_as_they_are(tmp_path):
+    tasks = ", ".join(f"{{name: t{i}, kind: noop, output: \"{{{{ '{i}' * 30000 }}}}\"}}" for i in range(5))
+    lengths = ", ".join(f"make.results.t{i}.data | length" for i in range(5))
+    text = f"""
+    - {{step: make, tool: [{tasks}], next: {{arcs: [{{step: then}}]}}}}
+    - {{step: then, input: {{v: "{{{{ [{lengths}] }}}}"}}, tool: {{kind: noop, output: "{{{{ [input.v, [{lengths}]] }}}}"}}}}
+    """
+    ran = await run(tmp_path, playbook(text))
+    assert ran.output == [[30_000] * 5] * 2, ran.error
+    assert largest(ran) < EVENT_BYTES
+
+
 VALUES = {
     "ctx": '- {step: then, tool: {kind: noop, output: "{{ ctx.v.count }}"}}',
     "args": '- {step: then, tool: {kind: noop, output: "{{ args.v.count }}"}}',

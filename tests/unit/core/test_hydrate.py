@@ -144,6 +144,18 @@ def test_a_step_that_just_ended_may_be_read_by_what_follows_it():
     assert asked(program, state, report, ["out"]) == [("start.results.a", "task")]
 
 
+def test_the_tasks_of_a_step_that_just_ended_may_be_read_by_its_own_set():
+    program = compiled(
+        "- {step: start, tool: [{name: a, kind: noop}], set: {ctx.n: '{{ a.n }}', ctx.m: '{{ start.n }}'}}"
+    )
+    event = _event("step.done", output=away("out"), results={"a": away("task")})
+    state = State(
+        ID, runs={"start.1": Run("start.1", "start")}, leases={"start.1": Lease("start.1", "start.1")}
+    )
+    report = Report("start.1", 1, "w", "b", [event], final=True)
+    assert {key for _, key in asked(program, state, report)} == {"out", "task"}
+
+
 def test_nothing_is_needed_where_no_template_of_the_server_reads_a_step():
     program = compiled(
         "- {step: start, tool: {kind: noop, output: '{{ other.data }}'}}\n- {step: other, tool: {kind: noop}}"
