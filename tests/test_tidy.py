@@ -32,6 +32,7 @@ BROAD_EXCEPT_ALLOWED = {
     "noetl/worker/toolbox.py": "the one tool call: an unexpected exception becomes an output",
     "noetl/worker/pool.py": "the edge of an order: a bug of ours fails its step, not the worker",
     "noetl/adapters/sqlite/writer.py": "the edge of a write: a bug of ours fails its job, not the others'",
+    "noetl/adapters/fork/trial.py": "a copy of the process: only whether it lives is told, not what it raises",
     "noetl/control/sweep.py": "the edge of a round: a bug of ours in one must not end the clockwork",
     "noetl/control/engine.py": "the edge of a decision: a bug of ours stops its execution, not the others",
     "noetl/control/ownership.py": "the edge of a takeover: a log nobody can read keeps no other from going on",

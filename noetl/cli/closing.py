@@ -101,6 +101,16 @@ def _cut(text: str, limit: int = SHOWN_INPUT) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
 
 
+def stuck_words(result: dict[str, Any], paint: Paint) -> list[str]:
+    """Why it is stuck, and what can be done."""
+    execution_id = result["execution_id"]
+    return [
+        f"{paint('error', 'error')}[stuck]: {result['stuck']['message']}",
+        f"  {paint('=', 'info')} try: noetl execution why {execution_id}{there()}",
+        f"         noetl execution release {execution_id}{there()}",
+    ]
+
+
 def brief(value: Any, limit: int = SHOWN_INPUT) -> str:
     """A value as one line of JSON, cut where it is long."""
     return _cut(msgspec.json.encode(value).decode(), limit)

@@ -16,7 +16,9 @@ from noetl.errors import NotFound, PlaybookError
 from noetl.ports.front import Ask
 from noetl.settings import Settings
 
-EXIT_OF = {"completed": 0, "failed": 1, "cancelled": 4, "paused": 5, "timeout": 124, "interrupted": 130}
+EXIT_OF = {
+    "completed": 0, "failed": 1, "cancelled": 4, "paused": 5, "stuck": 70, "timeout": 124, "interrupted": 130,
+}  # fmt: skip
 REJECTED = 1
 
 

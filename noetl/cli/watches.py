@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from noetl.adapters.clock.wall import now_ms
-from noetl.cli.closing import duration, explained, number, pretty, tally
+from noetl.cli.closing import duration, explained, number, pretty, stuck_words, tally
 from noetl.cli.formats.json import finding
 from noetl.cli.options import there
 from noetl.cli.progress import LoopProgress, Progress, StepProgress
@@ -148,6 +148,9 @@ class TextWatch:
         execution_id, error = result["execution_id"], result["error"]
         if error and result["status"] in ("failed", "timeout", "cancelled"):
             for text in explained(error, execution_id, self.paint):
+                note(text)
+        elif result["status"] == "stuck":
+            for text in stuck_words(result, self.paint):
                 note(text)
         elif result["status"] in ("interrupted", "paused"):
             note(f"  {self.paint('=', 'info')} go on with: noetl execution resume {execution_id}{there()}")

@@ -18,7 +18,7 @@ from noetl.core.program import Program
 from noetl.core.replay import Recorded, replay
 from noetl.core.state import State, restore, snapshot_of
 from noetl.errors import InvariantViolation
-from noetl.ports.store import Projection, Row, Summary, linked
+from noetl.ports.store import Projection, Row, Stuck, Summary, linked
 
 _BOUNDED_SINCE = 2  # events of rows in older formats were bounded value by value
 _LISTED = (
@@ -150,6 +150,10 @@ def _beside_problems(reading: _Reading, *, same_engine: bool) -> list[str]:
 
 def _projection_problems(summary: Summary, state: State, *, same_engine: bool) -> list[str]:
     right = summary_of(state, next_due(state), summary.request)
+    if summary.stuck is not None:  # what the log says is kept beside it
+        summary = msgspec.structs.replace(
+            summary, status=msgspec.json.decode(summary.stuck, type=Stuck).status
+        )
     told = [(name, getattr(summary, name), getattr(right, name)) for name in _LISTED]
     try:
         shown: dict[str, Any] = msgspec.json.decode(summary.result or b"{}", type=dict[str, Any])

@@ -11,8 +11,7 @@ from typing import Any, Literal
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
 from noetl.control.leasing import Leasing
-from noetl.core.message import Answer, Expire, Payload, Report, WorkOrder
-from noetl.core.park import undelivered
+from noetl.core.message import Answer, Deliver, Expire, Payload, Report, WorkOrder
 from noetl.core.program import Pipeline, Program
 from noetl.errors import BackendError, Conflict, NotFound
 from noetl.ports.link import Answered, AskSecret, Handed, Orders, Push, Take, Told
@@ -101,15 +100,13 @@ class ControlDesk:
             return frozenset()
         return frozenset(_kinds(program, program.steps[order.step].pipeline))
 
-    def _answers(self, execution_id: str, lease: str) -> Iterable[Push]:
-        """Answers that a waiting pipeline of a lease may not have heard."""
-        live = self._engine.in_memory(execution_id)
-        if live is None or not live.state.leases.get(lease):
-            return
-        for told in undelivered(live.state, live.hydrated):
-            if told.lease == lease:
-                epoch = live.state.leases[lease].epoch
-                yield Push("deliver", execution_id, lease, epoch, told.address, told.task, told.output)
+    def _answers(self, execution_id: str, lease: str, push: Callable[[Push], None]) -> None:
+        """Say again what a waiting pipeline of a lease may not have heard, once it is committed."""
+
+        def tell(told: Deliver, epoch: int) -> None:
+            push(Push("deliver", execution_id, lease, epoch, told.address, told.task, told.output))
+
+        self._engine.remind(execution_id, lease, tell)
 
     def _returned(self, order: WorkOrder) -> None:
         """An order is given back before anyone took it."""

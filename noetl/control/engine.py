@@ -2,15 +2,17 @@
 
 All that is decided is decided by the core. What is here waits, writes and sends, in this order: payloads,
 then the commit, then the commands (errands.py). When a commit fails, the execution is dropped and loaded
-again (ownership.py).
+again (ownership.py); what cannot be decided is set aside (aside.py).
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
+from noetl.control.aside import Aside, FatalDecision, StuckError
 from noetl.control.at_hand import AtHand
 from noetl.control.errands import Errands
 from noetl.control.family import Family
@@ -19,7 +21,8 @@ from noetl.control.ownership import Ownership
 from noetl.control.rows import append_of, encode_row
 from noetl.core.decide import decide
 from noetl.core.event import Event
-from noetl.core.message import Answer, Decision, Message, Report, Start, StartChild
+from noetl.core.message import Answer, Decision, Deliver, Message, Report, Start, StartChild
+from noetl.core.park import undelivered
 from noetl.core.program import Program
 from noetl.core.state import State
 from noetl.core.synthesize import with_fragments
@@ -28,9 +31,12 @@ from noetl.ports.control import Workers
 from noetl.ports.results import Payloads, Results
 from noetl.ports.store import Row, Store
 
+T = TypeVar("T")
 _LOG = logging.getLogger("noetl.engine")
 CLOSE_S = 5.0
 Listener = Callable[[str, int, list[Event]], None]
+Waiting = list[asyncio.Future[Answer] | None]
+Trial = Callable[[Callable[[], object]], Awaitable[str | None]]  # how it would end its process
 
 
 class Programs(Protocol):
@@ -49,10 +55,38 @@ class Displaced(Conflict):
     """Another process owns the execution by now: nothing that was decided here holds."""
 
 
-def _chained(told: str, cause: Exception) -> InvariantViolation:
-    violation = InvariantViolation(told, hint="this is a bug in noetl; the log is kept as it is")
+def _chained(execution_id: str, cause: Exception) -> InvariantViolation:
+    told = f"deciding on execution {execution_id}: {type(cause).__name__}: {cause}"
+    violation = InvariantViolation(told, hint="this is a bug in noetl; nothing was begun")
     violation.__cause__ = cause
     return violation
+
+
+def _unless_broken(live: Live, work: Callable[[], None]) -> None:
+    if live.broken is None:
+        work()
+
+
+def _look(live: Live, view: Callable[[State], T], future: "asyncio.Future[T | None]") -> None:
+    if future.done():
+        return
+    try:
+        future.set_result(view(live.state) if live.broken is None else None)
+    except Exception as error:
+        future.set_exception(error)
+
+
+def _remind(live: Live, lease: str, tell: Callable[[Deliver, int], None]) -> None:
+    found = live.state.leases.get(lease)
+    if found is not None:
+        for told in undelivered(live.state, live.hydrated):
+            if told.lease == lease:
+                tell(told, found.epoch)
+
+
+async def _no_trial(work: Callable[[], object]) -> None:
+    """Nothing is tried apart."""
+    return
 
 
 class Engine:
@@ -69,6 +103,7 @@ class Engine:
     ) -> None:
         self.store, self.results, self.payloads, self.programs = store, results, payloads, programs
         self.owner, self.now = owner, now
+        self.aside = Aside(self)
         self._at_hand, family = AtHand(payloads), Family(self)
         self._errands = Errands(self, family)
         self._owned = Ownership(self, self._at_hand, family, self._errands)
@@ -76,6 +111,8 @@ class Engine:
         self.workers: Workers | None = None
         self.listeners: list[Listener] = []
         self.lease_ms = 30_000
+        self.version = ""  # of the engine, for those who read why an execution is stuck
+        self.trial: Trial = _no_trial
         self._background: set[asyncio.Task[Any]] = set()
         self.trouble: BaseException | None = None  # of work nobody waits for; the process edge reports it
 
@@ -99,7 +136,7 @@ class Engine:
         """A worker's report; a batch that was already accepted is answered as it was."""
         try:
             live = await self.load(execution_id)
-        except NotFound as error:
+        except (NotFound, StuckError) as error:
             return Answer(False, error.message)
         except Conflict as error:
             if await self.store.answered(
@@ -113,6 +150,8 @@ class Engine:
             return Answer(seq=live.state.seq)
         try:
             return await self.submit(live, report)
+        except (StuckError, InvariantViolation) as error:  # to repeat it would change nothing
+            return Answer(False, error.message)
         except Displaced as error:
             raise BackendError(error.message, hint="send it again, to the one who runs it") from error
 
@@ -158,21 +197,49 @@ class Engine:
     async def _round(self, live: Live) -> None:
         """Decide on everything in the mailbox; messages that are there together are committed together."""
         live.deciding = True
-        futures: list[asyncio.Future[Answer] | None] = []
+        futures: Waiting = []
         try:
+            if live.wary:
+                await self.store.take_in_hand(live.state.execution_id, self.owner, always=True)
             await self._decide_all(live, futures)
+            if live.wary:
+                await self._proven(live)
+        except FatalDecision as error:
+            self.stop(live, "owners", error, futures)
+        except InvariantViolation as error:
+            self.stop(live, "decision", error, futures)
         except NoetlError as error:
             self._break(live, error, futures)
-        except Exception as error:  # a bug of ours: stop this execution, keep its log, say so
-            told = f"deciding on execution {live.state.execution_id}: {type(error).__name__}: {error}"
-            if live.letters:  # what stopped it once would stop it for ever
-                self.spawn(self.store.discard_mail(live.letters))
-            self._break(live, _chained(told, error), futures)
+        except Exception as error:  # a bug of ours
+            self.stop(live, "decision", error, futures)
         except asyncio.CancelledError:  # whoever asked is gone; whether it was committed, the log knows
             self._break(live, BackendError("the commit was interrupted; repeat the message"), futures)
             raise
         finally:
             live.deciding = False
+            if live.afterwards:
+                self._catch_up(live)
+
+    def _catch_up(self, live: Live) -> None:
+        """The state is what the log has, or is forgotten: whoever waited for that looks now."""
+        waiting, live.afterwards = live.afterwards, []
+        for work in waiting:
+            try:
+                work()
+            except Exception:  # who only looks must not keep an execution from going on
+                _LOG.exception("a look failed", extra={"execution_id": live.state.execution_id})
+
+    async def check(self, work: Callable[[], object]) -> None:
+        """Raises FatalDecision for what would end this process."""
+        why = await self.trial(work)
+        if why is not None:
+            raise FatalDecision(f"tried apart, {why}")
+
+    async def _proven(self, live: Live) -> None:
+        """A decision on an execution whose owner died went well."""
+        live.wary -= 1
+        with suppress(BackendError):  # then the next one is careful for nothing
+            await self.store.put_down(live.state.execution_id, self.owner)
 
     async def _decide_all(self, live: Live, futures: list[asyncio.Future[Answer] | None]) -> None:
         decisions: list[Decision] = []
@@ -197,6 +264,9 @@ class Engine:
         if isinstance(message, Report) and message.batch_id in live.batches:
             return Decision(answer=Answer(seq=live.state.seq))
         await self._at_hand.before(live, message)
+        if live.tried and live.wary:
+            tried = partial(decide, live.state, message, now, live.program, hydrated=live.hydrated)
+            await self.check(tried)
         decision = decide(live.state, message, now, live.program, hydrated=live.hydrated)
         if live.state.fragments and live.program is not None:
             live.program = with_fragments(live.program, live.state.fragments)
@@ -243,15 +313,26 @@ class Engine:
             except Exception:  # who only watches must not keep an execution from going on
                 _LOG.exception("a listener failed", extra={"execution_id": execution_id})
 
-    def _break(self, live: Live, error: NoetlError, waiting: list[asyncio.Future[Answer] | None]) -> None:
+    def _break(self, live: Live, error: NoetlError, waiting: Waiting) -> None:
         """The commit failed: forget what is in memory; whoever asked is told, and the log decides."""
-        _LOG.log(
-            logging.ERROR if isinstance(error, InvariantViolation) else logging.WARNING,
-            error.message,
-            exc_info=error.__cause__,
-            extra={"execution_id": live.state.execution_id},
-        )
-        self._owned.drop(live)
+        extra = {"execution_id": live.state.execution_id}
+        _LOG.warning(error.message, exc_info=error.__cause__, extra=extra)
+        self._forget(live, error, waiting, again=True)
+
+    def stop(self, live: Live, reason: str, error: Exception, waiting: Waiting) -> None:
+        """It cannot be decided: set it aside, with its log and its letters as they are.
+
+        One that has no log yet has only whoever asked for it.
+        """
+        if live.committed:
+            told: NoetlError = self.aside.put(live.state.execution_id, reason, error)
+        else:
+            told = _chained(live.state.execution_id, error)
+            _LOG.error(told.message, exc_info=error)
+        self._forget(live, told, waiting, again=False)
+
+    def _forget(self, live: Live, error: NoetlError, waiting: Waiting, *, again: bool) -> None:
+        self._owned.drop(live, again=again)
         live.broken = error
         for future in [*waiting, *(future for _, future in live.mailbox)]:
             if future is not None and not future.done():
@@ -317,6 +398,9 @@ class Engine:
         if live is None:
             return None
         await live.quiet.wait()
+        if isinstance(live.broken, StuckError):
+            await self.aside.mark()
+            return None
         if live.broken is not None:
             raise live.broken
         return live.state
@@ -340,16 +424,40 @@ class Engine:
         return self._live.get(execution_id)
 
     def live_state(self, execution_id: str) -> State | None:
-        """The state of an execution that runs here."""
+        """The state of an execution that runs here, perhaps ahead of the log: nobody outside is shown it."""
         live = self._live.get(execution_id)
         return live.state if live else None
 
-    async def settled(self, execution_id: str) -> State | None:
-        """The state of an execution that runs here; that it is over is not told before it is committed."""
+    # What others may see: only what is committed
+
+    def when_committed(self, live: Live, work: Callable[[], None]) -> None:
+        """Do something at a moment at which the state is what the log has; nothing if that never comes."""
+        if not live.deciding:
+            _unless_broken(live, work)
+        else:
+            live.afterwards.append(partial(_unless_broken, live, work))
+
+    async def read(self, execution_id: str, view: Callable[[State], T]) -> T | None:
+        """What the state of an execution says once it is committed; None when it does not run here."""
         live = self._live.get(execution_id)
-        if live is not None and live.state.ended:
-            await live.quiet.wait()
-        return self.live_state(execution_id)
+        if live is None:
+            return None
+        if not live.deciding:
+            return view(live.state)
+        future: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
+        live.afterwards.append(partial(_look, live, view, future))
+        return await future
+
+    def status(self, execution_id: str) -> str | None:
+        """The status of an execution that runs here as its last commit showed it, where that was here."""
+        live = self._live.get(execution_id)
+        return live.shown[0] or None if live is not None else None
+
+    def remind(self, execution_id: str, lease: str, tell: Callable[[Deliver, int], None]) -> None:
+        """Tell the answers that a waiting pipeline of a lease may not have heard, with the lease's epoch."""
+        live = self._live.get(execution_id)
+        if live is not None:
+            self.when_committed(live, partial(_remind, live, lease, tell))
 
     async def close(self) -> None:
         """Let go of every execution; what is committed stays as it is."""

@@ -5,6 +5,7 @@ Nothing is decided here. What is lost with the process is asked for again when t
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from noetl.control.family import Family
@@ -101,8 +102,11 @@ class Errands:
                 return
             await asyncio.sleep(AGAIN_S)
             loaded = {}
+        self._engine.when_committed(live, partial(self._offer_with, live, lease, epoch, loaded))
+
+    def _offer_with(self, live: Live, lease: str, epoch: int, loaded: dict[str, Any]) -> None:
         found, workers = live.state.leases.get(lease), self._engine.workers
-        if found is None or not found.out or found.epoch != epoch or live.broken is not None:
+        if found is None or not found.out or found.epoch != epoch:
             return
         if not loaded:
             self._offer(live, lease)

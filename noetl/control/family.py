@@ -4,6 +4,7 @@ Whatever is told may be lost with the process that tells it; so everything here 
 """
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -40,8 +41,12 @@ class Family:
         if command.parent and not command.parent["waits"]:
             started = ChildEnded(command.execution_id, "completed", {"execution_id": command.execution_id})
             await self.tell(live.state.execution_id, started)
-        elif command.execution_id not in live.state.children:  # given up before it was there to be told
-            await self.tell(command.execution_id, Control("cancel", by="parent", why=ORPHANED))
+        else:
+            engine.when_committed(live, partial(self._heed, live, command.execution_id))
+
+    def _heed(self, live: Live, child: str) -> None:
+        if child not in live.state.children:  # given up before it was there to be told
+            self._engine.spawn(self.tell(child, Control("cancel", by="parent", why=ORPHANED)))
 
     async def _attach(self, command: StartChild) -> None:
         """The child is there already, from before a crash: run it on, or pass on how it ended."""
@@ -70,7 +75,12 @@ class Family:
                 await store.post(execution_id, encode_message(message))
 
     def tend(self, live: Live) -> None:
-        """Look after the children that an execution waits for."""
+        """Look after the children that an execution waits for, as its log has them."""
+        self._engine.when_committed(live, partial(self._tend, live))
+
+    def _tend(self, live: Live) -> None:
+        if live.state.status != "running":
+            return
         for child, waits in live.state.children.items():
             known = self._engine.in_memory(child)
             if known is not None and known.state.paused_by == "parent":

@@ -33,7 +33,6 @@ from noetl.core.message import Control, Start
 from noetl.core.program import Program
 from noetl.core.state import State
 from noetl.core.synthesize import with_fragments
-from noetl.core.waiting import status_of
 from noetl.dsl.nearest import nearest
 from noetl.dsl.spec import LIMITS
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
@@ -94,7 +93,7 @@ class LocalFront:
         self._engine, self._catalog, self._payloads, self._vault = engine, catalog, payloads, vault
         self._store, self._new_id, self.fleet = engine.store, new_id, fleet
         self.backlog: Callable[[], int] = lambda: 0  # for how long work has waited for a worker, in ms
-        self._steering = Steering(engine, adopts=adopts)
+        self._steering, self._adopts = Steering(engine, adopts=adopts), adopts
         self._followers = Followers(engine)
         self._tokens = TokenBook(engine.store, engine.now)
         self._schedules = ScheduleBook(engine.store, self.start, self._asked)
@@ -206,14 +205,18 @@ class LocalFront:
         start = await self._catalog.gate(start, program)
         execution_id = self._new_id()
         await self._engine.start(execution_id, start, request, newest=newest)
-        state = self._engine.live_state(execution_id)
-        status = status_of(state) if state is not None else (await self._store.summary(execution_id)).status
-        return Started(execution_id, status, start.path)
+        return Started(execution_id, await self.status(execution_id), start.path)
 
     async def control(self, execution_id: str, wish: Control) -> None:
         """Pause, resume, cancel or signal, here or where it runs."""
         _entered(wish.payload, "payload")
         await self._steering.tell(execution_id, wish)
+
+    async def release(self, execution_id: str, by: str = "cli") -> None:
+        """Let a stuck execution go on."""
+        from noetl.control.front_stuck import release
+
+        await release(self._engine, execution_id, by, adopts=self._adopts)
 
     async def retry(self, execution_id: str, step: str | None = None) -> Started:
         """A new execution that goes on from what failed."""
@@ -226,36 +229,34 @@ class LocalFront:
     async def executions(self, find: Find) -> Listed:
         """Those that are wanted, the newest first; what runs here with what it has done so far."""
         found = await self._store.executions(**msgspec.structs.asdict(find))
-        return Listed([self._with_counts(item) for item in found.items], found.cursor)
+        return Listed([await self._with_counts(item) for item in found.items], found.cursor)
 
-    def _with_counts(self, item: Summary) -> Summary:
-        state = self._engine.live_state(item.execution_id)
-        if state is None or item.result is not None:
+    async def _with_counts(self, item: Summary) -> Summary:
+        if item.result is not None:
             return item
-        so_far = msgspec.json.encode({"counts": shown(state)["counts"]})
-        return msgspec.structs.replace(item, result=so_far)
+        counts = await self._engine.read(item.execution_id, lambda state: shown(state)["counts"])
+        return item if counts is None else _counted(item, counts)
 
     async def execution(self, execution_id: str, *, wait_s: float = 0) -> dict[str, Any]:
         """How it stands: from memory while it runs here, else from the projection."""
-        state = await self._over(execution_id, wait_s) if wait_s else None
-        state = state or await self._engine.settled(execution_id)
-        if state is not None:
-            return self._shown(state, summary_of(state, None, None))
+        if wait_s:
+            await self._over(execution_id, wait_s)
+        live = await self._engine.read(execution_id, self._shown_live)
+        if live is not None:
+            return live
         summary = await self._store.summary(execution_id)
+        if summary.stuck is not None:
+            return await self._shown_stuck(summary)
         if summary.result:
             return {**kept_result(summary.result), **moments(summary), "log": self._store.path}
         return self._shown(await newest_state(self._store, execution_id), summary)
 
-    async def _over(self, execution_id: str, wait_s: float) -> State | None:
-        """Wait for an execution to be over or paused; its state then, when it ran here."""
-        try:
+    async def _over(self, execution_id: str, wait_s: float) -> None:
+        """Wait for an execution to be over or paused."""
+        with suppress(TimeoutError, BackendError):  # still running, or being loaded again
             async with asyncio.timeout(wait_s):
-                state = await self._engine.until_quiet(execution_id)
-                if state is None:
+                if await self._engine.until_quiet(execution_id) is None:
                     await self._over_elsewhere(execution_id)
-                return state
-        except (TimeoutError, BackendError):  # still running, or being loaded again
-            return None
 
     async def _over_elsewhere(self, execution_id: str) -> None:
         behind = await self._store.end(execution_id) + 1
@@ -266,14 +267,26 @@ class LocalFront:
                 if any(event.name == "execution.paused" for event in events):
                     return
 
+    def _shown_live(self, state: State) -> dict[str, Any]:
+        return self._shown(state, summary_of(state, None, None))
+
+    async def _shown_stuck(self, summary: Summary) -> dict[str, Any]:
+        """As much as can be read of it, and why it is stuck."""
+        from noetl.control.front_stuck import UNREADABLE, outline_of, shown_stuck
+
+        try:
+            state = await newest_state(self._store, summary.execution_id)
+        except UNREADABLE:
+            state = outline_of(summary)
+        return {**self._shown(state, summary), "status": summary.status, "stuck": shown_stuck(summary)}
+
     def _shown(self, state: State, summary: Summary) -> dict[str, Any]:
         result = result_so_far(state, self._engine.now())
         return {**result, **moments(summary), **request_of(state), "log": self._store.path}
 
     async def status(self, execution_id: str) -> str:
         """Its status, and no more than that."""
-        state = self._engine.live_state(execution_id)
-        return status_of(state) if state is not None else (await self._store.summary(execution_id)).status
+        return self._engine.status(execution_id) or (await self._store.summary(execution_id)).status
 
     def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[tuple[int, list[Event]]]:
         """Its events as they are committed, each once and in order, until it is over."""
@@ -324,23 +337,35 @@ class LocalFront:
         if at is not None:
             then = await state_at(self._store, execution_id, at)
             return whole_state(then, await self._store.end(execution_id))
-        state = self._engine.live_state(execution_id) or await newest_state(self._store, execution_id)
+        live = await self._engine.read(execution_id, lambda state: whole_state(state, state.seq))
+        if live is not None:
+            return live
+        state = await newest_state(self._store, execution_id)
         return whole_state(state, state.seq)
 
     async def graph(self, execution_id: str) -> dict[str, Any]:
         """The playbook that ran as steps and arcs, those that it was extended by included."""
         from noetl.dsl.sketch import graph, sketch
 
-        state = self._engine.live_state(execution_id) or await newest_state(self._store, execution_id)
-        if not state.hash:
+        live = await self._engine.read(execution_id, lambda state: (state.hash, dict(state.fragments)))
+        if live is None:
+            state = await newest_state(self._store, execution_id)
+            live = state.hash, state.fragments
+        digest, fragments = live
+        if not digest:
             raise NotFound(f"execution {execution_id} never had a playbook")
-        program = with_fragments(await self._catalog.program(state.hash), state.fragments)
+        program = with_fragments(await self._catalog.program(digest), fragments)
         return graph(sketch(program.playbook))
 
     async def why(self, execution_id: str, step: str | None = None) -> dict[str, Any]:
         """The decisions explained in words."""
         from noetl.core.explain import explain
 
+        summary = await self._store.summary(execution_id)
+        if summary.stuck is not None:
+            from noetl.control.front_stuck import why_stuck
+
+            return await why_stuck(self._store, summary, step)
         log = [item async for item in events(self._store, execution_id)]
         if step is not None:
             await self._check_step(execution_id, step)
@@ -485,6 +510,10 @@ class LocalFront:
         """The workers that were heard of lately."""
         return await self.fleet()
 
+    async def stuck(self) -> int:
+        """How many executions are stuck."""
+        return await self._store.stuck()
+
     async def overdue_ms(self) -> int:
         """How long the oldest due work has been waiting."""
         now = self._engine.now()
@@ -493,6 +522,10 @@ class LocalFront:
             due_at = (await self._store.summary(execution_id)).due_at
             waits.append(now - due_at if due_at is not None else 0)
         return max(waits)
+
+
+def _counted(item: Summary, counts: dict[str, int]) -> Summary:
+    return msgspec.structs.replace(item, result=msgspec.json.encode({"counts": counts}))
 
 
 def _entered(value: Any, name: str) -> bytes:

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import suppress
 
+from noetl.control.aside import StuckError, refusal, stuck_of
 from noetl.control.engine import Displaced, Engine
 from noetl.control.history import events
 from noetl.control.rows import encode_message
@@ -28,6 +29,13 @@ class Steering:
     async def tell(self, execution_id: str, wish: Control) -> None:
         """Have a wish decided on; returns when the log has it, raises Conflict when the state forbids it."""
         summary = await self._store.summary(execution_id)
+        why = stuck_of(summary)
+        if why is not None and wish.what != "cancel":
+            raise refusal(execution_id, why)
+        if why is not None and await self._engine.store.release(
+            execution_id, self._engine.owner, self._engine.lease_ms
+        ):
+            return await self._decide(execution_id, wish, here=True)  # it stays stuck when it cannot be read
         _check(execution_id, summary.status, wish, over=summary.ended_at is not None)
         end = await self._store.end(execution_id)
         here = self._engine.live_state(execution_id) is not None
@@ -41,6 +49,8 @@ class Steering:
         adopts = self._adopts and not here and wish.what != "cancel"
         try:
             await (self._engine.pick_up if adopts else self._engine.load)(execution_id)
+        except StuckError:
+            raise
         except Conflict as error:
             summary = await self._store.summary(execution_id)
             if summary.ended_at is None:

@@ -194,7 +194,7 @@ class Followers:
         if live is not None:
             topic.reaches(live.committed)
         elif not topic.over:
-            over = (await self._store.summary(execution_id)).ended_at is not None
+            over = await self._is_over(execution_id)
             topic.reaches(await self._store.end(execution_id))
             if over:
                 topic.over = True
@@ -210,8 +210,13 @@ class Followers:
             await self._look(execution_id, topic)
             wait = POLL_S if topic.head > before else min(wait * 1.5, POLL_MOST_S)
 
+    async def _is_over(self, execution_id: str) -> bool:
+        """Whether nothing more comes: what is stuck may be released, and is followed anew then."""
+        summary = await self._store.summary(execution_id)
+        return summary.ended_at is not None or summary.stuck is not None
+
     async def _look(self, execution_id: str, topic: _Topic) -> None:
-        over = (await self._store.summary(execution_id)).ended_at is not None
+        over = await self._is_over(execution_id)
         while rows := await self._store.rows(execution_id, topic.head + 1, PAGE):
             for row in rows:
                 topic.feed(row.first, events_of(row))

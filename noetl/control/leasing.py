@@ -6,7 +6,7 @@ what. Silence is measured in the time of this process alone, and only while it c
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -70,7 +70,9 @@ class Leasing:
         self._hearing = Hearing(lease_s)
         self.needs: Callable[[WorkOrder], frozenset[str]] = lambda order: frozenset()
         self.on_return: Callable[[WorkOrder], None] = lambda order: None
-        self.answers: Callable[[str, str], Iterable[Push]] = lambda execution_id, lease: ()
+        self.answers: Callable[[str, str, Callable[[Push], None]], None] = lambda execution_id, lease, push: (
+            None
+        )
 
     # What the engine asks
 
@@ -134,6 +136,13 @@ class Leasing:
         if held is not None:
             held.wish = "give_back" if give_back else "stop"
             self._push((execution_id, lease), held, Push(held.wish, execution_id, lease, held.epoch))
+
+    def abandon(self, execution_id: str) -> None:
+        """Stop every lease of an execution at once; those that still beat are told again."""
+        waiting = [key for orders in self._waiting.values() for key in orders.keys_of(execution_id)]
+        held = [key for key in self._held if key[0] == execution_id]
+        for _, lease in (*waiting, *held):
+            self.recall(execution_id, lease, give_back=False)
 
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
         """Give a pipeline that waits inside a held lease its answer."""
@@ -276,8 +285,7 @@ class Leasing:
             self._is_with(held, beat.hello.worker_id)
             if held.wish:
                 self._push((execution_id, lease), held, Push(held.wish, execution_id, lease, epoch))
-            for push in self.answers(execution_id, lease):
-                self._calls.push(beat.hello.worker_id, push)
+            self.answers(execution_id, lease, partial(self._calls.push, beat.hello.worker_id))
 
     def missed(self) -> None:
         """A beat came that could not be listened to; it may have been anyone's."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +27,8 @@ class Live:
     mailbox: deque[tuple[Message, asyncio.Future[Answer] | None]] = field(default_factory=deque)
     letters: list[int] = field(default_factory=list)  # left by others, in the mailbox, not yet answered
     read: set[int] = field(default_factory=set)  # every letter that went into the mailbox
-    deciding: bool = False  # someone decides on what is in the mailbox
+    deciding: bool = False  # someone decides on what is in the mailbox: the state is ahead of the log
+    afterwards: list[Callable[[], None]] = field(default_factory=list)  # for when it is not any more
     pump: asyncio.Task[None] | None = None  # who does when nobody else waits for an answer
     timer: asyncio.TimerHandle | None = None
     due_at: int | None = None
@@ -39,4 +41,6 @@ class Live:
     quiet: asyncio.Event = field(default_factory=asyncio.Event)  # over, or paused with nothing under way
     broken: BaseException | None = None
     committed: int = 0  # how far its log is known to go
+    wary: int = 0  # decisions until an execution whose owner died counts as harmless
+    tried: bool = False  # it was in hand when its owner died: what it wants is tried in another process first
     orphaned: bool = False  # leases were out when it was loaded, and their workers are gone

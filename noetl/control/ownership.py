@@ -4,11 +4,13 @@ What they decide is the engine's; here each is in memory once, and none that is 
 """
 
 import asyncio
-import logging
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from noetl.control.aside import FatalDecision, refusal, stuck_of
 from noetl.control.at_hand import AtHand
 from noetl.control.errands import Errands
 from noetl.control.family import Family
@@ -22,12 +24,13 @@ from noetl.core.park import forsaken, undelivered
 from noetl.core.state import State, restore
 from noetl.core.synthesize import with_fragments
 from noetl.errors import BackendError, Conflict, NotFound
+from noetl.ports.store import Letter, StoredLog, Summary
 
 if TYPE_CHECKING:
     from noetl.control.engine import Engine
 
-_LOG = logging.getLogger("noetl.engine")
-UNREADABLE_S = 60.0  # until a log that could not be read is tried again
+FAILURES_MOST = 3  # after so many in one round it is not the executions that are at fault
+WARY_DECISIONS = 8  # of an execution whose owner died: so many are noted before they are made
 
 
 class Ownership:
@@ -38,30 +41,56 @@ class Ownership:
         self.live: dict[str, Live] = {}
         self._loading: dict[str, asyncio.Task[Live]] = {}
         self._dropped: set[str] = set()  # ours, and not in memory since a commit failed
-        self._unreadable: dict[str, float] = {}  # executions that could not be loaded, and when to try again
 
     async def load(self, execution_id: str) -> Live:
         """The execution in memory, folded from its log when it is not there; raises NotFound, Conflict."""
         live = self.live.get(execution_id)
         if live is not None:
             return live
+        self._engine.aside.check(execution_id)
         loading = self._loading.get(execution_id)
         if loading is None:
             loading = asyncio.create_task(self._load(execution_id))
             self._loading[execution_id] = loading
-            loading.add_done_callback(lambda _: self._loading.pop(execution_id, None))
+            loading.add_done_callback(partial(self._loaded, execution_id))
         return await asyncio.shield(loading)
 
+    def _loaded(self, execution_id: str, loading: "asyncio.Task[Live]") -> None:
+        self._loading.pop(execution_id, None)
+        if not loading.cancelled():
+            loading.exception()  # whoever waited for it may be gone
+
     async def _load(self, execution_id: str) -> Live:
-        summary = await self._engine.store.summary(execution_id)
+        engine = self._engine
+        summary = await engine.store.summary(execution_id)
         if summary.ended_at is not None:
             raise Conflict(f"execution {execution_id} is already {summary.status}")
-        if not await self._engine.store.claim(execution_id, self._engine.owner, self._engine.lease_ms):
+        why = stuck_of(summary)
+        if why is not None:
+            raise refusal(execution_id, why)
+        if not await engine.store.claim(execution_id, engine.owner, engine.lease_ms):
             raise Conflict(f"execution {execution_id} is run by another process")
-        log = await self._engine.store.log(execution_id)
-        state = restore(log.snapshot) if log.snapshot else State(execution_id)
-        for row in log.rows:
-            fold(state, events_of(row))
+        before = await engine.store.take_in_hand(execution_id, engine.owner)
+        tried = before not in (None, "", engine.owner)
+        try:
+            live = await self._read(summary, tried)
+        except BackendError:
+            raise
+        except FatalDecision as error:
+            raise engine.aside.put(execution_id, "owners", error) from error
+        except Exception as error:  # it must not keep others from going on
+            raise engine.aside.put(execution_id, "log", error) from error
+        live.wary, live.tried = (0 if before is None else WARY_DECISIONS), tried
+        if before is not None:
+            await engine.store.put_down(execution_id, engine.owner)
+        return self._enter(live)
+
+    async def _read(self, summary: Summary, tried: bool) -> Live:
+        """An execution as its log has it."""
+        log = await self._engine.store.log(summary.execution_id)
+        if tried:
+            await self._engine.check(partial(_folded, summary.execution_id, log))
+        state = _folded(summary.execution_id, log)
         program = await self._engine.programs.program(state.hash) if state.hash else None
         if program is not None:
             program = with_fragments(program, state.fragments)
@@ -69,6 +98,11 @@ class Ownership:
         live.batches, live.tail = {row.batch for row in log.rows if row.batch}, log.snapshot is not None
         for ref in stored_refs(msgspec.to_builtins(state)):
             await self._at_hand.have(live, ref)
+        return live
+
+    def _enter(self, live: Live) -> Live:
+        """Have an execution in memory, with all that nobody may have heard when it was loaded before."""
+        execution_id, state = live.state.execution_id, live.state
         if execution_id in self.live:  # it was being started while its log was read
             return self.live[execution_id]
         self.live[execution_id] = live
@@ -99,23 +133,22 @@ class Ownership:
 
     async def pick_up_due(self) -> int:
         """Take over what is due and has no owner; how many there were."""
+        await self._engine.aside.mark()
         due = dict.fromkeys([*self._dropped, *await self._engine.store.due()])
-        now = asyncio.get_running_loop().time()
-        wanted = [one for one in due if one not in self.live and self._unreadable.get(one, now) <= now]
+        wanted = [one for one in due if one not in self.live]
+        failures: list[BackendError] = []
         for execution_id in wanted:
             try:
-                await self.pick_up(execution_id)
-            except (Conflict, NotFound):
-                pass  # another server was quicker
-            except BackendError:
-                raise
-            except Exception:  # its log or playbook cannot be read: it must not keep the others from going on
-                _LOG.exception("an execution cannot be picked up", extra={"execution_id": execution_id})
-                self._unreadable[execution_id] = now + UNREADABLE_S
-                self._dropped.add(execution_id)  # it is ours by now, and so not due with anyone else
+                with suppress(Conflict, NotFound):  # another server was quicker, or it is stuck
+                    await self.pick_up(execution_id)
+            except BackendError as error:
+                failures.append(error)
+                if len(failures) == FAILURES_MOST:
+                    break
                 continue
             self._dropped.discard(execution_id)
-            self._unreadable.pop(execution_id, None)
+        if failures:
+            raise failures[0]
         return len(wanted)
 
     async def resume(self, execution_id: str) -> Live:
@@ -138,20 +171,38 @@ class Ownership:
         """Look after the children that executions wait for: no crash or lost commit leaves one unheard."""
         for live in list(self.live.values()):
             self._family.heed_parent(live)
-            if live.state.status == "running":
-                self._family.tend(live)
+            self._family.tend(live)
 
     async def collect_mail(self) -> None:
         """Take up the messages that other processes left for executions that run here."""
+        failures: dict[str, BackendError] = {}
         for letter in await self._engine.store.mail(self._engine.owner):
+            if letter.execution_id in failures:
+                continue
             try:
                 live = await self.load(letter.execution_id)  # it may be ours and on its way into memory
             except (NotFound, Conflict):
-                continue  # it is over, and so has no use for what it would have been told
-            if letter.id not in live.read:
-                live.read.add(letter.id)
-                live.letters.append(letter.id)
-                self._engine.put(live, decode_message(letter.body))
+                continue  # it is over, and has no use for what it would have been told; or it is stuck
+            except BackendError as error:
+                failures[letter.execution_id] = error
+                if len(failures) == FAILURES_MOST:
+                    break
+                continue
+            self._hand_over(live, letter)
+        for failure in failures.values():
+            raise failure
+
+    def _hand_over(self, live: Live, letter: Letter) -> None:
+        if letter.id in live.read or live.broken is not None:
+            return
+        try:
+            message = decode_message(letter.body)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            self._engine.stop(live, "mail", error, [])
+            return
+        live.read.add(letter.id)
+        live.letters.append(letter.id)
+        self._engine.put(live, message)
 
     def look_after(self, live: Live) -> None:
         """After a decision: let go of what is over or not needed at hand; set the timer of what is due."""
@@ -184,9 +235,17 @@ class Ownership:
         live.timer, live.due_at = None, None
         self._engine.put(live, Tick())
 
-    def drop(self, live: Live) -> None:
-        """Forget what is in memory of an execution; it is still ours, and picked up again."""
+    def drop(self, live: Live, *, again: bool) -> None:
+        """Forget what is in memory of an execution; it is still ours, and perhaps picked up again."""
         self.live.pop(live.state.execution_id, None)
-        self._dropped.add(live.state.execution_id)
+        if again:
+            self._dropped.add(live.state.execution_id)
         if live.timer is not None:
             live.timer.cancel()
+
+
+def _folded(execution_id: str, log: StoredLog) -> State:
+    state = restore(log.snapshot) if log.snapshot else State(execution_id)
+    for row in log.rows:
+        fold(state, events_of(row))
+    return state

@@ -27,6 +27,10 @@ class Waiting:
         """How many orders of one execution wait."""
         return len(self._of.get(execution_id, ()))
 
+    def keys_of(self, execution_id: str) -> list[Key]:
+        """Which orders of an execution wait."""
+        return list(self._of.get(execution_id, ()))
+
     def add(self, order: WorkOrder, now: float) -> None:
         """Put an order at the end; an earlier one of the same lease is void."""
         key = (order.execution_id, order.lease)

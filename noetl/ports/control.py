@@ -33,6 +33,10 @@ class Workers(Protocol):
         """Stop a lease at once, or at the next task boundary when it is to come back."""
         ...
 
+    def abandon(self, execution_id: str) -> None:
+        """Stop every lease of an execution at once: nothing that is reported of it counts any more."""
+        ...
+
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
         """Give a pipeline that waits inside a held lease its answer."""
         ...

@@ -210,6 +210,10 @@ class Executions(Protocol):
         """Pause, resume, cancel or signal; raises Conflict when the state forbids it."""
         ...
 
+    async def release(self, execution_id: str, by: str = "cli") -> None:
+        """Let an execution that is stuck go on; raises Conflict when it is not, or stays so."""
+        ...
+
     async def retry(self, execution_id: str, step: str | None = None) -> Started:
         """A new execution that goes on from what failed."""
         ...
@@ -393,6 +397,10 @@ class Front(Playbooks, Executions, Readings, Credentials, Tokens, Schedules, Tri
 
     async def workers(self) -> Sequence[Worker]:
         """The workers that were heard of lately."""
+        ...
+
+    async def stuck(self) -> int:
+        """How many executions are stuck; raises BackendError when the store cannot tell."""
         ...
 
     async def overdue_ms(self) -> int:

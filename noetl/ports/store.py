@@ -46,6 +46,18 @@ class Summary(msgspec.Struct, omit_defaults=True):
     idempotency_key: str | None = None
     request: str | None = None  # digest of playbook and payload, to tell a repeat from a conflict
     result: bytes | None = None  # the execution as its readers see it, once it has ended
+    stuck: str | None = None  # why it was set aside, as JSON of a `Stuck`; its status is `stuck` as long
+
+
+class Stuck(msgspec.Struct, omit_defaults=True):
+    """Why nobody goes on with an execution until it is released."""
+
+    reason: str  # log | decision | mail | owners
+    error: str
+    since: int
+    server: str = ""
+    engine: str = ""
+    status: str = ""  # that it had; the store fills it in
 
 
 class Append(msgspec.Struct):
@@ -211,7 +223,33 @@ class Store(ScheduleStore, Protocol):
         ...
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
-        """Become the one writer of an execution, or stay it; False while another owner's claim is fresh."""
+        """Become the one writer of an execution, or stay it.
+
+        False while another owner's claim is fresh, and of one that is stuck.
+        """
+        ...
+
+    async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
+        """Note that an owner is about to read or decide on an execution whose last owner died, or always.
+
+        Who had it in hand then: None where nobody died, an empty text where nobody had it in hand.
+        """
+        ...
+
+    async def put_down(self, execution_id: str, owner: str) -> None:
+        """It went well: the owner lives."""
+        ...
+
+    async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
+        """Give up an execution of an owner: nobody can claim it, and it is stuck, until it is released."""
+        ...
+
+    async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
+        """Become the owner of an execution that is stuck, which it is not any more; False when it is not."""
+        ...
+
+    async def stuck(self) -> int:
+        """How many executions are stuck."""
         ...
 
     async def owned(self, execution_id: str) -> bool:
@@ -350,6 +388,11 @@ def check_owner(append: Append, owner: str | None) -> None:
 def family_over(members: Sequence[Outline], moment: int) -> bool:
     """Whether everyone of a family had ended at a moment; nobody is no family."""
     return bool(members) and all(one.ended_at is not None and one.ended_at <= moment for one in members)
+
+
+def custody_after(why: Stuck) -> str | None:
+    """Who had a released execution in hand: what ended processes is tried apart from ours first."""
+    return "released" if why.reason == "owners" else None
 
 
 def outdated(summary: Summary) -> Conflict:

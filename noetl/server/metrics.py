@@ -114,6 +114,7 @@ class Meter:
         self._overdue = Gauge(
             "noetl_oldest_due_seconds", "How long the oldest due work has been waiting.", registry=registry
         )
+        self._stuck = Gauge("noetl_executions_stuck", "Executions that are stuck.", registry=registry)
         self._up = Gauge("noetl_store_up", "Whether the store answers.", registry=registry)
         self._workers = Gauge("noetl_workers", "Workers heard of lately.", ["pool"], registry=registry)
         self._slots = Gauge("noetl_worker_slots", "Pipelines workers can run.", ["pool"], registry=registry)
@@ -132,6 +133,7 @@ class Meter:
 
         try:
             self._overdue.set(await front.overdue_ms() / 1000)
+            self._stuck.set(await front.stuck())
             await self._count_workers(front)
             self._up.set(1)
         except BackendError:

@@ -326,6 +326,16 @@ class ParentOf(msgspec.Struct):
     path: str
 
 
+class StuckAnswer(msgspec.Struct):
+    """Why nobody goes on with an execution until it is released."""
+
+    reason: Literal["log", "decision", "mail", "owners"]
+    message: str
+    since: Moment
+    server: str
+    engine: str
+
+
 class ExecutionAnswer(msgspec.Struct):
     """How an execution stands."""
 
@@ -347,6 +357,7 @@ class ExecutionAnswer(msgspec.Struct):
     started_at: Moment | None
     ended_at: Moment | None
     log: str | None
+    stuck: StuckAnswer | UnsetType = UNSET  # while it is
 
 
 class LegacyExecutionAnswer(ExecutionAnswer):

@@ -14,6 +14,7 @@ import uuid_utils
 
 from noetl import __version__
 from noetl.adapters.clock.wall import now_ms
+from noetl.adapters.fork.trial import trial
 from noetl.adapters.secrets.keychain import Keychain
 from noetl.adapters.secrets.sealed import Sealer, keys_of
 from noetl.control.catalog import Catalog
@@ -103,6 +104,7 @@ def control_plane(
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     engine = Engine(store, results, payloads, catalog, owner, now)
     engine.lease_ms = int(settings.lease_s * 1000)
+    engine.version, engine.trial = catalog.engine, trial
     allowed = _reach(settings, trusted=trusted or not settings.guarded)
     keychain = Keychain(
         store,

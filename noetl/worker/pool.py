@@ -176,6 +176,12 @@ class Pool:
         else:
             task.cancel()
 
+    def abandon(self, execution_id: str) -> None:
+        """Stop every lease of an execution at once."""
+        for known, lease in [*self._queue, *self._running]:
+            if known == execution_id:
+                self.recall(execution_id, lease, give_back=False)
+
     def give_back(self, order: WorkOrder) -> None:
         """Give back an order of which nothing more is done here."""
         batch = f"{order.lease}/{order.epoch}/0"

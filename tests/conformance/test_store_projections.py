@@ -3,10 +3,11 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from noetl.errors import Conflict, NotFound
-from noetl.ports.store import AccessToken, Append, Store
+from noetl.ports.store import AccessToken, Append, Store, Stuck
 from tests.conformance.stores import LEASE_MS, NOW, Clock, begin, eid, end, row, rows, summary
 
 # Summaries and lists
@@ -510,3 +511,73 @@ async def test_an_empty_store_has_nothing_due(store: Store) -> None:
     assert (found.executions, found.events, found.oldest_due) == ({}, 0, None)
     assert (await store.executions()).items == []
     assert await store.due(NOW) == []
+
+
+# What is stuck, and who had what in hand
+
+
+async def test_what_is_set_aside_is_nobodys_until_it_is_released(store: Store, clock: Clock) -> None:
+    one, other = await begin(store, 1, owner="a", due_at=1), await begin(store, 2, owner="a", due_at=1)
+    why = Stuck("decision", "a bug", NOW, "a", "noetl 1")
+    assert not await store.set_aside(one, "b", why)
+    assert await store.set_aside(one, "a", why)
+    assert (await store.summary(one)).status == "stuck"
+    assert msgspec.json.decode((await store.summary(one)).stuck or "", type=Stuck) == Stuck(
+        "decision", "a bug", NOW, "a", "noetl 1", status="running"
+    )
+    assert [item.execution_id for item in (await store.executions(status="stuck")).items] == [one]
+    assert [item.execution_id for item in (await store.executions(status="running")).items] == [other]
+    assert (await store.stuck(), (await store.extent()).executions) == (1, {"running": 1, "stuck": 1})
+    assert (await store.projection(one)).summary.stuck is not None
+    clock.now += 2 * LEASE_MS
+    assert await store.due() == [other]
+    assert not await store.claim(one, "b", LEASE_MS)
+    with pytest.raises(Conflict, match="run by nobody"):
+        await store.commit(Append(one, 1, [row(2)], owner="a"))
+    await store.post(one, b"kept")
+    assert list(await store.mail("a")) == []
+    assert await store.release(one, "b", LEASE_MS)
+    assert not await store.release(one, "b", LEASE_MS)
+    assert ((await store.summary(one)).status, (await store.summary(one)).stuck) == ("running", None)
+    assert [letter.body for letter in await store.mail("b")] == [b"kept"]
+    await store.commit(Append(one, 1, [row(2)], owner="b"))
+    assert await store.owned(one)
+
+
+async def test_what_is_over_is_not_stuck(store: Store) -> None:
+    execution_id = await begin(store, owner="a")
+    await end(store, execution_id, 5)
+    assert not await store.set_aside(execution_id, "a", Stuck("log", "?", NOW))
+    assert (await store.summary(execution_id)).status == "completed"
+
+
+async def test_who_had_an_execution_in_hand_is_known_only_when_its_owner_died(
+    store: Store, clock: Clock
+) -> None:
+    execution_id = await begin(store, owner="a")
+    assert await store.take_in_hand(execution_id, "a") is None
+    await store.leave("a")
+    assert await store.claim(execution_id, "b", LEASE_MS)
+    assert await store.take_in_hand(execution_id, "b") is None  # who leaves in order did not die
+    clock.now += LEASE_MS + 1
+    assert await store.claim(execution_id, "c", LEASE_MS)
+    assert await store.take_in_hand(execution_id, "c") == ""  # b died, and had something else in hand
+    clock.now += LEASE_MS + 1
+    assert await store.claim(execution_id, "d", LEASE_MS)
+    assert await store.take_in_hand(execution_id, "d") == "c"
+    await store.put_down(execution_id, "c")
+    assert await store.take_in_hand(execution_id, "d") == "d"
+    await store.put_down(execution_id, "d")
+    assert await store.take_in_hand(execution_id, "d") is None
+    assert await store.take_in_hand(execution_id, "d", always=True) is None
+    assert await store.take_in_hand(execution_id, "d") == "d"
+    await store.leave("d")
+    assert await store.claim(execution_id, "e", LEASE_MS)
+    assert await store.take_in_hand(execution_id, "e") is None
+
+
+async def test_what_ended_processes_is_in_hand_of_whoever_releases_it(store: Store) -> None:
+    execution_id = await begin(store, owner="a")
+    assert await store.set_aside(execution_id, "a", Stuck("owners", "it died", NOW, "a"))
+    assert await store.release(execution_id, "a", LEASE_MS)
+    assert await store.take_in_hand(execution_id, "a") not in (None, "", "a")

@@ -121,31 +121,6 @@ async def test_what_one_wishes_of_who_lost_the_execution_is_passed_on(tmp_path):
         assert (await finish(other, execution_id)).status == "cancelled"
 
 
-async def test_a_log_that_cannot_be_read_is_not_tried_again_at_once_and_keeps_nobody_up(
-    tmp_path, monkeypatch
-):
-    async with engine(tmp_path) as made:
-        broken, sound = await parked(made), await parked(made)
-    async with engine(tmp_path, made) as other:
-        load, tried = other.engine._owned._load, []
-
-        async def unreadable(execution_id):
-            tried.append(execution_id)
-            if execution_id == broken:
-                raise KeyError("a bug")
-            return await load(execution_id)
-
-        monkeypatch.setattr(other.engine._owned, "_load", unreadable)
-        await other.engine.pick_up_due()
-        await other.engine.pick_up_due()
-        assert sorted(tried) == sorted([broken, sound])
-        assert other.engine.running() == (sound,)
-        monkeypatch.setattr(other.engine._owned, "_load", load)
-        other.engine._owned._unreadable.clear()  # a minute later
-        await other.engine.pick_up_due()
-        assert set(other.engine.running()) == {sound, broken}
-
-
 BIG_THEN_WAIT = playbook("""
 - step: start
   tool:

@@ -118,6 +118,14 @@ class Inspector:
         if lease is None or not lease.out or lease.epoch != order.epoch:
             self.violate(order.execution_id, f"lease {order.lease} was sent out before it was granted")
 
+    def delivered(self, execution_id: str, lease: str, address: str) -> None:
+        """A worker is only told an answer that the log has."""
+        state = self.checkers[execution_id].state
+        known = state.leases.get(lease)
+        parked = state.runs[known.run].parked.get(address) if known else None
+        if known is not None and known.out and (parked is None or parked.output is None):
+            self.violate(execution_id, f"{lease} {address} was told an answer that is not in the log")
+
     def answered(self, execution_id: str, report: Report, answer: Answer) -> None:
         """What was accepted is in the log."""
         if answer.accepted and report.events and (execution_id, report.batch_id) not in self.batches:

@@ -175,6 +175,11 @@ def waits_make_room(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Lanes, "waiting", property(lambda lanes: 0, lambda lanes, number: None), raising=False)
 
 
+def beats_see_what_is_not_committed(patch: pytest.MonkeyPatch) -> None:
+    """Whoever looks at an execution sees it as it was decided, not as it was committed."""
+    patch.setattr(Engine, "when_committed", lambda self, live, work: work())
+
+
 PLANTS: tuple[Plant, ...] = (
     no_fence,
     orders_before_the_commit,
@@ -192,6 +197,7 @@ PLANTS: tuple[Plant, ...] = (
     small_loops_are_one_chunk,
     shares_are_forgotten,
     waits_make_room,
+    beats_see_what_is_not_committed,
 )
 
 

@@ -15,9 +15,9 @@ from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
-from noetl.core.message import Answer, Control, Expire, Message, Report, WorkOrder
+from noetl.core.message import Answer, Control, Deliver, Expire, Message, Report, WorkOrder
 from noetl.core.state import Lease
-from noetl.errors import BackendError, Conflict, InvariantViolation, NoetlError, NotFound
+from noetl.errors import BackendError, Conflict, NoetlError, NotFound
 from noetl.ports.call import Resources
 from noetl.ports.store import Append
 from noetl.wiring.payloads import StoredPayloads
@@ -100,9 +100,11 @@ class Server(Engine):
         self.lease_ms = int(LEASE_S * 1000)
         self.workers = Wire(world, self.process)
 
+    def stop(self, live: Any, reason: str, error: Exception, waiting: Any) -> None:
+        self.world.violate(f"{reason} of {live.state.execution_id}: {error!r}")
+        super().stop(live, reason, error, waiting)
+
     def _break(self, live: Any, error: NoetlError, waiting: Any) -> None:
-        if isinstance(error, InvariantViolation):
-            self.world.violate(f"{error.message} {error.__cause__!r}")
         self.world.note(f"broken {live.state.execution_id}: {error.message}")
         super()._break(live, error, waiting)
 
@@ -145,8 +147,16 @@ class Wire:
         for worker in self._holders(execution_id, lease):
             self._carry(worker, "recall", execution_id, lease, give_back)
 
+    def abandon(self, execution_id: str) -> None:
+        """Stop all that is out of an execution."""
+        for known, lease in list(self._holder):
+            if known == execution_id:
+                self.recall(execution_id, lease, give_back=False)
+
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
         """Bring an answer to whoever waits for it."""
+        if self._process.alive:
+            self._world.inspector.delivered(execution_id, lease, address)
         for worker in self._holders(execution_id, lease):
             self._carry(worker, "deliver", execution_id, lease, address, task, output)
 
@@ -362,6 +372,7 @@ class World:
             await self._revive(execution_id)
         await self._expire()
         await self._signal()
+        self._beat()
 
     async def _revive(self, execution_id: str) -> None:
         if self.server is None:
@@ -384,6 +395,23 @@ class World:
         """Executions that are not over, the oldest first."""
         listed = (await self.store.executions(limit=1000)).items
         return [one.execution_id for one in reversed(listed) if one.ended_at is None]
+
+    def _beat(self) -> None:
+        """Workers say what they hold, and are told again what they may not have heard."""
+        server = self.server
+        for worker in self.workers if server is not None else ():
+            for execution_id, lease, _ in worker.pool.held() if worker.reachable else ():
+                if server is not None:
+                    server.process.call(self._remind, server, execution_id, lease)
+
+    def _remind(self, server: Server, execution_id: str, lease: str) -> None:
+        workers = server.workers
+        assert workers is not None
+
+        def tell(told: Deliver, epoch: int) -> None:
+            workers.deliver(execution_id, lease, told.address, told.task, told.output)
+
+        server.remind(execution_id, lease, tell)
 
     def _silent_leases(self) -> dict[tuple[str, str, int], float]:
         """Leases that are out and that no worker within reach has, and since when."""

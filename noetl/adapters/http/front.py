@@ -88,6 +88,10 @@ class HttpFront(HttpSchedules):
         body = {"name": wish.name, "payload": wish.payload} if wish.what == "signal" else {"why": wish.why}
         await self.client.ask("POST", f"{_execution(execution_id)}/{wish.what}", body=body)
 
+    async def release(self, execution_id: str, by: str = "cli") -> None:
+        """Let a stuck execution go on; the server knows who asks."""
+        await self.client.ask("POST", f"{_execution(execution_id)}/release")
+
     async def retry(self, execution_id: str, step: str | None = None) -> Started:
         """A new execution that goes on from what failed."""
         return _started(
@@ -256,6 +260,15 @@ class HttpFront(HttpSchedules):
         """The workers that were heard of lately."""
         found = await self._all("/workers")
         return [msgspec.convert({**item, **_moments(item)}, Worker) for item in found]
+
+    async def stuck(self) -> int:
+        """How many executions are stuck."""
+        count, find = 0, Find(status="stuck", limit=500)
+        while True:
+            page = await self.executions(find)
+            count, find.cursor = count + len(page.items), page.cursor
+            if page.cursor is None:
+                return count
 
     async def overdue_ms(self) -> int:
         """How long the oldest due work has been waiting."""

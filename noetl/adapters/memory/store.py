@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from noetl.adapters.memory.schedules import MemorySchedules
 from noetl.errors import Conflict, NotFound
 from noetl.ports.store import (
@@ -18,15 +20,19 @@ from noetl.ports.store import (
     Row,
     Snapshot,
     StoredLog,
+    Stuck,
     Summary,
     check_append,
     check_owner,
+    custody_after,
     family_over,
     outdated,
     page_start,
     unknown_execution,
     unknown_token,
 )
+
+RESTING = ("paused", "stuck")
 
 
 @dataclass(slots=True)
@@ -39,6 +45,7 @@ class _Execution:
     head: bytes = b""
     owner: str | None = None
     owned_until: int = 0
+    in_hand: str | None = None
     trimmed: bool = False
 
 
@@ -178,10 +185,50 @@ class MemoryStore(MemorySchedules):
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         """Become the one writer of an execution, or stay it."""
         found, now = self._get(execution_id), self._now()
-        if found.owner not in (None, owner) and found.owned_until >= now:
+        another = found.owner not in (None, owner)
+        if found.summary.stuck is not None or (another and found.owned_until >= now):
             return False
+        if another:
+            found.in_hand = found.in_hand or ""
         found.owner, found.owned_until = owner, now + lease_ms
         return True
+
+    async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
+        """Note that an owner is about to read or decide on an execution."""
+        found = self._get(execution_id)
+        before = found.in_hand
+        found.in_hand = owner if always or before is not None else None
+        return before
+
+    async def put_down(self, execution_id: str, owner: str) -> None:
+        """It went well."""
+        found = self._get(execution_id)
+        found.in_hand = None if found.in_hand == owner else found.in_hand
+
+    async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
+        """Give up an execution of an owner."""
+        found = self._get(execution_id)
+        if found.owner != owner or found.summary.ended_at is not None:
+            return False
+        told = msgspec.json.encode(msgspec.structs.replace(why, status=found.summary.status)).decode()
+        found.summary = msgspec.structs.replace(found.summary, status="stuck", stuck=told)
+        found.owner, found.owned_until, found.in_hand = None, 0, None
+        return True
+
+    async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
+        """Become the owner of an execution that is stuck."""
+        found = self._get(execution_id)
+        if found.summary.stuck is None:
+            return False
+        why = msgspec.json.decode(found.summary.stuck, type=Stuck)
+        found.summary = msgspec.structs.replace(found.summary, status=why.status, stuck=None)
+        found.owner, found.owned_until = owner, self._now() + lease_ms
+        found.in_hand = custody_after(why)
+        return True
+
+    async def stuck(self) -> int:
+        """How many executions are stuck."""
+        return sum(one.summary.stuck is not None for one in self._executions.values())
 
     async def owned(self, execution_id: str) -> bool:
         """Whether someone's claim is fresh."""
@@ -193,6 +240,7 @@ class MemoryStore(MemorySchedules):
         for one in self._executions.values():
             if one.owner == owner:
                 one.owner, one.owned_until = None, 0
+                one.in_hand = None if one.in_hand == owner else one.in_hand
 
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
         """Renew every claim of an owner."""
@@ -206,7 +254,7 @@ class MemoryStore(MemorySchedules):
         waiting = [
             one
             for one in self._executions.values()
-            if one.summary.ended_at is None and one.summary.status != "paused" and _is_due(one, now)
+            if one.summary.ended_at is None and one.summary.status not in RESTING and _is_due(one, now)
         ]
         waiting.sort(key=lambda one: one.summary.due_at or 0)
         return [one.summary.execution_id for one in waiting[:limit]]
@@ -358,7 +406,7 @@ class MemoryStore(MemorySchedules):
     async def extent(self) -> Extent:
         """How much there is."""
         summaries = [one.summary for one in self._executions.values()]
-        open_ = [one for one in summaries if one.ended_at is None and one.status != "paused"]
+        open_ = [one for one in summaries if one.ended_at is None and one.status not in RESTING]
         due = min(((one.due_at, one.execution_id) for one in open_ if one.due_at is not None), default=None)
         return Extent(
             schema=0,

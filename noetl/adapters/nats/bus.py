@@ -6,6 +6,7 @@ they are fetched. Anyone may speak here, so whatever is kept or begun for others
 """
 
 import asyncio
+import logging
 import secrets
 import struct
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
@@ -18,6 +19,7 @@ from noetl.adapters.nats.spoken import Away
 from noetl.adapters.nats.wire import CONNECT_S, Message, Unheard, Wire
 from noetl.errors import BackendError, MissingExtra, NoetlError, RequestError
 
+_LOG = logging.getLogger("noetl.nats")
 Handler = Callable[[bytes], Awaitable[bytes]]
 Heard = Callable[[bytes], None]
 
@@ -98,6 +100,8 @@ class Bus:
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._busy_bytes -= self._tasks.pop(task)
+        if not task.cancelled() and task.exception() is not None:
+            _LOG.error("a message could not be dealt with", exc_info=task.exception())
 
     # Telling
 

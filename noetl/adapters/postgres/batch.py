@@ -6,7 +6,7 @@ from typing import Any
 from noetl.errors import Conflict, NoetlError
 from noetl.ports.store import Append, Summary, check_owner, outdated, unknown_execution
 
-_SUMMARY = Summary.__struct_fields__[1:]  # all but the execution's id
+_SUMMARY = Summary.__struct_fields__[1:-1]  # all but the execution's id, and why it is stuck
 _ROW = ("first", "last", "ts", "cause", "body", "hash", "batch", "format")
 _NOTHING = (None,) * len(_SUMMARY)
 _CHANGING = ("status", "path", "version", "hash", "started_at", "due_at")

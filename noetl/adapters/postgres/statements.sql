@@ -52,30 +52,32 @@ where e.execution_id = $1
 
 -- name: summary
 select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-  parent, retry_of, idempotency_key, request, result
+  parent, retry_of, idempotency_key, request, result, stuck
 from executions where execution_id = $1
 
 -- name: projection
 select e.seq, e.head, s.seq, s.hash, s.state, execution_id, status, path, version, e.hash, requested_at, started_at,
-  ended_at, due_at, parent, retry_of, idempotency_key, request, result
+  ended_at, due_at, parent, retry_of, idempotency_key, request, result, stuck
 from executions e left join snapshots s on s.execution = e.id where e.execution_id = $1
 
 -- name: by_key
 select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-  parent, retry_of, idempotency_key, request, result
+  parent, retry_of, idempotency_key, request, result, stuck
 from executions where idempotency_key = $1
 
 -- name: executions
 select id, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-  parent, retry_of, idempotency_key, request, result
+  parent, retry_of, idempotency_key, request, result, stuck
 from executions
 
 -- name: claim
 -- The row's own columns are looked at again when another claim came first; what owners say would not be.
 with moment as materialized (select coalesce($4::bigint, now_ms()) as now),
 claimed as (
-  update executions e set owner = $2, owned_until = now + $3::bigint from moment
-  where e.execution_id = $1 and (e.owner is null or e.owner = $2 or (e.owned_until < now and not exists (
+  update executions e set owner = $2, owned_until = now + $3::bigint,
+    in_hand = case when e.owner is null or e.owner = $2 then e.in_hand else coalesce(e.in_hand, '') end
+  from moment
+  where e.execution_id = $1 and e.stuck is null and (e.owner is null or e.owner = $2 or (e.owned_until < now and not exists (
     select from owners o where o.owner = e.owner and o.until >= now)))
   returning now
 ), alive as (
@@ -93,7 +95,44 @@ where e.execution_id = $1
 
 -- name: leave
 with gone as (delete from owners where owner = $1)
-update executions set owner = null, owned_until = 0 where owner = $1 and ended_at is null
+update executions set owner = null, owned_until = 0, in_hand = nullif(in_hand, owner)
+where owner = $1 and ended_at is null
+
+-- name: desert
+-- As leave, for an owner that did not get to it.
+with gone as (delete from owners where owner = $1)
+update executions set owner = null, owned_until = 0, in_hand = coalesce(in_hand, '')
+where owner = $1 and ended_at is null
+
+-- name: take_in_hand
+with before as materialized (select id, in_hand from executions where execution_id = $1 for update),
+taken as (
+  update executions e set in_hand = $2 from before b where e.id = b.id and ($3::bool or b.in_hand is not null)
+)
+select in_hand from before
+
+-- name: put_down
+update executions set in_hand = null where execution_id = $1 and in_hand = $2
+
+-- name: set_aside
+update executions set stuck = jsonb_set($3::jsonb, '{status}', to_jsonb(status))::text, status = 'stuck', owner = null, owned_until = 0, in_hand = null
+where execution_id = $1 and owner = $2 and ended_at is null returning 1
+
+-- name: release
+with moment as materialized (select coalesce($6::bigint, now_ms()) as now),
+freed as (
+  update executions set stuck = null, status = $4, in_hand = $5, owner = $2, owned_until = now + $3::bigint
+  from moment where execution_id = $1 and stuck = $7
+  returning now
+), alive as (
+  insert into owners (owner, until, session)
+  select $2, now + $3::bigint, split_part(current_setting('application_name'), ' ', 2) from freed
+  on conflict (owner) do update set until = greatest(owners.until, excluded.until), session = excluded.session
+)
+select 1 from freed
+
+-- name: stuck
+select count(*) from executions where stuck is not null
 
 -- name: heartbeat
 -- Owners that were last heard of a day ago and have nothing open any more are forgotten by the way.
@@ -132,20 +171,20 @@ named (owner) as (
 ), found as (
   select e.id, e.execution_id, e.due_at from everyone o cross join lateral (
     select id, execution_id, due_at from executions e
-    where e.owner = o.owner and e.ended_at is null and e.status <> 'paused'
+    where e.owner = o.owner and e.ended_at is null and e.status not in ('paused', 'stuck')
       and e.due_at <= (select now from moment)
     order by e.due_at limit $2
   ) e
   union
   select e.id, e.execution_id, e.due_at from everyone o cross join lateral (
     select id, execution_id, due_at from executions e
-    where o.silent and e.owner = o.owner and e.ended_at is null and e.status <> 'paused'
+    where o.silent and e.owner = o.owner and e.ended_at is null and e.status not in ('paused', 'stuck')
       and e.owned_until < (select now from moment)
     order by e.due_at limit $2
   ) e
   union
   (select e.id, e.execution_id, e.due_at from executions e
-  where e.owner is null and e.ended_at is null and e.status <> 'paused' order by e.due_at limit $2)
+  where e.owner is null and e.ended_at is null and e.status not in ('paused', 'stuck') order by e.due_at limit $2)
 )
 select execution_id from found order by due_at nulls first, id limit $2
 
@@ -292,7 +331,7 @@ select
 
 -- name: oldest_due
 select execution_id, due_at from executions
-where ended_at is null and status <> 'paused' and due_at is not null order by due_at limit 1
+where ended_at is null and status not in ('paused', 'stuck') and due_at is not null order by due_at limit 1
 
 -- name: write_payload
 with wanted as (

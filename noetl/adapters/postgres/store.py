@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+import msgspec
+
 from noetl.adapters.postgres.batch import refusal
 from noetl.adapters.postgres.database import PATIENCE_S, Database
 from noetl.adapters.postgres.schedules import PostgresSchedules
@@ -23,8 +25,10 @@ from noetl.ports.store import (
     Row,
     Snapshot,
     StoredLog,
+    Stuck,
     Summary,
     check_append,
+    custody_after,
     page_start,
     unknown_execution,
     unknown_token,
@@ -175,6 +179,32 @@ class PostgresStore(PostgresSchedules):
             raise unknown_execution(execution_id)
         return bool(claimed)
 
+    async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
+        """Note that an owner is about to read or decide on an execution."""
+        found = await self._fetch("take_in_hand", execution_id, owner, always)
+        return found[0][0] if found else None
+
+    async def put_down(self, execution_id: str, owner: str) -> None:
+        """It went well."""
+        await self._fetch("put_down", execution_id, owner)
+
+    async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
+        """Give up an execution of an owner."""
+        return bool(await self._fetch("set_aside", execution_id, owner, msgspec.json.encode(why).decode()))
+
+    async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
+        """Become the owner of an execution that is stuck."""
+        told = (await self.summary(execution_id)).stuck
+        if told is None:
+            return False
+        why = msgspec.json.decode(told, type=Stuck)
+        values = (why.status, custody_after(why), self._now(), told)
+        return bool(await self._fetch("release", execution_id, owner, lease_ms, *values))
+
+    async def stuck(self) -> int:
+        """How many executions are stuck."""
+        return int((await self._fetch("stuck"))[0][0])
+
     async def owned(self, execution_id: str) -> bool:
         """Whether someone alive runs an execution."""
         return bool((await self._known("owned", execution_id, self._now()))[0])
@@ -200,7 +230,7 @@ class PostgresStore(PostgresSchedules):
         self._absent = {owner: self._absent.get(owner, now) for owner in absent}
         for owner, since in self._absent.items():
             if now - since >= ABSENT_S:
-                await self.leave(owner)
+                await self._fetch("desert", owner)
 
     async def post(self, execution_id: str, message: bytes) -> None:
         """Leave a message for the owner of an execution."""

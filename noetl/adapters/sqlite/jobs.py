@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import apsw
+import msgspec
 
 from noetl.adapters.sqlite import statements as sql
 from noetl.adapters.sqlite.connection import fetch
@@ -12,9 +13,11 @@ from noetl.ports.store import (
     Outline,
     PlaybookText,
     Row,
+    Stuck,
     Summary,
     check_append,
     check_owner,
+    custody_after,
     family_over,
     outdated,
     unknown_execution,
@@ -77,6 +80,25 @@ def _change(connection: apsw.Connection, number: int, summary: Summary) -> None:
 def discard(connection: apsw.Connection, letters: Sequence[int]) -> None:
     """Throw letters away."""
     connection.executemany(sql.DISCARD_LETTER, [(letter,) for letter in letters])
+
+
+def take_in_hand(connection: apsw.Connection, execution_id: str, owner: str, always: bool) -> str | None:
+    """Note that an owner is about to read or decide on an execution; who had it in hand."""
+    found = fetch(connection, sql.IN_HAND, (execution_id,))
+    before: str | None = found[0][0] if found else None
+    if found and (always or before is not None):
+        connection.execute(sql.TAKE_IN_HAND, (owner, execution_id))
+    return before
+
+
+def release(connection: apsw.Connection, execution_id: str, owner: str, until: int) -> bool:
+    """Become the owner of an execution that is stuck."""
+    found = fetch(connection, sql.STUCK, (execution_id,))
+    if not found:
+        return False
+    why = msgspec.json.decode(found[0][0], type=Stuck)
+    connection.execute(sql.RELEASE, (why.status, custody_after(why), owner, until, execution_id))
+    return True
 
 
 def known_version(

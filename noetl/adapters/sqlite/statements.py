@@ -65,7 +65,7 @@ EXECUTIONS = {
     for lead, condition in _LEADS.items()
 }
 DUE = (
-    "SELECT execution_id FROM executions WHERE ended_at IS NULL AND status != 'paused' "
+    "SELECT execution_id FROM executions WHERE ended_at IS NULL AND status NOT IN ('paused', 'stuck') "
     "AND (due_at <= ?1 OR owned_until < ?1) ORDER BY due_at, id LIMIT ?2"
 )
 
@@ -73,10 +73,29 @@ DUE = (
 
 HOLDER = "SELECT owner, owned_until FROM executions WHERE execution_id = ?"
 CLAIM = (
-    "UPDATE executions SET owner = ?1, owned_until = ?2 WHERE execution_id = ?3 "
+    "UPDATE executions SET owner = ?1, owned_until = ?2, "
+    "in_hand = CASE WHEN owner IS NULL OR owner = ?1 THEN in_hand ELSE coalesce(in_hand, '') END "
+    "WHERE execution_id = ?3 AND stuck IS NULL "
     "AND (owner IS NULL OR owner IN (?1, ?5) OR owned_until < ?4) RETURNING 1"
 )
-LEAVE = "UPDATE executions SET owner = NULL, owned_until = 0 WHERE owner = ? AND ended_at IS NULL"
+LEAVE = (
+    "UPDATE executions SET owner = NULL, owned_until = 0, in_hand = nullif(in_hand, owner) "
+    "WHERE owner = ? AND ended_at IS NULL"
+)
+IN_HAND = "SELECT in_hand FROM executions WHERE execution_id = ?"
+TAKE_IN_HAND = "UPDATE executions SET in_hand = ? WHERE execution_id = ?"
+PUT_DOWN = "UPDATE executions SET in_hand = NULL WHERE execution_id = ? AND in_hand = ?"
+SET_ASIDE = (
+    "UPDATE executions SET stuck = json_set(?3, '$.status', status), status = 'stuck', "
+    "owner = NULL, owned_until = 0, in_hand = NULL "
+    "WHERE execution_id = ?1 AND owner = ?2 AND ended_at IS NULL RETURNING 1"
+)
+STUCK = "SELECT stuck FROM executions WHERE execution_id = ? AND stuck IS NOT NULL"
+RELEASE = (
+    "UPDATE executions SET stuck = NULL, status = ?, in_hand = ?, owner = ?, owned_until = ? "
+    "WHERE execution_id = ?"
+)
+COUNT_STUCK = "SELECT count(*) FROM executions WHERE stuck IS NOT NULL"
 RENEW = "UPDATE executions SET owned_until = ? WHERE owner = ? AND ended_at IS NULL"
 POST = (
     "INSERT INTO mailbox (execution_id, message) "
@@ -154,7 +173,7 @@ COUNT_OTHERS = (
     "(SELECT count(*) FROM mailbox)"
 )
 OLDEST_DUE = (
-    "SELECT execution_id, due_at FROM executions WHERE ended_at IS NULL AND status != 'paused' "
-    "AND due_at IS NOT NULL ORDER BY due_at LIMIT 1"
+    "SELECT execution_id, due_at FROM executions WHERE ended_at IS NULL "
+    "AND status NOT IN ('paused', 'stuck') AND due_at IS NOT NULL ORDER BY due_at LIMIT 1"
 )
 PAGES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"

@@ -30,6 +30,7 @@ from noetl.ports.store import (
     Row,
     Snapshot,
     StoredLog,
+    Stuck,
     Summary,
     page_start,
     unknown_execution,
@@ -147,6 +148,30 @@ class SqliteStore(SqliteSchedules):
         if not found:
             raise unknown_execution(execution_id)
         return found[0][0], found[0][1]
+
+    async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
+        """Note that an owner is about to read or decide on an execution."""
+        return await self._writer.run(
+            lambda connection: jobs.take_in_hand(connection, execution_id, owner, always)
+        )
+
+    async def put_down(self, execution_id: str, owner: str) -> None:
+        """It went well."""
+        await self._write(sql.PUT_DOWN, execution_id, owner)
+
+    async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
+        """Give up an execution of an owner."""
+        return bool(await self._write(sql.SET_ASIDE, execution_id, owner, _json(why)))
+
+    async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
+        """Become the owner of an execution that is stuck."""
+        self._presence.enter(owner)
+        until = self._now() + lease_ms
+        return await self._writer.run(lambda connection: jobs.release(connection, execution_id, owner, until))
+
+    async def stuck(self) -> int:
+        """How many executions are stuck."""
+        return int((await self._reader.rows(sql.COUNT_STUCK))[0][0])
 
     async def owned(self, execution_id: str) -> bool:
         """Whether someone alive runs an execution."""

@@ -18,6 +18,7 @@ SUBCOMMANDS = {
     "pause": "schedule nothing more until it is resumed",
     "resume": "go on with one that was interrupted, crashed or paused",
     "cancel": "end it",
+    "release": "try again with one that is stuck",
     "signal": "give a waiting task its signal",
     "retry": "run an ended one again from what failed, keeping what succeeded",
     "rerun": "run an ended one again from any step, or with a changed playbook",

@@ -48,6 +48,8 @@ def _lines(result: dict[str, Any]) -> list[str]:
         f"status     {result['status']} after {duration(result['duration_ms'])}",
         f"counts     {', '.join(f'{number} {_words(name)}' for name, number in counts.items())}",
     ]
+    if "stuck" in result:
+        lines.append(f"stuck      since {result['stuck']['since']}: {result['stuck']['message']}")
     if result["error"] is not None:
         lines += [f"error      {words.error(result['error'])}", *detailed(result["error"], " " * 11)]
     for key in ("parent", "retry_of", "output", "ctx"):

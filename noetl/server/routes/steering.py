@@ -56,6 +56,16 @@ async def signal(request: Request) -> Response:
     return await _wished(request, wish)
 
 
+@router.post("/executions/{execution_id}/release", **_described({202: Begun}, None, optional=True))
+async def release(request: Request) -> Response:
+    """Let an execution that is stuck go on; 409 when it is not, or cannot."""
+    execution_id = id_of(request)
+    await require_execution(request, execution_id)
+    front = front_of(request)
+    await front.release(execution_id, who_asks(request).name)
+    return reply({"execution_id": execution_id, "status": await front.status(execution_id)}, 202)
+
+
 async def _wished(request: Request, wish: Control) -> Response:
     execution_id = id_of(request)
     await require_execution(request, execution_id)

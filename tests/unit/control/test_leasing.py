@@ -344,7 +344,7 @@ def test_an_answer_reaches_the_holder_or_goes_along_with_the_order(world: World)
 
 def test_answers_that_may_have_been_missed_are_said_again_with_each_beat(world: World) -> None:
     again = Push("deliver", "e1", "l1", 1, "[0]", "t.1.1")
-    world.leasing.answers = lambda execution_id, lease: [again]
+    world.leasing.answers = lambda execution_id, lease, push: push(again)
     world.leasing.offer(order())
     world.take(hello("w"), 1)
     world.beat("w", ("e1", "l1", 1))

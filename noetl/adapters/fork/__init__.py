@@ -1,0 +1,1 @@
+"""A copy of this process, for work that may end a process."""

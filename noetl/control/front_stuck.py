@@ -1,0 +1,96 @@
+"""What readers are told of an execution that is stuck, and letting it go on."""
+
+import asyncio
+import logging
+from typing import Any
+
+import msgspec
+
+from noetl.control.aside import WORDS, stuck_of
+from noetl.control.engine import Engine
+from noetl.control.history import events
+from noetl.core.event import Event, iso
+from noetl.core.explain import Reason, explain
+from noetl.core.state import State
+from noetl.errors import Conflict, InvariantViolation
+from noetl.ports.store import Store, Stuck, Summary
+
+_LOG = logging.getLogger("noetl.engine")
+# What a damaged log makes of whoever reads it.
+UNREADABLE = (InvariantViolation, msgspec.MsgspecError, LookupError, TypeError, ValueError, AttributeError)
+_ADVICE = {
+    "log": "once the log and the playbook can be read again, after an upgrade say,",
+    "decision": "after an upgrade of noetl",
+    "mail": "after an upgrade of noetl",
+    "owners": "once it asks for less, or after an upgrade of noetl,",
+}
+
+
+def shown_stuck(summary: Summary) -> dict[str, Any]:
+    """Why an execution is stuck, as readers see it."""
+    why = _why(summary)
+    return {
+        "reason": why.reason,
+        "message": f"{WORDS[why.reason]}: {why.error}",
+        "since": iso(why.since),
+        "server": why.server,
+        "engine": why.engine,
+    }
+
+
+def outline_of(summary: Summary) -> State:
+    """As much of a state as stands beside a log that cannot be read."""
+    state = State(summary.execution_id)
+    state.path, state.version, state.hash = summary.path, summary.version, summary.hash
+    state.requested_at, state.started_at = summary.requested_at, summary.started_at
+    state.retry_of = summary.retry_of
+    return state
+
+
+async def why_stuck(store: Store, summary: Summary, step: str | None) -> dict[str, Any]:
+    """What stopped it and what can be done, before the decisions as far as the log can be read."""
+    execution_id, why = summary.execution_id, _why(summary)
+    log: list[tuple[int, Event]] = []
+    reasons: tuple[Reason, ...] | list[Reason] = ()
+    try:
+        log += [item async for item in events(store, execution_id)]
+        reasons = (await asyncio.to_thread(explain, execution_id, log, step)).reasons
+    except UNREADABLE:  # that is why it is stuck
+        _LOG.debug("the log of a stuck execution cannot be explained", exc_info=True)
+    first = _reasons(execution_id, why, await store.end(execution_id))
+    return {
+        "execution_id": execution_id,
+        "status": summary.status,
+        "step": step,
+        "summary": f"stuck since {iso(why.since)}: {WORDS[why.reason]}",
+        "reasons": [msgspec.to_builtins(reason) for reason in (*first, *reasons)],
+    }
+
+
+def _reasons(execution_id: str, why: Stuck, seq: int) -> list[Reason]:
+    facts = {"reason": why.reason, "error": why.error, "server": why.server, "engine": why.engine}
+    advice = (
+        "its log and the messages for it are kept, its workers were told to stop; "
+        f"{_ADVICE[why.reason]} try again: noetl execution release {execution_id}; "
+        f"or end it: noetl execution cancel {execution_id}"
+    )
+    return [
+        Reason(seq, "stuck", f"{WORDS[why.reason]}: {why.error}", facts=facts),
+        Reason(seq, "stuck", advice),
+    ]
+
+
+def _why(summary: Summary) -> Stuck:
+    why = stuck_of(summary)
+    assert why is not None
+    return why
+
+
+async def release(engine: Engine, execution_id: str, by: str, *, adopts: bool) -> None:
+    """Let a stuck execution go on, in this process where it adopts; raises Conflict when it stays stuck."""
+    summary = await engine.store.summary(execution_id)
+    if not await engine.store.release(execution_id, engine.owner, engine.lease_ms):
+        told = f"execution {execution_id} is {summary.status}, not stuck"
+        raise Conflict(told, hint=f"noetl execution show {execution_id}")
+    _LOG.warning("released by %s", by, extra={"execution_id": execution_id})
+    await (engine.pick_up if adopts else engine.load)(execution_id)
