@@ -1,5 +1,7 @@
 """Children of executions that are over, or that have given them up: none of them runs on for nobody."""
 
+import asyncio
+
 import pytest
 
 from noetl.core.message import ControlChild, Tick
@@ -88,7 +90,7 @@ async def test_a_child_that_is_given_up_before_it_could_start_is_cancelled(tmp_p
         execution_id = await begin(made, playbook(CALL))
         assert (await finish(made, execution_id)).status == "cancelled"
         while made.engine._background:
-            await made.engine._background.copy().pop()
+            await asyncio.wait(made.engine._background.copy())
         assert (await finish(made, told[0])).status == "cancelled"
 
 
