@@ -65,6 +65,11 @@ def _reference_inside(value: Any) -> str | None:
     return None
 
 
+def not_a_mapping(value: Any) -> str:
+    """What is wrong with an input that one template gave."""
+    return f"its template gives {describe(value)}, and an input must be a mapping"
+
+
 def describe(value: Any) -> str:
     """A value in a few words, for messages."""
     if isinstance(value, str):

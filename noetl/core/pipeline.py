@@ -34,7 +34,7 @@ from noetl.core.engine_kind import (
 from noetl.core.event import index_of, iso
 from noetl.core.frame import Frame
 from noetl.core.judge import TemplateJudge, Unjudged, binding
-from noetl.core.output import ANSWERED, failed, ok, problem, size_of
+from noetl.core.output import ANSWERED, failed, not_a_mapping, ok, problem, size_of
 from noetl.core.policy import Choice
 from noetl.core.program import TaskProgram
 from noetl.core.recorded import SHOWN_BYTES, recorded, shown, with_ref
@@ -202,6 +202,9 @@ def _carried_out(
         message = f"input of task {task.label!r}: {wrong.message}"
         return failed(problem(wrong.kind, around.redactor.clean(message)))
     engine_kind = ENGINE_KINDS.get(task.kind)
+    if engine_kind is not None and (unknown := _unknown_inputs(frame, visit)):
+        told = f"task {task.label!r}: {task.kind} takes no input {', '.join(map(repr, unknown))}"
+        return failed(problem("input", told))
     if engine_kind is not None:
         output: dict[str, Any] = yield from engine_kind(frame, visit, bound_s(spec))
     else:
@@ -213,6 +216,14 @@ def _carried_out(
     if cleaned.get("error"):
         cleaned = {**cleaned, "error": details.fitted(cleaned["error"])}
     return cleaned
+
+
+def _unknown_inputs(frame: Frame, visit: Visit) -> list[str]:
+    """Keys that one template gave as input and that the kind does not take; others were seen before."""
+    kind = frame.around.program.kinds.get(visit.task.kind)
+    if kind is None or kind.open_input or not isinstance(visit.task.input.value, str):
+        return []
+    return [key for key in visit.input if key not in kind.inputs]
 
 
 def _checked(task: TaskProgram, spec: Mapping[str, Any], output: dict[str, Any]) -> dict[str, Any]:
@@ -238,7 +249,10 @@ def _rendered(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Mapping
     names = frozenset(path[1] for path in value.paths if path[0] == "keychain" and len(path) > 1)
     if names:
         bound["keychain"] = yield from _secrets(names)
-    return {**value.render(bound), **task.literal}
+    given = value.render(bound)
+    if not isinstance(given, dict):
+        raise Unjudged("template", f"input of task {task.label!r}: {not_a_mapping(given)}")
+    return {**given, **task.literal}
 
 
 def _secrets(names: frozenset[str]) -> Generator[Effect, Any, Mapping[str, Any]]:

@@ -304,7 +304,7 @@ class _StepCompiler:
             boundary = boundary.union(Mentions(frozenset({("output", "data")})))
         return StepProgram(
             name=step.name,
-            input=compile_value(step.input),
+            input=compile_value(step.whole_input or step.input),
             admit=tuple(AdmitProgram(_guard(rule.when), rule.allow) for rule in step.admit),
             loop=_loop(step.loop),
             pipeline=pipeline,
@@ -340,7 +340,11 @@ class _StepCompiler:
 
     def _arrival_mentions(self) -> Mentions:
         step = self.step
-        values = [compile_value(step.input), compile_value(step.timeout_s), compile_value(step.deadline_s)]
+        values = [
+            compile_value(step.whole_input or step.input),
+            compile_value(step.timeout_s),
+            compile_value(step.deadline_s),
+        ]
         values += [compile_value(rule.when) for rule in step.admit if isinstance(rule.when, str)]
         if (loop := step.loop) is not None:
             values += map(compile_value, (loop.collection, loop.max_in_flight, loop.chunk))
@@ -351,7 +355,8 @@ class _StepCompiler:
         if self.step.loop is None:
             return frozenset()
         collection = compile_value(self.step.loop.collection)
-        return collection.paths | compile_value(self.step.input).paths if collection.paths else frozenset()
+        given = compile_value(self.step.whole_input or self.step.input)
+        return collection.paths | given.paths if collection.paths else frozenset()
 
     def _worker_mentions(self, pipeline: Pipeline) -> Mentions:
         found = pipeline.mentions
@@ -438,7 +443,9 @@ def _task(
         index=index,
         label=task.label,
         kind=task.kind,
-        input=compile_value({key: value for key, value in task.input.items() if key not in literal}),
+        input=compile_value(
+            task.whole_input or {key: value for key, value in task.input.items() if key not in literal}
+        ),
         literal=literal,
         auth=None if task.auth is None else compile_value(task.auth),
         call=compile_value(task.call),
@@ -531,7 +538,7 @@ def _task_values(task: TaskProgram) -> Iterator[CompiledValue]:
 def _mentions_of_playbook(playbook: model.Playbook, kinds: Kinds) -> Mentions:
     values: list[CompiledValue] = []
     for step in playbook.steps:
-        values += [compile_value(step.input), compile_value(step.output)]
+        values += [compile_value(step.whole_input or step.input), compile_value(step.output)]
         values += [compile_value(step.timeout_s), compile_value(step.deadline_s)]
         values += [compile_value(step.synthesize.source)] if step.synthesize else []
         values += [compile_value(rule.when) for rule in step.admit if isinstance(rule.when, str)]

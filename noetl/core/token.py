@@ -10,7 +10,7 @@ from noetl.core.admit import Admission, admit
 from noetl.core.draft import Draft
 from noetl.core.ending import abort, complete
 from noetl.core.judge import Unjudged
-from noetl.core.output import problem
+from noetl.core.output import not_a_mapping, problem
 from noetl.core.state import Token
 
 
@@ -97,7 +97,9 @@ def _render_input(draft: Draft, arrived: schedule.Arrival) -> Any:
         return step.input.render({}) or None
     scope = arrived.scope(draft)
     found = draft.judge.value(("input", arrived.run_id), step.input, scope)
-    return found or None if step.input.static else found
+    if draft.judge.recorded or isinstance(found, dict):
+        return found or None if step.input.static else found
+    raise Unjudged("template", f"input of step run {arrived.run_id}: {not_a_mapping(found)}")
 
 
 def _enter(draft: Draft, arrived: schedule.Arrival, admission: Admission) -> None:

@@ -32,7 +32,7 @@ from noetl.dsl.shapes import (
 )
 from noetl.dsl.surface import NEXT_NOT_ROUTER
 from noetl.dsl.template import check as template_problems
-from noetl.dsl.template import is_template
+from noetl.dsl.template import is_template, is_whole
 from noetl.dsl.tree import Map, Mark, Seq, Value
 
 UNKNOWN_KEY = Code("unknown-key", "error", "A key that is not part of the language")
@@ -307,12 +307,20 @@ class Checker:
 
     def free_map(self, shape: FreeMap, value: Value, mark: Mark, name: str) -> None:
         """A mapping with the author's own keys."""
-        if value is None:
+        if value is None or (shape.whole and self.whole(value, mark)):
             return
         if not isinstance(value, Map):
-            self.wrong_type(name, "a mapping", value, mark)
+            wanted = "a mapping, or one template {{ … }} that gives one" if shape.whole else "a mapping"
+            self.wrong_type(name, wanted, value, mark)
         elif shape.template:
             self.free(value, mark)
+
+    def whole(self, value: Value, mark: Mark) -> bool:
+        """Check a text that is one template and nothing else; whether it is one."""
+        if not isinstance(value, str) or not is_whole(value):
+            return False
+        self.template(value, mark)
+        return True
 
     def const(self, shape: Const, value: Value, mark: Mark, name: str) -> None:
         """Exactly one text."""

@@ -14,7 +14,7 @@ from jinja2 import nodes
 
 from noetl.dsl.names import Path, reading
 from noetl.dsl.rendering.lowering import path_of
-from noetl.dsl.template import check, is_template, syntax_tree
+from noetl.dsl.template import check, is_template, only_expression, syntax_tree
 from noetl.dsl.tree import Value
 
 LOOKS_KEPT = 32_768
@@ -83,7 +83,7 @@ def look(text: str) -> Look:
     tree = _tree(text)
     if tree is None:
         return Look()
-    expression = _only_expression(tree)
+    expression = only_expression(text, tree)
     compared = _comparisons(tree) if _COMPARES.search(text) else ()
     soft = _soft_paths(tree) if _COPES.search(text) else frozenset()
     return Look(_reads(tree, soft), compared, None if expression is None else _reduce(expression))
@@ -162,13 +162,6 @@ def pieces(text: str) -> tuple[tuple[str | None, str], ...]:
 def _tree(text: str) -> nodes.Template | None:
     """The parsed template; None where there is none, or one that is refused and may be too deep to read."""
     return syntax_tree(text) if is_template(text) and not check(text) else None
-
-
-def _only_expression(tree: nodes.Template) -> nodes.Expr | None:
-    if len(tree.body) != 1 or not isinstance(tree.body[0], nodes.Output):
-        return None
-    parts = tree.body[0].nodes
-    return parts[0] if len(parts) == 1 and not isinstance(parts[0], nodes.TemplateData) else None
 
 
 def _path(node: nodes.Node) -> Path | None:

@@ -131,6 +131,9 @@ LOOP_SPEC = Record(
         "mode": Key(Choice(("sequential", "parallel")), "One at a time in order, or several at once."),
         "max_in_flight": Key(Number(integer=True, least=1), "Iterations at any moment; 10 by default."),
         "chunk": Key(Number(integer=True, least=1), "Iterations per lease when distributed."),
+        "timeout": Key(TIMEOUT, "The timeout of every task of an iteration that has none."),
+        "limits": Key(LIMITS, "Bounds of every iteration."),
+        "result": Key(RESULT, "Where large payloads go."),
         "policy": Key(LOOP_POLICY, "Placement and reducers."),
     },
 )
@@ -138,7 +141,7 @@ LOOP_SPEC = Record(
 _LOOP_KEYS: dict[str, Key] = {
     "in": Key(Special("collection"), "The collection: a list, a mapping or a template.", required=True),
     "iterator": Key(Identifier("iterator"), "The item's name under iter.", required=True),
-    "spec": Key(LOOP_SPEC, "How iterations are scheduled."),
+    "spec": Key(Special("loop_spec"), "How iterations are scheduled, and defaults for their tasks."),
 }
 LOOP = Record(
     "loop",
@@ -281,8 +284,8 @@ STEP = Record(
     {
         "step": Key(Identifier("step"), "The name: unique in the workflow.", required=True),
         "desc": Key(PROSE, "What this step is for."),
-        "input": Key(FreeMap(), "Rendered when the step is scheduled."),
-        "spec": Key(STEP_SPEC, "Knobs and policy."),
+        "input": Key(FreeMap(whole=True), "Rendered when the step is scheduled."),
+        "spec": Key(Special("step_spec"), "Knobs and policy, and defaults for the step's tasks."),
         "loop": Key(LOOP, "Run the pipeline once per item."),
         "tool": Key(Special("tool"), "One task, or an ordered list."),
         "output": Key(Free(), "Replaces output.data before the step's set."),

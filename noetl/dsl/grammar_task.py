@@ -120,7 +120,7 @@ TASK_POLICY = Record(
     needs_one=("rules", "before"),
 )
 
-# What a kind's defaults under executor.spec may hold beside the kind's own knobs.
+# What stands under the name of a kind in a spec, beside the kind's own knobs: see spec.py for the layers.
 KIND_DEFAULTS = Record(
     "the kind's defaults",
     {
@@ -145,7 +145,7 @@ TASK = Record(
         "name": Key(Identifier("task"), "The label: unique in the step."),
         "kind": Key(Text(template=False), "The tool kind.", required=True),
         "desc": Key(PROSE, "What this task is for."),
-        "input": Key(FreeMap(), "What the tool receives."),
+        "input": Key(FreeMap(whole=True), "What the tool receives."),
         "auth": Key(Text(), "A keychain or credential name."),
         "spec": Key(Special("task_spec"), "Knobs and policy."),
         "set": Key(Special("assign"), "What is written after an ok output."),

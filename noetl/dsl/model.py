@@ -62,6 +62,7 @@ class Task:
     label: str
     kind: str
     input: Mapping[str, Value] = field(default_factory=dict)
+    whole_input: str | None = None  # the one template that gives all of the input
     auth: Value = None
     call: Mapping[str, Value] = field(default_factory=dict)  # what stands beside `kind` for calls
     spec: Spec = field(default_factory=dict)
@@ -136,6 +137,7 @@ class Step:
     name: str
     desc: str | None = None
     input: Mapping[str, Value] = field(default_factory=dict)
+    whole_input: str | None = None  # the one template that gives all of the input
     loop: Loop | None = None
     tasks: tuple[Task, ...] = ()
     output: Value = None

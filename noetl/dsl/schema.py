@@ -20,6 +20,7 @@ from noetl.dsl.grammar import (
     RESERVED_NAMES,
     ROOT,
     SCHEDULING,
+    STEP_SPEC,
 )
 from noetl.dsl.grammar_keychain import KEYCHAIN
 from noetl.dsl.grammar_task import (
@@ -116,8 +117,8 @@ class _Builder:
                 return {"anyOf": [{"type": "boolean"}, TEMPLATE]}
             case Free():
                 return {}
-            case FreeMap():
-                return {"type": "object"}
+            case FreeMap(whole=whole):
+                return {"anyOf": [{"type": "object"}, TEMPLATE]} if whole else {"type": "object"}
             case Const(value=value):
                 return {"const": value}
             case Either(options=options):
@@ -188,7 +189,9 @@ class _Builder:
             "keychain": self.keychain,
             "workbook": self.workbook,
             "task_spec": lambda: self.shared("task_spec", partial(self.record, TASK_SPEC)),
-            "executor_spec": self.executor_spec,
+            "executor_spec": lambda: self.layer("executor_spec", EXECUTOR_SPEC),
+            "step_spec": lambda: self.layer("step_spec", STEP_SPEC),
+            "loop_spec": lambda: self.layer("loop_spec", LOOP_SPEC),
         }
         return table[name]()
 
@@ -233,7 +236,10 @@ class _Builder:
         """A task of one kind: its own input, its own knobs, and what stands beside `kind` for calls."""
         more: dict[str, Schema] = {name: _BESIDE[name] for name in kind.beside if name in _BESIDE}
         more["kind"] = {"const": kind.name, "description": kind.summary}
-        more["input"] = {"description": TASK.keys["input"].doc, **self.kind_input(kind)}
+        whole = (
+            {"anyOf": [self.kind_input(kind), TEMPLATE]} if not kind.untemplated else self.kind_input(kind)
+        )
+        more["input"] = {"description": TASK.keys["input"].doc, **whole}
         more["spec"] = {"description": TASK.keys["spec"].doc, **self.kind_spec(kind)}
         schema = {"description": kind.summary, **self.record(TASK, more)}
         return {**schema, "required": [*schema["required"], *CALL_NEEDS.get(kind.name, ())]}
@@ -242,9 +248,7 @@ class _Builder:
         return self.shared(f"{kind.name}_input", partial(input_schema, kind, self.defs))
 
     def kind_spec(self, kind: Kind) -> Schema:
-        if not kind.knobs:
-            return self.special("task_spec")
-        knobs = knob_schemas(kind, self.defs)
+        knobs = {kind.name: self.defaults_of(kind), **knob_schemas(kind, self.defs)}
         return self.shared(f"{kind.name}_spec", partial(self.record, TASK_SPEC, knobs))
 
     def sugar(self, word: str) -> Schema:
@@ -297,16 +301,14 @@ class _Builder:
         }
         return {"type": "array", "items": self.shared("keychain_entry", lambda: entry)}
 
-    def executor_spec(self) -> Schema:
-        """The executor's knobs, and under each kind's name the defaults of its tasks."""
-        defaults = {
-            name: {
-                "description": f"Defaults for {name} tasks.",
-                **self.shared(f"{name}_defaults", partial(self.kind_defaults, kind)),
-            }
-            for name, kind in self.kinds.items()
-        }
-        return self.shared("executor_spec", partial(self.record, EXECUTOR_SPEC, defaults))
+    def layer(self, name: str, record: Record) -> Schema:
+        """The knobs of an executor, step or loop, and under each kind's name the defaults of its tasks."""
+        defaults = {one: self.defaults_of(kind) for one, kind in self.kinds.items() if one not in record.keys}
+        return self.shared(name, partial(self.record, record, defaults))
+
+    def defaults_of(self, kind: Kind) -> Schema:
+        shared = self.shared(f"{kind.name}_defaults", partial(self.kind_defaults, kind))
+        return {"description": f"Defaults for {kind.name} tasks.", **shared}
 
     def kind_defaults(self, kind: Kind) -> Schema:
         return self.record(KIND_DEFAULTS, knob_schemas(kind, self.defs))

@@ -4,11 +4,12 @@ What needs more than one place of the document (arcs to known steps, jumps to kn
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from noetl.dsl.checker import MISSING_KEY, WRONG_TYPE, Checker, Handler
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.flow import seen, type_name
-from noetl.dsl.grammar import BLOCK, COMPILED_LABEL, EXECUTOR_SPEC, ROOT, STEP
+from noetl.dsl.grammar import BLOCK, COMPILED_LABEL, EXECUTOR_SPEC, LOOP_SPEC, ROOT, STEP, STEP_SPEC
 from noetl.dsl.grammar_keychain import ANY_ENTRY, KEYCHAIN
 from noetl.dsl.grammar_task import KIND_DEFAULTS
 from noetl.dsl.json_schema import SchemaError, SchemaLimit, compile_schema, refuse_large
@@ -16,7 +17,14 @@ from noetl.dsl.kind import Kinds
 from noetl.dsl.nearest import nearest
 from noetl.dsl.shape_rules import check_admit_rules, check_before_rules, check_delay, check_task_rules
 from noetl.dsl.shape_set import check_arc_assign, check_assign, check_no_iter, check_reduce
-from noetl.dsl.shape_task import check_branch, check_branches, check_request, check_spec, check_tasks
+from noetl.dsl.shape_task import (
+    check_branch,
+    check_branches,
+    check_request,
+    check_spec,
+    check_tasks,
+    split_kinds,
+)
 from noetl.dsl.shapes import Identifier, Key, Record
 from noetl.dsl.tree import Map, Mark, Seq, Value, plain
 
@@ -108,24 +116,19 @@ def _check_secret(checker: Checker, entry: Value, mark: Mark) -> None:
         checker.record(ANY_ENTRY, entry, mark)
 
 
-def _check_executor_spec(checker: Checker, spec: Value, mark: Mark) -> None:
-    """The executor's own keys, and defaults by the name of a kind."""
+def _check_layer(shape: Record, checker: Checker, spec: Value, mark: Mark) -> None:
+    """The keys of an executor's, a step's or a loop's spec, and defaults by the name of a kind."""
     if not isinstance(spec, Map):
-        checker.record(EXECUTOR_SPEC, spec, mark)
+        checker.record(shape, spec, mark)
         return
-    own = Map(mark=spec.mark)
-    for key, value in spec.items():
-        if key in checker.kinds and key not in EXECUTOR_SPEC.keys:
-            checker.record(KIND_DEFAULTS, value, spec.at(key), checker.kinds[key].knobs)
-        else:
-            own.put(key, value, key_mark=spec.at_key(key), value_mark=spec.at(key))
-    checker.record(_with_kinds(checker.kinds), own, mark)
+    own = split_kinds(checker, spec, {name for name in checker.kinds if name not in shape.keys})
+    checker.record(_with_kinds(shape, checker.kinds), own, mark)
 
 
-def _with_kinds(kinds: Kinds) -> Record:
-    """The executor's spec as its messages describe it: any kind is a key, too."""
-    defaults = {name: Key(KIND_DEFAULTS) for name in kinds if name not in EXECUTOR_SPEC.keys}
-    return Record(EXECUTOR_SPEC.name, {**EXECUTOR_SPEC.keys, **defaults}, advice=EXECUTOR_SPEC.advice)
+def _with_kinds(shape: Record, kinds: Kinds) -> Record:
+    """A spec as its messages describe it: any kind is a key, too."""
+    defaults = {name: Key(KIND_DEFAULTS) for name in kinds if name not in shape.keys}
+    return Record(shape.name, {**shape.keys, **defaults}, advice=shape.advice)
 
 
 def _check_collection(checker: Checker, value: Value, mark: Mark) -> None:
@@ -194,5 +197,7 @@ _SPECIALS: Mapping[str, Handler] = {
     "keychain": _check_keychain,
     "workbook": _check_workbook,
     "task_spec": check_spec,
-    "executor_spec": _check_executor_spec,
+    "executor_spec": partial(_check_layer, EXECUTOR_SPEC),
+    "step_spec": partial(_check_layer, STEP_SPEC),
+    "loop_spec": partial(_check_layer, LOOP_SPEC),
 }

@@ -1,15 +1,16 @@
 """The shape of pipelines: tasks by kind, inputs by the kind's types, and sugar. Rules: shape_rules.py."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from noetl.dsl.checker import MISSING_KEY, UNKNOWN_KEY, WRONG_TYPE, WRONG_VALUE, Checker
 from noetl.dsl.diagnostic import Code
-from noetl.dsl.flow import described, seen
+from noetl.dsl.flow import described, flow, seen
 from noetl.dsl.grammar_task import (
     BRANCH,
     CALL_KEYS,
     CALL_NEEDS,
     ELSE_BRANCH,
+    KIND_DEFAULTS,
     SUGAR,
     SUGAR_ITEM,
     SUGAR_RECORDS,
@@ -109,6 +110,17 @@ def _check_without_kind(checker: Checker, node: Map) -> None:
     checker.report(MISSING_KEY, node.mark, message, f"add kind: …, or one of {', '.join(SUGAR)}")
 
 
+def split_kinds(checker: Checker, spec: Map, kinds: Container[str]) -> Map:
+    """Check what a spec holds under the names of kinds; the spec without it."""
+    own = Map(mark=spec.mark)
+    for key, value in spec.items():
+        if key in kinds:
+            checker.record(KIND_DEFAULTS, value, spec.at(key), checker.kinds[key].knobs)
+        else:
+            own.put(key, value, key_mark=spec.at_key(key), value_mark=spec.at(key))
+    return own
+
+
 def check_spec(checker: Checker, spec: Value, mark: Mark) -> None:
     """The spec of a task whose kind is not known: its other keys may be knobs of that kind."""
     checker.record(_ANY_SPEC, spec, mark)
@@ -131,7 +143,12 @@ def _check_of_kind(checker: Checker, node: Map, kind: Kind) -> None:
         if key == "input":
             continue
         if key == "spec":
-            checker.record(TASK_SPEC, value, mark, kind.knobs)
+            own = (
+                split_kinds(checker, value, {kind.name} - kind.knobs.keys())
+                if isinstance(value, Map)
+                else value
+            )
+            checker.record(TASK_SPEC, own, mark, kind.knobs)
         elif key in TASK.keys:
             checker.walk(TASK.keys[key].shape, value, mark, key)
         elif key in calls:
@@ -173,7 +190,7 @@ def _check_input(checker: Checker, node: Map, kind: Kind, *, misspelt: bool) -> 
     if values is None:
         values = Map(mark=node.mark)
     if not isinstance(values, Map):
-        checker.wrong_type("input", "a mapping", values, node.at("input"))
+        _check_whole_input(checker, values, node.at("input"), kind)
         return
     missing = [name for name, field in kind.inputs.items() if field.required and values.get(name) is None]
     unknown = []
@@ -191,6 +208,16 @@ def _check_input(checker: Checker, node: Map, kind: Kind, *, misspelt: bool) -> 
         _report_unknown_inputs(checker, values, kind, unknown, missing)
         misspelt = True
     _report_missing_inputs(checker, values, kind, missing, misspelt=misspelt)
+
+
+def _check_whole_input(checker: Checker, value: Value, mark: Mark, kind: Kind) -> None:
+    """An input that is one template; its keys are seen when it has been rendered."""
+    if not checker.whole(value, mark):
+        checker.wrong_type("input", "a mapping, or one template {{ … }} that gives one", value, mark)
+    elif kind.untemplated:
+        key = kind.untemplated[0]
+        message = f"the input of kind '{kind.name}' cannot be one template: its '{key}' is never a template"
+        checker.report(WRONG_TYPE, mark, message, f"write input: {{{key}: …, values: {flow(value)}}}")
 
 
 def _report_unknown_inputs(
@@ -262,6 +289,10 @@ def check_branches(checker: Checker, branches: Value, mark: Mark) -> None:
 
 def check_request(checker: Checker, node: Value, mark: Mark) -> None:
     """The request of `paginate`: one task, its name given by the item."""
+    if isinstance(node, Map) and isinstance(node.get("input"), str):
+        message = "the input of the request of 'paginate' must be a mapping: the page's parameters go into it"
+        checker.report(WRONG_TYPE, node.at("input"), message, 'write input: {url: "…", params: {…}}')
+        return
     if isinstance(node, Map) and any(word in node for word in SUGAR):
         message = "the request of 'paginate' must be one task"
         checker.report(WRONG_VALUE, mark, message, "write {kind: http, input: {…}}")

@@ -60,6 +60,7 @@ class FreeMap:
     """A mapping whose keys are the author's; its texts are templates unless it says otherwise."""
 
     template: bool = True
+    whole: bool = False  # one template that gives the mapping may stand for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ class Special:
     name: Literal[
         "tool", "tasks", "branches", "branch", "request", "assign", "arc_assign", "block_assign",
         "collection", "task_rules", "before_rules", "admit_rules", "delay", "reduce", "json_schema",
-        "reserved", "keychain", "workbook", "task_spec", "executor_spec", "anything",
+        "reserved", "keychain", "workbook", "task_spec", "executor_spec", "step_spec", "loop_spec",
+        "anything",
     ]  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """The effective spec of a task: kind defaults < executor < step < loop < task. Rendering it is the engine's.
 
-Scalars: the inner one wins. Maps merge deeply. Lists replace. A policy belongs to the scope it stands in and
-is never inherited; so do a step's timeout and the keys that say how a step or loop itself is run.
+Scalars: the inner one wins. Maps merge deeply. Lists replace. Within a scope what stands under the name of
+the task's kind wins over what is said of all kinds. A policy belongs to the scope it stands in and is never
+inherited; so do a step's timeout and the keys that say how a step or loop itself is run.
 """
 
 from collections.abc import Mapping
@@ -11,6 +12,8 @@ from noetl.dsl.model import Executor, Loop, Step, Task
 from noetl.dsl.tree import Value, plain
 
 Layer = Mapping[str, Value]
+
+_SHARED = ("timeout", "limits", "result")
 
 LIMITS: Mapping[str, int | None] = {
     "max_task_runs": 100_000,
@@ -36,12 +39,14 @@ def effective_spec(
     executor: Executor, step: Step | None, loop: Loop | None, task: Task, kind: Kind | None
 ) -> dict[str, Value]:
     """What a task runs with, policy apart; templates are still templates. A workbook block has no step."""
+    own = {key: value for key, value in task.spec.items() if key != task.kind or not _mapping(value)}
     layers = [
         kind.defaults if kind else {},
         *_executor_layers(executor, task.kind),
-        step.spec if step else {},
-        *_loop_layers(loop),
-        task.spec,
+        *(_layers(step.spec, task.kind) if step else ()),
+        *(layer for spec in _loop_specs(loop) for layer in _layers(spec, task.kind)),
+        _mapping(task.spec.get(task.kind)),
+        own,
     ]
     merged: dict[str, Value] = {}
     for layer in layers:
@@ -51,9 +56,10 @@ def effective_spec(
 
 
 def step_limits(executor: Executor, step: Step | None) -> dict[str, Value]:
-    """The limits of a step run as written, executor below step, with the defaults filled in."""
+    """The limits of a step run as written, executor below step below loop, with the defaults filled in."""
     merged: dict[str, Value] = {}
-    for layer in (*_executor_layers(executor, None), step.spec if step else {}):
+    written = [step.spec, *_loop_specs(step.loop)] if step else []
+    for layer in (*_executor_layers(executor, None), *written):
         merged = overlay(merged, layer)
     return limits(merged)
 
@@ -75,19 +81,25 @@ def _executor_layers(executor: Executor, kind: str | None) -> list[Layer]:
         general["resources"] = defaults["resources"]
     if policy.get("limits"):
         general["limits"] = policy["limits"]
-    own = {key: executor.spec[key] for key in ("limits", "result") if key in executor.spec}
+    own, by_kind = _layers(executor.spec, kind)
     if executor.timeout is not None:
-        own["timeout"] = executor.timeout
-    by_kind = _mapping(executor.spec.get(kind)) if kind else {}
+        own = {**own, "timeout": executor.timeout}
     return [general, own, by_kind]
 
 
-def _loop_layers(loop: Loop | None) -> list[Layer]:
-    layers = []
+def _layers(spec: Layer, kind: str | None) -> tuple[Layer, Layer]:
+    """What one scope says of all its tasks, and of those of a kind."""
+    shared = {key: spec[key] for key in _SHARED if key in spec}
+    return shared, _mapping(spec.get(kind)) if kind else {}
+
+
+def _loop_specs(loop: Loop | None) -> list[Layer]:
+    """The specs of a loop and of the loops inside it, the outer one first."""
+    specs = []
     while loop is not None:
-        layers.append(loop.spec)
+        specs.append(loop.spec)
         loop = loop.inner
-    return layers
+    return specs
 
 
 def _mapping(value: Value) -> Layer:

@@ -45,7 +45,9 @@ __all__ = [
     "compile_template",
     "compile_value",
     "is_template",
+    "is_whole",
     "member",
+    "only_expression",
     "syntax_tree",
     "tokens",
     "truth_of",
@@ -201,12 +203,18 @@ def _syntax_error(error: TemplateSyntaxError, text: str) -> TemplateError:
     return TemplateError(f"the template {seen(text)} does not parse: {reason}", line_offset=error.lineno - 1)
 
 
-def _only_expression(text: str, tree: nodes.Template) -> nodes.Expr | None:
+def is_whole(text: str) -> bool:
+    """Whether a text is exactly one `{{ … }}`, so that it gives a value with its type."""
+    tree = syntax_tree(text) if is_template(text) else None
+    return tree is not None and only_expression(text, tree) is not None
+
+
+def only_expression(text: str, tree: nodes.Template) -> nodes.Expr | None:
     """The expression of a text that is exactly one `{{ … }}`, the line break that ends a block aside."""
     if not (text.startswith("{{") and text.removesuffix("\n").endswith("}}")):
         return None
     match tree.body:
-        case [nodes.Output(nodes=[expression])]:
+        case [nodes.Output(nodes=[expression])] if not isinstance(expression, nodes.TemplateData):
             return expression
         case [nodes.Output(nodes=[expression, nodes.TemplateData(data="\n")])]:
             return expression
@@ -234,7 +242,7 @@ class Template:
             return
         tree = _sound_tree(text)
         read = reading(tree)
-        expression = _only_expression(text, tree)
+        expression = only_expression(text, tree)
         self.native, self.names, self.paths = expression is not None, read.names, read.paths
         self._fast = fast_expression(expression) if expression else fast_text(tree)
 
@@ -279,7 +287,7 @@ class Template:
     def _compile(self) -> jinja2.Template:
         """Jinja's compiled form; made when first needed, since most templates never do."""
         tree = _parse(self.text)
-        expression = _only_expression(self.text, tree)
+        expression = only_expression(self.text, tree)
         lowered = lower_expression(expression) if expression else lower_text(tree)
         lowered.set_environment(ENVIRONMENT)
         self._compiled = ENVIRONMENT.from_string(lowered)

@@ -57,7 +57,7 @@ def _executor(executor: Executor) -> Entries:
 
 def _step(step: Step) -> Entries:
     node: Entries = {"step": step.name}
-    _add(node, desc=step.desc, input=dict(step.input), spec=_step_spec(step))
+    _add(node, desc=step.desc, input=step.whole_input or dict(step.input), spec=_step_spec(step))
     _add(node, loop=_loop(step.loop) if step.loop else None, tool=[_task(task) for task in step.tasks])
     if step.has_output:
         node["output"] = step.output
@@ -130,7 +130,7 @@ def _task(task: Task) -> Entries:
         policy["rules"] = _rules(task.rules)
     spec = dict(task.spec)
     _add(spec, policy=policy)
-    _add(node, input=dict(task.input), auth=task.auth, spec=spec)
+    _add(node, input=task.whole_input or dict(task.input), auth=task.auth, spec=spec)
     if task.has_output:
         node["output"] = task.output
     _add(node, set=_set(task.set))

@@ -29,7 +29,67 @@ RETRY = """
   tool: {name: t, kind: python, input: {code: "1/0"}, spec: {policy: {rules: [{else: {then: {do: retry, %s}}}]}}}
 """
 
+WHOLE = {
+    "workload": "workload: {args: {a: 1, more: {n: 2}}, list: [1], query: {query: select 3 as n}, wait: {seconds: 0, x: 1}}"
+}
 TASKS = {
+    "one template gives the input of a step": Case(
+        """
+        - step: start
+          input: "{{ workload.args }}"
+          tool: {kind: python, input: {v: "{{ input.a + input.more.n }}", code: "result = v"}}
+        """,
+        root=WHOLE,
+        output=3,
+    ),
+    "one template gives the input of a task": Case(
+        """
+        - step: start
+          tool: {name: t, kind: sqlite, input: "{{ workload.query }}", output: "{{ [input.query, output.data.rows[0].n] }}"}
+        """,
+        root=WHOLE,
+        output=["select 3 as n", 3],
+    ),
+    "one template gives the input of a call": Case(
+        """- {step: start, tool: {name: t, kind: workbook, block: b, input: "{{ {'n': 4} }}"}}""",
+        root=WHOLE
+        | {
+            "workbook": 'workbook: {b: {input: {m: 1}, tool: {kind: noop, output: "{{ input.n + input.m }}"}}}'
+        },
+        output=5,
+    ),
+    "an input that is no mapping is an error that names what it is": Case(
+        """- {step: start, tool: {name: t, kind: sqlite, input: "{{ workload.list }}"}}""",
+        root=WHOLE,
+        error={"kind": "template"},
+        says="its template gives a list of 1, and an input must be a mapping",
+    ),
+    "a step's input that is no mapping is an error that names what it is": Case(
+        """- {step: start, input: "{{ none }}", tool: {kind: noop}}""",
+        error={"kind": "template"},
+        says="its template gives null, and an input must be a mapping",
+    ),
+    "the keys that a template gives are those of the kind": Case(
+        """- {step: start, tool: {name: t, kind: sqlite, input: "{{ workload.args }}"}}""",
+        root=WHOLE,
+        error={"kind": "input"},
+        says="sqlite has no input 'a'",
+    ),
+    "and those of a kind that the engine carries out": Case(
+        """- {step: start, tool: {name: t, kind: wait, input: "{{ workload.wait }}"}}""",
+        root=WHOLE,
+        error={"kind": "input"},
+        says="wait takes no input 'x'",
+    ),
+    "a secret in an input that one template gives is in no event": Case(
+        """
+        - step: start
+          tool: {name: t, kind: sqlite, input: "{{ {'query': 'select :s as s', 'params': {'s': keychain.k.value}} }}", output: "{{ output.data.rows[0].s | length }}"}
+        """,
+        root={"keychain": "keychain: [{name: k, kind: static, value: hidden-value}]"},
+        output=3,
+        events=lambda r: "hidden-value" not in repr(r.events[2:]),
+    ),
     "unnamed list items are task_<index>": Case(
         "- {step: start, tool: [{kind: noop}, {kind: noop}]}",
         events=lambda r: labels(r) == ["task_0", "task_1"],

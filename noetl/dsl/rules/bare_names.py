@@ -34,7 +34,7 @@ def _bare(book: Book) -> Iterator[tuple[Site, Read, list[str]]]:
 def undefined_name(book: Book) -> Iterator[Diagnostic]:
     """A bare name means something where it is read."""
     for site, read, meanings in _bare(book):
-        if not meanings and not read.soft:
+        if not meanings and not read.soft and not book.names.any_input(site):
             name = read.path[0]
             message = f"'{name}' is read in {site.says}, but nothing there defines it"
             yield UNDEFINED_NAME.at(site.mark, message, _advice(book, site, name))

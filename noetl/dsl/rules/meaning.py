@@ -62,6 +62,17 @@ class Meanings:
             found |= set(owner.tasks[site.task].input)
         return frozenset(found)
 
+    def any_input(self, site: Site) -> bool:
+        """Whether `input` at a place can have any key: one template gives all of it."""
+        owner = site.owner
+        if owner is None or not site.place.reads("input"):
+            return False
+        if isinstance(owner, Block):
+            calls = self.book.calls.get(owner.name, ())
+            return any(task.whole_input is not None for _, task in calls)
+        own = site.task is not None and site.place in at.AFTER_TASK and owner.tasks[site.task].whole_input
+        return bool(own) or owner.whole_input is not None
+
     def iterators(self, site: Site) -> tuple[str, ...]:
         """The iterators of the loops around a place, the outer one first."""
         if site.owner is None or not (site.task is not None or site.place is at.INNER_IN):

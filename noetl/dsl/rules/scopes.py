@@ -88,7 +88,7 @@ def _member(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
             yield _undefined(site, read, f"no set {why} writes it", names.readable(site, "step"))
         case "args" if key not in book.args_given:
             yield _undefined(site, read, "no arc passes it", book.args_given)
-        case "input" if key not in names.inputs(site) and not _is_uncalled(book, site):
+        case "input" if key not in names.inputs(site) and not _is_unknown_input(book, site):
             yield _undefined(site, read, "it is not in the input", names.inputs(site))
         case "workload" if key not in book.playbook.workload and _is_misspelt(key, book.playbook.workload):
             yield _undefined(site, read, "workload has no such default", book.playbook.workload)
@@ -106,9 +106,10 @@ def _is_misspelt(key: str, known: Iterable[str]) -> bool:
     return sorted(close) == sorted(key) or SequenceMatcher(None, key, close).ratio() >= SLIP
 
 
-def _is_uncalled(book: Book, site: Site) -> bool:
-    """Whether the input of a block cannot be known because no task calls it."""
-    return isinstance(site.owner, Block) and site.owner.name not in book.calls
+def _is_unknown_input(book: Book, site: Site) -> bool:
+    """Whether the keys of the input cannot be known: a template gives it, or no task calls the block."""
+    uncalled = isinstance(site.owner, Block) and site.owner.name not in book.calls
+    return uncalled or book.names.any_input(site)
 
 
 def _undefined(site: Site, read: Read, why: str, known: Iterable[str]) -> Diagnostic:

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.rules.book import Book
 from noetl.dsl.rules.loops import NO_EFFECT
+from noetl.dsl.rules.site import loops_of
 from noetl.dsl.tree import Map
 
 
 def one_result_store(book: Book) -> Iterator[Diagnostic]:
     """An installation has one result store; no executor, step or task chooses another."""
     specs = [book.playbook.executor.spec, *(step.spec for step in book.playbook.steps)]
+    specs += [loop.spec for owner in book.owners for loop in loops_of(owner)]
     specs += [task.spec for owner in book.owners for task in owner.tasks]
     for spec in specs:
         result = spec.get("result")

@@ -109,7 +109,7 @@ def loops_of(owner: Owner) -> Iterator[Loop]:
 
 def _step(step: Step, kinds: Kinds) -> Iterator[Site]:
     node = step.node
-    yield from _sites(step.input, node.at("input"), at.STEP_INPUT, step)
+    yield from _sites(step.whole_input or step.input, node.at("input"), at.STEP_INPUT, step)
     yield from _spec(step.spec, node, at.STEP_SPEC, step)
     for key, value in (("timeout_s", step.timeout_s), ("deadline_s", step.deadline_s)):
         yield from _sites(value, mark_of(node, "spec", "policy", "lifecycle", key), at.STEP_SPEC, step)
@@ -130,6 +130,7 @@ def _pipeline(owner: Owner, kinds: Kinds) -> Iterator[Site]:
         yield from _sites(loop.collection, loop.node.at("in"), place, owner, depth=depth)
         for key, value in (("max_in_flight", loop.max_in_flight), ("chunk", loop.chunk)):
             yield from _sites(value, mark_of(loop.node, "spec", key), place, owner, depth=depth)
+        yield from _spec(loop.spec, loop.node, at.STEP_SPEC, owner)
     loops = len(list(loops_of(owner)))
     for position, task in enumerate(owner.tasks):
         for site in _task(task, kinds):
@@ -142,6 +143,7 @@ def _pipeline(owner: Owner, kinds: Kinds) -> Iterator[Site]:
 def _task(task: Task, kinds: Kinds) -> Iterator[Site]:
     place = at.CALL_INPUT if task.kind in CALLS else at.TASK_INPUT
     plain = kinds[task.kind].untemplated if task.kind in kinds else ()
+    yield from _sites(task.whole_input, task.node.at("input"), place)
     for key, value in task.input.items():
         if key not in plain:
             yield from _sites(value, _inside(task.input, key, task.node.at("input")), place)

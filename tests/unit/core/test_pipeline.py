@@ -567,3 +567,27 @@ def test_a_pipeline_that_never_waits_lets_what_it_said_be_reported():
     pauses = [effect for effect in it.effects if isinstance(effect, Sleep)]
     assert pauses
     assert {effect.seconds for effect in pauses} == {0}
+
+
+# ---- one template for all of an input
+
+WHOLE = "{name: t, kind: %s, input: '{{ ctx.given }}'}"
+
+
+def test_one_template_gives_the_input_of_a_task():
+    it = pipe([WHOLE % "sqlite"], ctx={"given": {"query": "select 1"}})
+    assert it.until().input == {"query": "select 1"}
+
+
+def test_an_input_that_is_no_mapping_is_an_error_that_says_what_it_is():
+    ended = pipe([WHOLE % "sqlite"], ctx={"given": "x"}).run()
+    assert ended.error["kind"] == "template"
+    assert ended.error["message"] == (
+        "input of task 't': its template gives the text 'x', and an input must be a mapping"
+    )
+
+
+def test_a_kind_of_the_engine_refuses_keys_that_it_does_not_take():
+    ended = pipe([WHOLE % "wait"], ctx={"given": {"seconds": 1, "other": 2}}).run()
+    assert (ended.error["kind"], "takes no input 'other'" in ended.error["message"]) == ("input", True)
+    assert isinstance(pipe([WHOLE % "wait"], ctx={"given": {"seconds": 1}}).until(), Sleep)

@@ -59,3 +59,14 @@ def test_nothing_moves_while_the_execution_is_paused(begin):
     assert world.live == []
     world.control("resume")
     assert world.live == ["meet.1"]
+
+
+def test_one_template_gives_the_input_of_a_step_and_must_give_a_mapping(begin):
+    text = """
+        - {step: start, input: "{{ workload.given }}", tool: {kind: noop}}
+    """
+    world = begin(text, workload="workload: {given: {x: 1}}")
+    assert world.data("step.scheduled", "start.1")["input"] == {"x": 1}
+    world = begin(text, workload="workload: {given: [1]}")
+    error = world.data("step.failed", "start.1")["error"]
+    assert (error["kind"], "gives a list of 1" in error["message"]) == ("template", True)

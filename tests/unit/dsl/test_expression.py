@@ -137,3 +137,8 @@ def test_pieces_are_the_expressions_put_into_a_text():
 )
 def test_a_whole_text_is_one_expression_and_nothing_else(text, expected):
     assert is_whole(text) is expected
+
+
+def test_the_line_break_that_ends_a_block_is_no_part_of_an_expression():
+    assert verdict("{{ false }}\n") is False
+    assert verdict("{{ false }}\n ") is None

@@ -46,6 +46,31 @@ LAYERS = {
         {"executor": "{timeout: 4, policy: {defaults: {timeouts: 3}}}"},
         {"timeout": 4},
     ),
+    "a step says what its tasks of a kind have": (
+        {
+            "executor": "{http: {timeout: {read: 3}}}",
+            "step": "{http: {timeout: {connect: 4}, idempotency: true}}",
+        },
+        {"timeout": {"connect": 4, "read": 3}, "idempotency": True},
+    ),
+    "a loop's timeout is that of its tasks": ({"loop": "{timeout: 5}"}, {"timeout": 5}),
+    "a loop wins over its step, and a kind over all kinds": (
+        {"step": "{http: {timeout: 4}}", "loop": "{timeout: 5, http: {timeout: 6}}"},
+        {"timeout": 6},
+    ),
+    "what a loop says of all kinds wins over what its step says of one": (
+        {"step": "{http: {timeout: 4}}", "loop": "{timeout: 5}"},
+        {"timeout": 5},
+    ),
+    "a task may name its kind, too": (
+        {"loop": "{http: {timeout: 6}}", "task": "{http: {timeout: 7, idempotency: true}}"},
+        {"timeout": 7, "idempotency": True},
+    ),
+    "what a task says itself wins": ({"task": "{timeout: 8, http: {timeout: 7}}"}, {"timeout": 8}),
+    "a loop's limits reach its tasks": (
+        {"step": "{limits: {max_task_runs: 5, max_takeovers: 2}}", "loop": "{limits: {max_task_runs: 6}}"},
+        {**DEFAULT, "limits": {"max_task_runs": 6, "max_takeovers": 2}},
+    ),
     "a step's timeout is not inherited": ({"step": "{timeout: 9}"}, DEFAULT),
     "a step's lifecycle is not inherited": ({"step": "{policy: {lifecycle: {timeout_s: 9}}}"}, DEFAULT),
     "no policy is inherited": (
