@@ -475,10 +475,16 @@ def _processed(state: State, event: Event, data: dict[str, Any]) -> None:
 
 def _routed(state: State, event: Event, data: dict[str, Any]) -> None:
     if "failure" in data:
-        state.failures.append(data["failure"])
+        _note_failure(state, data["failure"])
     if "fails" in data and not state.failing:
         state.failing = True
         state.error = (state.unanswered or {}).get("error") or data["fails"]
+
+
+def _note_failure(state: State, failure: dict[str, Any]) -> None:
+    """The first failure, and the one that the execution may fail with, are kept in full."""
+    first = not state.failures or (failure.get("answered") is False and state.unanswered is None)
+    state.failures.append(failure if first else {**failure, "error": short(failure["error"])})
 
 
 TRANSITIONS: dict[str, Transition] = {

@@ -19,12 +19,19 @@ def lines_of(envelope: dict[str, Any]) -> Iterator[dict[str, Any]]:
         "iteration": address_of(envelope),
         "attempt": envelope.get("attempt"),
     }
-    for text in envelope["data"].get("logs") or ():
-        yield {**place, "text": text, "level": None}
-    error = (envelope["data"].get("output") or {}).get("error")
+    for text, level in texts_of(envelope["data"]):
+        yield {**place, "text": text, "level": level}
+
+
+def texts_of(data: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """What the end of a task has to say, and the level of each line where it is known."""
+    for text in data.get("logs") or ():
+        yield str(text), None
+    error = (data.get("output") or {}).get("error")
     if error:
-        for text in (words.error(error), *(line for _, lines in words.details(error) for line in lines)):
-            yield {**place, "text": text, "level": "error"}
+        yield words.error(error), "error"
+        for _, lines in words.details(error):
+            yield from ((line, "error") for line in lines)
 
 
 def address_of(envelope: dict[str, Any]) -> str | None:

@@ -7,6 +7,7 @@ from collections import deque
 from typing import Any
 
 from noetl.core.event import TERMINAL, Event, iso, step_of
+from noetl.core.lines import texts_of
 
 Data = dict[str, Any]
 OUTPUTS_MOST = 300
@@ -65,7 +66,7 @@ class Provenance:
         )
 
     def _logged(self, seq: int, event: Event, data: Data) -> None:
-        for line in data.get("logs") or ():
+        for line, level in texts_of(data):
             self.dropped += len(self.lines) == LINES_MOST
             self.lines.append(
                 {
@@ -75,7 +76,8 @@ class Provenance:
                     "address": event.at or "",
                     "task": event.label,
                     "attempt": event.attempt,
-                    "text": str(line),
+                    "text": line,
+                    "level": level,
                 }
             )
 

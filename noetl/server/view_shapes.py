@@ -349,6 +349,7 @@ class LogLine(msgspec.Struct):
     task: str
     attempt: int | None
     text: str
+    level: str | None  # `error` of what a failed task ended with
 
 
 class LinesAnswer(msgspec.Struct):

@@ -238,6 +238,51 @@ LONG = (
 """
 )
 
+SAYS = (
+    HEAD
+    + """\
+metadata: {name: says, path: ui/says, description: Errors that say all}
+workload: {order: {id: 7, lines: []}, query: "select total\\n form orders"}
+workflow:
+  - step: price
+    tool:
+      name: sum_up
+      kind: python
+      input:
+        order: "{{ workload.order }}"
+        code: |
+          def total(order):
+              return sum(line["price"] for line in order["lines"]) / len(order["lines"])
+
+          def main(order):
+              print("pricing order", order["id"])
+              return round(total(order), 2)
+    next: {arcs: [{step: store, when: "{{ event.name == 'step.failed' }}"}]}
+  - step: store
+    tool: {kind: sqlite, input: {database: ":memory:", query: "{{ workload.query }}"}}
+    next: {arcs: [{step: ask}]}
+  - step: ask
+    tool: {kind: shell, input: {command: "echo the disk is full >&2; exit 3"}}
+    next: {arcs: [{step: end}]}
+  - {step: end, tool: {kind: noop}}
+"""
+)
+
+FLAWED = (
+    HEAD
+    + """\
+metadata: {name: flawed, path: ui/flawed, description: Most of it worked}
+workload: {rows: 1200, by: 100}
+workflow:
+  - step: each
+    loop: {in: "{{ range(workload.rows) | list }}", iterator: i, spec: {mode: parallel, max_in_flight: 32}}
+    spec: {policy: {failure: {mode: best_effort}}}
+    tool: {kind: noop, output: "{{ 1 // (iter.i % workload.by) }}"}
+    next: {arcs: [{step: done}]}
+  - {step: done, tool: {kind: noop}}
+"""
+)
+
 BOOKS = {
     "flow": FLOW,
     "broken": BROKEN,
@@ -250,4 +295,6 @@ BOOKS = {
     "hundred": HUNDRED,
     "hostile": HOSTILE_BOOK,
     "long": LONG,
+    "says": SAYS,
+    "flawed": FLAWED,
 }

@@ -295,3 +295,18 @@ def test_of_many_failed_iterations_only_the_first_keeps_what_takes_room(order):
         "1": {"n": 1},
         "2": {"n": 1},
     }
+
+
+def test_of_many_failures_that_arcs_took_the_first_and_the_first_unanswered_are_kept_in_full():
+    state = State("e")
+    for number, answered in enumerate([True, True, False, False, None]):
+        error = {"kind": "python", "details": {"traceback": "t", "n": number}}
+        failure = {"step": f"s{number}", "error": error, "taken_by": "x", "answered": answered}
+        evolve(state, event("next.evaluated", "s.1", failure=failure, arcs=[], taken=["x"]))
+    assert [sorted(one["error"]["details"]) for one in state.failures] == [
+        ["n", "traceback"],
+        ["n"],
+        ["n", "traceback"],
+        ["n"],
+        ["n"],
+    ]

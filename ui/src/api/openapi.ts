@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 2042bb01eb44ba0441f9964cca518d9954f26c05054cb39df7b3402a3c9a52ed); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 7dfb42b021c21b79ca6458b3d685e0d9c852f7b339b3f9cee67d07c7b7518ca6); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1753,6 +1753,7 @@ export interface components {
             /** @description ISO 8601 in UTC, with milliseconds */
             at: string;
             attempt: number | null;
+            level: string | null;
             run: string;
             seq: number;
             task: string;

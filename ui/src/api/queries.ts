@@ -64,6 +64,15 @@ export const eventPage = (id: string, find: EventFind, page: number, upTo: numbe
     gcTime: 30_000,
   })
 
+/** How one iteration failed, with what its error says. */
+export const iterationFailure = (id: string, step: string, index: number) =>
+  queryOptions({
+    queryKey: ['execution', id, 'iteration', step, index],
+    queryFn: ({ signal }) =>
+      get('/executions/{execution_id}/found', { execution_id: id }, { name: 'loop.iteration.failed', step, iteration: String(index), limit: 1 }, signal),
+    staleTime: Infinity,
+  })
+
 export const logs = (id: string, text: string, step: string) =>
   queryOptions({
     queryKey: ['execution', id, 'logs', text, step],

@@ -25,16 +25,17 @@ function StepBox({ data }: NodeProps<StepNode>) {
   const held = tokens.filter((token) => token.held)
   const growing = live && progress !== null && (status === 'running' || status === 'waiting')
   const coloured = progress !== null && status !== 'idle'
+  const mark = status === 'done' && (progress?.loop?.failed ?? 0) > 0 ? 'flawed' : status // it went on without some iterations
   return (
     <div
       data-step={shape.step}
       data-state={status}
       style={{ width: NODE_WIDTH }}
-      className={`h-full rounded-md border bg-panel text-left shadow-[0_1px_2px_rgb(0_0_0/0.05)] ${coloured ? borderOf(status) : 'border-line-strong'} ${progress && !coloured ? 'border-dashed' : ''} ${chosen ? 'outline-2 outline-offset-2 outline-accent' : ''}`}
+      className={`h-full rounded-md border bg-panel text-left shadow-[0_1px_2px_rgb(0_0_0/0.05)] ${coloured ? borderOf(mark) : 'border-line-strong'} ${progress && !coloured ? 'border-dashed' : ''} ${chosen ? 'outline-2 outline-offset-2 outline-accent' : ''}`}
     >
       <Handle type="target" position={Position.Top} />
-      <div className={`flex items-center gap-1.5 rounded-t-[5px] px-2 py-1 ${coloured ? softOf(status) : ''}`}>
-        {progress && <StatusIcon status={status} />}
+      <div className={`flex items-center gap-1.5 rounded-t-[5px] px-2 py-1 ${coloured ? softOf(mark) : ''}`}>
+        {progress && <StatusIcon status={mark} />}
         <span className="min-w-0 flex-1 truncate text-sm font-medium" title={shape.desc ?? shape.step}>{shape.step}</span>
         {shape.entry && <span className="text-2xs text-ink-3">entry</span>}
         {progress && progress.runs > 1 && <span className="text-xs text-ink-2">×{progress.runs}</span>}
@@ -47,7 +48,7 @@ function StepBox({ data }: NodeProps<StepNode>) {
         <span className="min-w-0 flex-1 truncate" title={kinds(shape)}>{kinds(shape)}</span>
         {status === 'kept' && <span className="text-done">kept</span>}
         {progress && progress.retries > 0 && <span className="text-held" title={`${progress.retries} retries`}>↻{progress.retries}</span>}
-        {progress && progress.ended_at !== null && <span className={textOf(status)}>{duration(progress.duration_ms)}</span>}
+        {progress && progress.ended_at !== null && <span className={textOf(mark)}>{duration(progress.duration_ms)}</span>}
         {growing && progress.ended_at === null && <span className={textOf(status)}><Took from={progress.started_at} to={null} /></span>}
       </div>
       {progress?.loop ? <LoopBar loop={progress.loop} /> : progress && shape.loop && <div className="border-t border-line px-2 py-1 text-2xs text-ink-3">no iteration yet</div>}

@@ -5,13 +5,13 @@ import { overview } from '../api/queries'
 import type { ExecutionItem, Overview } from '../api/types'
 import { shortId } from '../design/copy'
 import { Empty, Reading } from '../design/states'
-import { StatusBadge, StatusIcon } from '../design/status'
+import { markOf, StatusBadge, StatusIcon } from '../design/status'
 import { Ago, clock, duration, Took } from '../design/time'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
 import { count } from '../design/number'
 
-const SHOWN = ['running', 'pending', 'paused', 'completed', 'failed', 'cancelled'] as const
+const SHOWN = ['running', 'waiting', 'pending', 'paused', 'completed', 'failed', 'stuck', 'cancelled'] as const
 
 export function HomePage() {
   useTitle('Home')
@@ -22,7 +22,7 @@ export function HomePage() {
       <Reading of={found}>
         {(told) => (
           <div className="flex flex-col gap-4 px-4 pb-4">
-            <ul className="grid grid-cols-2 gap-2 sm:grid-cols-3 lg:grid-cols-6">
+            <ul className="grid grid-cols-2 gap-2 sm:grid-cols-4 xl:grid-cols-8">
               {SHOWN.map((status) => (
                 <li key={status}>
                   <Link href={`/executions?status=${status}&within=24h`} className="panel flex flex-col px-3 py-2 hover:border-line-strong">
@@ -79,7 +79,7 @@ function List({ title, items, more, none, note = '' }: { title: string; items: E
         <ul>
           {items.map((item) => (
             <li key={item.execution_id} className="flex items-center gap-2.5 border-b border-line px-3 py-1.5 last:border-0">
-              <StatusIcon status={item.status} />
+              <StatusIcon status={markOf(item.status, item.failed_iterations)} />
               <Link href={`/executions/${item.execution_id}`} className="min-w-0 flex-1 truncate font-medium hover:underline">{item.playbook.path}</Link>
               <span className="hidden font-mono text-xs text-ink-3 sm:inline">{shortId(item.execution_id)}</span>
               <span className="w-20 text-right"><Took from={item.requested_at} to={item.ended_at} ms={item.duration_ms} /></span>

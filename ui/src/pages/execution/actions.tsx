@@ -28,18 +28,23 @@ export function useAct(id: string) {
   })
 }
 
+/** A new execution that goes on from what failed, and its page. */
+export function useRetry(id: string): () => void {
+  const act = useAct(id)
+  const [, go] = useLocation()
+  return () => act.mutate({ action: 'retry', said: 'a new execution goes on from there' }, { onSuccess: (made) => go(`/executions/${made.execution_id}`) })
+}
+
 export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] }) {
   const id = summary.execution_id
   const act = useAct(id)
-  const [, go] = useLocation()
   const [open, setOpen] = useState<'cancel' | 'rerun' | 'signal' | 'run' | null>(null)
   const over = ENDED.has(summary.status)
-  const retry = () =>
-    act.mutate({ action: 'retry', said: 'a new execution goes on from there' }, { onSuccess: (made) => go(`/executions/${made.execution_id}`) })
+  const retry = useRetry(id)
   const failedStep = summary.error?.step
   return (
     <>
-      {summary.status === 'running' && <Button icon="pause" onClick={() => act.mutate({ action: 'pause', said: 'pausing' })}>Pause</Button>}
+      {(summary.status === 'running' || summary.status === 'waiting') && <Button icon="pause" onClick={() => act.mutate({ action: 'pause', said: 'pausing' })}>Pause</Button>}
       {summary.status === 'paused' && <Button kind="primary" icon="play" onClick={() => act.mutate({ action: 'resume', said: 'resumed' })}>Resume</Button>}
       {!over && <Button icon="signal" onClick={() => setOpen('signal')}>Signal</Button>}
       {!over && <Button kind="danger" icon="stop" onClick={() => setOpen('cancel')}>Cancel</Button>}

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { dataView } from '../../api/queries'
 import type { Json, RunOutput, Writer } from '../../api/types'
+import { ErrorDetails } from '../../design/details'
 import { Empty, Reading } from '../../design/states'
 import { StatusIcon } from '../../design/status'
 import { exact } from '../../design/time'
@@ -50,8 +51,12 @@ function Wrote({ writer, open }: { writer: Writer | undefined; open: Open }) {
   )
 }
 
+/** The newest output; of an execution that failed, the one that it failed with and not one that was cut off by it. */
+const telling = (outputs: RunOutput[]): RunOutput | undefined =>
+  outputs.at(-1)?.error?.kind === 'cancelled' ? outputs.findLast((one) => one.error && one.error.kind !== 'cancelled') ?? outputs.at(-1) : outputs.at(-1)
+
 function Outputs({ outputs, chosen, choose }: { outputs: RunOutput[]; chosen: string; choose: (run: string) => void }) {
-  const shown = outputs.find((one) => one.run === chosen) ?? outputs.at(-1)
+  const shown = outputs.find((one) => one.run === chosen) ?? telling(outputs)
   return (
     <section className="panel flex min-w-0 flex-col self-start">
       <h2 className="border-b border-line px-3 py-1.5 font-medium">Outputs <span className="text-xs font-normal text-ink-3">of {outputs.length} {outputs.length === 1 ? 'run' : 'runs'}</span></h2>
@@ -66,6 +71,7 @@ function Outputs({ outputs, chosen, choose }: { outputs: RunOutput[]; chosen: st
           </div>
           <div className="min-w-0 overflow-auto p-3">
             {shown.error && <p className="mb-2 max-h-60 overflow-auto break-words rounded-md bg-failed-soft px-2 py-1 [overflow-wrap:anywhere]"><span className="font-medium">{shown.error.kind}</span> {shown.error.message}</p>}
+            {shown.error && <div className="mb-2"><ErrorDetails details={shown.error.details} /></div>}
             {(shown.data !== null || shown.ref || !shown.error) && <Preview key={shown.seq} data={shown.data as Json} stored={shown.ref} />}
           </div>
         </>

@@ -2,10 +2,12 @@
 import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Execution, ExecutionItem, Progress } from '../../api/types'
+import { Button } from '../../design/controls'
 import { CopyIcon, shortId } from '../../design/copy'
-import { softOf, StatusBadge, StatusIcon } from '../../design/status'
+import { markOf, softOf, StatusBadge, StatusIcon } from '../../design/status'
 import { Ago, clock, exact, Took } from '../../design/time'
 import { count } from '../../design/number'
+import { useRetry } from './actions'
 
 interface Props { summary: Execution; history: Progress['history']; inside: ExecutionItem[]; link: ReactNode; children: ReactNode }
 
@@ -19,7 +21,7 @@ export function Header({ summary, history, inside, link, children }: Props) {
           <Link href={`/playbooks/${playbook.path}`} className="truncate hover:underline">{playbook.path}</Link>
           {playbook.version !== null && <span className="text-sm font-normal text-ink-3">v{playbook.version}</span>}
         </h1>
-        <StatusBadge status={summary.status} />
+        <StatusBadge status={markOf(summary.status, summary.counts.failed_iterations)} label={summary.status} />
         {link}
         <div className="ml-auto flex flex-wrap items-center gap-2">{children}</div>
       </div>
@@ -36,13 +38,15 @@ export function Header({ summary, history, inside, link, children }: Props) {
         <Children items={inside} />
         <History history={history} />
       </div>
-      {summary.error && <Ending status={summary.status} error={summary.error} />}
+      {summary.error && <Ending status={summary.status} error={summary.error} unasked={unasked(summary)} />}
+      {summary.status === 'completed' && summary.counts.failed_iterations > 0 && <Flawed summary={summary} />}
+      <Failures summary={summary} />
     </header>
   )
 }
 
 /** What it ended with; a long message in part, until more is wanted. */
-function Ending({ status, error }: { status: string; error: NonNullable<Execution['error']> }) {
+function Ending({ status, error, unasked }: { status: string; error: NonNullable<Execution['error']>; unasked: Execution['failures'][number] | undefined }) {
   const text = useRef<HTMLParagraphElement>(null)
   const [whole, setWhole] = useState(false)
   const [long, setLong] = useState(false)
@@ -57,9 +61,48 @@ function Ending({ status, error }: { status: string; error: NonNullable<Executio
           {(place || said) && <span className="font-medium">{place}{place && ': '}{said}{' '}</span>}
           <span className="text-ink-2">{error.message}</span>
         </p>
+        {unasked && <p className="text-ink-2">Nothing asked about it: the arc to <span className="font-medium text-ink">{unasked.taken_by}</span> took the failure like any other end. Give it a <code>when</code> that reads how the step ended, such as <code>event.failed</code>.</p>}
         {(long || whole) && <button type="button" className="text-xs text-accent hover:underline" onClick={() => setWhole(!whole)}>{whole ? 'Less' : 'All of it'}</button>}
       </div>
     </div>
+  )
+}
+
+/** The failure that ended it, when the arc that took it never asked how the step ended. */
+const unasked = (summary: Execution) =>
+  summary.status === 'failed' ? summary.failures.find((one) => !one.answered && one.step === summary.error?.step) : undefined
+
+/** It completed, though not with all of its iterations. */
+function Flawed({ summary }: { summary: Execution }) {
+  const retry = useRetry(summary.execution_id)
+  const { failed_iterations: failed, iterations } = summary.counts
+  return (
+    <div role="alert" className={`flex flex-wrap items-center gap-x-3 gap-y-1.5 rounded-md px-2.5 py-1.5 ${softOf('flawed')}`}>
+      <StatusIcon status="flawed" />
+      <p className="min-w-0 flex-1 basis-60"><span className="font-medium">completed, {count(failed)} of {count(iterations)} iterations failed</span> <span className="text-ink-2">in loops that go on without those that fail.</span></p>
+      <Button kind="primary" icon="retry" onClick={retry}>Retry those {count(failed)}</Button>
+    </div>
+  )
+}
+
+/** Every failure that an arc took, and whether its guard asked about it. */
+function Failures({ summary }: { summary: Execution }) {
+  const { failures } = summary
+  if (failures.length === 0) return null
+  const open = failures.filter((one) => !one.answered).length
+  return (
+    <details className="text-xs">
+      <summary className={open ? 'text-failed' : 'text-ink-2'}>{failures.length} {failures.length === 1 ? 'failure' : 'failures'} taken by arcs{open > 0 && `, ${open} unanswered`}</summary>
+      <ul aria-label="Failures" className="panel mt-1 max-h-60 overflow-auto">
+        {failures.map((one, index) => (
+          <li key={index} className="flex flex-wrap items-center gap-x-2 border-b border-line px-2 py-1 last:border-0">
+            <StatusBadge status={one.answered ? 'held' : 'failed'} label={one.answered ? 'answered' : 'unanswered'} />
+            <span className="font-medium">{one.step}</span><span className="text-ink-3">taken by {one.taken_by}</span>
+            <span className="min-w-0 basis-full break-words text-ink-2 sm:basis-auto [overflow-wrap:anywhere]">{one.error.message}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
   )
 }
 

@@ -23,14 +23,14 @@ export function LogsTab({ id, live }: { id: string; live: boolean }) {
       <div className="flex flex-wrap items-center gap-2 px-4 py-2" role="search">
         <Typed label="Search in logs" value={text} onChange={setText} placeholder="Search ( / )" search />
         <Typed label="Step" value={step} onChange={setStep} placeholder="Step" className="w-32" />
-        {found.data && <span className="text-xs text-ink-3">{count(found.data.total)} lines{found.data.dropped > 0 && `, ${count(found.data.dropped)} older ones left out`}</span>}
+        {found.data && <span className="text-xs text-ink-3">{count(found.data.total)} {found.data.total === 1 ? 'line' : 'lines'}{found.data.dropped > 0 && `, ${count(found.data.dropped)} older ones left out`}</span>}
         <span className="ml-auto flex items-center gap-2">
           {live && <label className="flex items-center gap-1.5"><input type="checkbox" className="accent-accent" checked={follow} onChange={(event) => setFollow(event.target.checked)} /> follow</label>}
           <CopyButton text={() => lines.map((line) => `${line.at} ${line.run}${line.address}/${line.task} ${plain(line.text)}`).join('\n')}>Copy all</CopyButton>
         </span>
       </div>
       <Reading of={found}>
-        {(page) => page.items.length === 0 ? <Empty title={text || step ? 'No line matches' : 'No task has logged anything'}>What a task prints is kept here.</Empty> : <Lines lines={page.items} follow={follow && live} mark={text} />}
+        {(page) => page.items.length === 0 ? <Empty title={text || step ? 'No line matches' : 'No task has logged anything'}>What a task prints is kept here, and the error that it ends with.</Empty> : <Lines lines={page.items} follow={follow && live} mark={text} />}
       </Reading>
     </div>
   )
@@ -49,7 +49,7 @@ function Lines({ lines, follow, mark }: { lines: LogLine[]; follow: boolean; mar
             <div key={row.key} ref={virtual.measureElement} data-index={row.index} className="absolute inset-x-0 flex gap-3 px-4 py-px hover:bg-sunken" style={{ transform: `translateY(${row.start}px)` }}>
               <time title={exact(line.at)} className="hidden shrink-0 text-ink-3 sm:block">{clock(line.at)}</time>
               <span className="w-24 shrink-0 truncate text-ink-3 sm:w-40" title={`${line.run}${line.address}/${line.task}`}>{line.run}{line.address}/{line.task}</span>
-              <span dir="auto" className="min-w-0 flex-1 whitespace-pre-wrap break-words [overflow-wrap:anywhere]"><Marked text={plain(line.text)} mark={mark} /></span>
+              <span dir="auto" className={`min-w-0 flex-1 whitespace-pre-wrap break-words [overflow-wrap:anywhere] ${line.level === 'error' ? 'text-failed' : ''}`}><Marked text={plain(line.text)} mark={mark} /></span>
             </div>
           ) : null
         })}

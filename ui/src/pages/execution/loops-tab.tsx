@@ -2,9 +2,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 import { useLocation } from 'wouter'
-import { loop } from '../../api/queries'
+import { iterationFailure, loop } from '../../api/queries'
 import type { Execution, LoopView } from '../../api/types'
 import { Button } from '../../design/controls'
+import { ErrorDetails } from '../../design/details'
 import { Empty, Reading } from '../../design/states'
 import { StatusBadge } from '../../design/status'
 import { duration } from '../../design/time'
@@ -50,7 +51,7 @@ function LoopPanel({ id, run, summary, open, children }: { id: string; run: stri
           </div>
           <div className="flex min-h-72 flex-1 flex-col gap-3 lg:min-h-0 lg:flex-row">
             <HeatMap view={view} by={by} chosen={chosen} choose={setChosen} />
-            {chosen !== null && <Iteration view={view} index={chosen} open={open} />}
+            {chosen !== null && <Iteration id={id} view={view} index={chosen} open={open} />}
           </div>
         </div>
       )}
@@ -89,7 +90,13 @@ function Jump({ view, onJump }: { view: LoopView; onJump: (index: number) => voi
   )
 }
 
-function Iteration({ view, index, open }: { view: LoopView; index: number; open: Open }) {
+function IterationDetails({ id, step, index }: { id: string; step: string; index: number }) {
+  const found = useQuery(iterationFailure(id, step, index))
+  const error = found.data?.items.at(-1)?.data.error as { details?: unknown } | undefined
+  return <ErrorDetails details={error?.details} />
+}
+
+function Iteration({ id, view, index, open }: { id: string; view: LoopView; index: number; open: Open }) {
   const error = view.errors[index]
   const took = view.took[index] ?? -1
   const started = view.started[index] ?? -1
@@ -101,7 +108,8 @@ function Iteration({ view, index, open }: { view: LoopView; index: number; open:
         <dt className="text-ink-3">took</dt><dd>{took >= 0 ? duration(took) : '–'}</dd>
         <dt className="text-ink-3">retries</dt><dd>{view.retries[index] ?? 0}</dd>
       </dl>
-      {error && <p className="mt-2 break-words rounded-md bg-failed-soft px-2 py-1.5 [overflow-wrap:anywhere]"><span className="font-medium">{error.kind}</span> {error.message}</p>}
+      {error && <p className="my-2 break-words rounded-md bg-failed-soft px-2 py-1.5 [overflow-wrap:anywhere]"><span className="font-medium">{error.kind}</span> {error.message}</p>}
+      {error && <IterationDetails id={id} step={view.step} index={index} />}
       <div className="mt-2 flex gap-1.5"><Button onClick={() => open('events', { step: view.step, iteration: String(index) })}>Its events</Button></div>
     </aside>
   )

@@ -6,6 +6,7 @@ import { usePulse } from '../../api/pulse'
 import { opened } from '../../api/queries'
 import { Tabs } from '../../design/controls'
 import { Failure, Loading } from '../../design/states'
+import { markOf } from '../../design/status'
 import { onDemand } from '../../shell/on-demand'
 import { useTitle } from '../../shell/title'
 import { Actions } from './actions'
@@ -41,7 +42,7 @@ export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined
   const [moment, move] = useMoment()
   const [, go] = useLocation()
   const shown: Tab = TABS.find((name) => name === tab) ?? 'graph'
-  useTitle(summary ? `${summary.status} · ${summary.playbook.path}` : 'Execution', summary?.status)
+  useTitle(summary ? `${summary.status} · ${summary.playbook.path}` : 'Execution', summary && markOf(summary.status, summary.counts.failed_iterations))
 
   if (found.error && !found.data) return <Failure error={found.error} retry={() => void found.refetch()} back={<Link href="/executions" className="text-accent hover:underline">All executions</Link>} />
   if (!summary || !progress) return <Loading what="Reading the execution" />

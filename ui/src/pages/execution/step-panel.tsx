@@ -2,6 +2,7 @@
 import { useState } from 'react'
 import type { Execution, Graph, Progress } from '../../api/types'
 import { Button, IconButton } from '../../design/controls'
+import { ErrorDetails } from '../../design/details'
 import { StatusBadge, StatusIcon } from '../../design/status'
 import { Ago, duration, Took } from '../../design/time'
 import { arcState, arcWords, guard, short, standing } from '../../graph/words'
@@ -38,6 +39,7 @@ export function StepPanel({ id, step, shape, progress, summary, at, open, onClos
           {known && <Row name="playbook">line {known.line}</Row>}
         </dl>
         {found?.error && <p className="break-words rounded-md bg-failed-soft px-2 py-1.5 [overflow-wrap:anywhere]"><span className="font-medium">{found.error.kind}</span> {found.error.message}</p>}
+        {found?.error && <ErrorDetails details={found.error.details} />}
         <Tokens progress={progress} step={step} />
         <div className="flex flex-wrap gap-1.5">
           {found?.ended_at && found.status !== 'kept' && <Button onClick={() => open('data', { run: `${step}.${found.runs}` })}>Output</Button>}

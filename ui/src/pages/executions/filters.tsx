@@ -5,7 +5,7 @@ import { catalog } from '../../api/queries'
 import { Button } from '../../design/controls'
 import { WITHIN, type Filters } from './find'
 
-const STATUSES = ['pending', 'running', 'paused', 'completed', 'failed', 'cancelled']
+const STATUSES = ['pending', 'running', 'waiting', 'paused', 'completed', 'failed', 'stuck', 'cancelled']
 
 export function FilterBar({ filters, change }: { filters: Filters; change: (part: Partial<Filters>) => void }) {
   const known = useQuery(catalog())

@@ -15,7 +15,7 @@ import { FilterBar } from './filters'
 import { asked, useFilters } from './find'
 import { ExecutionTable } from './table'
 
-const LIVE = new Set(['pending', 'running', 'paused'])
+const LIVE = new Set(['pending', 'running', 'waiting', 'paused', 'stuck'])
 
 export function ExecutionsPage() {
   useTitle('Executions')
@@ -71,7 +71,7 @@ function BulkBar({ items, picked, clear }: { items: ExecutionItem[]; picked: Set
   const [sure, setSure] = useState(false)
   const chosen = items.filter((item) => picked.has(item.execution_id))
   const live = chosen.filter((item) => LIVE.has(item.status))
-  const failed = chosen.filter((item) => item.status === 'failed' || item.status === 'cancelled')
+  const failed = chosen.filter((item) => item.status === 'failed' || item.status === 'cancelled' || item.failed_iterations > 0)
   if (chosen.length === 0) return null
   const each = async (list: ExecutionItem[], action: 'cancel' | 'retry', past: string, why = '') => {
     const done = await Promise.allSettled(list.map((item) => post(`/executions/{execution_id}/${action}`, { execution_id: item.execution_id }, why ? { why } : {})))

@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import type { ExecutionItem } from '../../api/types'
 import { shortId } from '../../design/copy'
 import { Bar } from '../../design/controls'
-import { solidOf, StatusBadge, StatusIcon } from '../../design/status'
+import { markOf, solidOf, StatusBadge, StatusIcon } from '../../design/status'
 import { Ago, Took, useNow } from '../../design/time'
 import { count } from '../../design/number'
 
@@ -41,7 +41,7 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
                 <input type="checkbox" className="block accent-accent" aria-label={`Choose ${item.execution_id}`} checked={picked?.has(item.execution_id) ?? false} onChange={(event) => pick([item.execution_id], event.target.checked)} />
               </td>
             )}
-            <td className="td"><span className="hidden sm:inline"><StatusBadge status={item.status} /></span><span className="sm:hidden" title={item.status}><StatusIcon status={item.status} /><span className="sr-only">{item.status}</span></span></td>
+            <td className="td"><Standing item={item} /></td>
             <td className="td hidden whitespace-nowrap font-mono text-xs sm:table-cell">
               <Link href={`/executions/${item.execution_id}`} className="text-accent hover:underline" title={item.execution_id}>{shortId(item.execution_id)}</Link>
             </td>
@@ -51,7 +51,7 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
             <td className="td">
               <div className="flex items-center gap-2">
                 <span className="shrink-0 text-right whitespace-nowrap sm:w-21"><Took from={item.requested_at} to={item.ended_at} ms={item.duration_ms} /></span>
-                <div className="hidden min-w-12 flex-1 sm:block"><Bar value={Math.log1p(length(item)) / Math.log1p(longest)} tone={solidOf(item.status)} /></div>
+                <div className="hidden min-w-12 flex-1 sm:block"><Bar value={Math.log1p(length(item)) / Math.log1p(longest)} tone={solidOf(markOf(item.status, item.failed_iterations))} /></div>
               </div>
             </td>
             <td className="td"><Ago at={item.requested_at} /></td>
@@ -81,4 +81,16 @@ function Origin({ item }: { item: ExecutionItem }) {
   const source = item.retry_of ?? item.parent
   if (!source) return <>–</>
   return <Link href={`/executions/${source}`} className="whitespace-nowrap hover:underline">{item.retry_of ? 'goes on from ' : 'child of '}<span className="font-mono">{shortId(source)}</span></Link>
+}
+
+function Standing({ item }: { item: ExecutionItem }) {
+  const mark = markOf(item.status, item.failed_iterations)
+  const failed = item.failed_iterations > 0 ? `, ${count(item.failed_iterations)} ${item.failed_iterations === 1 ? 'iteration' : 'iterations'} failed` : ''
+  return (
+    <span title={`${item.status}${failed}`}>
+      <span className="hidden sm:inline"><StatusBadge status={mark} label={mark === 'flawed' ? `completed, ${count(item.failed_iterations)} failed` : item.status} /></span>
+      <span className="sm:hidden"><StatusIcon status={mark} /></span>
+      <span className="sr-only sm:hidden">{item.status}{failed}</span>
+    </span>
+  )
 }
