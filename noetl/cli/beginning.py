@@ -47,7 +47,7 @@ workflow:
             - when: "{{ output.status == 'error' }}"
               then: {do: fail}
             - else: {then: {do: continue}}
-    next: {arcs: [{step: add_up, when: "{{ event.name == 'step.done' }}"}]}
+    next: {arcs: [{step: add_up, when: "{{ event.ok }}"}]}
 
   - step: add_up
     tool:
@@ -58,8 +58,8 @@ workflow:
     set: {ctx.total: "{{ output.data }}"}
     next:
       arcs:
-        - {step: good, when: "{{ ctx.total >= workload.goal }}"}
-        - {step: poor}
+        - {step: good, when: "{{ event.ok and ctx.total >= workload.goal }}"}
+        - {step: poor, when: "{{ event.ok }}"}
 
   - step: good
     tool: {kind: noop}

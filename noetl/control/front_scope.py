@@ -12,6 +12,7 @@ from noetl.core.fold import evolve
 from noetl.core.judge import Unjudged, binding
 from noetl.core.scope import Scope
 from noetl.core.state import State
+from noetl.dsl.routing import flags_of
 from noetl.dsl.template import CompiledValue, TemplateError, compile_value, is_template
 from noetl.errors import NotFound, RequestError
 from noetl.ports.results import Payloads, TooLarge
@@ -54,7 +55,8 @@ class _Moment:
         """The scopes, as they are kept."""
         event, data, state = self.event, self.event.data or {}, self.state
         step = step_of(event.run) if event.run else data.get("step")
-        found: dict[str, Any] = {"event": {"name": event.name, "step": step, "data": data}}
+        told = {"name": event.name, **flags_of(event.name), "step": step, "data": data}
+        found: dict[str, Any] = {"event": told}
         if isinstance(data.get("output"), dict):
             found["output"] = data["output"]
         if isinstance(data.get("input"), dict):

@@ -24,6 +24,8 @@ class Facts:
     status: str
     output: Value = None
     error: Mapping[str, Any] | None = None
+    failures: list[Mapping[str, Any]] = field(default_factory=list)  # that arcs took
+    failed_iterations: int = 0  # that best-effort loops went on without
     ctx: Mapping[str, Any] = field(default_factory=dict)
     workload: Mapping[str, Any] = field(default_factory=dict)
     steps: list[str] = field(default_factory=list)  # one per run, in the order of their scheduling
@@ -38,6 +40,7 @@ def judge(case: Case, facts: Facts) -> list[Diagnostic]:
         *_status(case, facts),
         *_value(expect, "output", facts.output),
         *_error(expect, facts.error),
+        *_failures(expect, facts.failures),
         *_ctx(expect, facts.ctx),
         *_steps(expect, facts.steps),
         *_counted(expect.get("arcs"), facts.arcs, "arc", "taken"),
@@ -66,7 +69,7 @@ def _value(expect: Map, key: str, seen: Value) -> Iterator[Mismatch]:
         yield from mismatches(expect[key], seen, expect.at(key), key)
 
 
-def _error(expect: Map, seen: Mapping[str, Any] | None) -> Iterator[Mismatch]:
+def _error(expect: Map, seen: Mapping[str, Any] | None, name: str = "error") -> Iterator[Mismatch]:
     wanted: Value = expect.get("error") or {}
     if wanted and seen is None:
         yield expect.at("error"), "there is no error, expected one"
@@ -75,7 +78,23 @@ def _error(expect: Map, seen: Mapping[str, Any] | None) -> Iterator[Mismatch]:
         found = (seen or {}).get(key)
         if key == "message" and isinstance(value, str) and value in str(found):
             continue
-        yield from mismatches(value, found, wanted.at(key), f"error.{key}")
+        yield from mismatches(value, found, wanted.at(key), f"{name}.{key}")
+
+
+def _failures(expect: Map, seen: list[Mapping[str, Any]]) -> Iterator[Mismatch]:
+    wanted = expect.get("failures")
+    if wanted is None:
+        return
+    if len(wanted) != len(seen):
+        steps = flow([failure["step"] for failure in seen])
+        yield expect.at("failures"), f"the failures that arcs took are of {steps}, expected {len(wanted)}"
+        return
+    for index, (one, failure) in enumerate(zip(wanted, seen, strict=True)):
+        name = f"failures[{index}]"
+        yield from _error(one, failure["error"], f"{name}.error")
+        for key in ("step", "taken_by", "answered"):
+            if key in one:
+                yield from mismatches(one[key], failure[key], one.at(key), f"{name}.{key}")
 
 
 def _ctx(expect: Map, ctx: Mapping[str, Any]) -> Iterator[Mismatch]:
@@ -127,6 +146,8 @@ def _conditions(expect: Map, facts: Facts) -> Iterator[Mismatch]:
         "status": facts.status,
         "output": facts.output,
         "error": facts.error,
+        "failures": facts.failures,
+        "failed_iterations": facts.failed_iterations,
         "ctx": facts.ctx,
         "workload": facts.workload,
         "steps": dict(Counter(facts.steps)),

@@ -245,7 +245,9 @@ ARC = Record(
     "an arc",
     {
         "step": Key(Text(template=False), "The target step.", required=True),
-        "when": Key(Guard(), "Whether the arc is taken; absent means always."),
+        "when": Key(
+            Guard(), "Whether the arc is taken, such as {{ event.ok }} or {{ event.failed }}; absent: always."
+        ),
         "set": Key(Special("arc_assign"), "What is written to ctx when the arc is taken."),
         "args": Key(FreeMap(), "The token's payload in the older spelling."),
         "spec": reserved("Arc settings."),

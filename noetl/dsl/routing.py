@@ -13,6 +13,7 @@ from noetl.dsl.model import Arc, Step
 DONE, FAILED, LOOP_DONE = "step.done", "step.failed", "loop.done"
 EVENTS = (DONE, LOOP_DONE, FAILED)
 GOOD = frozenset({DONE, LOOP_DONE})
+EVENT_FIELDS = ("name", "ok", "failed", "step", "data")
 ASKING = frozenset({"status", "error"})  # fields of an envelope that tell how its step ended
 
 
@@ -26,13 +27,17 @@ class Dead:
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    """A step's arcs by position: `well` and `must` if it did well, `ends` whether none may be taken then."""
+    """A step's arcs by position: `well` and `must` if it did well, `ends` whether none may be taken then.
+
+    `ill` is what they do when it failed.
+    """
 
     live: tuple[int, ...]
     well: tuple[int, ...]
     must: tuple[int, ...]
     dead: tuple[Dead, ...]
     ends: bool
+    ill: "Fired"
 
     @classmethod
     def of(cls, step: Step) -> "Routing":
@@ -44,7 +49,8 @@ class Routing:
         well = endings[0][1]
         must = () if first_only and well.may[:1] != well.must[:1] else well.must
         dead = tuple(_dead(arcs[n], n, endings) for n in range(len(arcs)) if n not in live)
-        return cls(tuple(sorted(live)), well.may, must, dead, ends=not well.must or bool(step.admit))
+        ends = not well.must or bool(step.admit)
+        return cls(tuple(sorted(live)), well.may, must, dead, ends, ill=endings[-1][1])
 
 
 def events_of(step: Step) -> tuple[str, str]:

@@ -24,7 +24,7 @@ workflow:
   - step: make
     tool: {kind: python, input: {code: "result = {'rows': [{'id': i} for i in range(100)]}"}}
     set: {ctx.rows_ref: "{{ output.ref }}"}
-    next: {arcs: [{step: use}]}
+    next: {arcs: [{step: use, when: "{{ event.ok }}"}]}
   - step: use
     tool: {kind: resolve, input: {ref: "{{ ctx.rows_ref }}", select: "rows[?id > `90`].id", limit: 5}}
 """

@@ -245,6 +245,8 @@ async def _facts(made: Embedded, execution_id: str, state: State | None, events:
         status=result["status"],
         output=await made.payloads.get(output) if is_reference(output) else output,
         error=result["error"],
+        failures=result["failures"],
+        failed_iterations=result["counts"]["failed_iterations"],
         ctx=result["ctx"],
         steps=[(event.data or {})["step"] for event in events if event.name == "step.scheduled"],
         arcs=Counter(taken),

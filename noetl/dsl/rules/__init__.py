@@ -13,6 +13,7 @@ from noetl.dsl.rules import (
     arcs,
     bare_names,
     code,
+    failures,
     keychain,
     loops,
     pipelines,
@@ -30,6 +31,7 @@ Rule = Callable[[Book], Iterator[Diagnostic]]
 RULES: tuple[Rule, ...] = (
     *steps.RULES,
     *arcs.RULES,
+    *failures.RULES,
     *pipelines.RULES,
     *policies.RULES,
     *code.RULES,

@@ -7,6 +7,7 @@ from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.expression import Read
 from noetl.dsl.model import Block, Step
 from noetl.dsl.nearest import nearest
+from noetl.dsl.routing import EVENT_FIELDS
 from noetl.dsl.rules import place as at
 from noetl.dsl.rules.book import Book
 from noetl.dsl.rules.meaning import after_loop
@@ -92,6 +93,8 @@ def _member(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
             yield _undefined(site, read, "it is not in the input", names.inputs(site))
         case "workload" if key not in book.playbook.workload and _is_misspelt(key, book.playbook.workload):
             yield _undefined(site, read, "workload has no such default", book.playbook.workload)
+        case "event" if key not in EVENT_FIELDS:
+            yield _undefined(site, read, "an event has no such field", EVENT_FIELDS)
         case "iter":
             yield from _iteration(book, site, read)
         case _:

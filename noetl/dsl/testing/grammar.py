@@ -72,12 +72,23 @@ EXPECTED_ERROR = Record(
     {name: Key(ANYTHING) for name in ("kind", "message", "code", "step", "task", "iteration", "attempt")},
 )
 
+EXPECTED_FAILURE = Record(
+    "expect.failures",
+    {
+        "step": Key(WORD, "The step that failed."),
+        "error": Key(EXPECTED_ERROR, "Fields of its error; of a message, a part is enough."),
+        "taken_by": Key(WORD, "The step that the arc leads to which took the failure."),
+        "answered": Key(Flag(), "Whether the arc's guard asked about the failure."),
+    },
+)
+
 EXPECT = Record(
     "expect",
     {
         "status": Key(Choice(STATUSES), "How the execution ends; `completed` unless an error is expected."),
         "output": Key(ANYTHING, "What it ends with."),
         "error": Key(EXPECTED_ERROR, "Fields of its error; of a message, a part is enough."),
+        "failures": Key(ListOf(EXPECTED_FAILURE), "The failures that arcs took, in order."),
         "ctx": Key(OWN_KEYS, "Keys of ctx at the end, dotted for deeper ones."),
         "steps": Key(
             Either((ListOf(WORD), OWN_KEYS), "a list of steps, or how often each ran"),
@@ -85,7 +96,10 @@ EXPECT = Record(
         ),
         "calls": Key(OWN_KEYS, "By task: how many tool calls, or the input of each."),
         "arcs": Key(OWN_KEYS, "By arc, as in `start -> load`: how often it was taken."),
-        "that": Key(ListOf(Guard()), "Conditions on output, error, ctx, workload and steps."),
+        "that": Key(
+            ListOf(Guard()),
+            "Conditions on output, error, failures, failed_iterations, ctx, workload and steps.",
+        ),
     },
 )
 

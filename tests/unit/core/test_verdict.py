@@ -15,6 +15,10 @@ FACTS: dict[str, Any] = {
     "workload": {"goal": 5},
     "steps": ["start", "load", "load"],
     "arcs": Counter({"start -> load": 2}),
+    "failures": [
+        {"step": "load", "error": {"kind": "http", "message": "503: busy"}, "taken_by": "a", "answered": True}
+    ],
+    "failed_iterations": 4,
     "calls": [("load.fetch", {"url": "x/1", "method": "GET"}), ("load.fetch", {"url": "x/2"})],
 }
 FAILED: dict[str, Any] = {
@@ -33,6 +37,9 @@ MET = [
     "{arcs: {start -> load: 2}}",
     "{calls: {load.fetch: 2}}",
     "{calls: {load.fetch: [{url: x/1}, {url: x/2}]}}",
+    "{failures: [{step: load, answered: true, taken_by: a, error: {message: busy}}]}",
+    "{failures: [{}]}",
+    "{that: ['{{ failures[0].answered and failed_iterations == 4 }}']}",
     "{that: ['{{ ctx.total == 3 and output.rows | length == 2 }}', true]}",
     "{that: ['{{ steps.load == 2 and workload.goal == 5 and status == ''completed'' }}']}",
 ]
@@ -51,6 +58,9 @@ UNMET = [
     ("{calls: {load.fetch: 3}}", 48, "task 'load.fetch' was called 2 times, expected 3 times"),
     ("{calls: {load.fetch: [{url: x/1}]}}", 48, "task 'load.fetch' was called 2 times, expected once"),
     ("{calls: {load.fetch: [{url: x/1}, {url: z}]}}", 67, "input of call 2 of 'load.fetch'.url is x/2, expected z"),
+    ("{failures: []}", 38, "the failures that arcs took are of [load], expected 0"),
+    ("{failures: [{answered: false}]}", 50, "failures[0].answered is true, expected false"),
+    ("{failures: [{error: {kind: x}}]}", 54, "failures[0].error.kind is http, expected x"),
     ("{that: ['{{ ctx.total > 3 }}']}", 35, "{{ ctx.total > 3 }} does not hold: ctx.total is 3"),
     ("{that: [false]}", 35, "false does not hold"),
     ("{that: ['{{ ctx.total.x | default(0) > 1 }}']}", 35, "does not hold: ctx.total.x is null"),
