@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from noetl.control.live import Live
-from noetl.core.demand import TOGETHER, Reading, Unreadable, gone, refusal, too_large, too_many
+from noetl.core.demand import TOGETHER, Reading, Unreadable, at_hand, gone, refusal, too_large, too_many
 from noetl.core.draft import stored_refs
 from noetl.core.hydrate import (
     ahead,
@@ -66,30 +66,32 @@ class AtHand:
                 wrong = refusal(Reading((run.step, "data"), run.step, {"ref": ref}, False), {}, room.most)
                 live.hydrated[ref["locator"]["key"]] = wrong
         for key in packs:
-            if room.full:
-                live.hydrated[key] = Unreadable("limit", room.too_large(run.step))
-            else:
-                await self._pack(live, key, room)
+            if not await self._pack(live, key, run.step, room):
+                break  # nothing can be read of it without this one
 
-    async def _pack(self, live: Live, key: str, room: "_Room") -> None:
-        if key in live.hydrated:
-            return
+    async def _pack(self, live: Live, key: str, owner: str, room: "_Room") -> bool:
+        """Have the outputs of some iterations at hand; whether they are."""
+        if at_hand({"locator": {"key": key}}, live.hydrated):
+            return True
         try:
             pack, size = await self._payloads.pack(key)
         except UNREADABLE:
             live.hydrated[key] = Unreadable("reference", gone({"locator": {"key": key}}))
-            return
-        room.take(size)
-        live.loaded_bytes += size
+            return False
+        if not room.take(size):
+            live.hydrated[key] = Unreadable("limit", room.refused(owner, size))
+            return False
         live.hydrated[key] = pack
+        live.loaded_bytes += size
+        return True
 
     async def _within(self, live: Live, ref: dict[str, Any], owner: str, room: "_Room") -> None:
         """Have a payload at hand if it is not too large, by itself or with those that were loaded with it."""
         key, size = ref["locator"]["key"], ref["meta"].get("bytes", 0)
-        if key in live.hydrated or size > room.most:
+        if at_hand(ref, live.hydrated) or size > room.most:
             return
         if not room.take(size):
-            live.hydrated[key] = Unreadable("limit", room.refused(owner))
+            live.hydrated[key] = Unreadable("limit", room.refused(owner, size))
             return
         try:
             await self._read(live, ref, room.most)
@@ -110,7 +112,7 @@ class AtHand:
         key = ref["locator"].get("key")
         if ref["locator"].get("store") != "results":
             return
-        if key not in live.hydrated or isinstance(live.hydrated[key], Unreadable):
+        if not at_hand(ref, live.hydrated):
             live.hydrated[key] = await self._payloads.get(ref, most)
             live.loaded_bytes += (ref.get("meta") or {}).get("bytes", 0)
 
@@ -122,20 +124,15 @@ class _Room:
         self.most = int(program.limits["max_hydrate_bytes"])
         self._times, self._taken = times, 0
 
-    @property
-    def full(self) -> bool:
-        """Whether there is no room left."""
-        return self._taken > self.most * self._times
-
     def take(self, size: int) -> bool:
         """Take room for a payload; whether there was."""
+        if self._taken + size > self.most * self._times:
+            return False
         self._taken += size
-        return not self.full
+        return True
 
-    def refused(self, owner: str) -> str:
-        """Why there is no room for a payload."""
-        return too_many(owner, self.most) if self._times > 1 else self.too_large(owner)
-
-    def too_large(self, owner: str) -> str:
-        """That the parts of one payload have no room."""
-        return too_large(owner, self._taken, self.most, at_least=True)
+    def refused(self, owner: str, size: int) -> str:
+        """Why there is no room for a payload, or for one more part of it."""
+        if self._times > 1:
+            return too_many(owner, self.most)
+        return too_large(owner, self._taken + size, self.most, at_least=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from noetl.control.family import Family
 from noetl.control.live import Live
+from noetl.core.demand import at_hand
 from noetl.core.draft import stored_refs
 from noetl.core.message import (
     Command,
@@ -86,7 +87,7 @@ class Errands:
         found, workers = live.state.leases.get(lease), self._engine.workers
         if found is None or not found.out or live.program is None or workers is None:
             return  # what was decided together with it has ended it, or called it back
-        aside = [ref for ref in _at_rest(live.state.runs[found.run]) if _key(ref) not in live.hydrated]
+        aside = [ref for ref in _at_rest(live.state.runs[found.run]) if not at_hand(ref, live.hydrated)]
         if aside:
             self._engine.spawn(self._offer_loaded(live, lease, found.epoch, aside))
         else:

@@ -3,8 +3,9 @@
 Nothing is loaded here. Whoever renders asks first, and has the payloads at hand, by key, when it does.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from noetl.core.output import is_reference
@@ -36,15 +37,23 @@ class Reading:
 def resting(envelope: Mapping[str, Any]) -> dict[str, Any] | None:
     """The reference to an envelope's payload when that is in the result store and not in the envelope."""
     ref: Any = envelope.get("ref")
-    if envelope.get("data") is None and is_reference(ref) and ref["locator"].get("store") == "results":
-        return ref  # type: ignore[no-any-return]
-    return None
+    if envelope.get("data") is not None or not is_reference(ref):
+        return None
+    locator, meta = ref["locator"], ref["meta"]
+    ours = isinstance(locator, dict) and locator.get("store") == "results" and isinstance(meta, dict)
+    return ref if ours and isinstance(locator.get("key"), str) else None
 
 
-def rests(envelope: Mapping[str, Any], at_hand: Container[str] = ()) -> bool:
+def at_hand(ref: Mapping[str, Any], payloads: Mapping[str, Any]) -> bool:
+    """Whether the payload of a reference is among those that were loaded."""
+    key = ref["locator"].get("key")
+    return key in payloads and not isinstance(payloads[key], Unreadable)
+
+
+def rests(envelope: Mapping[str, Any], payloads: Mapping[str, Any] = MappingProxyType({})) -> bool:
     """Whether a payload of a finished step, or of a task of it, is in the result store and not at hand."""
     refs = map(resting, (envelope, *(envelope.get("results") or {}).values()))
-    return any(ref is not None and ref["locator"]["key"] not in at_hand for ref in refs)
+    return any(ref is not None and not at_hand(ref, payloads) for ref in refs)
 
 
 def readings(steps: Mapping[str, Any], paths: Iterable[Path]) -> Iterator[Reading]:
@@ -128,7 +137,7 @@ def too_many(owner: str, most: int) -> str:
 
 def gone(ref: Mapping[str, Any]) -> str:
     """That a payload is not there any more."""
-    return f"the payload {ref['locator']['key']} is gone from the result store, or damaged"
+    return f"the payload {ref['locator'].get('key')} is gone from the result store, or damaged"
 
 
 def in_envelope(envelope: Mapping[str, Any], payloads: Mapping[str, Any], most: int) -> Mapping[str, Any]:

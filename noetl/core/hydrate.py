@@ -4,11 +4,12 @@ Also: which payloads the templates of a decision may read and which references a
 over, so that they can be had before deciding.
 """
 
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from noetl.core.demand import Path, Unreadable, gone, readings, resting, rests, too_large
+from noetl.core.demand import Path, Unreadable, at_hand, gone, readings, resting, rests, too_large
 from noetl.core.draft import Draft, stored_refs
 from noetl.core.event import TERMINAL, step_of
 from noetl.core.judge import Unjudged
@@ -17,7 +18,7 @@ from noetl.core.message import Message, Report, Start
 from noetl.core.output import is_reference
 from noetl.core.patch import look_up
 from noetl.core.program import Program, StepProgram
-from noetl.core.state import Run, State
+from noetl.core.state import LoopState, Run, State
 
 
 def hydrated(draft: Draft, run: Run, output: dict[str, Any]) -> dict[str, Any]:
@@ -39,37 +40,36 @@ def hydrated(draft: Draft, run: Run, output: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What the templates of one decision may read: steps that may end in it, and all paths from there on."""
+    """What the templates of one decision may read: what those read first that are rendered first."""
 
-    ends: frozenset[str]
-    paths: frozenset[Path]
+    paths: tuple[Path, ...]
     unknown: bool  # a fragment that is yet to be made may read anything
 
     @classmethod
     def of(cls, program: Program, ends: Iterable[str], arrivals: Iterable[str]) -> "Ahead":
         """Follow the arcs as far as one decision can: through steps that may end as soon as they start."""
         ended, started = set(ends), set(arrivals)
-        queue = [(name, True) for name in ended] + [(name, False) for name in started]
-        paths: set[Path] = set()
+        queue = deque([*((name, True) for name in ended), *((name, False) for name in started)])
+        paths: dict[Path, None] = {}
         while queue:
-            name, ends_here = queue.pop()
+            name, ends_here = queue.popleft()
             step = program.steps[name]
             if not ends_here:
-                paths |= step.arrival.paths
+                paths |= dict.fromkeys(step.arrival.paths)
                 if step.may_end_at_once and name not in ended:
                     ended.add(name)
                     queue.append((name, True))
                 continue
-            paths |= step.boundary.paths
+            paths |= dict.fromkeys(step.boundary.paths)
             targets = {arc.step for arc in step.arcs} - started
             started |= targets
             queue += [(target, False) for target in targets]
         unknown = any(program.steps[name].synthesize is not None for name in ended)
-        return cls(frozenset(ended), frozenset(paths), unknown)
+        return cls(tuple(paths), unknown)
 
     def reads_output_of(self, step: str) -> bool:
         """Whether the payload of a step that ends in the decision may be read in it."""
-        mentions, names = Mentions(self.paths), (step, step.rpartition(".")[2])
+        mentions, names = Mentions(frozenset(self.paths)), (step, step.rpartition(".")[2])
         carried = mentions.reads("output", "data") or mentions.reads("event", "data", "output", "data")
         return self.unknown or carried or any(readings({name: {} for name in names}, self.paths))
 
@@ -101,22 +101,23 @@ def _may_end(report: Report) -> bool:
 
 
 def result_references(
-    program: Program, state: State, message: Message, at_hand: Mapping[str, Any]
+    program: Program, state: State, message: Message, payloads: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Payloads of finished steps that the templates of this decision may read: whose, and the references."""
     if not program.results_read or (isinstance(message, Report) and not _may_end(message)):
         return
-    found = {name: one for name, one in _finished(program, state, message) if rests(one, at_hand)}
+    found = {name: one for name, one in _finished(program, state, message) if rests(one, payloads)}
     reading = ahead(program, state, message) if found else None
     if reading is None:
         return
-    for name, envelope in found.items():
-        own = {name, name.rpartition(".")[2]}
-        paths = [(name, *path[1:]) for path in reading.paths if path[0] in own]
-        for one in readings({name: envelope}, [(name,)] if reading.unknown else paths):
-            ref = resting(one.envelope)
-            if ref is not None and ref["locator"]["key"] not in at_hand:
-                yield one.owner, ref
+    asked = set()
+    for path in (*reading.paths, *((name,) for name in found if reading.unknown)):
+        for name in [name for name in found if path[0] in (name, name.rpartition(".")[2])]:
+            for one in readings(found, [(name, *path[1:])]):
+                ref = resting(one.envelope)
+                if ref is not None and not at_hand(ref, payloads) and ref["locator"]["key"] not in asked:
+                    asked.add(ref["locator"]["key"])
+                    yield one.owner, ref
 
 
 def _finished(program: Program, state: State, message: Message) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -152,6 +153,8 @@ def _reads_what_came(step: StepProgram) -> bool:
 
 def outputs_of(run: Run, report: Report) -> tuple[list[dict[str, Any]], list[str]]:
     """What the output of a run that a report ends rests as: references, and keys of packs of iterations."""
+    if run.loop is not None and not _over_with(run.loop, report):
+        return [], []
     ends = TERMINAL if run.loop is None else ("loop.iteration.done",)
     outputs = [(event.data or {}).get("output") or {} for event in report.events if event.name in ends]
     packs = [one["part"][0] for one in outputs if "part" in one]
@@ -160,6 +163,13 @@ def outputs_of(run: Run, report: Report) -> tuple[list[dict[str, Any]], list[str
         packs += [key for key, _ in run.loop.parts.values()]
     refs = [ref for one in outputs if "part" not in one and (ref := resting(one)) is not None]
     return refs, list(dict.fromkeys(packs))
+
+
+def _over_with(loop: LoopState, report: Report) -> bool:
+    """Whether a report may be the last of a loop."""
+    names = Counter(event.name for event in report.events)
+    ended = loop.done + loop.failed + names["loop.iteration.done"] + names["loop.iteration.failed"]
+    return ended >= loop.total or any(name in TERMINAL for name in names)
 
 
 def arriving_references(program: Program, state: State, message: Message) -> Iterator[dict[str, Any]]:

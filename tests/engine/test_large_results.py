@@ -207,6 +207,26 @@ async def test_results_that_are_read_together_are_bounded_together(tmp_path):
         assert "have more than 4 times limits.max_hydrate_bytes (100000) together" in ran.error["message"]
 
 
+async def test_what_was_too_much_together_is_read_by_itself_afterwards(tmp_path):
+    made = "".join(
+        f"- {{step: s{i}, tool: {{kind: python, input: {{code: \"result = '{i}' * 90000\"}}}}, next: {{arcs: [{{step: s{i + 1}}}]}}}}\n"
+        for i in range(6)
+    )
+    lengths = ", ".join(f"s{i}.data | length" for i in range(6))
+    text = made + (
+        f'- {{step: s6, input: {{v: "{{{{ [{lengths}] }}}}"}}, tool: {{kind: noop}}, next: {{arcs: [{{step: s7, when: "{{{{ event.name == \'step.failed\' }}}}"}}]}}}}\n'
+        "- {step: s7, tool: {kind: noop}, next: {arcs: [{step: s8}]}}\n"
+        + "".join(
+            f'- {{step: s{8 + i}, input: {{n: "{{{{ s{i}.data | length }}}}"}}, tool: {{kind: noop, output: "{{{{ input.n }}}}"}}, next: {{arcs: [{{step: s{9 + i}}}]}}}}\n'
+            for i in range(6)
+        )
+        + "- {step: s14, tool: {kind: noop, output: '{{ [s8.data, s13.data] }}'}}"
+    )
+    limits = "executor: {spec: {limits: {max_hydrate_bytes: 100000}}}"
+    ran = await run(tmp_path, playbook(text, executor=limits))
+    assert (ran.output, ran.runs("s14")) == ([90_000, 90_000], 1), ran.error
+
+
 async def test_a_name_that_means_something_nearer_is_not_the_step(tmp_path):
     text = (
         MAKE

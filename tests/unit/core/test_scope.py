@@ -178,8 +178,12 @@ def test_secrets_are_never_told():
         (ok_of(None), False),
         ({**AWAY, "status": "error"}, True),
         (ELSEWHERE, False),
+        ({**AWAY, "ref": {**REF, "locator": None}}, False),
+        ({**AWAY, "ref": {**REF, "locator": {"store": "results"}}}, False),
+        ({**AWAY, "ref": {**REF, "meta": None}}, False),
     ],
 )
 def test_an_envelope_whose_payload_rests_in_the_result_store(envelope, aside):
     assert rests(envelope) is aside
-    assert rests(envelope, {PAYLOAD.key}) is False
+    assert rests(envelope, {PAYLOAD.key: 1}) is False
+    assert rests(envelope, {PAYLOAD.key: Unreadable("limit", "no")}) is aside
