@@ -112,6 +112,20 @@ def after_task(fuse: Fuse) -> None:
     around(Toolbox, "call", fuse, after=True)
 
 
+def on_deadly_report(fuse: Fuse) -> None:
+    """Deciding on any report of the playbook distributed/deadly ends the process, each time."""
+    from noetl.control import engine
+    from noetl.core.decide import decide
+    from noetl.core.message import Report
+
+    def wrapped(state: Any, message: Any, *others: Any, **more: Any) -> Any:
+        if isinstance(message, Report) and state.path == "distributed/deadly":
+            die()
+        return decide(state, message, *others, **more)
+
+    engine.decide = wrapped  # type: ignore[attr-defined]
+
+
 POINTS = {
     point.__name__: point
     for point in (
@@ -123,6 +137,7 @@ POINTS = {
         after_report,
         before_task,
         after_task,
+        on_deadly_report,
     )
 }
 
