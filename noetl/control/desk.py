@@ -13,6 +13,8 @@ from noetl.control.engine import Engine
 from noetl.control.leasing import Leasing
 from noetl.core.message import Answer, Deliver, Expire, Payload, Report, WorkOrder
 from noetl.core.program import Pipeline, Program
+from noetl.core.secret_names import names_secret
+from noetl.core.state import Lease
 from noetl.errors import BackendError, Conflict, NotFound
 from noetl.ports.link import Answered, AskSecret, Handed, Orders, Push, Take, Told
 from noetl.ports.results import Results
@@ -49,9 +51,9 @@ class ControlDesk:
     async def report(self, told: Told) -> Answered:
         """Decide on a report, and give the next orders along with the answer."""
         execution_id, report, worker_id = told.execution_id, told.report, told.worker_id
-        if self._leasing.others(execution_id, report.lease, report.epoch, worker_id):
-            refused = Answer(False, f"the lease is with another worker than {worker_id}")
-            return Answered(refused, await self._orders(worker_id, []))
+        wrong = await self._not_its_own(told)
+        if wrong is not None:
+            return Answered(Answer(False, wrong), await self._orders(worker_id, []))
         self._leasing.reported(execution_id, report.lease, report.epoch, worker_id)
         answer = await self._engine.report(execution_id, report)
         state = self._engine.live_state(execution_id)
@@ -62,6 +64,26 @@ class ControlDesk:
             self._leasing.reported(execution_id, report.lease, report.epoch, worker_id)
         orders = self._leasing.take(worker_id, told.room, execution_id)
         return Answered(answer, await self._orders(worker_id, orders))
+
+    async def _not_its_own(self, told: Told) -> str | None:
+        """Why a worker may not report this; what is not current at all is for the engine to refuse."""
+        report, worker_id = told.report, told.worker_id
+        if report.worker != worker_id:
+            return f"worker {worker_id} sent a report of worker {report.worker}"
+        lease = await self._lease(told.execution_id, report.lease)
+        if lease is None or lease.epoch != report.epoch or not lease.out:
+            return None
+        if self._leasing.holds(told.execution_id, report.lease, report.epoch, worker_id):
+            return None
+        return f"the lease was not given to worker {worker_id}"
+
+    async def _lease(self, execution_id: str, lease: str) -> Lease | None:
+        """A lease of an execution that runs here, or can."""
+        if self._engine.live_state(execution_id) is None:
+            with suppress(NotFound, Conflict):
+                await self._engine.load(execution_id)
+        state = self._engine.live_state(execution_id)
+        return state.leases.get(lease) if state is not None else None
 
     async def _orders(self, worker_id: str, orders: list[WorkOrder]) -> Orders:
         handed = []
@@ -78,7 +100,19 @@ class ControlDesk:
             if self._engine.live_state(ask.execution_id) is None:
                 raise BackendError(f"execution {ask.execution_id} is not run by this server")
             raise Conflict(f"lease {ask.lease} is not held by worker {ask.worker_id}")
+        self._check_name(ask)
         return self._seal(ask.key, dict(await self._secrets(ask.execution_id, ask.name, ask.refused)))
+
+    def _check_name(self, ask: AskSecret) -> None:
+        """Raise Conflict when the step of a lease does not name a secret."""
+        live = self._engine.in_memory(ask.execution_id)
+        lease = live.state.leases.get(ask.lease) if live is not None else None
+        if live is None or lease is None or live.program is None:
+            raise BackendError(f"execution {ask.execution_id} is not run by this server")
+        run = live.state.runs[lease.run]
+        if not names_secret(live.program, live.state, run, ask.name, live.hydrated):
+            told = f"step {run.step!r} names no secret {ask.name!r}"
+            raise Conflict(told, hint="write its name under auth:, or declare it under keychain:")
 
     async def program(self, digest: str) -> str:
         """The text of a playbook."""

@@ -1,8 +1,9 @@
 """Leases of workers in other processes: which orders wait for a worker, who holds which, who has gone silent.
 
-Nothing here is written down: a server that takes an execution over learns from the workers' beats who holds
-what. Silence is measured in the time of this process alone, and only while it could have been broken
-(hearing.py); the core decides what follows from it.
+A lease belongs to the worker that it was given to, whoever else names it. Nothing here is written down: a
+server that takes an execution over learns from the log who began which lease; one that nobody is known to
+have begun is given out again. Silence is measured in the time of this process alone, and only while it could
+have been broken (hearing.py); the core decides what follows from it.
 """
 
 import time
@@ -29,7 +30,7 @@ class Held:
 
     epoch: int
     run: str
-    worker_id: str | None  # None: it was out before this server had the execution; a beat will tell
+    worker_id: str | None  # None: out before this server had the execution, and no log says with whom
     heard: float
     since: float
     beat: int = -1  # the worker's newest beat when it was handed over
@@ -237,14 +238,6 @@ class Leasing:
         if known is not None:
             known.holds = max(0, known.holds + more)
 
-    def _is_with(self, held: Held, worker_id: str) -> None:
-        """A worker shows that it has an order."""
-        held.heard, held.mentioned = self._clock(), True
-        if held.worker_id != worker_id:
-            self._count(held.worker_id, -1)
-            self._count(worker_id, 1)
-            held.worker_id = worker_id
-
     def lacks(self, worker_id: str, digest: str) -> bool:
         """Whether a worker has not been sent a playbook yet; from now on it has."""
         known = self._workers.get(worker_id)
@@ -254,10 +247,12 @@ class Leasing:
         return True
 
     def reported(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> None:
-        """A worker reported on a lease, and so holds it."""
-        held = self._held.get((execution_id, lease))
-        if held is not None and held.epoch == epoch:
-            self._is_with(held, worker_id)
+        """A worker reported on a lease that it holds."""
+        if self.holds(execution_id, lease, epoch, worker_id):
+            self._renew(self._held[execution_id, lease])
+
+    def _renew(self, held: Held) -> None:
+        held.heard, held.mentioned = self._clock(), True
 
     def let_go(self, execution_id: str, lease: str, epoch: int) -> None:
         """A lease is nobody's any more."""
@@ -265,27 +260,23 @@ class Leasing:
         if held is not None and held.epoch == epoch:
             self._drop((execution_id, lease))
 
-    def others(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> bool:
-        """Whether a lease is known to be with another worker."""
-        held = self._held.get((execution_id, lease))
-        return held is not None and held.epoch == epoch and held.worker_id not in (worker_id, None)
-
     def holds(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> bool:
-        """Whether a worker has a lease."""
+        """Whether a lease was given to a worker; what it says itself does not count."""
         held = self._held.get((execution_id, lease))
-        return held is not None and held.epoch == epoch and held.worker_id in (worker_id, None)
+        return held is not None and (held.epoch, held.worker_id) == (epoch, worker_id)
 
     def beat(self, beat: Beat) -> None:
-        """A worker says what it holds: all that is renewed; what was not heard is said again."""
-        self._workers[self.meet(beat.hello)].beat = beat
+        """A worker says what it holds: what it was given is renewed; what was not heard is said again."""
+        worker_id = self.meet(beat.hello)
+        self._workers[worker_id].beat = beat
         for execution_id, lease, epoch in beat.held:
-            held = self._held.get((execution_id, lease))
-            if held is None or held.epoch != epoch:
+            if not self.holds(execution_id, lease, epoch, worker_id):
                 continue
-            self._is_with(held, beat.hello.worker_id)
+            held = self._held[execution_id, lease]
+            self._renew(held)
             if held.wish:
                 self._push((execution_id, lease), held, Push(held.wish, execution_id, lease, epoch))
-            self.answers(execution_id, lease, partial(self._calls.push, beat.hello.worker_id))
+            self.answers(execution_id, lease, partial(self._calls.push, worker_id))
 
     def missed(self) -> None:
         """A beat came that could not be listened to; it may have been anyone's."""
@@ -322,7 +313,7 @@ class Leasing:
         if now - max(held.since, since) <= patience:
             return False
         if held.worker_id is None:
-            return True  # out before this server came, never begun, and nobody has mentioned it since
+            return True  # out before this server came, and never begun
         known = self._workers.get(held.worker_id)
         return known is not None and known.beat is not None and known.beat.number >= held.beat + UNHEARD_BEATS
 

@@ -208,7 +208,7 @@ def _step_started(state: State, event: Event, data: dict[str, Any]) -> None:
     lease = state.leases.get(data.get("lease", run.id))
     if lease is not None:
         lease.worker = data.get("worker")
-        lease.progressed = True
+        lease.progressed |= run.started_at is None  # whoever takes it over begins as well
     if run.started_at is None:
         run.started_at = event.ts
         if run.timeout_ms is not None:

@@ -192,5 +192,5 @@ class WorkOrder(msgspec.Struct, omit_defaults=True):
     answers: dict[str, dict[str, Any]] = {}  # answers to parked pipelines by address
     waiting: list[str] = []  # addresses of parked pipelines that have no answer yet
     answered: list[str] = []  # addresses of those that have one and have not taken it
-    started: bool = False  # step.started was accepted before; a takeover does not say it again
+    started: bool = False  # a worker has begun the run before
     aside: bool = False  # values of its scopes rest in the result store: markers stand for them

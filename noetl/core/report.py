@@ -38,6 +38,8 @@ def report(draft: Draft, message: Report) -> Answer:
     lease = state.leases.get(message.lease)
     if lease is None or lease.epoch != message.epoch or not lease.out:
         return Answer(False, "the lease is not current", state.seq)
+    if lease.worker not in (None, message.worker):
+        return Answer(False, f"the lease is with another worker than {message.worker}", state.seq)
     run = state.runs[lease.run]
     for event in message.events:
         handler = HANDLERS.get(event.name)

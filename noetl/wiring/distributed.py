@@ -18,6 +18,7 @@ from noetl.adapters.nats.link import NatsLink
 from noetl.adapters.nats.listening import LOOK_S, Listening
 from noetl.adapters.nats.serve import Calling, serve
 from noetl.adapters.nats.signing import Signer, Verifier
+from noetl.adapters.nats.worker_name import marked
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control import sweep
 from noetl.control.desk import ControlDesk
@@ -215,7 +216,8 @@ async def working(settings: Settings) -> AsyncIterator[RemoteWorker]:
     if settings.bus is None:
         raise RequestError("a worker needs a bus to reach its servers", hint="set NOETL_BUS=nats://HOST:4222")
     collect_seldom()
-    worker_id = f"{socket.gethostname().split('.')[0]}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+    name = f"{socket.gethostname().split('.')[0]}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+    worker_id = marked(name, settings.token)
     async with opened_bus(settings, f"noetl worker {worker_id}") as bus:
         if bus is None:
             raise InvariantViolation("the bus was there a moment ago")

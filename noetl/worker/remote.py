@@ -7,7 +7,6 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from noetl.core.message import Answer, Report, WorkOrder
@@ -66,10 +65,15 @@ class RemoteSecrets:
         if kept is not None and held and (refused is None or material_digest(kept) != refused):
             return kept
         hello = self._worker.hello
+        why: Conflict | None = None
         for lease, epoch in held:
             ask = AskSecret(execution_id, lease, epoch, hello.worker_id, name, hello.key, refused)
-            with suppress(Conflict):  # this lease is gone; another one of the execution may be current
+            try:
                 return self._keep((execution_id, name), self._opened(await self._worker.link.secret(ask)))
+            except Conflict as error:  # gone, or of another step; another one of the execution may do
+                why = error
+        if why is not None:
+            raise NotFound(why.message, hint=why.hint)
         raise NotFound(f"no lease of execution {execution_id} is held here any more")
 
     def _keep(self, key: tuple[str, str], secret: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -68,9 +68,9 @@ class Runner:
     async def run(self) -> None:
         """Run the order to its end, its hand-back, or until everything in it waits."""
         order, around = self.order, self.around
-        if not order.started:
-            data = {"worker": self.toolbox.worker_id, "epoch": order.epoch}
-            around.record(Event("step.started", around.now(), "w", order.run, data=data))
+        data = {"worker": self.toolbox.worker_id, "epoch": order.epoch}
+        around.record(Event("step.started", around.now(), "w", order.run, data=data))  # whose lease it is
+        self.reporter.touch()
         try:
             await self._take_up()
         except Unjudged as error:

@@ -10,11 +10,21 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
 import nats
 import pytest
 
 from noetl.adapters.http.front import HttpFront
+from noetl.adapters.nats.boxes import Box
+from noetl.adapters.nats.bus import Bus
+from noetl.adapters.nats.link import NatsLink
+from noetl.adapters.nats.signing import Signer
+from noetl.adapters.nats.worker_name import marked
+from noetl.core.event import Event
+from noetl.core.message import Report
+from noetl.errors import Conflict, RequestError
 from noetl.ports.front import Ask
+from noetl.ports.link import AskSecret, Beat, Hello, Take, Told
 from tests.distributed.cluster import READY_S, WITHIN_S, Cluster
 from tests.engine.web import Web
 
@@ -135,3 +145,102 @@ async def _listening(cluster: Cluster) -> AsyncIterator[list[bytes]]:
         await client.flush()
     finally:
         await client.close()
+
+
+HELD = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: held, path: distributed/held}
+workload: {url: ""}
+keychain:
+  - {name: api, kind: bearer, credential: api}
+  - {name: unused, kind: bearer, credential: api}
+workflow:
+  - step: call
+    tool: {kind: http, auth: api, input: {url: "{{ workload.url }}/together/2"}}
+"""
+
+
+@asynccontextmanager
+async def _stranger(cluster: Cluster, name: str, bearer: str, pool: str = "other") -> AsyncIterator[Any]:
+    """Somebody on the bus who has a token for workers, and the box that secrets are sealed for."""
+    bus, box = Bus(cluster.bus_url, "stranger"), Box()
+    await bus.connect()
+    link = NatsLink(bus, pool, name, Signer(bearer))
+    link.open()
+    try:
+        yield link, Hello(name, pool, 8, ["http", "noop"], box.public, 0), box
+    finally:
+        await bus.close()
+
+
+async def _tries(link: NatsLink, hello: Hello, execution_id: str) -> None:
+    """Whatever a worker may say of a lease that it was not given is refused."""
+    name = hello.worker_id
+    link.tell(Beat(hello, 1, [(execution_id, "call.1", 1)]))
+    forged = Event("step.done", 1, "w", "call.1", data={"output": {"status": "ok", "data": "forged"}})
+    told = Told(execution_id, Report("call.1", 1, name, f"forged by {name}", [forged], final=True), name)
+    if name == "stranger":
+        answer = (await link.report(told)).answer
+        assert (answer.accepted, answer.why) == (False, "the lease was not given to worker stranger")
+    else:
+        with pytest.raises(RequestError, match="another token"):
+            await link.report(told)
+    with pytest.raises((Conflict, RequestError)):
+        await link.secret(AskSecret(execution_id, "call.1", 1, name, "api", hello.key))
+
+
+async def test_a_lease_and_its_secrets_are_for_the_worker_that_it_was_given_to(
+    cluster: Cluster, web: Web
+) -> None:
+    cluster.lease_s = 30.0
+    server = cluster.server(auth="true")
+    front = HttpFront(server.said, token(cluster, "admin"))
+    worker = cluster.worker(token=token(cluster, "worker"))
+    try:
+        for name in ("api", "never_named"):
+            await front.put_credential(name, {"value": SECRET})
+        execution_id = (await front.start(Ask(text=HELD, workload={"url": web.url}))).execution_id
+        await cluster.reached(execution_id, "step.started", 1)
+        await asyncio.to_thread(web.wait_for, "/together/2", 1, WITHIN_S)
+        async with _stranger(cluster, "stranger", token(cluster, "worker")) as (link, hello, _):
+            for name in ("stranger", worker.said):
+                await _tries(link, msgspec.structs.replace(hello, worker_id=name), execution_id)
+        log = await cluster.log(execution_id)
+        assert [event.name for event in log if event.run == "call.1"][-1] in ("step.started", "task.started")
+        await asyncio.to_thread(web.meet, 2)  # the call goes on
+        summary = await cluster.finished(execution_id)
+    finally:
+        await front.close()
+    assert summary.status == "completed", summary.result
+    assert b"forged" not in (summary.result or b"")
+
+
+async def test_a_worker_gets_no_secret_that_the_step_of_its_lease_does_not_name(cluster: Cluster) -> None:
+    cluster.lease_s = 30.0
+    server = cluster.server(auth="true")
+    front = HttpFront(server.said, token(cluster, "admin"))
+    try:
+        for name in ("api", "never_named"):
+            await front.put_credential(name, {"value": SECRET})
+        bearer = token(cluster, "worker")
+        name = marked("curious", bearer)
+        async with _stranger(cluster, name, bearer, "default") as (link, hello, box):
+            server_name = await link.which()
+            execution_id = (
+                await front.start(Ask(text=HELD, workload={"url": "http://127.0.0.1:1"}))
+            ).execution_id
+            await cluster.reached(execution_id, "step.scheduled", 1)
+            orders = await link.take_from(server_name, Take(hello, 8))
+            order = orders.orders[0].order
+            assert (order.execution_id, order.lease) == (execution_id, "call.1")
+
+            def ask(secret: str) -> Any:
+                return link.secret(AskSecret(execution_id, "call.1", 1, name, secret, hello.key))
+
+            assert SECRET in box.open(await ask("api")).values()
+            for secret in ("never_named", "unused"):
+                with pytest.raises(Conflict, match=f"step 'call' names no secret '{secret}'"):
+                    await ask(secret)
+    finally:
+        await front.close()

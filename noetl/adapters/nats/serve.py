@@ -10,6 +10,7 @@ from noetl.adapters.nats.bus import Bus, Handler
 from noetl.adapters.nats.error_reply import encode_error
 from noetl.adapters.nats.signing import NoticeSigner, Verifier
 from noetl.adapters.nats.uploads import Uploads
+from noetl.adapters.nats.worker_name import may_bear
 from noetl.core.message import Payload, WorkOrder
 from noetl.errors import BackendError, NoetlError, RequestError
 from noetl.ports.link import AskSecret, Beat, Desk, Handed, Listening, Orders, Push, Take, Told
@@ -41,7 +42,7 @@ class Calling:
             raise RequestError(
                 f"{worker_id[:80]!r} is no name of a worker", hint="letters, digits, _ . and -"
             )
-        if self._keys.setdefault(worker_id, key) != key:
+        if not may_bear(worker_id, key) or self._keys.setdefault(worker_id, key) != key:
             raise RequestError(f"worker {worker_id} is known by another token than this one")
         if len(self._keys) > WORKERS_KNOWN:
             del self._keys[next(iter(self._keys))]

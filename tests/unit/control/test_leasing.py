@@ -255,6 +255,50 @@ def test_a_lease_from_another_server_is_given_time_to_be_heard(world: World) -> 
     assert world.overdue_after(LEASE_S) == ({"e1": {"l1": 2}}, {})
 
 
+def holders_after_a_stranger_named_it(world: World, pool: str = "default") -> list[str]:
+    world.leasing.offer(order())
+    world.take(hello("w"), 1)
+    world.beat("stranger", ("e1", "l1", 1), pool=pool)
+    world.leasing.reported("e1", "l1", 1, "stranger")
+    return [name for name in ("stranger", "w") if world.leasing.holds("e1", "l1", 1, name)]
+
+
+def test_a_lease_that_a_beat_gives_away_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Leasing.beat
+
+    def wrong(self: Leasing, beat: Beat) -> None:
+        for execution_id, lease, _ in beat.held:
+            self._held[execution_id, lease].worker_id = beat.hello.worker_id
+        right(self, beat)
+
+    monkeypatch.setattr(Leasing, "beat", wrong)
+    assert holders_after_a_stranger_named_it(world) == ["stranger"]
+
+
+@pytest.mark.parametrize("pool", ["default", "other"])
+def test_a_lease_is_not_taken_by_naming_it(world: World, pool: str) -> None:
+    assert holders_after_a_stranger_named_it(world, pool) == ["w"]
+    for _ in range(4):  # nor is it renewed by that
+        world.now += LEASE_S / 3
+        world.leasing.overdue()
+        world.beat("stranger", ("e1", "l1", 1), pool=pool)
+    assert world.leasing.overdue() == ({"e1": {"l1": 1}}, {})
+
+
+def test_a_lease_that_no_log_says_who_has_is_nobodys_and_goes_out_again(world: World) -> None:
+    world.leasing.adopt("e1", Lease("l1", "s.1", 1))
+    world.beat("w", ("e1", "l1", 1))
+    assert not world.leasing.holds("e1", "l1", 1, "w")
+    assert world.overdue_after(3.5) == ({}, {"e1": {"l1": 1}})
+
+
+def test_a_lease_that_waits_for_a_worker_is_not_taken_by_naming_it(world: World) -> None:
+    world.leasing.offer(order())
+    world.beat("stranger", ("e1", "l1", 1))
+    assert not world.leasing.holds("e1", "l1", 1, "stranger")
+    assert names(world.take(hello("w"), 1)) == ["e1/l1"]
+
+
 def held_by_a_silent_worker(world: World) -> None:
     world.leasing.offer(order())
     world.take(hello("w"), 1)
@@ -359,8 +403,6 @@ def test_a_lease_that_goes_out_again_is_held_by_its_new_worker_alone(world: Worl
     assert world.leasing.holds("e1", "l1", 2, "new")
     assert not world.leasing.holds("e1", "l1", 1, "old")
     assert not world.leasing.holds("e1", "l1", 2, "old")
-    assert world.leasing.others("e1", "l1", 2, "old")
-    assert not world.leasing.others("e1", "l1", 2, "new")
     world.leasing.let_go("e1", "l1", 1)
     assert world.leasing.holds("e1", "l1", 2, "new")
 

@@ -368,6 +368,16 @@ def test_progress_counts_whatever_the_lease_goes_out_again_for(begin, again):
     assert world.state.leases["start.1"].takeovers == 0
 
 
+def test_to_begin_again_is_no_progress(begin):
+    world = begin("- {step: start, spec: {limits: {max_takeovers: 1}}, tool: {kind: noop}}")
+    world.begun("start.1")
+    for _ in range(2):
+        world.send(Expire(["start.1"]))
+        if world.live:
+            world.begun("start.1")
+    assert world.state.error["kind"] == "worker_lost"
+
+
 def test_a_step_that_keeps_losing_its_worker_fails_with_worker_lost(begin):
     world = begin("- {step: start, spec: {limits: {max_takeovers: 1}}, tool: {kind: noop}}")
     world.send(Expire(["start.1"]))
