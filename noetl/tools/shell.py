@@ -3,7 +3,8 @@
 A list is a program and its arguments, passed as they are: nothing in them can be read as shell syntax. A
 text is a shell command line; never build one out of data that you do not control. The program starts in the
 work folder with a small, clean environment (`PATH`, `HOME`, `LANG`), the entries of `env`, and
-`NOETL_EXECUTION_ID`, `NOETL_STEP`, `NOETL_TASK`, `NOETL_ATTEMPT` and `NOETL_IDEMPOTENCY_KEY`.
+`NOETL_EXECUTION_ID`, `NOETL_STEP`, `NOETL_TASK`, `NOETL_ATTEMPT` and `NOETL_IDEMPOTENCY_KEY`. What it
+leaves running ends with it, with its task, and with the worker, however that ends.
 
 A non-zero exit is an error of kind `shell` whose `code` is the exit code; `data` still holds what was
 printed, `error.details.stderr` the end of the error output. Each of the two outputs is kept up to

@@ -36,6 +36,7 @@ from noetl.settings import FILE_NAME, Settings, environment
 from noetl.tools import get, kinds
 from noetl.tools.parts.guard import connector
 from noetl.wiring.payloads import StoredPayloads
+from noetl.worker.orphans import MARK, mark
 from noetl.worker.python_host import PythonHost
 from noetl.worker.toolbox import Toolbox, no_trace
 
@@ -143,7 +144,7 @@ def make_toolbox(
     """What the tasks of a worker may use; `trusted`: whoever wrote the playbook may do all that we may."""
     resources = Resources()
     work_dir = os.getcwd()
-    path = {"PATH": environment("PATH") or os.defpath}
+    path = {"PATH": environment("PATH") or os.defpath, MARK: mark()}
     resources.give(PYTHON_HOST, PythonHost(work_dir=work_dir, environment=path))
     return Toolbox(
         worker_id=worker_id,
@@ -166,4 +167,4 @@ def _traceparent(effect: RunTool, order: WorkOrder) -> str:
 def _own_environment() -> dict[str, str]:
     """What programs that tools start see of ours: where programs and the home are, language and time zone."""
     found = {name: environment(name) for name in ("PATH", "HOME", "LANG", "TZ")}
-    return {name: value for name, value in found.items() if value}
+    return {**{name: value for name, value in found.items() if value}, MARK: mark()}

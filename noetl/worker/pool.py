@@ -17,6 +17,7 @@ from noetl.core.program import Program
 from noetl.core.state import Lease
 from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.control import Reports
+from noetl.worker.orphans import end_orphans
 from noetl.worker.reporter import PayloadWriter, Refused, Reporter
 from noetl.worker.runner import Runner
 from noetl.worker.slots import Slots
@@ -25,6 +26,12 @@ from noetl.worker.toolbox import Toolbox
 _LOG = logging.getLogger("noetl.worker")
 GRACE_S = 10.0
 Key = tuple[str, str]
+
+
+def _end_orphans() -> None:
+    """What a worker that was killed left running must not go on beside the work that was taken over."""
+    for number in end_orphans():
+        _LOG.warning("ended a process that a killed worker had left running", extra={"pid": number})
 
 
 def _key(order: WorkOrder) -> Key:
@@ -54,10 +61,14 @@ class Pool:
         self.draining = False
         self.finished = 0  # orders that have ended here
         self.trouble: BaseException | None = None  # of an order: it could not be reported, or a bug of ours
+        self._is_fresh = True  # no order was here yet
         self.outlives_trouble = False  # a process of its own goes on: the step fails, and says why
 
     def offer(self, order: WorkOrder) -> None:
         """Take an order; it begins when there is a slot."""
+        if self._is_fresh:
+            self._is_fresh = False
+            _end_orphans()
         known = self._running.get(_key(order))
         if known is not None and known[0].order.epoch > order.epoch:
             return  # overtaken on its way

@@ -1,8 +1,14 @@
-"""Programs that a task starts: their output bounded, their end certain, with everything they started."""
+"""Programs that a task starts: their output bounded, their end certain, with everything they started.
 
+A program leads a process group of its own. The group ends with its task, when the task is cancelled, and with
+the worker, however that ends: see Lifeline.
+"""
+
+import fcntl
 import os
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -50,6 +56,29 @@ class Printed:
         return f"{text}\n[{self.dropped} more bytes]" if self.dropped else text
 
 
+class Lifeline:
+    """A pipe to a program's group: when the worker's end of it closes, the kernel kills the group.
+
+    The program inherits the other end and hands it on to what it starts. Where a kernel cannot do that, or
+    when everything has closed it, the next worker on the machine ends what is left.
+    """
+
+    def __init__(self) -> None:
+        self.theirs, self._ours = os.pipe()
+
+    def tie(self, group: int) -> None:
+        """From now on the end of this process is the end of a process group."""
+        with suppress(ProcessLookupError):  # the group has ended already
+            if hasattr(fcntl, "F_SETSIG"):
+                fcntl.fcntl(self.theirs, fcntl.F_SETOWN, -group)
+                fcntl.fcntl(self.theirs, fcntl.F_SETSIG, signal.SIGKILL)
+                fcntl.fcntl(self.theirs, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+
+    def cut(self) -> None:
+        """Let go of it."""
+        os.close(self._ours)
+
+
 class Program:
     """A running program, told by the event loop what it prints and when it ends.
 
@@ -63,6 +92,7 @@ class Program:
         self.exited = asyncio.Event()
         self.drained = asyncio.Event()
         self._open = set(self.printed)
+        self.lifeline: Lifeline | None = None
 
     def connection_made(self, transport: "SubprocessTransport") -> None:
         """It has started."""
@@ -128,6 +158,9 @@ class Program:
             await self.exited.wait()
             await _within(DRAIN_S, self.drained)
             self.transport.close()
+            if self.lifeline is not None:
+                self.lifeline.cut()
+                self.lifeline = None
 
 
 async def _within(seconds: float, event: "Event") -> None:
@@ -166,6 +199,7 @@ async def _start(argv: list[str], place: Place, program: Program) -> None:
     from subprocess import DEVNULL, PIPE
 
     protocol: Any = program
+    lifeline = Lifeline()
     try:
         await asyncio.get_running_loop().subprocess_exec(
             lambda: protocol,
@@ -174,12 +208,25 @@ async def _start(argv: list[str], place: Place, program: Program) -> None:
             env=dict(place.environment),
             stdin=PIPE if place.reads else DEVNULL,
             start_new_session=True,  # its own process group, so that all of it can be stopped
+            pass_fds=(lifeline.theirs,),
         )
-    except FileNotFoundError as problem:
-        missing = str(problem.filename or _missing(argv[0], place.folder))
-        raise Failed("not_found", f"there is no program or folder {missing!r}") from None
     except OSError as problem:
-        raise Failed("shell", f"{argv[0]!r} cannot be started: {problem.strerror}") from None
+        raise _unstarted(problem, argv, place) from None
+    else:
+        lifeline.tie(program.transport.get_pid())
+        program.lifeline = lifeline
+    finally:
+        os.close(lifeline.theirs)
+        if program.lifeline is None:
+            lifeline.cut()
+
+
+def _unstarted(problem: OSError, argv: list[str], place: Place) -> Failed:
+    """Why a program did not start, as the failure of a call."""
+    if isinstance(problem, FileNotFoundError):
+        missing = str(problem.filename or _missing(argv[0], place.folder))
+        return Failed("not_found", f"there is no program or folder {missing!r}")
+    return Failed("shell", f"{argv[0]!r} cannot be started: {problem.strerror}")
 
 
 def _missing(program: str, folder: str) -> str:
