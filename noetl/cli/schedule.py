@@ -97,6 +97,7 @@ def list_schedules(as_json: bool) -> None:
     for one in found:
         when = f"next {_moment(one.next_at)}" if one.next_at is not None else "paused"
         trouble = f"  last tick failed: {one.last_error}" if one.last_error is not None else ""
+        trouble += f"  {one.skipped.total} ticks skipped so far" if one.skipped is not None else ""
         emit(f"{one.name:<{width}}  {when}  {times(one)}  {one.path}{trouble}")
 
 
@@ -117,6 +118,7 @@ async def _all() -> "list[Schedule]":
 def show(name: str, as_json: bool) -> None:
     """Show what a schedule starts and when, and what its last tick did."""
     from noetl.cli import reach
+    from noetl.control.schedules import told_skipped
 
     found = asyncio.run(reach.asked(lambda front: front.schedule(name)))
     if as_json:
@@ -129,6 +131,8 @@ def show(name: str, as_json: bool) -> None:
     if found.last_at is not None:
         did = found.last_error or f"execution {found.last_execution}"
         emit(f"last: {_moment(found.last_at)}  {did}")
+    if found.skipped is not None:
+        emit(f"skipped: {told_skipped(found.skipped)}; {found.skipped.total} so far")
 
 
 @command.command("delete")

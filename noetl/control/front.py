@@ -55,6 +55,7 @@ from noetl.ports.store import AccessToken, Listed, PlaybookText, Projection, Row
 from noetl.ports.values import ValueProblem, to_json
 
 NUL = b"\\u0000"
+RESERVED_KEYS = ("schedule/", "trigger/")  # beginnings of keys: one execution for each tick or message
 
 Fleet = Callable[[], Awaitable[Sequence[Worker]]]
 
@@ -96,8 +97,8 @@ class LocalFront:
         self._steering, self._adopts = Steering(engine, adopts=adopts), adopts
         self._followers = Followers(engine)
         self._tokens = TokenBook(engine.store, engine.now)
-        self._schedules = ScheduleBook(engine.store, self.start, self._asked)
-        self._triggers = TriggerBook(engine.store, vault, self.start, self._asked)
+        self._schedules = ScheduleBook(engine.store, self._started, self._asked)
+        self._triggers = TriggerBook(engine.store, vault, self._started, self._asked)
         self._descriptions = Descriptions()
         self._reader = Reader(engine.store, engine.results, payloads)
 
@@ -147,6 +148,13 @@ class LocalFront:
 
     async def start(self, ask: Ask) -> Started:
         """Begin an execution, or find the one that the same key began."""
+        if ask.idempotency_key is not None and ask.idempotency_key.startswith(RESERVED_KEYS):
+            told = f"the idempotency key '{ask.idempotency_key[:80]}' belongs to a schedule or a trigger"
+            raise RequestError(told, hint=f"let it begin with anything but {' and '.join(RESERVED_KEYS)}")
+        return await self._started(ask)
+
+    async def _started(self, ask: Ask) -> Started:
+        """The same, for the schedules and triggers as well: keys of theirs are nobody else's."""
         _entered([ask.path, ask.idempotency_key], "[path, idempotency_key]")
         known = self._catalog.probably(ask.path) if ask.path is not None and ask.version is None else None
         if known is not None and ask.text is None:

@@ -4,6 +4,7 @@ An execution is started first, under the key of its tick, and the schedule goes 
 in between the same tick finds its execution again. The same holds for several servers over one store.
 """
 
+import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, tzinfo
@@ -13,13 +14,15 @@ from noetl.core.event import iso
 from noetl.dsl.nearest import nearest
 from noetl.errors import BackendError, Conflict, NoetlError, NotFound, RequestError
 from noetl.ports.front import Ask, ScheduleAsk, Started
-from noetl.ports.schedule import Fired, Schedule
+from noetl.ports.schedule import Fired, Schedule, Skipped
 from noetl.ports.store import Store
 
 if TYPE_CHECKING:
     from cronsim import CronSim
 
+_LOG = logging.getLogger("noetl.schedules")
 LATE_MS = 60_000  # a tick that is later than this was missed
+COUNTED = 10_000  # ticks of a cron expression that are counted one by one
 AT_ONCE = 100
 EVERY_MOST_S = 366 * 24 * 3600
 CRON_LENGTH = 200
@@ -197,7 +200,11 @@ class ScheduleBook:
         fired = Fired(None, tick)
         try:
             fired.next_at = next_tick(schedule, now)
-            if schedule.catch_up == "skip" and now - tick > LATE_MS:
+            missed = schedule.catch_up == "skip" and now - tick > LATE_MS
+            fired.skipped = _skipped(schedule, tick, now, missed=missed)
+            if fired.skipped is not None:
+                _LOG.warning("schedule %s: %s", schedule.name, told_skipped(fired.skipped))
+            if missed:
                 fired.error = f"the tick of {iso(tick)} was skipped: no server ran then"
             else:
                 fired.execution = await self._begun(schedule, tick)
@@ -218,6 +225,34 @@ class ScheduleBook:
             if known is None:
                 raise
             return known.execution_id
+
+
+def _skipped(schedule: Schedule, tick: int, now: int, *, missed: bool) -> Skipped | None:
+    """The ticks up to now that start nothing: those behind the due one, and with `missed` that one too."""
+    behind = next_tick(schedule, tick)
+    if behind > now and not missed:
+        return None
+    count, last = (1, tick) if missed else (0, tick)
+    if schedule.every_s is not None:
+        count += (now - tick) // (schedule.every_s * 1000)
+        last = tick + (now - tick) // (schedule.every_s * 1000) * schedule.every_s * 1000
+    else:
+        moment = behind
+        while moment <= now and count < COUNTED:
+            count, last, moment = count + 1, moment, next_tick(schedule, moment)
+    why = "no server ran then" if missed else "an earlier tick was due as well, and one execution is started"
+    if count >= COUNTED and schedule.every_s is None:
+        why += f"; more than {COUNTED} are not counted"
+    total = count + (schedule.skipped.total if schedule.skipped else 0)
+    return Skipped(count, tick if missed else behind, last, why, total)
+
+
+def told_skipped(skipped: Skipped) -> str:
+    """Which ticks started nothing, in words."""
+    if skipped.count == 1:
+        return f"the tick of {iso(skipped.first_at)} was skipped: {skipped.why}"
+    span = f"from {iso(skipped.first_at)} to {iso(skipped.last_at)}"
+    return f"{skipped.count} ticks {span} were skipped: {skipped.why}"
 
 
 def _following(schedule: Schedule, known: Schedule | None) -> int:

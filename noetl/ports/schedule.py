@@ -15,6 +15,16 @@ from noetl.errors import NotFound
 HOOKS = "/api/v1/hooks/"  # below it webhooks are called by their names
 
 
+class Skipped(msgspec.Struct, rename={"first_at": "from", "last_at": "to"}):
+    """Ticks that were due and started nothing: the newest such span, why, and how many there ever were."""
+
+    count: int
+    first_at: int
+    last_at: int
+    why: str
+    total: int = 0
+
+
 class Schedule(msgspec.Struct, kw_only=True):
     """A playbook that is started by the clock: when a cron expression says so, or every so often."""
 
@@ -33,6 +43,7 @@ class Schedule(msgspec.Struct, kw_only=True):
     last_error: str | None = None  # why the last tick started nothing
     created_at: int = 0
     by: str = ""
+    skipped: Skipped | None = None
 
 
 class Trigger(msgspec.Struct, kw_only=True):
@@ -59,6 +70,7 @@ class Fired(msgspec.Struct):
     last_at: int
     execution: str | None = None
     error: str | None = None
+    skipped: Skipped | None = None
 
 
 class ScheduleStore(Protocol):
@@ -117,6 +129,9 @@ def schedule_facts(schedule: Schedule) -> dict[str, Any]:
     shown = msgspec.structs.asdict(schedule)
     for field in ("next_at", "last_at", "created_at"):
         shown[field] = iso(shown[field]) if shown[field] is not None else None
+    if schedule.skipped is not None:
+        skipped = msgspec.to_builtins(schedule.skipped)
+        shown["skipped"] = {**skipped, "from": iso(skipped["from"]), "to": iso(skipped["to"])}
     return shown
 
 

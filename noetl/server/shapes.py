@@ -499,6 +499,16 @@ class NewTokenAnswer(TokenItem):
     token: str
 
 
+class SkippedTicks(msgspec.Struct, rename={"first": "from", "last": "to"}):
+    """Ticks that were due and started nothing: the newest such span, why, and how many there ever were."""
+
+    count: int
+    first: Moment
+    last: Moment
+    why: str
+    total: int
+
+
 class ScheduleItem(msgspec.Struct):
     """A schedule with its next and its last tick."""
 
@@ -517,6 +527,7 @@ class ScheduleItem(msgspec.Struct):
     last_error: str | None
     created_at: Moment
     by: str
+    skipped: SkippedTicks | None
 
 
 class SchedulePage(msgspec.Struct):

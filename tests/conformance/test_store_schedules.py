@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.errors import NotFound
-from noetl.ports.schedule import Fired, Schedule, Trigger
+from noetl.ports.schedule import Fired, Schedule, Skipped, Trigger
 from noetl.ports.store import Store
 from tests.conformance.stores import NOW, Clock, Ground, emptied
 
@@ -35,6 +35,7 @@ FULL = schedule(
     last_at=1,
     last_execution="e",
     last_error="it went wrong",
+    skipped=Skipped(3, 10, 30, "no server ran then", 7),
 )
 
 
@@ -54,7 +55,7 @@ async def test_a_changed_schedule_keeps_its_maker_and_what_its_last_tick_did(sto
     await store.put_schedule(FULL)
     other = schedule(FULL.name, path="tests/other", created_at=NOW + 5, by="bob")
     assert await store.put_schedule(other)
-    kept = {name: getattr(FULL, name) for name in ("last_at", "last_execution", "last_error")}
+    kept = {name: getattr(FULL, name) for name in ("last_at", "last_execution", "last_error", "skipped")}
     assert await store.schedule(FULL.name) == replace(other, created_at=NOW, by="ann", **kept)
 
 
@@ -87,12 +88,17 @@ async def test_a_schedule_goes_on_to_its_next_tick_once(store: Store, clock: Clo
     given = schedule()
     await store.put_schedule(given)
     clock.now = NOW + 1000
-    fired = Fired(NOW + 2000, NOW + 1000, execution="e1")
+    missed = Skipped(2, NOW, NOW + 500, "no server ran then", 2)
+    fired = Fired(NOW + 2000, NOW + 1000, execution="e1", skipped=missed)
     attempts = [store.advance_schedule("nightly", NOW + 1000, fired) for _ in range(8)]
     assert sorted(await asyncio.gather(*attempts)) == [False] * 7 + [True]
     assert await store.due_schedules() == []
-    after = replace(given, next_at=NOW + 2000, last_at=NOW + 1000, last_execution="e1")
+    after = replace(given, next_at=NOW + 2000, last_at=NOW + 1000, last_execution="e1", skipped=missed)
     assert await store.schedule("nightly") == after
+    await store.put_schedule(schedule())
+    clock.now = NOW + 1000
+    assert await store.advance_schedule("nightly", NOW + 1000, Fired(NOW + 2000, NOW + 1000))
+    assert (await store.schedule("nightly")).skipped == missed
 
 
 async def test_a_tick_that_started_nothing_keeps_the_last_execution_and_says_why(store: Store) -> None:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
 from noetl.adapters.http.client import Client
 from noetl.adapters.http.moment import ms, ms_or_none
 from noetl.adapters.http.problem import error_of
 from noetl.ports.front import Knock, NewTrigger, ScheduleAsk, Started, TriggerAsk
-from noetl.ports.schedule import Schedule, Trigger
+from noetl.ports.schedule import Schedule, Skipped, Trigger
 
 PAGE = 500
 SECRET_HEADER, SIGNATURE_HEADER, KEY_HEADER = "X-Noetl-Secret", "X-Hub-Signature-256", "Idempotency-Key"
@@ -113,7 +115,10 @@ def _started(answer: dict[str, Any]) -> Started:
 
 def _schedule(item: dict[str, Any]) -> Schedule:
     """A schedule as it was answered; its fields are those of the port."""
-    moments = {name: ms_or_none(item[name]) for name in ("next_at", "last_at")}
+    moments: dict[str, Any] = {name: ms_or_none(item[name]) for name in ("next_at", "last_at")}
+    if (skipped := item.get("skipped")) is not None:
+        span = {"from": ms(skipped["from"]), "to": ms(skipped["to"])}
+        moments["skipped"] = msgspec.convert({**skipped, **span}, Skipped)
     return Schedule(**{**item, **moments, "created_at": ms(item["created_at"])})
 
 

@@ -6,6 +6,8 @@ from msgspec.structs import replace
 
 from noetl.ports.schedule import Fired, Schedule, Trigger, unknown_schedule, unknown_trigger
 
+KEPT = ("last_at", "last_execution", "last_error", "created_at", "by", "skipped")
+
 
 class MemorySchedules:
     """The part of the store in memory that keeps what starts executions."""
@@ -26,7 +28,7 @@ class MemorySchedules:
         if known is not None and new:
             return False
         kept = replace(schedule)
-        for field in ("last_at", "last_execution", "last_error", "created_at", "by") if known else ():
+        for field in KEPT if known else ():
             setattr(kept, field, getattr(known, field))
         self._schedules[schedule.name] = kept
         return True
@@ -63,6 +65,7 @@ class MemorySchedules:
             return False
         known.next_at, known.last_at, known.last_error = fired.next_at, fired.last_at, fired.error
         known.last_execution = fired.execution or known.last_execution
+        known.skipped = fired.skipped or known.skipped
         return True
 
     async def put_trigger(self, trigger: Trigger, *, new: bool = False) -> bool:

@@ -7,7 +7,7 @@ import msgspec
 
 from noetl.adapters.postgres.database import Database
 from noetl.adapters.postgres.statements import SCHEDULES_SQL as SQL
-from noetl.ports.schedule import Fired, Schedule, Trigger, unknown_schedule, unknown_trigger
+from noetl.ports.schedule import Fired, Schedule, Skipped, Trigger, unknown_schedule, unknown_trigger
 
 T = TypeVar("T", Schedule, Trigger)
 
@@ -54,7 +54,8 @@ class PostgresSchedules:
 
     async def advance_schedule(self, name: str, expected: int, fired: Fired) -> bool:
         """Go on to the next tick, if the next one is still the expected."""
-        values = (name, expected, fired.next_at, fired.last_at, fired.execution, fired.error)
+        skipped = None if fired.skipped is None else msgspec.json.encode(fired.skipped).decode()
+        values = (name, expected, fired.next_at, fired.last_at, fired.execution, fired.error, skipped)
         return bool(await self._rows("advance_schedule", *values))
 
     async def put_trigger(self, trigger: Trigger, *, new: bool = False) -> bool:
@@ -84,9 +85,13 @@ class PostgresSchedules:
 def _values(one: Schedule | Trigger) -> list[Any]:
     """The columns in order: those of the table are the fields of the shape."""
     given = {**msgspec.structs.asdict(one), "workload": msgspec.json.encode(one.workload).decode()}
+    if given.get("skipped") is not None:
+        given["skipped"] = msgspec.json.encode(given["skipped"]).decode()
     return list(given.values())
 
 
 def _read(kind: type[T], row: Sequence[Any]) -> T:
     named = dict(zip(kind.__struct_fields__, tuple(row), strict=True))
+    if named.get("skipped") is not None:
+        named["skipped"] = msgspec.json.decode(named["skipped"], type=Skipped)
     return kind(**{**named, "workload": msgspec.json.decode(named["workload"])})

@@ -4,13 +4,13 @@
 select coalesce($1::bigint, now_ms())
 
 -- name: put_schedule
-insert into schedules values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+insert into schedules values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 on conflict (name) do update set path = excluded.path, version = excluded.version, workload = excluded.workload,
   cron = excluded.cron, timezone = excluded.timezone, every_s = excluded.every_s, enabled = excluded.enabled,
   catch_up = excluded.catch_up, next_at = excluded.next_at
 
 -- name: add_schedule
-insert into schedules values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+insert into schedules values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 on conflict (name) do nothing returning 1
 
 -- name: schedule
@@ -26,7 +26,8 @@ delete from schedules where name = $1 returning 1
 select * from schedules where next_at <= coalesce($1::bigint, now_ms()) order by next_at, name limit $2
 
 -- name: advance_schedule
-update schedules set next_at = $3, last_at = $4, last_execution = coalesce($5, last_execution), last_error = $6
+update schedules set next_at = $3, last_at = $4, last_execution = coalesce($5, last_execution), last_error = $6,
+  skipped = coalesce($7, skipped)
 where name = $1 and next_at = $2 returning 1
 
 -- name: put_trigger

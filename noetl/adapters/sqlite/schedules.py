@@ -8,12 +8,12 @@ import msgspec
 from noetl.adapters.sqlite.connection import fetch
 from noetl.adapters.sqlite.reader import Reader
 from noetl.adapters.sqlite.writer import Writer
-from noetl.ports.schedule import Fired, Schedule, Trigger, unknown_schedule, unknown_trigger
+from noetl.ports.schedule import Fired, Schedule, Skipped, Trigger, unknown_schedule, unknown_trigger
 
 T = TypeVar("T", Schedule, Trigger)
 SCHEDULE_FIELDS = Schedule.__struct_fields__
 TRIGGER_FIELDS = Trigger.__struct_fields__
-KEPT = ("name", "last_at", "last_execution", "last_error", "created_at", "by")  # when a definition changes
+KEPT = ("name", "last_at", "last_execution", "last_error", "created_at", "by", "skipped")  # when it changes
 
 
 def _columns(fields: Sequence[str]) -> str:
@@ -39,7 +39,7 @@ SCHEDULES = f"SELECT {_columns(SCHEDULE_FIELDS)} FROM schedules"
 DUE = f"{SCHEDULES} WHERE next_at <= ? ORDER BY next_at, name LIMIT ?"
 ADVANCE = (
     "UPDATE schedules SET next_at = ?, last_at = ?, last_execution = coalesce(?, last_execution), "
-    "last_error = ? WHERE name = ? AND next_at = ? RETURNING 1"
+    "last_error = ?, skipped = coalesce(?, skipped) WHERE name = ? AND next_at = ? RETURNING 1"
 )
 DELETE_SCHEDULE = "DELETE FROM schedules WHERE name = ? RETURNING 1"
 PUT_TRIGGER, ADD_TRIGGER = _put("triggers", TRIGGER_FIELDS), _add("triggers", TRIGGER_FIELDS)
@@ -87,7 +87,8 @@ class SqliteSchedules:
 
     async def advance_schedule(self, name: str, expected: int, fired: Fired) -> bool:
         """Go on to the next tick, if the next one is still the expected."""
-        values = (fired.next_at, fired.last_at, fired.execution, fired.error, name, expected)
+        skipped = None if fired.skipped is None else msgspec.json.encode(fired.skipped).decode()
+        values = (fired.next_at, fired.last_at, fired.execution, fired.error, skipped, name, expected)
         return await self._change(ADVANCE, *values)
 
     async def put_trigger(self, trigger: Trigger, *, new: bool = False) -> bool:
@@ -113,10 +114,14 @@ class SqliteSchedules:
 
 def _values(one: Schedule | Trigger) -> list[Any]:
     given = {**msgspec.structs.asdict(one), "workload": msgspec.json.encode(one.workload).decode()}
+    if given.get("skipped") is not None:
+        given["skipped"] = msgspec.json.encode(given["skipped"]).decode()
     return [int(value) if isinstance(value, bool) else value for value in given.values()]
 
 
 def _read(kind: type[T], row: Sequence[Any]) -> T:
     named = dict(zip(kind.__struct_fields__, row, strict=True))
     workload = msgspec.json.decode(named["workload"])
+    if named.get("skipped") is not None:
+        named["skipped"] = msgspec.json.decode(named["skipped"], type=Skipped)
     return kind(**{**named, "workload": workload, "enabled": bool(named["enabled"])})

@@ -487,3 +487,11 @@ async def test_a_wrong_key_or_path_is_the_callers_mistake(one: Embedded) -> None
     for wrong in ("../etc/passwd", f"{EXECUTION}/{'0' * 32}"):
         with pytest.raises(NotFound):
             await one.front.result(wrong)
+
+
+@pytest.mark.parametrize("key", ["schedule/nightly/2026-01-01T00:00:00.000Z", "trigger/orders/1"])
+async def test_keys_of_schedules_and_triggers_are_nobody_elses(
+    pair: tuple[Embedded, Embedded], key: str
+) -> None:
+    with pytest.raises(RequestError, match="belongs to a schedule or a trigger"):
+        await pair[0].front.start(Ask(text=ADD, idempotency_key=key))

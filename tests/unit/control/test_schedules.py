@@ -8,10 +8,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from noetl.adapters.memory.store import MemoryStore
-from noetl.control.schedules import LATE_MS, ScheduleBook, next_tick
+from noetl.control.schedules import LATE_MS, ScheduleBook, next_tick, told_skipped
+from noetl.core.event import iso
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.front import Ask, ScheduleAsk, Started
-from noetl.ports.schedule import Schedule
+from noetl.ports.schedule import Schedule, Skipped
 from tests.conformance.stores import Clock, begin
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -199,6 +200,47 @@ async def test_a_tick_that_is_a_little_late_is_not_missed(world: World) -> None:
     world.clock.now = (made.next_at or 0) + LATE_MS
     await world.book.fire_due()
     assert len(world.asked) == 1
+
+
+@pytest.mark.parametrize("catch_up", ["one", "skip"])
+async def test_no_tick_of_a_fast_schedule_passes_without_a_trace(world: World, catch_up: str) -> None:
+    made = await world.put(every_s=1, catch_up=catch_up)
+    first = made.next_at or 0
+    started = 0
+    for late in (6_000, 0, 3_500):
+        world.clock.now = ((await world.store.schedule("s")).next_at or 0) + late
+        await world.book.fire_due()
+        started += 1
+    assert len(world.asked) == started
+    after = await world.store.schedule("s")
+    skipped = after.skipped
+    assert skipped is not None
+    assert (skipped.count, skipped.total, after.last_error) == (3, 9, None)
+    assert started + skipped.total == ((after.next_at or 0) - first) // 1000
+    assert (skipped.first_at, skipped.last_at) == ((after.last_at or 0) + 1000, (after.next_at or 0) - 1000)
+
+
+async def test_ticks_that_are_skipped_are_told_with_how_many_from_when_to_when_and_why(world: World) -> None:
+    made = await world.put(catch_up="skip", cron="*/5 * * * *", every_s=None)
+    first = made.next_at or 0
+    world.clock.now = first + 17 * 60_000
+    await world.book.fire_due()
+    after = await world.store.schedule("s")
+    assert world.asked == []
+    assert after.skipped == Skipped(4, first, first + 15 * 60_000, "no server ran then", 4)
+    assert told_skipped(after.skipped).startswith("4 ticks from ")
+    one = Skipped(1, first, first, "no server ran then", 1)
+    assert told_skipped(one) == f"the tick of {iso(first)} was skipped: no server ran then"
+
+
+async def test_ticks_beyond_counting_are_told_as_such(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("noetl.control.schedules.COUNTED", 3)
+    made = await world.put(cron="* * * * *", every_s=None)
+    world.clock.now = (made.next_at or 0) + 10 * 60_000
+    await world.book.fire_due()
+    skipped = (await world.store.schedule("s")).skipped
+    assert skipped is not None
+    assert (skipped.count, "more than 3 are not counted" in skipped.why) == (3, True)
 
 
 async def test_a_schedule_whose_playbook_cannot_start_says_why_and_goes_on(world: World) -> None:
