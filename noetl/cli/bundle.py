@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from noetl.cli.caller import caller
 from noetl.cli.sources import SUFFIXES, Source, find, read
 from noetl.dsl.source import parse
 from noetl.dsl.tree import Map, Mark
@@ -38,7 +39,7 @@ async def bundled(front: Front, source: Source, text: str) -> str:
 
 async def _registered(front: Front, file: Path, text: str) -> None:
     try:
-        await front.register(text)
+        await front.register(text, by=caller())
     except PlaybookError as error:
         found = next((item.message for item in error.diagnostics if item.severity == "error"), error.message)
         told = f"the playbook calls '{file.name}', which has errors: {found}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from noetl.cli.caller import caller
 from noetl.cli.render import emit, note
 from noetl.settings import Settings, load
 
@@ -113,7 +114,7 @@ class Shelf:
         from noetl.errors import BackendError, PlaybookError
 
         try:
-            entry = await self.front.register(text_of(source), file_of(source))
+            entry = await self.front.register(text_of(source), file_of(source), caller())
         except PlaybookError:
             print_findings(source)
         except BackendError as error:

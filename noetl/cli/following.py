@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import click
 
+from noetl.cli.caller import caller
 from noetl.cli.options import there
 from noetl.cli.reach import Reached
 from noetl.core.event import Event
@@ -112,7 +113,7 @@ async def _follow(feed: Feed, timeout_s: float | None, pressed: "Pressed") -> di
                 watch.told(DRAINING)
             await _either(made.pool.drain(), pressed.second.wait())
             return await _left(made, execution_id)
-        await made.engine.send(execution_id, Control("cancel", why=f"--timeout {timeout_s:g} reached"))
+        await made.engine.send(execution_id, Control("cancel", caller(), f"--timeout {timeout_s:g} reached"))
         return {**await made.front.execution(execution_id), "status": TIMEOUT}
     finally:
         await _drop(waiting, first, closed)

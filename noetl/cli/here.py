@@ -6,6 +6,7 @@ import sys
 from collections.abc import Awaitable, Callable
 
 from noetl.cli import following, there
+from noetl.cli.caller import caller
 from noetl.cli.following import Feed
 from noetl.cli.main import EXIT_CLOSED_PIPE
 from noetl.cli.reach import Reached
@@ -54,7 +55,7 @@ async def resume(made: Embedded, execution_id: str, watch: Watch, timeout_s: flo
         told = f"execution {execution_id} is {summary.status}, and another process runs it"
         raise Conflict(told, hint=f"noetl execution watch {execution_id}")
     try:
-        await made.front.control(execution_id, Control("resume"))
+        await made.front.control(execution_id, Control("resume", by=caller()))
     except Conflict:  # its process ended before it read this
         return await _resume_here(made, summary, watch, timeout_s)
     return await there.follow(_reached(made), execution_id, summary.path, watch, timeout_s)
@@ -66,7 +67,7 @@ async def _resume_here(made: Embedded, summary: Summary, watch: Watch, timeout_s
     feed = Feed(made, watch)
     await _recall(made, execution_id, watch)
     feed.choose(execution_id)
-    await made.engine.resume(execution_id)
+    await made.engine.resume(execution_id, caller())
     return await _follow(made, feed, watch, timeout_s)
 
 

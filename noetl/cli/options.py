@@ -8,10 +8,16 @@ import click
 
 Command = Callable[..., Any]
 SERVER = "noetl.server"
+WHICH = """
+
+    ID is the execution's id or the beginning of it, @last the newest that you started and that is nobody's
+    child, @last:PATH the newest of a playbook.
+    """
 
 
 def execution(function: Command) -> Command:
     """The execution a command is about, and the server that has it."""
+    function.__doc__ = f"{function.__doc__ or ''}{WHICH}"
     return click.argument("execution", metavar="ID|@last")(server(function))
 
 

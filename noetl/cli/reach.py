@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from noetl.cli import local
 from noetl.cli.options import there
 from noetl.errors import Denied, NotFound
-from noetl.ports.front import Find, Front
+from noetl.ports.front import ME, Find, Front
 from noetl.settings import Settings
 
 if TYPE_CHECKING:
@@ -88,13 +88,29 @@ def anything(settings: Settings) -> bool:
     return settings.server is not None or local.store_exists(settings)
 
 
-async def find(front: Front, name: str) -> str:
-    """The id of an execution: as given, by its beginning, or `@last`: the newest that is nobody's child."""
-    if name == LAST:
-        newest = await front.executions(Find(children=False, limit=1))
-        if not newest.items:
-            raise NotFound("there is no execution yet", hint="noetl run FILE")
+async def _newest(front: Front, path: str) -> str:
+    find = Find(path=path, limit=1) if path else Find(by=ME, children=False, limit=1)
+    newest = await front.executions(find)
+    if newest.items:
         return newest.items[0].execution_id
+    if path:
+        raise NotFound(f"there is no execution of '{path}' yet", hint=f"noetl run {path}{there()}")
+    if (await front.executions(Find(limit=1))).items:
+        told = "none of the executions there was started by you"
+        raise NotFound(
+            told, hint=f"noetl execution list{there()}, or @last:PATH for the newest of a playbook"
+        )
+    raise NotFound("there is no execution yet", hint="noetl run FILE")
+
+
+async def find(front: Front, name: str) -> str:
+    """The id of an execution: as given, by its beginning, `@last` or `@last:PATH`.
+
+    `@last` is the newest that is nobody's child, on a server of those that the caller started;
+    `@last:PATH` the newest of a playbook, whoever started it.
+    """
+    if name == LAST or name.startswith(f"{LAST}:"):
+        return await _newest(front, name.partition(":")[2])
     beginning = name.lower()
     known = _BEGINNING.fullmatch(beginning) is not None
     found = (await front.executions(Find(prefix=beginning, limit=SOME))).items if known else []

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from noetl.cli import options
+from noetl.cli.caller import caller
 from noetl.cli.render import emit
 
 
@@ -43,7 +44,7 @@ async def _register(files: tuple[str, ...], as_json: bool) -> int:
             text = text_of(source)
             if reached.url is not None:
                 text = await bundled(reached.front, source, text)
-            entry = await reached.front.register(text, file_of(source))
+            entry = await reached.front.register(text, file_of(source), caller())
             done.append({"path": entry.path, "version": entry.version, "hash": entry.hash})
     emit(pretty(done) if as_json else "\n".join(f"{item['path']} v{item['version']}" for item in done))
     return 0

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from noetl.cli import local, reach
+from noetl.cli.caller import caller
 from noetl.cli.following import Heard
 from noetl.cli.reach import Reached
 from noetl.cli.sources import STDIN, SUFFIXES, Source, read_one
@@ -101,7 +102,7 @@ async def _run(settings: Settings, source: Source | None, ask: Ask, wish: Wish, 
 
 
 def _asked(name: str, source: Source | None, wish: Wish) -> Ask:
-    ask = Ask(workload=wish.payload, idempotency_key=wish.idempotency_key, until=wish.until)
+    ask = Ask(workload=wish.payload, idempotency_key=wish.idempotency_key, until=wish.until, by=caller())
     if source is None:
         ask.path = name
     else:
@@ -130,13 +131,15 @@ async def retry(
         from noetl.cli import there
 
         async with reach.server(settings) as reached:
-            started = await reached.front.retry(await reach.find(reached.front, name), step)
+            started = await reached.front.retry(await reach.find(reached.front, name), step, caller())
             return await there.follow(reached, started.execution_id, started.path, watch, timeout_s)
     from noetl.cli import here
 
     async with local.opened(settings, make=False) as made:
         execution_id = await reach.find(made.front, name)
-        return await here.begin(made, lambda: made.front.retry(execution_id, step), watch, timeout_s)
+        return await here.begin(
+            made, lambda: made.front.retry(execution_id, step, caller()), watch, timeout_s
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +172,14 @@ async def _rerun(settings: Settings, again: Again, watch: Watch, timeout_s: floa
             execution_id = await reach.find(reached.front, again.name)
             if again.source is not None and text is not None:
                 text = await bundled(reached.front, again.source, text)
-            started = await reached.front.rerun(execution_id, again.start, text)
+            started = await reached.front.rerun(execution_id, again.start, text, caller())
             return await there.follow(reached, started.execution_id, started.path, watch, timeout_s)
     from noetl.cli import here
 
     async with local.opened(settings, make=False) as made:
         execution_id = await reach.find(made.front, again.name)
         return await here.begin(
-            made, lambda: made.front.rerun(execution_id, again.start, text), watch, timeout_s
+            made, lambda: made.front.rerun(execution_id, again.start, text, caller()), watch, timeout_s
         )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noetl.cli import options
+from noetl.cli.caller import caller
 from noetl.cli.db import Span
 from noetl.cli.render import emit, note
 
@@ -65,6 +66,7 @@ async def _added(name: str, path: str, **given: Any) -> "Schedule":
     from noetl.ports.front import ScheduleAsk
 
     ask = ScheduleAsk(
+        by=caller(),
         name=name,
         path=path,
         version=given["version"],
@@ -173,7 +175,7 @@ async def _turned(name: str, *, enabled: bool) -> "Schedule":
     async with reach.reached(local.settings()) as reached:
         found = msgspec.structs.asdict(await reached.front.schedule(name))
         fields = {field: found[field] for field in ScheduleAsk.__struct_fields__}
-        return await reached.front.put_schedule(ScheduleAsk(**{**fields, "enabled": enabled}))
+        return await reached.front.put_schedule(ScheduleAsk(**{**fields, "enabled": enabled, "by": caller()}))
 
 
 @command.command("run")
@@ -197,10 +199,10 @@ async def _run(name: str, watch: Any, timeout_s: float | None) -> int:
         raise unknown_schedule(name)
     if settings.server is not None:
         async with reach.server(settings) as reached:
-            started = await reached.front.run_schedule(name)
+            started = await reached.front.run_schedule(name, caller())
             return await there.follow(reached, started.execution_id, started.path, watch, timeout_s)
     async with local.opened(settings) as made:
-        return await here.begin(made, lambda: made.front.run_schedule(name), watch, timeout_s)
+        return await here.begin(made, lambda: made.front.run_schedule(name, caller()), watch, timeout_s)
 
 
 def times(schedule: "Schedule") -> str:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from noetl.cli import following, unserved
 from noetl.cli.bundle import bundled, in_project
+from noetl.cli.caller import caller
 from noetl.cli.reach import Reached
 from noetl.cli.running import EXIT_OF, Watch, Wish, end, text_of
 from noetl.cli.sources import Source
@@ -40,7 +41,7 @@ async def _start(reached: Reached, source: Source | None, ask: Ask) -> Started:
 
 async def resume(reached: Reached, execution_id: str, watch: Watch, timeout_s: float | None) -> int:
     """Let a paused execution go on, and follow it; the exit code."""
-    await reached.front.control(execution_id, Control("resume"))
+    await reached.front.control(execution_id, Control("resume", by=caller()))
     path = (await reached.front.execution(execution_id))["playbook"]["path"]
     return await follow(reached, execution_id, path, watch, timeout_s)
 

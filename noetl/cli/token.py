@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noetl.cli import options
+from noetl.cli.caller import caller
 from noetl.cli.db import Span
 from noetl.cli.render import emit, note
 from noetl.ports.bearer import SCOPES
@@ -64,7 +65,11 @@ async def _made(name: str, *, expires: int | None, **given: tuple[str, ...]) -> 
     from noetl.ports.front import TokenAsk
 
     ask = TokenAsk(
-        name=name, scopes=list(given["scopes"]), prefixes=list(given["prefixes"]), expires_ms=expires
+        by=caller(),
+        name=name,
+        scopes=list(given["scopes"]),
+        prefixes=list(given["prefixes"]),
+        expires_ms=expires,
     )
     async with _tokens() as tokens:
         return await tokens.new_token(ask)

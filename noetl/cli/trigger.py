@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noetl.cli import options
+from noetl.cli.caller import caller
 from noetl.cli.render import emit, note
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ async def _added(name: str, path: str, **given: Any) -> "NewTrigger":
         raise click.UsageError("only one of --secret and --input can read standard input")
     secret = sys.stdin.read().removesuffix("\n") if given["secret"] == "-" else given["secret"]
     ask = TriggerAsk(
+        by=caller(),
         name=name,
         kind="webhook" if given["webhook"] else "nats",
         path=path,

@@ -25,7 +25,12 @@ async def retry(
 
 
 async def rerun(
-    catalog: Catalog, payloads: Payloads, execution_id: str, start: str, text: str | None = None
+    catalog: Catalog,
+    payloads: Payloads,
+    execution_id: str,
+    start: str,
+    text: str | None = None,
+    by: str = "cli",
 ) -> tuple[Start, Program]:
     """The request that begins again at a step, perhaps with a changed playbook."""
     log = await _log(catalog, execution_id)
@@ -33,7 +38,7 @@ async def rerun(
     if text is None:
         digest = await _digest(catalog, execution_id)
     else:
-        entry, _ = await catalog.register(text)
+        entry, _ = await catalog.register(text, by=by)
         digest = entry.hash
     program = await catalog.program(digest)
     kept = kept_by_rerun(past, program, start)

@@ -155,6 +155,8 @@ def _projection_problems(summary: Summary, state: State, *, same_engine: bool) -
             summary, status=msgspec.json.decode(summary.stuck, type=Stuck).status
         )
     told = [(name, getattr(summary, name), getattr(right, name)) for name in _LISTED]
+    if summary.requested_by is not None:
+        told.append(("requested_by", summary.requested_by, right.requested_by))
     try:
         shown: dict[str, Any] = msgspec.json.decode(summary.result or b"{}", type=dict[str, Any])
         wanted: dict[str, Any] = msgspec.json.decode(right.result or b"{}")

@@ -59,13 +59,15 @@ class Catalog:
             raise PlaybookError(loaded.diagnostics)
         return loaded
 
-    async def register(self, text: str, file: str | None = None) -> tuple[PlaybookText, Program]:
+    async def register(
+        self, text: str, file: str | None = None, by: str | None = None
+    ) -> tuple[PlaybookText, Program]:
         """Check, compile and keep a playbook."""
         digest = digest_of(text)
         program = self._programs.get(digest)
         if program is None:
             program = self._keep(await self._compiled(text, digest))
-        return await self.store.register(program.path, digest, text, file), program
+        return await self.store.register(program.path, digest, text, file, by), program
 
     async def _compiled(self, text: str, digest: str) -> Program:
         """The program of a text; a long one is read beside the loop, which others need meanwhile."""

@@ -369,9 +369,9 @@ class Engine:
         """Take over what is due and has no owner; how many there were."""
         return await self._owned.pick_up_due()
 
-    async def resume(self, execution_id: str) -> Live:
+    async def resume(self, execution_id: str, by: str = "cli") -> Live:
         """Take over an execution whose process is gone, or go on with one that is paused."""
-        return await self._owned.resume(execution_id)
+        return await self._owned.resume(execution_id, by)
 
     async def heartbeat(self) -> None:
         """Stay the owner of what runs here."""

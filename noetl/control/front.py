@@ -37,6 +37,7 @@ from noetl.dsl.nearest import nearest
 from noetl.dsl.spec import LIMITS
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.front import (
+    ME,
     Ask,
     Find,
     Knock,
@@ -104,9 +105,9 @@ class LocalFront:
 
     # Playbooks
 
-    async def register(self, text: str, file: str | None = None) -> PlaybookText:
+    async def register(self, text: str, file: str | None = None, by: str = "cli") -> PlaybookText:
         """Check and keep a playbook."""
-        entry, _ = await self._catalog.register(text, file)
+        entry, _ = await self._catalog.register(text, file, by)
         return await self._described(entry)
 
     async def _described(self, entry: PlaybookText) -> PlaybookText:
@@ -189,7 +190,7 @@ class LocalFront:
         if (ask.text is None) == (ask.path is None):
             raise RequestError("name one of a playbook's text and its path")
         if ask.text is not None:
-            return await self._catalog.register(ask.text, ask.file)
+            return await self._catalog.register(ask.text, ask.file, ask.by)
         try:
             entry = await self._catalog.find(ask.path or "", ask.version)
         except NotFound:
@@ -226,17 +227,22 @@ class LocalFront:
 
         await release(self._engine, execution_id, by, adopts=self._adopts)
 
-    async def retry(self, execution_id: str, step: str | None = None) -> Started:
+    async def retry(self, execution_id: str, step: str | None = None, by: str = "cli") -> Started:
         """A new execution that goes on from what failed."""
-        return await self._begin(*await again.retry(self._catalog, self._payloads, execution_id, step))
+        start, program = await again.retry(self._catalog, self._payloads, execution_id, step)
+        return await self._begin(msgspec.structs.replace(start, by=by), program)
 
-    async def rerun(self, execution_id: str, start: str, text: str | None = None) -> Started:
+    async def rerun(self, execution_id: str, start: str, text: str | None = None, by: str = "cli") -> Started:
         """A new execution that begins again at a step."""
-        return await self._begin(*await again.rerun(self._catalog, self._payloads, execution_id, start, text))
+        asked, program = await again.rerun(self._catalog, self._payloads, execution_id, start, text, by)
+        return await self._begin(msgspec.structs.replace(asked, by=by), program)
 
     async def executions(self, find: Find) -> Listed:
         """Those that are wanted, the newest first; what runs here with what it has done so far."""
-        found = await self._store.executions(**msgspec.structs.asdict(find))
+        wanted = msgspec.structs.asdict(find)
+        if find.by == ME:  # of this process: there is nobody else to tell from
+            wanted["by"] = None
+        found = await self._store.executions(**wanted)
         return Listed([await self._with_counts(item) for item in found.items], found.cursor)
 
     async def _with_counts(self, item: Summary) -> Summary:

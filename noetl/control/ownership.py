@@ -151,7 +151,7 @@ class Ownership:
             raise failures[0]
         return len(wanted)
 
-    async def resume(self, execution_id: str) -> Live:
+    async def resume(self, execution_id: str, by: str = "cli") -> Live:
         """Take over an execution whose process is gone, or go on with one that is paused."""
         live = await self.load(execution_id)
         self._family.tend(live)
@@ -159,7 +159,7 @@ class Ownership:
         if not paused or any(lease.out for lease in live.state.leases.values()):
             await self._engine.submit(live, Control("recover"))
         if paused:
-            await self._engine.submit(live, Control("resume"))
+            await self._engine.submit(live, Control("resume", by))
         return live
 
     async def heartbeat(self) -> None:

@@ -57,7 +57,7 @@ def message_of(row: Row) -> Message:
 
 def _unreadable(row: Row, error: Exception) -> InvariantViolation:
     told = f"the row of event {row.first} cannot be read: {error}"
-    return InvariantViolation(told, hint="the log is damaged: noetl execution replay says where")
+    return InvariantViolation(told, hint="the log is damaged; its replay says where")
 
 
 def encode_message(message: Message) -> bytes:
@@ -87,6 +87,7 @@ def summary_of(state: State, due: int | None, request: str | None) -> Summary:
         retry_of=state.retry_of,
         idempotency_key=state.idempotency_key,
         request=request,
+        requested_by=state.by,
         result=_ENCODER.encode({**shown(state), **request_of(state)}) if state.ended else None,
     )
 

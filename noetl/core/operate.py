@@ -10,7 +10,7 @@ from noetl.core.ending import abort, awaited, cancel_left, recall
 from noetl.core.event import Event
 from noetl.core.finish import RunOutcome, finish
 from noetl.core.message import Answer, Control, ControlChild, Expire, Recall, Tick
-from noetl.core.output import failed, ok, problem
+from noetl.core.output import bounded, failed, ok, problem
 from noetl.core.state import DONE, FAILED, Lease, Run, State
 from noetl.core.token import settle
 
@@ -75,7 +75,10 @@ def _signal(draft: Draft, message: Control) -> Answer:
         waits = ", ".join(sorted({name for name in known if name is not None})) or "no signal"
         return Answer(False, f"a signal needs a name; the execution waits for {waits}", state.seq)
     payload = draft.take(message.payload)
-    draft.emit("execution.signalled", signal=message.name, payload=payload, by=message.by)
+    facts = {"signal": message.name, "payload": payload, "by": message.by}
+    if isinstance(message.payload, dict) and isinstance(claim := message.payload.get("by"), str):
+        facts["claimed_by"] = bounded(claim)  # whoever the sender says that they are
+    draft.emit("execution.signalled", **facts)
     for run in list(state.runs.values()):
         for address, parked in run.parked.items():
             if parked.output is None and parked.awaits(message.name):

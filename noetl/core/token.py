@@ -74,7 +74,7 @@ def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None
     """Render the step's input, ask its gate, and start a run or refuse the tokens."""
     step = draft.step(tokens[0].step)
     if draft.state.until == step.name:
-        draft.emit("execution.paused", by="cli", why=f"--until {step.name} reached")
+        draft.emit("execution.paused", by=draft.state.by or "cli", why=f"--until {step.name} reached")
         return
     arrived = schedule.Arrival.of(draft, step, tokens, bars)
     try:

@@ -37,6 +37,9 @@ class Started(msgspec.Struct, omit_defaults=True):
     existed: bool = False
 
 
+ME = "@me"
+
+
 class Find(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Which executions are wanted. Times are milliseconds since the epoch."""
 
@@ -47,6 +50,7 @@ class Find(msgspec.Struct, kw_only=True, omit_defaults=True):
     since: int | None = None
     until: int | None = None
     parent: str | None = None
+    by: str | None = None  # who asked for them; ME: whoever asks now
     children: bool = True
     cursor: str | None = None
     limit: int = 50
@@ -178,7 +182,7 @@ def with_failed_iterations(counts: dict[str, int] | None) -> dict[str, int] | No
 class Playbooks(Protocol):
     """The catalog."""
 
-    async def register(self, text: str, file: str | None = None) -> PlaybookText:
+    async def register(self, text: str, file: str | None = None, by: str = "cli") -> PlaybookText:
         """Check and keep a playbook; raises PlaybookError."""
         ...
 
@@ -214,11 +218,11 @@ class Executions(Protocol):
         """Let an execution that is stuck go on; raises Conflict when it is not, or stays so."""
         ...
 
-    async def retry(self, execution_id: str, step: str | None = None) -> Started:
+    async def retry(self, execution_id: str, step: str | None = None, by: str = "cli") -> Started:
         """A new execution that goes on from what failed."""
         ...
 
-    async def rerun(self, execution_id: str, start: str, text: str | None = None) -> Started:
+    async def rerun(self, execution_id: str, start: str, text: str | None = None, by: str = "cli") -> Started:
         """A new execution that begins again at a step, perhaps with a changed playbook."""
         ...
 

@@ -46,6 +46,7 @@ class Summary(msgspec.Struct, omit_defaults=True):
     idempotency_key: str | None = None
     request: str | None = None  # digest of playbook and payload, to tell a repeat from a conflict
     result: bytes | None = None  # the execution as its readers see it, once it has ended
+    requested_by: str | None = None  # None: from before this was kept
     stuck: str | None = None  # why it was set aside, as JSON of a `Stuck`; its status is `stuck` as long
 
 
@@ -139,6 +140,7 @@ class PlaybookText(msgspec.Struct):
     text: str
     file: str | None = None
     registered_at: int = 0
+    by: str | None = None  # who registered this version; None: from before that was kept
     description: str | None = None  # what its text says of it, where that is asked for
 
 
@@ -207,6 +209,7 @@ class Store(ScheduleStore, Protocol):
         since: int | None = None,
         until: int | None = None,
         parent: str | None = None,
+        by: str | None = None,
         children: bool = True,
         cursor: str | None = None,
         limit: int = 50,
@@ -280,7 +283,9 @@ class Store(ScheduleStore, Protocol):
         """Throw letters away that no commit will take."""
         ...
 
-    async def register(self, path: str, digest: str, text: str, file: str | None) -> PlaybookText:
+    async def register(
+        self, path: str, digest: str, text: str, file: str | None, by: str | None = None
+    ) -> PlaybookText:
         """Keep a playbook; the same text under the same path is the version it already is."""
         ...
 

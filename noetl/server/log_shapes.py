@@ -42,6 +42,8 @@ class SummaryView(msgspec.Struct, omit_defaults=True):
     idempotency_key: str | None = None
     request: str | None = None
     result: str | None = None
+    requested_by: str | None = None
+    stuck: str | None = None
 
 
 class ProjectionView(msgspec.Struct):

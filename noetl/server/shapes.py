@@ -214,6 +214,7 @@ class CatalogEntry(msgspec.Struct):
     description: str | None
     file: str | None
     registered_at: Moment
+    by: str | None
 
 
 class CatalogText(CatalogEntry):

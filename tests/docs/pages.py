@@ -22,6 +22,7 @@ ANYTHING = "…"
 API = "http://127.0.0.1:8081"  # where pages say that the API of the examples is
 CHANGING = (  # what differs from run to run, and what it becomes before two outputs are compared
     (re.compile(r"\b[0-9a-f]{32}\b"), "ID"),
+    (re.compile(r"\b\w+ via cli\b"), "USER via cli"),
     (re.compile(r"\b\d+(?:\.\d+)? m?s\b"), "TIME"),
     (re.compile(r"\b(?:\d{4}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:\.\d+)?Z?\b"), "CLOCK"),
     (re.compile(r" +TIME"), " TIME"),

@@ -45,7 +45,7 @@ class HttpFront(HttpSchedules):
 
     # Playbooks
 
-    async def register(self, text: str, file: str | None = None) -> PlaybookText:
+    async def register(self, text: str, file: str | None = None, by: str = "cli") -> PlaybookText:
         """Check and keep a playbook; where its file is here means nothing to a server."""
         found = await self.client.ask("POST", "/catalog", body={"playbook": text})
         return _playbook({**found, "text": text})
@@ -92,14 +92,14 @@ class HttpFront(HttpSchedules):
         """Let a stuck execution go on; the server knows who asks."""
         await self.client.ask("POST", f"{_execution(execution_id)}/release")
 
-    async def retry(self, execution_id: str, step: str | None = None) -> Started:
-        """A new execution that goes on from what failed."""
+    async def retry(self, execution_id: str, step: str | None = None, by: str = "cli") -> Started:
+        """A new execution that goes on from what failed; the server says who asked."""
         return _started(
             await self.client.ask("POST", f"{_execution(execution_id)}/retry", body={"step": step})
         )
 
-    async def rerun(self, execution_id: str, start: str, text: str | None = None) -> Started:
-        """A new execution that begins again at a step."""
+    async def rerun(self, execution_id: str, start: str, text: str | None = None, by: str = "cli") -> Started:
+        """A new execution that begins again at a step; the server says who asked."""
         body = {"from": start, "playbook": text}
         return _started(await self.client.ask("POST", f"{_execution(execution_id)}/rerun", body=body))
 
@@ -304,6 +304,7 @@ def _playbook(item: dict[str, Any]) -> PlaybookText:
         text=item.get("text", ""),
         file=item.get("file"),
         registered_at=ms(item["registered_at"]),
+        by=item.get("by"),
         description=item.get("description"),
     )
 

@@ -159,6 +159,7 @@ class MemoryStore(MemorySchedules):
         since: int | None = None,
         until: int | None = None,
         parent: str | None = None,
+        by: str | None = None,
         children: bool = True,
         cursor: str | None = None,
         limit: int = 50,
@@ -172,7 +173,9 @@ class MemoryStore(MemorySchedules):
             if status in (None, one.status) and path in (None, one.path) and parent in (None, one.parent)
             if one.execution_id.startswith(prefix) and (part in one.execution_id or part in one.path.lower())
             if (since is None or one.requested_at >= since) and (until is None or one.requested_at <= until)
-            if (children or one.parent is None) and (start is None or number < start)
+            if by in (None, one.requested_by)
+            and (children or one.parent is None)
+            and (start is None or number < start)
         ][::-1]
         more = str(found[limit - 1][0]) if len(found) > limit else None
         return Listed([summary for _, summary in found[:limit]], more)
@@ -275,13 +278,15 @@ class MemoryStore(MemorySchedules):
         """Throw letters away."""
         self._mail = [letter for letter in self._mail if letter.id not in letters]
 
-    async def register(self, path: str, digest: str, text: str, file: str | None) -> PlaybookText:
+    async def register(
+        self, path: str, digest: str, text: str, file: str | None, by: str | None = None
+    ) -> PlaybookText:
         """Keep a playbook; the same text is the version it already is."""
         versions = [entry for entry in self._playbooks if entry.path == path]
         if versions and versions[-1].hash == digest and (path, len(versions)) not in self._deleted:
             versions[-1].file = file or versions[-1].file
             return versions[-1]
-        entry = PlaybookText(path, len(versions) + 1, digest, text, file, self._now())
+        entry = PlaybookText(path, len(versions) + 1, digest, text, file, self._now(), by)
         self._playbooks.append(entry)
         return entry
 

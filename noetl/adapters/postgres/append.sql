@@ -8,22 +8,23 @@ with input as materialized (
   from unnest(
     $1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::bool[], $7::bigint[], $8::bool[],
     $9::text[], $10::text[], $11::bigint[], $12::text[], $13::bigint[], $14::bigint[], $15::bigint[],
-    $16::bigint[], $17::text[], $18::text[], $19::text[], $20::text[], $21::bytea[], $22::bool[], $23::bytea[]
+    $16::bigint[], $17::text[], $18::text[], $19::text[], $20::text[], $21::bytea[], $22::text[], $23::bool[],
+    $24::bytea[]
   ) as i (
     n, execution_id, expected, seq, owner, starts, lease, shown,
     status, path, version, hash, requested_at, started_at, ended_at,
-    due_at, parent, retry_of, idempotency_key, request, result, newest, head
+    due_at, parent, retry_of, idempotency_key, request, result, requested_by, newest, head
   )
 ), moment as materialized (
-  select coalesce($39::bigint, now_ms()) as now
+  select coalesce($40::bigint, now_ms()) as now
 ), begun as (
   insert into executions (
     seq, head, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-    parent, retry_of, idempotency_key, request, result, owner, owned_until
+    parent, retry_of, idempotency_key, request, result, requested_by, owner, owned_until
   )
   select
     seq, head, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-    parent, retry_of, idempotency_key, request, result, owner, coalesce(now + lease, 0)
+    parent, retry_of, idempotency_key, request, result, requested_by, owner, coalesce(now + lease, 0)
   from input, moment where begins
   order by idempotency_key, execution_id -- in one order everywhere, so that two servers cannot lock each other
   on conflict do nothing
@@ -54,18 +55,18 @@ with input as materialized (
   select p.id, r.first, r.last, r.ts, r.cause, r.body, r.hash, r.batch, r.format
   from passed p
   join unnest(
-    $24::int[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bytea[], $29::bytea[], $30::bytea[], $31::text[],
-    $32::smallint[]
+    $25::int[], $26::bigint[], $27::bigint[], $28::bigint[], $29::bytea[], $30::bytea[], $31::bytea[], $32::text[],
+    $33::smallint[]
   ) as r (n, first, last, ts, cause, body, hash, batch, format) on r.n = p.n
 ), saved as (
   insert into snapshots (execution, seq, hash, state)
   select p.id, s.seq, s.hash, s.state
-  from passed p join unnest($33::int[], $34::bigint[], $35::bytea[], $36::bytea[]) as s (n, seq, hash, state)
+  from passed p join unnest($34::int[], $35::bigint[], $36::bytea[], $37::bytea[]) as s (n, seq, hash, state)
   on s.n = p.n
   on conflict (execution) do update set seq = excluded.seq, hash = excluded.hash, state = excluded.state
 ), taken as (
   delete from mailbox m
-  using passed p join unnest($37::int[], $38::bigint[]) as t (n, id) on t.n = p.n
+  using passed p join unnest($38::int[], $39::bigint[]) as t (n, id) on t.n = p.n
   where not p.ended and m.execution = p.id and m.id = t.id
 ), dropped as (
   delete from mailbox m using passed p where p.ended and m.execution = p.id

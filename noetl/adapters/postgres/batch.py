@@ -37,7 +37,7 @@ def columns(appends: Sequence[Append], now: int | None) -> list[Any]:
             snapshots.append((n, append.rows[-1].last, append.rows[-1].hash, append.snapshot))
         letters += [(n, letter) for letter in append.taken]
     heads = [_head(n, append) for n, append in enumerate(appends)]
-    return [*_turned(heads, 23), *_turned(rows, 9), *_turned(snapshots, 4), *_turned(letters, 2), now]
+    return [*_turned(heads, 24), *_turned(rows, 9), *_turned(snapshots, 4), *_turned(letters, 2), now]
 
 
 def is_plain(append: Append) -> bool:

@@ -52,22 +52,22 @@ where e.execution_id = $1
 
 -- name: summary
 select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-  parent, retry_of, idempotency_key, request, result, stuck
+  parent, retry_of, idempotency_key, request, result, requested_by, stuck
 from executions where execution_id = $1
 
 -- name: projection
 select e.seq, e.head, s.seq, s.hash, s.state, execution_id, status, path, version, e.hash, requested_at, started_at,
-  ended_at, due_at, parent, retry_of, idempotency_key, request, result, stuck
+  ended_at, due_at, parent, retry_of, idempotency_key, request, result, requested_by, stuck
 from executions e left join snapshots s on s.execution = e.id where e.execution_id = $1
 
 -- name: by_key
 select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-  parent, retry_of, idempotency_key, request, result, stuck
+  parent, retry_of, idempotency_key, request, result, requested_by, stuck
 from executions where idempotency_key = $1
 
 -- name: executions
 select id, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
-  parent, retry_of, idempotency_key, request, result, stuck
+  parent, retry_of, idempotency_key, request, result, requested_by, stuck
 from executions
 
 -- name: claim
@@ -199,7 +199,7 @@ where e.owner = $1 and e.ended_at is null order by m.id
 delete from mailbox where id = any ($1::bigint[])
 
 -- name: newest_version
-select path, version, hash, text, file, registered_at, deleted_at from playbooks where path = $1
+select path, version, hash, text, file, registered_at, made_by, deleted_at from playbooks where path = $1
 order by version desc limit 1
 
 -- name: lock_path
@@ -209,26 +209,26 @@ select pg_advisory_xact_lock(hashtextextended('noetl playbook ' || $1, 0))
 update playbooks set file = $3 where path = $1 and version = $2
 
 -- name: add_playbook
-insert into playbooks (path, version, hash, text, file, registered_at)
-values ($1, $2, $3, $4, $5, coalesce($6::bigint, now_ms()))
-returning path, version, hash, text, file, registered_at
+insert into playbooks (path, version, hash, text, file, registered_at, made_by)
+values ($1, $2, $3, $4, $5, coalesce($6::bigint, now_ms()), $7)
+returning path, version, hash, text, file, registered_at, made_by
 
 -- name: playbook_by_hash
-select path, version, hash, text, file, registered_at from playbooks
+select path, version, hash, text, file, registered_at, made_by from playbooks
 where hash = $1 and ($2::text is null or path = $2) and ($3::bigint is null or version = $3)
 order by version desc limit 1
 
 -- name: playbook_by_path
-select path, version, hash, text, file, registered_at from playbooks
+select path, version, hash, text, file, registered_at, made_by from playbooks
 where ($1::text is null or path = $1) and ($2::bigint is null or version = $2) and deleted_at is null
 order by version desc limit 1
 
 -- name: playbooks
-select distinct on (path) path, version, hash, text, file, registered_at from playbooks
+select distinct on (path) path, version, hash, text, file, registered_at, made_by from playbooks
 where deleted_at is null order by path, version desc
 
 -- name: versions
-select path, version, hash, text, file, registered_at from playbooks
+select path, version, hash, text, file, registered_at, made_by from playbooks
 where path = $1 and deleted_at is null order by version desc
 
 -- name: delete_playbook

@@ -45,6 +45,7 @@ _CONDITIONS = {
     "since": "requested_at >= {}",
     "until": "requested_at <= {}",
     "parent": "parent = {}",
+    "by": "requested_by = {}",
     "start": "id < {}",
 }
 _TYPES = {"since": "bigint", "until": "bigint", "start": "bigint"}
@@ -141,6 +142,7 @@ class PostgresStore(PostgresSchedules):
         since: int | None = None,
         until: int | None = None,
         parent: str | None = None,
+        by: str | None = None,
         children: bool = True,
         cursor: str | None = None,
         limit: int = 50,
@@ -152,7 +154,7 @@ class PostgresStore(PostgresSchedules):
             "prefix": prefix or None,
             "text": text and text.lower(),
         }
-        given |= {"since": since, "until": until, "parent": parent, "start": page_start(cursor)}
+        given |= {"since": since, "until": until, "parent": parent, "by": by, "start": page_start(cursor)}
         asked = {name: value for name, value in given.items() if value is not None and value != ""}
         wheres = [
             _CONDITIONS[name].format(f"${place}::{_TYPES.get(name, 'text')}")
@@ -246,7 +248,9 @@ class PostgresStore(PostgresSchedules):
 
     # Playbooks
 
-    async def register(self, path: str, digest: str, text: str, file: str | None) -> PlaybookText:
+    async def register(
+        self, path: str, digest: str, text: str, file: str | None, by: str | None = None
+    ) -> PlaybookText:
         """Keep a playbook; the same text is the version it already is."""
         known = _as_known(await self._fetch("newest_version", path), digest)
         if known is not None and file in (None, known.file):
@@ -260,7 +264,7 @@ class PostgresStore(PostgresSchedules):
                 await connection.fetch(SQL["move_playbook"], path, known.version, known.file)
                 return known
             number = newest[0]["version"] + 1 if newest else 1
-            values = (path, number, digest, text, file, self._now())
+            values = (path, number, digest, text, file, self._now(), by)
             return PlaybookText(*await connection.fetchrow(SQL["add_playbook"], *values))
 
     async def playbook(

@@ -121,7 +121,7 @@ def register(connection: apsw.Connection, entry: PlaybookText) -> PlaybookText:
         connection.execute(sql.MOVE_PLAYBOOK, (known.file, known.path, known.version))
         return known
     entry.version = newest[0][1] + 1 if newest else 1
-    values = (entry.path, entry.version, entry.hash, entry.text, entry.file, entry.registered_at)
+    values = (entry.path, entry.version, entry.hash, entry.text, entry.file, entry.registered_at, entry.by)
     connection.execute(sql.ADD_PLAYBOOK, values)
     return entry
 

@@ -9,7 +9,7 @@ SUMMARY_FIELDS = Summary.__struct_fields__
 SUMMARY = ", ".join(SUMMARY_FIELDS)
 # Who asked for what stays as it was; an index over a column that is not set again is not written again.
 CHANGING_FIELDS = ("status", "path", "version", "hash", "started_at", "ended_at", "due_at", "result")
-PLAYBOOK = "path, version, hash, text, file, registered_at"
+PLAYBOOK = "path, version, hash, text, file, registered_at, made_by"
 OUTLINE = "execution_id, hash, ended_at, trimmed_at IS NOT NULL"
 
 # The log
@@ -48,7 +48,8 @@ EXECUTION = f"SELECT {SUMMARY} FROM executions WHERE execution_id = ?"
 EXECUTION_BY_KEY = f"SELECT {SUMMARY} FROM executions WHERE idempotency_key = ?"
 _FILTER = (
     "(:status IS NULL OR status = :status) AND (:path IS NULL OR path = :path) "
-    "AND (:children OR parent IS NULL) AND (:since IS NULL OR requested_at >= :since) "
+    "AND (:children OR parent IS NULL) AND (:by IS NULL OR requested_by = :by) "
+    "AND (:since IS NULL OR requested_at >= :since) "
     "AND (:until IS NULL OR requested_at <= :until) AND (:start IS NULL OR id < :start) "
     "AND (:text IS NULL OR instr(execution_id, :text) OR instr(lower(path), :text))"
 )
@@ -56,6 +57,7 @@ _FILTER = (
 _LEADS = {
     "prefix": "execution_id >= :prefix AND execution_id < :prefix || '~' AND ",
     "parent": "parent = :parent AND ",
+    "by": "requested_by = :by AND ",
     "": "",
 }
 EXECUTIONS = {
@@ -114,7 +116,7 @@ DROP_MAIL = "DELETE FROM mailbox WHERE execution_id = ?"
 NEWEST_VERSION = f"SELECT {PLAYBOOK}, deleted_at FROM playbooks WHERE path = ? ORDER BY version DESC LIMIT 1"
 NEWEST_NUMBER = "SELECT max(version) FROM playbooks WHERE path = ? AND deleted_at IS NULL"
 MOVE_PLAYBOOK = "UPDATE playbooks SET file = ? WHERE path = ? AND version = ?"
-ADD_PLAYBOOK = f"INSERT INTO playbooks ({PLAYBOOK}) VALUES (?, ?, ?, ?, ?, ?)"
+ADD_PLAYBOOK = f"INSERT INTO playbooks ({PLAYBOOK}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 FIND_PLAYBOOK = (
     f"SELECT {PLAYBOOK} FROM playbooks WHERE (?1 IS NULL OR hash = ?1) AND (?2 IS NULL OR path = ?2) "
     "AND (?3 IS NULL OR version = ?3) AND (?1 IS NOT NULL OR deleted_at IS NULL) "

@@ -110,19 +110,20 @@ class SqliteStore(SqliteSchedules):
         since: int | None = None,
         until: int | None = None,
         parent: str | None = None,
+        by: str | None = None,
         children: bool = True,
         cursor: str | None = None,
         limit: int = 50,
     ) -> Listed:
         """Executions, the newest first."""
-        lead = "prefix" if prefix else "parent" if parent is not None else ""
+        lead = "prefix" if prefix else "parent" if parent is not None else "by" if by is not None else ""
         given: dict[str, Any] = {
             "status": status,
             "path": path,
             "prefix": prefix,
             "text": text and text.lower(),
         }
-        given |= {"parent": parent, "children": children, "since": since, "until": until}
+        given |= {"by": by, "parent": parent, "children": children, "since": since, "until": until}
         given |= {"start": page_start(cursor), "limit": limit + 1}
         found = await self._reader.rows(sql.EXECUTIONS[lead], given)
         more = str(found[limit - 1][0]) if len(found) > limit else None
@@ -205,12 +206,14 @@ class SqliteStore(SqliteSchedules):
 
     # Playbooks
 
-    async def register(self, path: str, digest: str, text: str, file: str | None) -> PlaybookText:
+    async def register(
+        self, path: str, digest: str, text: str, file: str | None, by: str | None = None
+    ) -> PlaybookText:
         """Keep a playbook; the same text is the version it already is."""
         known = await self._reader.run(lambda connection: jobs.known_version(connection, path, digest, file))
         if known is not None:
             return known
-        entry = PlaybookText(path, 1, digest, text, file, self._now())
+        entry = PlaybookText(path, 1, digest, text, file, self._now(), by)
         return await self._writer.run(lambda connection: jobs.register(connection, entry))
 
     async def playbook(

@@ -59,5 +59,6 @@ class Executions(click.Group):
 def command() -> None:
     """List, show, explain, stop or go on with executions.
 
-    An execution is named by its id, by the beginning of it, or by @last for the newest.
+    An execution is named by its id, by the beginning of it, by @last for the newest that you started, or by
+    @last:PATH for the newest of a playbook.
     """

@@ -5,6 +5,7 @@ import asyncio
 import click
 
 from noetl.cli import options
+from noetl.cli.caller import caller
 
 
 @click.command("cancel")
@@ -20,4 +21,4 @@ async def _cancel(execution: str, why: str | None, as_json: bool) -> None:
     from noetl.cli.execution.control import tell
     from noetl.core.message import Control
 
-    await tell(execution, Control("cancel", why=why), "cancelled {id}", as_json=as_json)
+    await tell(execution, Control("cancel", caller(), why), "cancelled {id}", as_json=as_json)

@@ -5,6 +5,7 @@ import asyncio
 import click
 
 from noetl.cli import options
+from noetl.cli.caller import caller
 
 
 @click.command("pause")
@@ -21,4 +22,4 @@ async def _pause(execution: str, why: str | None, as_json: bool) -> None:
     from noetl.core.message import Control
 
     told = f"paused {{id}}; go on with: noetl execution resume {{id}}{options.there()}"
-    await tell(execution, Control("pause", why=why), told, as_json=as_json)
+    await tell(execution, Control("pause", caller(), why), told, as_json=as_json)

@@ -5,6 +5,7 @@ import asyncio
 import click
 
 from noetl.cli import options
+from noetl.cli.caller import caller
 from noetl.cli.render import emit, note
 
 
@@ -26,7 +27,7 @@ async def _release(execution: str, as_json: bool) -> None:
 
     async with reach.reached() as reached:
         execution_id = await reach.find(reached.front, execution)
-        await reached.front.release(execution_id)
+        await reached.front.release(execution_id, caller())
         status = await reached.front.status(execution_id)
     if as_json:
         emit(pretty({"execution_id": execution_id, "status": status}))

@@ -26,8 +26,8 @@ INSTRUCTIONS = (
     "write one, look at `tool_kinds`, write the text, `validate` it until it has no errors, then `run` "
     "it. When a run fails, `why` explains every decision with the values it saw, `events` shows what "
     "happened, and `render` evaluates a template as of any event. Executions are named by id, by its "
-    "beginning, or by @last. A test of a playbook, NAME.test.yaml beside it, gives tool outputs and says "
-    "what must come of them; `test` runs it."
+    "beginning, by @last, or by @last:PATH. A test of a playbook, NAME.test.yaml beside it, gives tool "
+    "outputs and says what must come of them; `test` runs it."
 )
 
 
@@ -74,7 +74,9 @@ def _number(words: str, default: int, most: int) -> dict[str, Any]:
     return {"type": "integer", "minimum": 1, "maximum": most, "default": default, "description": words}
 
 
-EXECUTION = {"execution": _text("The id of the execution, its beginning, or @last for the newest.")}
+EXECUTION = {
+    "execution": _text("The id of the execution, its beginning, @last for your newest, or @last:PATH.")
+}
 STEP = {"step": _text("Only what concerns this step.")}
 ONE = {
     "playbook": _text("The whole text of a playbook, YAML."),

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from noetl.adapters.clock.wall import now_ms
+from noetl.cli.caller import caller
 from noetl.cli.mcp.reached import Reach
 from noetl.cli.mcp.session import Asked
 from noetl.cli.reach import Reached, anything, find
@@ -75,7 +76,7 @@ async def register(reach: Reach, given: Arguments, asked: Asked) -> dict[str, An
     """Keep a playbook."""
     reached = await reach.running()
     text, file = await _sent(reached, _source(given))
-    entry = await reached.front.register(text, file)
+    entry = await reached.front.register(text, file, caller("mcp"))
     return {"path": entry.path, "version": entry.version, "hash": entry.hash}
 
 
@@ -126,7 +127,9 @@ async def test(reach: Reach, given: Arguments, asked: Asked) -> dict[str, Any]:
 
 async def run(reach: Reach, given: Arguments, asked: Asked) -> dict[str, Any]:
     """Start a playbook and wait for its end."""
-    ask = Ask(workload=given.get("workload", {}), idempotency_key=given.get("idempotency_key"), by="mcp")
+    ask = Ask(
+        workload=given.get("workload", {}), idempotency_key=given.get("idempotency_key"), by=caller("mcp")
+    )
     reached = await reach.running()
     if "path" in given:
         if "playbook" in given or "file" in given:
@@ -140,7 +143,9 @@ async def run(reach: Reach, given: Arguments, asked: Asked) -> dict[str, Any]:
 async def retry(reach: Reach, given: Arguments, asked: Asked) -> dict[str, Any]:
     """Run again from what failed, and wait for the end."""
     reached = await reach.running()
-    started = await reached.front.retry(await find(reached.front, given["execution"]), given.get("step"))
+    started = await reached.front.retry(
+        await find(reached.front, given["execution"]), given.get("step"), caller("mcp")
+    )
     return await _ended(reached, started, given.get("wait_s", WAIT_S), asked)
 
 
@@ -151,7 +156,7 @@ async def _ended(reached: Reached, started: Started, wait_s: float, asked: Asked
         over = await _waited(reached, following, wait_s)
     except asyncio.CancelledError:
         if asked.withdrawn:
-            wish = Control("cancel", why="the client withdrew its request", by="mcp")
+            wish = Control("cancel", why="the client withdrew its request", by=caller("mcp"))
             await asyncio.shield(reached.front.control(started.execution_id, wish))
         raise
     finally:
@@ -256,13 +261,13 @@ async def render(reach: Reach, given: Arguments, asked: Asked) -> dict[str, Any]
 
 async def cancel(reach: Reach, given: Arguments, asked: Asked) -> dict[str, Any]:
     """End an execution."""
-    return await _tell(reach, given, Control("cancel", why=given.get("why"), by="mcp"))
+    return await _tell(reach, given, Control("cancel", why=given.get("why"), by=caller("mcp")))
 
 
 async def signal(reach: Reach, given: Arguments, asked: Asked) -> dict[str, Any]:
     """Tell an execution what it waits for."""
     return await _tell(
-        reach, given, Control("signal", name=given["name"], payload=given.get("payload"), by="mcp")
+        reach, given, Control("signal", name=given["name"], payload=given.get("payload"), by=caller("mcp"))
     )
 
 

@@ -43,7 +43,7 @@ async def register(request: Request) -> Response:
 async def registered(request: Request, text: str) -> Response:
     """Register a text for whoever may write under its path."""
     await require_text(request, text)
-    return reply(entry(await front_of(request).register(text)), 201)
+    return reply(entry(await front_of(request).register(text, by=who_asks(request).name)), 201)
 
 
 async def require_text(request: Request, text: str) -> None:
@@ -123,4 +123,5 @@ def entry(found: PlaybookText) -> dict[str, Any]:
         "description": found.description,
         "file": found.file,
         "registered_at": iso(found.registered_at),
+        "by": found.by,
     }

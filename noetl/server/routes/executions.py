@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from noetl.core.state import STATUSES
 from noetl.errors import NotFound, RequestError
-from noetl.ports.front import Ask, Find, Started, listed
+from noetl.ports.front import ME, Ask, Find, Started, listed
 from noetl.server.access import require, require_execution, require_path, who_asks
 from noetl.server.described import describe
 from noetl.server.described import router as make_router
@@ -154,6 +154,9 @@ async def list_executions(
     since: Annotated[datetime | None, Query(description="Requested at or after")] = None,
     until: Annotated[datetime | None, Query(description="Requested before")] = None,
     parent: Annotated[str | None, Query(pattern="^[0-9a-f]{32}$")] = None,
+    by: Annotated[
+        str | None, Query(max_length=200, description="Who asked for them; @me: who asks now")
+    ] = None,
     children: Annotated[bool, Query(description="Whether children of others are listed too")] = True,
     cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
@@ -167,6 +170,7 @@ async def list_executions(
         since=_ms(since),
         until=_ms(until),
         parent=parent,
+        by=who_asks(request).name if by == ME else by,
         children=children,
         cursor=cursor,
         limit=limit,

@@ -81,7 +81,7 @@ async def retry(request: Request) -> Response:
     execution_id = id_of(request)
     body = await read(request, RetryBody, optional=True)
     await require_execution(request, execution_id)
-    return begun(await front_of(request).retry(execution_id, body.step))
+    return begun(await front_of(request).retry(execution_id, body.step, who_asks(request).name))
 
 
 @router.post(
@@ -96,4 +96,5 @@ async def rerun(request: Request) -> Response:
     if body.playbook is not None:
         require(request, "write")
         await require_text(request, body.playbook)
-    return begun(await front_of(request).rerun(execution_id, body.start, body.playbook))
+    by = who_asks(request).name
+    return begun(await front_of(request).rerun(execution_id, body.start, body.playbook, by))
