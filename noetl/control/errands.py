@@ -79,8 +79,8 @@ class Errands:
                 engine.spawn(self._family.start(live, command))
             case ControlChild(execution_id=child, what=what, why=why):
                 engine.spawn(self._family.tell(child, Control(what, by="parent", why=why)))
-            case TellParent(execution_id=parent, ended=ended):
-                engine.spawn(self._family.tell(parent, ended))
+            case TellParent(execution_id=parent, message=message):
+                engine.spawn(self._family.tell(parent, message))
 
     def _offer(self, live: Live, lease: str) -> None:
         """Send a lease out; what its pipelines put aside is loaded first, and not kept."""

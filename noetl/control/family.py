@@ -11,9 +11,11 @@ import msgspec
 
 from noetl.control.live import Live
 from noetl.control.rows import encode_message
-from noetl.core.message import ChildEnded, Control, Message, StartChild
+from noetl.core.message import ChildEnded, ChildWaits, Control, Message, StartChild
 from noetl.core.park import child_call
+from noetl.core.state import Parked
 from noetl.errors import BackendError, Conflict, NotFound
+from noetl.ports.store import Summary
 
 if TYPE_CHECKING:
     from noetl.control.engine import Engine
@@ -37,7 +39,7 @@ class Family:
             with suppress(Conflict):  # asked for twice; the first one is on its way
                 await engine.start(command.execution_id, start)
         else:
-            await self._attach(command)
+            await self._attach(live, command)
         if command.parent and not command.parent["waits"]:
             started = ChildEnded(command.execution_id, "completed", {"execution_id": command.execution_id})
             await self.tell(live.state.execution_id, started)
@@ -48,18 +50,25 @@ class Family:
         if child not in live.state.children:  # given up before it was there to be told
             self._engine.spawn(self.tell(child, Control("cancel", by="parent", why=ORPHANED)))
 
-    async def _attach(self, command: StartChild) -> None:
+    async def _attach(self, live: Live, command: StartChild) -> None:
         """The child is there already, from before a crash: run it on, or pass on how it ended."""
         child, parent = command.execution_id, command.parent or {}
         summary = await self._engine.store.summary(child)
         if summary.ended_at is None:
             with suppress(Conflict):  # another process has it, or it has just ended: tend looks again
                 await self._engine.pick_up(child)
+            end = await self._engine.store.end(child)
+            self._engine.when_committed(live, partial(self._compare_known, live, summary, end))
             return
         ended = msgspec.json.decode(summary.result or b"{}")
         if parent.get("waits"):
             told = ChildEnded(child, summary.status, ended.get("output"), ended.get("error"))
             await self.tell(parent["execution_id"], told)
+
+    def _compare_known(self, live: Live, child: Summary, seq: int) -> None:
+        run_id, _, address = live.state.children.get(child.execution_id, "").partition(" ")
+        if run_id:
+            self._compare(live, live.state.runs[run_id].parked[address], child.status, seq)
 
     async def tell(self, execution_id: str, message: Message) -> None:
         """Tell an execution something, here or by a letter to whoever runs it."""
@@ -85,10 +94,18 @@ class Family:
             known = self._engine.in_memory(child)
             if known is not None and known.state.paused_by == "parent":
                 self._engine.spawn(self.tell(child, Control("resume", by="parent")))
+            run_id, _, address = waits.partition(" ")
+            run = live.state.runs[run_id]
             if known is None:
-                run_id, _, address = waits.partition(" ")
-                call = child_call(live.state, live.state.runs[run_id], address)
-                self._engine.spawn(self.start(live, call))
+                self._engine.spawn(self.start(live, child_call(live.state, run, address)))
+            else:
+                self._compare(live, run.parked[address], known.shown[0], known.committed)
+
+    def _compare(self, parent: Live, parked: Parked, status: str, seq: int) -> None:
+        """Whether a child waits, as the store has it; what it told of that may have been lost."""
+        waits = status == "waiting"
+        if parked.child is not None and waits != parked.child_waits and seq > parked.child_seq:
+            self._engine.post(parent.state.execution_id, ChildWaits(parked.child, seq, waits))
 
     def heed_parent(self, live: Live) -> None:
         """A child whose parent is over works for nobody: it ends, also when nobody told it to."""

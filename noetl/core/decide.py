@@ -16,6 +16,7 @@ from noetl.core.message import Answer, Decision, Message
 from noetl.core.program import Program
 from noetl.core.state import State
 from noetl.core.token import settle
+from noetl.core.waiting import status_of
 
 Handler = Callable[[Draft, Any], Answer]
 LIVE = TemplateJudge()
@@ -33,8 +34,11 @@ def decide(
 ) -> Decision:
     """What follows from a message. `now` is milliseconds since the epoch; the state is changed in place."""
     draft = Draft(state, program, judge, now, {} if hydrated is None else hydrated, evolve)
+    before = status_of(state) if state.parent else ""
     answer = HANDLERS[type(message)](draft, message)
     answer.seq = state.seq
+    if state.parent and state.parent.get("waits"):
+        _tell_whether_it_waits(draft, before)
     return Decision(draft.events, draft.commands, draft.payloads, answer)
 
 
@@ -51,6 +55,20 @@ def _child_ended(draft: Draft, message: messages.ChildEnded) -> Answer:
     return Answer(seq=draft.state.seq)
 
 
+def _child_waits(draft: Draft, message: messages.ChildWaits) -> Answer:
+    park.child_waits(draft, message)
+    return Answer(seq=draft.state.seq)
+
+
+def _tell_whether_it_waits(draft: Draft, before: str) -> None:
+    """The parent waits as long as this execution does, so it is told when that changes."""
+    state = draft.state
+    waits = status_of(state) == "waiting"
+    if state.parent and waits != (before == "waiting") and not state.ended:
+        told = messages.ChildWaits(state.execution_id, state.seq, waits)
+        draft.command(messages.TellParent(state.parent["execution_id"], told))
+
+
 HANDLERS: Mapping[type, Handler] = {
     messages.Start: start.start,
     messages.Report: _report,
@@ -58,4 +76,5 @@ HANDLERS: Mapping[type, Handler] = {
     messages.Expire: operate.expire,
     messages.Tick: operate.tick,
     messages.ChildEnded: _child_ended,
+    messages.ChildWaits: _child_waits,
 }

@@ -52,6 +52,7 @@ CATALOGUE: dict[str, tuple[str, str | None]] = {
     "task.started": ("task", "in_progress"),
     "task.parked": ("task", "paused"),
     "task.resumed": ("task", "in_progress"),
+    "child.waiting": ("task", "paused"),
     "task.done": ("task", None),
     "loop.restored": ("loop", "success"),
     "loop.started": ("loop", "in_progress"),

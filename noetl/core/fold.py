@@ -261,6 +261,11 @@ def _resumed_task(state: State, event: Event, data: dict[str, Any]) -> None:
         del state.signals[data["consumed"]]
 
 
+def _child_waiting(state: State, event: Event, data: dict[str, Any]) -> None:
+    parked = state.runs[event.run or ""].parked[event.at or ""]
+    parked.child_waits, parked.child_seq = data["waits"], data["child_seq"]
+
+
 def outer_index(address: str | None) -> int | None:
     """The index of an outer iteration's address; None for any other address."""
     if address and address[0] == "[" and address.find("]") == len(address) - 1:
@@ -504,6 +509,7 @@ TRANSITIONS: dict[str, Transition] = {
     "task.done": _task_done,
     "task.parked": _parked,
     "task.resumed": _resumed_task,
+    "child.waiting": _child_waiting,
     "loop.started": _loop_started,
     "loop.iteration.started": _iteration_started,
     "loop.iteration.done": _iteration_done,

@@ -72,7 +72,15 @@ class ChildEnded(msgspec.Struct, tag="child", omit_defaults=True):
     error: dict[str, Any] | None = None
 
 
-Message = Start | Report | Control | Expire | Tick | ChildEnded
+class ChildWaits(msgspec.Struct, tag="child_waits", omit_defaults=True):
+    """A child execution has come to wait itself, or goes on; `seq` tells the newer of two such messages."""
+
+    execution_id: str
+    seq: int
+    waits: bool = False
+
+
+Message = Start | Report | Control | Expire | Tick | ChildEnded | ChildWaits
 
 
 class Dispatch(msgspec.Struct, tag="dispatch"):
@@ -125,10 +133,10 @@ class ControlChild(msgspec.Struct, tag="control_child"):
 
 
 class TellParent(msgspec.Struct, tag="tell_parent"):
-    """Tell the parent execution that this one is over."""
+    """Tell the parent execution that this one is over, or whether it waits."""
 
     execution_id: str
-    ended: ChildEnded
+    message: ChildEnded | ChildWaits
 
 
 Command = Dispatch | Recall | Deliver | StartChild | ControlChild | TellParent

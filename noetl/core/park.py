@@ -8,6 +8,7 @@ from noetl.core.draft import Draft, loaded
 from noetl.core.event import Event
 from noetl.core.message import (
     ChildEnded,
+    ChildWaits,
     ControlChild,
     Deliver,
     Dispatch,
@@ -161,6 +162,18 @@ def _child_error(message: ChildEnded) -> dict[str, Any]:
         "path": path,
     }
     return problem("child", f"{cause} (child execution {path[-1]} {message.status}{below})", **facts)
+
+
+def child_waits(draft: Draft, message: ChildWaits) -> None:
+    """A child waits itself, or goes on: whether its parent waits depends on that."""
+    waits = draft.state.children.get(message.execution_id)
+    if waits is None:
+        return
+    run_id, _, address = waits.partition(" ")
+    parked = draft.state.runs[run_id].parked[address]
+    if message.seq > parked.child_seq and message.waits != parked.child_waits:
+        facts = {"child": message.execution_id, "waits": message.waits, "child_seq": message.seq}
+        draft.emit("child.waiting", run_id, address or None, **facts)
 
 
 def forsaken(state: State) -> list[ControlChild]:

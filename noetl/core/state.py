@@ -67,6 +67,8 @@ class Parked(msgspec.Struct, omit_defaults=True):
     expires: int | None = None  # when the task's own timeout ends the waiting
     within: int | None = None  # when the timeout of a call that it is inside of does
     output: dict[str, Any] | None = None  # the answer, once it is there
+    child_waits: bool = False  # the child said that it waits itself
+    child_seq: int = 0  # how far the child was when it said so
 
     def awaits(self, signal: str) -> bool:
         """Whether a signal of this name is the answer; an approval is known by its text as well."""

@@ -36,7 +36,7 @@ def _run_waits(run: Run, leases: list[Lease]) -> bool:
 
 def _outside(parked: Parked) -> bool:
     """Whether what is waited for is outside: a child that works is not."""
-    return parked.child is None
+    return parked.child is None or parked.child_waits
 
 
 def _lane_waits(loop: LoopState, lease: Lease, parked: dict[str, Parked]) -> bool:

@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from noetl.core.message import ControlChild, Tick
+from noetl.core.message import ControlChild, TellParent, Tick
+from noetl.core.waiting import status_of
 from tests.engine.harness import Clock, begin, control, engine, finish, playbook, until
 from tests.engine.test_waiting import child_project
 
@@ -118,3 +119,34 @@ async def test_work_of_a_child_that_was_out_when_its_parent_was_paused_goes_out_
         await another.engine.resume(execution_id)
         ran = await finish(another, execution_id)
     assert (ran.status, ran.output) == ("completed", "kid")
+
+
+async def test_a_parent_waits_while_its_child_waits_also_when_what_the_child_told_was_lost(tmp_path):
+    child_project(tmp_path, "- {step: start, tool: {kind: wait, input: {signal: go}}}")
+
+    async def status(made, execution_id: str) -> str:
+        return (await made.store.summary(execution_id)).status
+
+    async with engine(tmp_path) as made:
+        right = made.engine._errands.carry_out
+        lost = []
+
+        def deaf(live, command) -> None:
+            lost.append(command) if isinstance(command, TellParent) else right(live, command)
+
+        made.engine._errands.carry_out = deaf
+        execution_id = await begin(
+            made, playbook("- {step: start, tool: {kind: playbook, path: tests/child}}")
+        )
+        await until(made, lambda: bool(lost))
+        child = lost[0].message.execution_id
+        assert (await status(made, child), await status(made, execution_id)) == ("waiting", "running")
+        made.engine._errands.carry_out = right
+        made.engine.tend()
+        parent = made.engine.live_state(execution_id)
+        await until(made, lambda: status_of(parent) == "waiting")
+        assert await status(made, execution_id) == "waiting"
+        await control(made, child, "signal", name="go", payload=3)
+        ran = await finish(made, execution_id)
+    assert (ran.status, ran.output) == ("completed", 3)
+    assert [event["data"]["waits"] for event in ran.named("child.waiting")][:1] == [True]

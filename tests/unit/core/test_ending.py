@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.core.message import Recall, TellParent
+from noetl.core.message import ChildEnded, Recall, TellParent
 
 TWO = "- {step: start, next: {spec: {mode: inclusive}, arcs: [{step: a}, {step: b}]}}\n- {step: a, tool: {kind: noop}}\n- {step: b, tool: {kind: noop}}"
 
@@ -28,7 +28,7 @@ def test_a_parent_that_waits_is_told_how_it_ended(world, waits, told):
     found = [command for command in it.commands if isinstance(command, TellParent)]
     assert len(found) == told
     if told:
-        assert (found[0].execution_id, found[0].ended.status, found[0].ended.output) == ("p", "completed", 5)
+        assert found == [TellParent("p", ChildEnded("e1", "completed", 5))]
 
 
 def test_a_failed_execution_discards_its_tokens_and_calls_its_workers_back(begin):

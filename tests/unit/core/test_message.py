@@ -6,6 +6,7 @@ import pytest
 from noetl.core.event import Event
 from noetl.core.message import (
     ChildEnded,
+    ChildWaits,
     Command,
     Control,
     ControlChild,
@@ -34,6 +35,7 @@ MESSAGES = [
     Expire({"l": 2}, "lost"),
     Tick(),
     ChildEnded("c", "failed", error={"kind": "boom"}),
+    ChildWaits("c", 5, waits=True),
 ]
 COMMANDS = [
     Dispatch("l", "default"),
@@ -42,6 +44,7 @@ COMMANDS = [
     StartChild("c", "p", 2, {"a": 1}, {"depth": 1}),
     ControlChild("c", "cancel", "why"),
     TellParent("p", ChildEnded("c", "completed", output=1)),
+    TellParent("p", ChildWaits("c", 5)),
 ]
 
 

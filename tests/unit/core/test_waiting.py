@@ -2,6 +2,8 @@
 
 import pytest
 
+from noetl.core.message import ChildEnded, ChildWaits, TellParent
+from noetl.core.park import child_id
 from noetl.core.state import Lease, LoopState, Parked, Run, State, Token
 from noetl.core.waiting import status_of
 
@@ -66,3 +68,41 @@ def test_a_loop_waits_when_nothing_of_it_runs_and_nothing_more_may_begin(marks, 
     loop = LoopState(total=len(marks), marks=bytearray(marks))
     run = Run("r.1", "r", loop=loop, parked=dict.fromkeys(parked, TIME))
     assert status_of(state_of(run, *leases)) == ("waiting" if waits else "running")
+
+
+CHILD = {"execution_id": "p", "waits": True, "depth": 1}
+GO = {"signal": "go"}
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_child_tells_the_parent_that_waits_for_it_when_it_begins_and_stops_to_wait(world, waits):
+    it = world(ONE)
+    it.start(parent={**CHILD, "waits": waits})
+    it.report("start.1", it.event("task.parked", "start.1", None, "pause", **GO), returned=True)
+    told = [command for command in it.commands if isinstance(command, TellParent)]
+    assert told == [TellParent("p", ChildWaits("e1", it.state.seq, waits=True))] * waits
+    it.control("signal", name="go")
+    told = [command for command in it.commands if isinstance(command, TellParent)]
+    assert told == [TellParent("p", ChildWaits("e1", it.state.seq, waits=False))] * waits
+    it.done("start.1")
+    assert not any(isinstance(one, TellParent) and isinstance(one.message, ChildWaits) for one in it.commands)
+
+
+def test_a_parent_waits_while_its_child_does(begin):
+    world = begin(ONE)
+    call = {"path": "a/b", "input": {}}
+    world.report(
+        "start.1", world.event("task.parked", "start.1", None, "child", call=call, key="k"), returned=True
+    )
+    child = child_id("k")
+    assert status_of(world.state) == "running"
+    assert [one.name for one in world.send(ChildWaits(child, 5, waits=True)).events] == ["child.waiting"]
+    assert status_of(world.state) == "waiting"
+    assert world.send(ChildWaits(child, 9, waits=True)).events == []  # nothing new
+    assert world.send(ChildWaits(child, 4, waits=False)).events == []  # an older one that came late
+    assert status_of(world.state) == "waiting"
+    world.send(ChildWaits(child, 7, waits=False))
+    assert status_of(world.state) == "running"
+    assert world.send(ChildWaits("unknown", 9, waits=True)).events == []
+    world.send(ChildEnded(child, "completed", 5))
+    assert status_of(world.state) == "running"
