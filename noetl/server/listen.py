@@ -11,9 +11,9 @@ from fastapi import FastAPI
 
 from noetl.errors import BackendError, RequestError
 from noetl.ports.network import is_loopback
+from noetl.server.patience import BODY_S, HEAD_BYTES, HEAD_S, Patience
 
 DRAIN_S = 10  # for answers that are under way when the server stops
-HEAD_BYTES = 64 * 1024  # of a request that is still only headers
 
 
 class _Listener(uvicorn.Server):
@@ -26,33 +26,65 @@ class _Listener(uvicorn.Server):
 
 
 def _protocol() -> Any:
-    """The faster parser where it is installed, with an end to the headers it takes; else the plain one."""
+    """The faster parser where it is installed, else the plain one; either with an end to its patience."""
     try:
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
     except ImportError:
-        return "h11"
+        return _plain()
 
-    class Bounded(HttpToolsProtocol):
-        """Gives up on a request whose headers do not end."""
+    class Bounded(Patience, HttpToolsProtocol):
+        """Gives up on a request whose headers do not end, or do not come."""
 
-        in_head, head = False, 0
+        head = 0
 
         def data_received(self, data: bytes) -> None:
             """Read on, unless too much has come without an end of the headers."""
             super().data_received(data)
-            self.head += len(data) if self.in_head else 0
+            self.head += len(data) if not self.speaking else 0
             if self.head > HEAD_BYTES:
                 self.send_400_response("The headers do not end.")
 
         def on_message_begin(self) -> None:
             """A request begins."""
-            self.in_head, self.head = True, 0
+            self.speaking, self.head = False, 0
+            self.wait(HEAD_S)
             super().on_message_begin()
 
         def on_headers_complete(self) -> None:
             """What follows is the body."""
-            self.in_head, self.head = False, 0
+            self.speaking, self.head = True, 0
+            self.wait(BODY_S)
             super().on_headers_complete()
+
+        def on_message_complete(self) -> None:
+            """All has been said."""
+            self.no_wait()
+            super().on_message_complete()
+
+    return Bounded
+
+
+def _plain() -> Any:
+    import h11
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Bounded(Patience, H11Protocol):
+        """Looks after each piece how far the request has come."""
+
+        stage: Any = None
+
+        def data_received(self, data: bytes) -> None:
+            """Read on, and wait for what is to come next."""
+            super().data_received(data)
+            stage = self.conn.their_state
+            self.speaking = stage is not h11.IDLE
+            if stage is self.stage:
+                return
+            self.stage = stage
+            if stage is h11.IDLE or stage is h11.SEND_BODY:
+                self.wait(HEAD_S if stage is h11.IDLE else BODY_S)
+            else:
+                self.no_wait()
 
     return Bounded
 

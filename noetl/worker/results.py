@@ -3,6 +3,7 @@
 import hashlib
 import tempfile
 from collections.abc import AsyncIterator, Sequence
+from typing import IO, Any
 
 from noetl.core.message import Payload
 from noetl.errors import RequestError
@@ -10,6 +11,21 @@ from noetl.ports.link import Asked
 from noetl.ports.results import Footprint, check_key, stream_key
 
 IN_MEMORY_BYTES = 8 * 1024**2
+
+
+class Gathered:
+    """Bytes that rest on disk: only the pieces that are asked for are held in memory."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._file, self._size = file, size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, part: slice) -> bytes:
+        start, end, _ = part.indices(self._size)
+        self._file.seek(start)
+        return self._file.read(end - start)
 
 
 class LinkedResults:
@@ -30,9 +46,9 @@ class LinkedResults:
                 gathered.write(chunk)
                 digest.update(chunk)
                 size += len(chunk)
-            gathered.seek(0)
             key = stream_key(execution_id, digest.hexdigest())
-            await self._servers.write(Payload(key, gathered.read()))
+            body: Any = Gathered(gathered, size)  # as much of bytes as sending them piece by piece takes
+            await self._servers.write(Payload(key, body if size > IN_MEMORY_BYTES else body[:]))
         return key, size, digest.hexdigest()
 
     async def read(self, key: str) -> bytes:

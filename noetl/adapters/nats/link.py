@@ -119,7 +119,7 @@ class NatsLink:
         if self._bus.long(payload.body):
             await self._until_answered("write", partial(self._upload, payload))
         else:
-            await self._ask("write", payload.key.encode() + b"\n" + payload.body)
+            await self._ask("write", payload.key.encode() + b"\n" + payload.body[:])
 
     async def _upload(self, payload: Payload, server: str | None, patience: float) -> bytes:
         """All pieces to one server; when it is lost, or has lost some, to begin again."""
