@@ -88,6 +88,9 @@ class Steering:
         if summary.ended_at is not None:
             told = f"execution {execution_id} is {summary.status}; it ended before it could be told"
             raise Conflict(told, hint=f"noetl execution show {execution_id}")
+        why = stuck_of(summary)
+        if why is not None:
+            raise refusal(execution_id, why)
         if not alive and not self._adopts:
             told = f"the process that ran execution {execution_id} ended before it was told to {wish.what}"
             raise Conflict(told, hint=f"it will be once you go on: noetl execution resume {execution_id}")

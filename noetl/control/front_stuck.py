@@ -68,7 +68,7 @@ async def why_stuck(store: Store, summary: Summary, step: str | None) -> dict[st
 
 
 def _reasons(execution_id: str, why: Stuck, seq: int) -> list[Reason]:
-    facts = {"reason": why.reason, "error": why.error, "server": why.server, "engine": why.engine}
+    facts = {"reason": why.reason, "message": why.error, "server": why.server, "engine": why.engine}
     advice = (
         "its log and the messages for it are kept, its workers were told to stop; "
         f"{_ADVICE[why.reason]} try again: noetl execution release {execution_id}; "

@@ -210,6 +210,19 @@ async def test_a_stuck_execution_whose_log_can_be_read_can_be_cancelled(tmp_path
         assert (await finish(made, execution_id)).status == "cancelled"
 
 
+async def test_whoever_told_what_made_it_stuck_by_mail_is_told_so(tmp_path, monkeypatch):
+    async with engine(tmp_path) as made, engine(tmp_path, made) as other:
+        execution_id = await parked(made)
+        fails_on(monkeypatch, "bad", KeyError("a bug"))
+        wish = asyncio.create_task(other.front.control(execution_id, Control("signal", name="bad")))
+        while not wish.done():
+            await made.engine.collect_mail()
+            await asyncio.sleep(0.01)
+        with pytest.raises(StuckError, match="deciding on it failed"):
+            await wish
+        await stuck(other, execution_id)
+
+
 async def test_no_server_takes_up_what_is_stuck(tmp_path, monkeypatch):
     async with engine(tmp_path) as made:
         execution_id = await parked(made)
