@@ -35,7 +35,7 @@ class Steering:
         if why is not None and await self._engine.store.release(
             execution_id, self._engine.owner, self._engine.lease_ms
         ):
-            return await self._decide(execution_id, wish, here=True)  # it stays stuck when it cannot be read
+            return await self._cancel(execution_id, wish)
         _check(execution_id, summary.status, wish, over=summary.ended_at is not None)
         end = await self._store.end(execution_id)
         here = self._engine.live_state(execution_id) is not None
@@ -44,6 +44,14 @@ class Steering:
                 return await self._decide(execution_id, wish, here)
         await self._store.post(execution_id, encode_message(wish))
         return await self._proven(execution_id, wish, end)
+
+    async def _cancel(self, execution_id: str, wish: Control) -> None:
+        """Cancel what was stuck a moment ago; what cannot be read, or decided on, is stuck again."""
+        try:
+            await self._decide(execution_id, wish, here=True)
+        except StuckError as error:
+            hint = f"it stays as it is, with its log: noetl execution why {execution_id}"
+            raise StuckError(f"it cannot be cancelled: {error.message}", hint=hint) from None
 
     async def _decide(self, execution_id: str, wish: Control, here: bool) -> None:
         adopts = self._adopts and not here and wish.what != "cancel"

@@ -14,6 +14,7 @@ from functools import partial
 from noetl.control.engine import Engine
 from noetl.control.rows import events_of
 from noetl.core.event import Event
+from noetl.errors import InvariantViolation
 
 POLL_S = 0.1
 POLL_MOST_S = 1.0
@@ -186,7 +187,12 @@ class Followers:
         if not rows:
             return None
         start = max(first, rows[0].first)
-        return start, [event for row in rows for event in events_of(row)][start - rows[0].first :]
+        try:
+            return start, [event for row in rows for event in events_of(row)][start - rows[0].first :]
+        except InvariantViolation:
+            if topic.over:  # it is stuck, and that is why
+                return None
+            raise
 
     async def _read(self, execution_id: str, topic: _Topic) -> None:
         """Look after an execution that does not run here, gently; one that does is heard."""
