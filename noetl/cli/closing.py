@@ -87,12 +87,14 @@ def detailed(
     error: dict[str, Any] | None, indent: str, told: list[tuple[str, list[str]]] | None = None
 ) -> list[str]:
     """What an error says beside its message, in a column of names and one of lines; nothing of it twice."""
+    from noetl.cli.formats.text import shown as safe
+
     told = [] if told is None else told
     new = [detail for detail in words.details(error) if detail not in told]
     told += new
     lines: list[str] = []
     for name, text in new:
-        shown = [line if name != "input" else _cut(line) for line in text]
+        shown = [safe(line if name != "input" else _cut(line)) for line in text]
         lines += [f"{indent}{name if not at else '':<6} {line}".rstrip() for at, line in enumerate(shown)]
     return lines
 

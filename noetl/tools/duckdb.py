@@ -198,15 +198,18 @@ def _statements(
     together = knobs.transaction and one_transaction([statement.query for statement in found])
     if together:
         connection.begin()
-    used = 0
+    used = start = 0
     for statement in found:
-        names = statement.named_parameters
-        bound, used = _bound(params, names, used)
+        start = max(text.find(statement.query, start), 0)
+        if start:  # alone, so that it counts from its own beginning
+            alone = connection.extract_statements(statement.query)
+            statement = alone[0] if len(alone) == 1 else statement
+        bound, used = _bound(params, statement.named_parameters, used)
         results.append(Result())
         try:
             cursor = connection.execute(statement, bound)
         except driver().Error as problem:
-            raise failed(problem, len(results), text, statement.query) from None
+            raise failed(problem, len(results), text, (statement.query, start)) from None
         _fill(results[-1], cursor, statement, knobs.max_rows)
     if together:
         connection.commit()
@@ -241,14 +244,16 @@ def _fill(result: Result, cursor: "DuckDBPyConnection", statement: Any, rows_max
             raise Failed("limit", f"the statements returned more than {rows_max} rows; raise spec.max_rows")
 
 
-def failed(problem: Exception, number: int, text: str = "", statement: str | None = None) -> Failed:
+def failed(
+    problem: Exception, number: int, text: str = "", statement: tuple[str, int] | None = None
+) -> Failed:
     """A DuckDB error as the failure of a call, of whose statements so many were begun."""
     duckdb = driver()
     message = str(problem).partition("\n")[0]
     held = isinstance(problem, duckdb.IOException) and "lock" in message.lower()
     retryable = held or isinstance(problem, duckdb.TransactionException)
     code = type(problem).__name__
-    details = {"statement": max(number, 1), **in_duckdb(text, str(problem), statement)}
+    details = {"statement": max(number, 1), **in_duckdb(text, str(problem), *(statement or (text, 0)))}
     broken = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException)
     answered = held or not isinstance(problem, broken)
     return Failed("duckdb", message, code=code, retryable=retryable, answered=answered, details=details)

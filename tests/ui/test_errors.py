@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.ui.conftest import Server
 from tests.ui.test_execution import choose
@@ -94,3 +94,35 @@ def test_details_stay_inside_the_page(server: Server, open_page, width: int, the
     page.goto(f"/executions/{server.ran('says')}/data?run=price.1")
     expect(page.get_by_role("region", name="Traceback")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_what_is_stuck_says_why_and_can_be_released(server: Server, page: Page) -> None:
+    """A server is made to tell so: to break a log for good would break the others' server."""
+    execution_id = server.start("ask")
+    server.until(execution_id, "token.held")
+    released = []
+
+    def told(route: Route) -> None:
+        found = route.fetch().json()
+        why = {
+            "reason": "log",
+            "message": "event 7 cannot be read",
+            "since": found["summary"]["requested_at"],
+        }
+        found["summary"] |= {"status": "stuck", "stuck": {**why, "server": "s1", "engine": "0.9"}}
+        route.fulfill(json=found)
+
+    def let_go(route: Route) -> None:
+        released.append(route.request.method)
+        route.fulfill(status=202, json={"execution_id": execution_id, "status": "waiting"})
+
+    page.route(f"**/executions/{execution_id}/page", told)
+    page.route(f"**/executions/{execution_id}/release", let_go)
+    page.goto(f"/executions/{execution_id}")
+    expect(page.locator("header [data-status]").first).to_have_attribute("data-status", "stuck")
+    expect(page.get_by_role("alert")).to_contain_text("event 7 cannot be read")
+    page.get_by_role("button", name="Release").click()
+    expect(page.get_by_text("released", exact=True)).to_be_visible()
+    assert released == ["POST"]
+    page.unroute_all(behavior="ignoreErrors")
+    server.call("POST", f"/executions/{execution_id}/cancel", {})

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from noetl.cli.checked import Checked
+from noetl.cli.closing import detailed
 from noetl.cli.formats import json, text
 from noetl.cli.render import Paint, colourful, counted, emit, note
 from noetl.cli.testing.files import CaseFile
@@ -71,6 +72,7 @@ def _course(rehearsal: "Rehearsal", paint: Paint) -> Iterator[str]:
         error = called.output.get("error") or {}
         came = f"{error['kind']}: {error['message']}" if error else "ok"
         yield f"  {paint('called', 'faint')}  {text.shown(f'{called.place.words}: {came}'[: text.WIDTH])}"
+        yield from detailed(error, " " * 10)
     if len(rehearsal.calls) > COURSE_MAX:
         yield f"          and {len(rehearsal.calls) - COURSE_MAX} more"
 

@@ -36,20 +36,20 @@ def in_sqlite(text: str, number: int, byte_offset: int) -> dict[str, Value]:
     return {"position": position(text, _starts(text, statements)[number] + len(inside))}
 
 
-def in_duckdb(text: str, message: str, statement: str | None) -> dict[str, Value]:
-    """DuckDB draws a caret below the line; in a statement it counts from the beginning of the whole text."""
+def in_duckdb(text: str, message: str, statement: str, start: int) -> dict[str, Value]:
+    """DuckDB draws a caret below the line of the statement, which begins somewhere in the text."""
     found = _CARET.search(message)
     if found is None:
         return {}
     number, shown, blank = int(found[1]), found[2], len(found[3]) - len(f"LINE {found[1]}: ")
-    lines = (text if statement is None else statement).split("\n")
+    lines = statement.split("\n")
     if number > len(lines):
         return {}
     column = blank
     if shown.startswith("..."):
         part = shown.removeprefix("...").removesuffix("...")
         column = lines[number - 1].find(part) + blank - 3
-    offset = sum(len(line) + 1 for line in lines[: number - 1]) + column
+    offset = start + sum(len(line) + 1 for line in lines[: number - 1]) + column
     return {"position": position(text, offset)} if 0 <= offset <= len(text) else {}
 
 

@@ -205,3 +205,11 @@ def test_a_tree_says_how_many_steps_it_leaves_out(running, first):
     drawn = watch._drawn(Console(height=11, width=80)).plain.split("\n")
     assert drawn[0].startswith(first)
     assert len(drawn) == max(8, running) + (drawn[0] != "" and "earlier" in drawn[0])
+
+
+def test_what_an_error_says_cannot_move_the_cursor():
+    error = {"kind": "http", "message": "m", "details": {"body": "a\x1b[2Jb\rc", "input": {"n": 1}}}
+    told = explained(error, "e1", PLAIN)
+    assert told[1] == '  input  {"n":1}'
+    assert "\x1b" not in "".join(told)
+    assert "\r" not in "".join(told)

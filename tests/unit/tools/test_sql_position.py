@@ -45,6 +45,10 @@ async def test_an_error_at_run_time_has_no_place_in_sqlite(use):
             {"line": 3, "column": 10, "text": "  select nope"},
         ),
         (
+            "create table t (a int);\ninsert into t values (1);\nselect a,\n  b\nfrom t",
+            {"line": 4, "column": 3, "text": "  b"},
+        ),
+        (
             "select\n  $n, nope from (select 1 a)",
             {"line": 2, "column": 7, "text": "  $n, nope from (select 1 a)"},
         ),
@@ -65,8 +69,8 @@ async def test_duckdb_points_into_a_line_that_it_cut(use):
 
 
 def test_what_duckdb_says_without_a_caret_or_of_another_text_has_no_place():
-    assert in_duckdb("select 1", "Binder Error: no", None) == {}
-    assert in_duckdb("select 1", "no\n\nLINE 7: x\n        ^", None) == {}
+    assert in_duckdb("select 1", "Binder Error: no", "select 1", 0) == {}
+    assert in_duckdb("select 1", "no\n\nLINE 7: x\n        ^", "select 1", 0) == {}
 
 
 def test_the_place_in_what_was_sent_to_postgres_is_found_in_what_was_written():

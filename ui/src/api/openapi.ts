@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 7dfb42b021c21b79ca6458b3d685e0d9c852f7b339b3f9cee67d07c7b7518ca6); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 cdb7b266375129a4d968ff93c631409d105d61b6302873c38626456750d95785); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -576,6 +576,26 @@ export interface paths {
         get: operations["pulse_api_v1_executions__execution_id__pulse_get"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/executions/{execution_id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Release
+         * @description Let an execution that is stuck go on; 409 when it is not, or cannot.
+         */
+        post: operations["release_api_v1_executions__execution_id__release_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1467,6 +1487,7 @@ export interface components {
             steps: {
                 [key: string]: components["schemas"]["StepStanding"];
             };
+            stuck?: components["schemas"]["StuckAnswer"];
             workload: Json;
         };
         /**
@@ -1705,6 +1726,7 @@ export interface components {
             steps: {
                 [key: string]: components["schemas"]["StepStanding"];
             };
+            stuck?: components["schemas"]["StuckAnswer"];
             workload: Json;
         };
         /**
@@ -2343,6 +2365,19 @@ export interface components {
             locator: components["schemas"]["Locator"];
             meta?: components["schemas"]["StoredMeta"];
             type: string;
+        };
+        /**
+         * StuckAnswer
+         * @description Why nobody goes on with an execution until it is released.
+         */
+        StuckAnswer: {
+            engine: string;
+            message: string;
+            /** @enum {unknown} */
+            reason: "decision" | "log" | "mail" | "owners";
+            server: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            since: string;
         };
         /**
          * SummaryView
@@ -3527,6 +3562,29 @@ export interface operations {
                         event?: string;
                         id?: string;
                     };
+                };
+            };
+        };
+    };
+    release_api_v1_executions__execution_id__release_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an execution */
+                execution_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An execution that was asked for. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Begun"];
                 };
             };
         };

@@ -13,7 +13,7 @@ import { SignalDialog } from './signal'
 
 const ENDED = new Set(['completed', 'failed', 'cancelled'])
 
-type Action = 'cancel' | 'pause' | 'resume' | 'retry' | 'rerun' | 'signal'
+type Action = 'cancel' | 'pause' | 'resume' | 'retry' | 'rerun' | 'signal' | 'release'
 interface Act { action: Action; body?: Body<`/executions/{execution_id}/${Action}`, 'post'>; said: string }
 
 export function useAct(id: string) {
@@ -46,7 +46,8 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
     <>
       {(summary.status === 'running' || summary.status === 'waiting') && <Button icon="pause" onClick={() => act.mutate({ action: 'pause', said: 'pausing' })}>Pause</Button>}
       {summary.status === 'paused' && <Button kind="primary" icon="play" onClick={() => act.mutate({ action: 'resume', said: 'resumed' })}>Resume</Button>}
-      {!over && <Button icon="signal" onClick={() => setOpen('signal')}>Signal</Button>}
+      {summary.status === 'stuck' && <Button kind="primary" icon="play" onClick={() => act.mutate({ action: 'release', said: 'released' })}>Release</Button>}
+      {!over && summary.status !== 'stuck' && <Button icon="signal" onClick={() => setOpen('signal')}>Signal</Button>}
       {!over && <Button kind="danger" icon="stop" onClick={() => setOpen('cancel')}>Cancel</Button>}
       {(summary.status === 'failed' || summary.status === 'cancelled') && <Button kind="primary" icon="retry" onClick={retry}>{summary.status === 'failed' ? 'Retry from failure' : 'Go on from here'}</Button>}
       {failedStep && <Link href={`/playbooks/${summary.playbook.path}?version=${summary.playbook.version ?? ''}&fix=${id}&step=${encodeURIComponent(failedStep)}`} className="inline-flex h-7.5 items-center rounded-[5px] border border-line-strong bg-panel px-2.5 font-medium hover:bg-sunken">Fix and rerun</Link>}

@@ -40,6 +40,7 @@ export function Header({ summary, history, inside, link, children }: Props) {
       </div>
       {summary.error && <Ending status={summary.status} error={summary.error} unasked={unasked(summary)} />}
       {summary.status === 'completed' && summary.counts.failed_iterations > 0 && <Flawed summary={summary} />}
+      {summary.stuck && <Stuck stuck={summary.stuck} />}
       <Failures summary={summary} />
     </header>
   )
@@ -71,6 +72,16 @@ function Ending({ status, error, unasked }: { status: string; error: NonNullable
 /** The failure that ended it, when the arc that took it never asked how the step ended. */
 const unasked = (summary: Execution) =>
   summary.status === 'failed' ? summary.failures.find((one) => !one.answered && one.step === summary.error?.step) : undefined
+
+/** Nobody goes on with it until it is released. */
+function Stuck({ stuck }: { stuck: NonNullable<Execution['stuck']> }) {
+  return (
+    <div role="alert" className={`flex items-start gap-2 rounded-md px-2.5 py-1.5 ${softOf('stuck')}`}>
+      <span className="mt-0.5"><StatusIcon status="stuck" /></span>
+      <p className="min-w-0 break-words [overflow-wrap:anywhere]"><span className="font-medium">stuck since <Ago at={stuck.since} />: {stuck.message}</span> <span className="text-ink-2">Its log and its messages are kept. Release it when the cause is gone, after an upgrade say ({stuck.engine} on {stuck.server}).</span></p>
+    </div>
+  )
+}
 
 /** It completed, though not with all of its iterations. */
 function Flawed({ summary }: { summary: Execution }) {
