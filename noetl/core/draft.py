@@ -192,6 +192,18 @@ def in_place(value: Any, hydrated: Mapping[str, Any]) -> Any:
     return {key: in_place(item, hydrated) for key, item in value.items()}
 
 
+def readable(value: Any, hydrated: Mapping[str, Any]) -> Any:
+    """The same, though something of it is gone: why that cannot be read stands in its place."""
+    if rests_elsewhere(value):
+        try:
+            return loaded(value, hydrated)
+        except NotFound as error:
+            return Unreadable("reference", error.message)
+    return (
+        {key: readable(item, hydrated) for key, item in value.items()} if isinstance(value, dict) else value
+    )
+
+
 def stored_refs(value: Any) -> list[dict[str, Any]]:
     """References to the payloads that a state needs in memory before anything can be decided on it."""
     if rests_elsewhere(value):

@@ -21,7 +21,6 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
     run = state.runs[lease.run]
     step = program.steps[run.step]
     mentions = step.mentions
-    workload = state.workload or {}
     answered = {at: parked.output for at, parked in run.parked.items() if parked.output is not None}
     order = WorkOrder(
         execution_id=state.execution_id,
@@ -32,7 +31,7 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
         program=state.hash,
         pool=step.pool or program.pool,
         fragments=[{"origin": one.origin, "steps": one.steps} for one in state.fragments.values()],
-        workload=workload if rests_elsewhere(workload) else pruned(workload, mentions.keys("workload")),
+        workload=_workload(state.workload or {}, mentions.keys("workload")),
         ctx=pruned(seen(state.ctx, run.ctx_then), mentions.keys("ctx")),
         input=run.input,
         args=run.args,
@@ -48,6 +47,11 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
     )
     order.aside = bool(hydrated) and bool(stored_refs(scopes_of(order)))
     return order
+
+
+def _workload(workload: dict[str, Any], keys: frozenset[str] | None) -> dict[str, Any]:
+    """The entries that are read; one that rests in the result store has no entries yet."""
+    return workload if rests_elsewhere(workload) and keys != frozenset() else pruned(workload, keys)
 
 
 def scopes_of(order: WorkOrder) -> list[Any]:

@@ -19,10 +19,10 @@ class Scope:
     """Fixed scopes by name, then where bare names are looked for: mappings in order, tasks, steps.
 
     `payloads` are those at hand of steps whose results rest in the result store, by key; `most` is the size
-    of the largest that may be.
+    of the largest that may be. Where a scope is `damaged`, why stands for each value that is gone.
     """
 
-    __slots__ = ("chain", "fixed", "most", "payloads", "reader", "steps", "tasks")
+    __slots__ = ("chain", "damaged", "fixed", "most", "payloads", "reader", "steps", "tasks")
 
     def __init__(
         self,
@@ -34,6 +34,7 @@ class Scope:
         *,
         payloads: Mapping[str, Any] = _EMPTY,
         most: int = 0,
+        damaged: bool = False,
     ) -> None:
         self.fixed = fixed
         self.chain = chain
@@ -42,6 +43,7 @@ class Scope:
         self.reader = reader  # the label of the task that reads: inside sugar, names near it come first
         self.payloads = payloads
         self.most = most
+        self.damaged = damaged
 
     def bind(self, names: Iterable[str]) -> dict[str, Any]:
         """The names a template reads, as far as they mean something here."""
@@ -94,6 +96,16 @@ class Scope:
             wrong = refusal(reading, self.payloads, self.most)
             if wrong is not None:
                 return wrong
+        return self._gone(paths) if self.damaged else None
+
+    def _gone(self, paths: Iterable[tuple[str, ...]]) -> Unreadable | None:
+        for path in paths:
+            value = self.bind(path[:1]).get(path[0])
+            for key in path[1:]:
+                value = value if isinstance(value, Unreadable) else _below(value, key)
+            wrong = _unreadable(value)
+            if wrong is not None:
+                return Unreadable(wrong.kind, f"{'.'.join(path)}: {wrong.message}")
         return None
 
     def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, Any]:
@@ -118,6 +130,13 @@ def _finished(step: Mapping[str, Any], payloads: Mapping[str, Any], most: int) -
             for label, output in envelope["results"].items()
         }
     return envelope
+
+
+def _unreadable(value: Any) -> Unreadable | None:
+    """Why a value, or something in it, cannot be read."""
+    if isinstance(value, dict):
+        return next(filter(None, map(_unreadable, value.values())), None)
+    return value if isinstance(value, Unreadable) else None
 
 
 def _below(value: Any, key: str) -> Any:

@@ -2,12 +2,14 @@
 
 from typing import Any
 
-from noetl.core.demand import in_envelope
-from noetl.core.draft import Draft, in_place
+from noetl.core.demand import Unreadable, in_envelope
+from noetl.core.draft import Draft, in_place, readable
+from noetl.core.patch import rests_elsewhere
 from noetl.core.scope import Scope
 from noetl.core.state import Run
 from noetl.dsl.routing import flags_of
 from noetl.dsl.template import Envelope
+from noetl.errors import NotFound
 
 
 def arrival(
@@ -16,27 +18,34 @@ def arrival(
     """The scope in which a step's input is rendered (nothing given yet) and its admission decided."""
     state = draft.state
     own_input = given if isinstance(given, dict) else {}
-    workload, ctx = draft.load(state.workload) or {}, in_place(state.ctx, draft.hydrated)
+    try:
+        workload, ctx = draft.load(state.workload) or {}, in_place(state.ctx, draft.hydrated)
+        damaged = isinstance(given, Unreadable)
+    except NotFound:
+        workload, ctx = readable(state.workload, draft.hydrated) or {}, readable(state.ctx, draft.hydrated)
+        damaged = True
     fixed = {
         "workload": workload,
         "ctx": ctx,
         "args": args,
         "event": {**_with_payload(draft, event), **flags_of(event.get("name", ""))},
         "execution_id": state.execution_id,
-        "input": own_input,
+        "input": given if isinstance(given, Unreadable) else own_input,
     }
     return Scope(
         fixed,
-        (own_input, args, ctx, workload),
+        (own_input, args, ctx, {} if isinstance(workload, Unreadable) else workload),
         steps=_steps(draft, fragment),
         payloads=draft.hydrated,
         most=draft.limit("max_hydrate_bytes"),
+        damaged=damaged,
     )
 
 
 def departure(draft: Draft, run: Run, event: dict[str, Any], output: dict[str, Any]) -> Scope:
     """The scope of a finished run: step output, step set and arcs, on the current ctx."""
-    scope = arrival(draft, event, draft.load(run.args), draft.load(run.input), run.fragment)
+    given = readable(run.input, draft.hydrated) if rests_elsewhere(run.input) else run.input
+    scope = arrival(draft, event, draft.load(run.args), given, run.fragment)
     scope.fixed["output"] = Envelope(output)
     step = scope.fixed["step"] = in_place(run.step_scope, draft.hydrated)
     own_input, args, ctx, workload = scope.chain

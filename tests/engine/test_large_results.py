@@ -369,3 +369,37 @@ async def test_a_large_value_of_an_order_that_is_gone_is_named(tmp_path):
         ran = await finish(made, execution_id)
     assert (ran.error["kind"], ran.error["step"]) == ("reference", "then")
     assert f"what step 'then' reads: the payload {execution_id}/" in ran.error["message"]
+
+
+LOST = {
+    "read": ("{n: '{{ ctx.v.count }}'}", "reference"),
+    "read below": ("{n: '{{ ctx.w.deep.v.count }}'}", "reference"),
+    "read as a whole": ("{n: '{{ ctx.w }}'}", "reference"),
+    "read by its bare name": ("{n: '{{ v.count }}'}", "reference"),
+    "of the workload": ("{n: '{{ workload.big }}'}", "reference"),
+    "not read": ("{n: '{{ ctx.small }}'}", None),
+}
+
+
+@pytest.mark.parametrize("how", LOST)
+async def test_a_value_of_a_scope_that_is_gone_is_an_error_of_who_reads_it(tmp_path, how):
+    given, kind = LOST[how]
+    sets = '{ctx.v: "{{ output.data }}", ctx.w.deep.v: "{{ output.data }}", ctx.small: 1}'
+    text = MAKE.replace("next: {arcs: [{step: then}]}", f"set: {sets}\n  next: {{arcs: [{{step: w}}]}}") + (
+        "- {step: w, tool: {kind: wait, input: {signal: go}}, next: {arcs: [{step: then}]}}\n"
+        f"- {{step: then, input: {given}, tool: {{kind: noop, output: '{{{{ input.n }}}}'}}}}"
+    )
+    big = "workload: {n: 100000, big: " + "y" * 70_000 + "}"
+    async with engine(tmp_path) as made:
+        execution_id = await begin(made, playbook(text, workload=big))
+        state = made.engine.live_state(execution_id)
+        await until(made, lambda: any(run.parked for run in state.runs.values()))
+    await made.results.discard(execution_id)
+    async with engine(tmp_path, made) as another:
+        await another.engine.resume(execution_id)
+        await another.engine.send(execution_id, Control("signal", name="go"))
+        ran = await finish(another, execution_id)
+    assert (ran.error.get("kind"), ran.output) == (kind, None if kind else 1)
+    if kind:
+        assert f": the payload {execution_id}/" in ran.error["message"]
+        assert "is gone from the result store" in ran.error["message"]

@@ -86,7 +86,7 @@ def test_an_order_has_markers_for_what_is_large(begin):
         workload=f"workload: {{w: {'y' * 1500}, v: 1}}",
     )
     first = build_order(world.state, world.program, world.state.leases["start.1"], world.hydrated)
-    assert first.aside  # its workload
+    assert (first.aside, first.workload) == (False, {})  # it reads nothing
     world.done("start.1", "x" * 1500)
     order = build_order(world.state, world.program, world.state.leases["work.1"], world.hydrated)
     assert order.aside

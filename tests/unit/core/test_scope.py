@@ -187,3 +187,21 @@ def test_an_envelope_whose_payload_rests_in_the_result_store(envelope, aside):
     assert rests(envelope) is aside
     assert rests(envelope, {PAYLOAD.key: 1}) is False
     assert rests(envelope, {PAYLOAD.key: Unreadable("limit", "no")}) is aside
+
+
+@pytest.mark.parametrize(
+    "path, gone",
+    [
+        (("ctx", "v"), True),
+        (("ctx", "v", "deep"), True),
+        (("ctx",), True),
+        (("v",), True),
+        (("ctx", "n"), False),
+        (("ctx", "n", "none"), False),
+        (("none",), False),
+    ],
+)
+def test_a_value_of_a_damaged_scope_that_is_gone_cannot_be_read(path, gone):
+    ctx = {"v": Unreadable("reference", "it is gone"), "n": 1}
+    found = Scope({"ctx": ctx}, (ctx,), damaged=True).out_of_reach([path])
+    assert found == (Unreadable("reference", f"{'.'.join(path)}: it is gone") if gone else None)

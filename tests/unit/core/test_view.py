@@ -1,6 +1,7 @@
 """What the server's templates can see."""
 
 from noetl.core import view
+from noetl.core.demand import Unreadable
 from noetl.core.draft import Draft, in_place
 from noetl.core.judge import TemplateJudge
 from noetl.core.state import Run, State
@@ -62,3 +63,25 @@ def test_what_rests_in_the_result_store_is_put_in_its_place():
     )
     made.hydrated["k"] = "whole"
     assert in_place(made.state.ctx, made.hydrated) == {"big": "whole", "deep": {"big": "whole"}}
+
+
+def test_what_is_gone_of_a_scope_is_told_to_who_reads_it_and_to_nobody_else():
+    made = draft(workload=marker_of("w"), ctx={"v": marker_of("v"), "deep": {"v": marker_of("v")}, "n": 1})
+    made.hydrated["other"] = 1
+    scope = view.arrival(made, {}, {}, Unreadable("reference", "its input is gone"))
+    told = {
+        path: scope.out_of_reach([path])
+        for path in (("ctx", "v"), ("ctx", "deep", "v"), ("workload", "x"), ("input",))
+    }
+    assert all(wrong is not None and wrong.kind == "reference" for wrong in told.values())
+    assert scope.out_of_reach([("ctx", "n"), ("n",)]) is None
+    assert scope.bind(["n"]) == {"n": 1}
+
+
+def test_a_large_input_that_is_gone_is_told_where_a_step_ends():
+    made = draft()
+    run = Run("start.1", "start", input=marker_of("i"))
+    wrong = view.departure(made, run, {}, ok_of(1)).out_of_reach([("input", "x")])
+    assert wrong is not None
+    made.hydrated["i"] = {"x": 1}
+    assert view.departure(made, run, {}, ok_of(1)).fixed["input"] == {"x": 1}
