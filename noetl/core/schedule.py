@@ -61,9 +61,10 @@ class Arrival:
 
     def facts(self, draft: Draft, items: list[Any] | None = None, beside: int = 0) -> dict[str, Any]:
         """What `step.scheduled` says of every run, and the items of a loop."""
-        args, own_input, collection = draft.kept(
-            [self.args or None, self.input, items], lambda: beside + size_of(self.event)
-        )
+        values = [self.args or None, self.input, items]
+        if any(values):
+            values = draft.kept(values, lambda: beside + size_of(self.event))
+        args, own_input, collection = values
         parts = {
             "from": self.source,
             "event": self.event,
