@@ -111,6 +111,12 @@ def append_of(live: Live, before: int, rows: list[Row], taken: list[int], claim:
     )
 
 
+def _playbook(state: State) -> dict[str, Any]:
+    known = {"path": state.path, "version": state.version, "hash": state.hash}
+    own = state.executor_version
+    return known if own is None else {**known, "executor_version": own}
+
+
 def shown(state: State) -> dict[str, Any]:
     """An execution as `noetl run --json` and the API show it."""
     counts = {
@@ -124,7 +130,7 @@ def shown(state: State) -> dict[str, Any]:
     return {
         "execution_id": state.execution_id,
         "status": status_of(state),
-        "playbook": {"path": state.path, "version": state.version, "hash": state.hash},
+        "playbook": _playbook(state),
         "output": state.output,
         "error": shown_error(state.error),
         "failures": shown_failures(state),

@@ -68,6 +68,7 @@ def _requested(state: State, event: Event, data: dict[str, Any]) -> None:
 def _evaluated(state: State, event: Event, data: dict[str, Any]) -> None:
     state.hash = data.get("hash", "")
     state.engine = data.get("engine", "")
+    state.executor_version = data.get("executor_version")
     state.workload = data.get("workload")
     state.error = data.get("error")
 

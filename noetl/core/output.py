@@ -19,6 +19,8 @@ MANIFEST = "application/vnd.noetl.manifest+json"
 ANSWERED = "$answered"
 """Beside the error of a tool: the other side itself has said that the call failed."""
 _PREVIEW_CHARS = 200
+_HINT_CHARS = 300
+_TYPES = {dict: "object", list: "array", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 _encode = msgspec.json.encode
 
 
@@ -115,7 +117,36 @@ def encode_payload(value: Any) -> tuple[bytes, str]:
 
 def externalise(execution_id: str, value: Any) -> tuple[dict[str, Any], Payload]:
     """The reference to a payload and the payload itself, to be written before the reference is used."""
-    return refer(execution_id, *encode_payload(value))
+    ref, payload = refer(execution_id, *encode_payload(value))
+    ref["meta"]["schema_hint"] = schema_hint(value)
+    return ref, payload
+
+
+def schema_hint(value: Any) -> dict[str, Any]:
+    """What kind of value a payload is, without reading it: its type, and its keys or columns with theirs."""
+    hint: dict[str, Any] = {"type": _type(value)}
+    if isinstance(value, list):
+        hint["items"] = len(value)
+    first = value[0] if isinstance(value, list) and value else value
+    if isinstance(first, dict):
+        hint["keys" if first is value else "columns"] = _keys(first)
+    return hint
+
+
+def _keys(value: Mapping[str, Any]) -> dict[str, str]:
+    """The first keys of a mapping with the types of their values, as far as there is room for them."""
+    keys: dict[str, str] = {}
+    room = _HINT_CHARS
+    for key in value:
+        room -= len(key) + 10
+        if room < 0:
+            break
+        keys[key] = _type(value[key])
+    return keys
+
+
+def _type(value: Any) -> str:
+    return _TYPES.get(type(value), "string")
 
 
 def refer(execution_id: str, body: bytes, content_type: str) -> tuple[dict[str, Any], Payload]:

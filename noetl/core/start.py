@@ -40,6 +40,8 @@ def start(draft: Draft, message: Start) -> Answer:
         "engine": message.engine,
         "workload": draft.judged(message.workload),
     }
+    if (version := draft.program.playbook.executor.version) is not None:
+        judged["executor_version"] = version
     if message.diagnostics:
         judged["diagnostics"] = message.diagnostics
     draft.emit("playbook.request.evaluated", **judged)

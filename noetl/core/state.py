@@ -192,6 +192,7 @@ class State(msgspec.Struct, omit_defaults=True):
     version: int | None = None
     hash: str = ""
     engine: str = ""
+    executor_version: str | None = None
     requested_at: int = 0
     started_at: int | None = None
     ended_at: int | None = None

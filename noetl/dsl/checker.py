@@ -347,8 +347,8 @@ class Checker:
             self.report(RESERVED_NAME, mark, message, f"choose another name, such as '{value.strip('_')}_1'")
 
     def field(self, field: Field, value: Value, mark: Mark, what: str) -> None:
-        """A value of a tool kind's own type; one with templates is checked when it has been rendered."""
-        if not self.free(value, mark):
+        """A value of a tool kind's own type; what its templates give is checked when they are rendered."""
+        if not self.free(value, mark) or isinstance(value, Map | Seq):
             self.literal(field, value, mark, what)
 
     def literal(self, field: Field, value: Value, mark: Mark, what: str) -> None:

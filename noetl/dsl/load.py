@@ -20,7 +20,7 @@ from noetl.dsl.shape import check_shape
 from noetl.dsl.source import parse
 from noetl.dsl.sugar import expand
 from noetl.dsl.surface import DEPRECATIONS, UNREAD
-from noetl.dsl.tree import Map, Mark, Value
+from noetl.dsl.tree import Map, Mark, Seq, Value
 
 TOO_DEEP = Code("too-deep", "error", "A document nested beyond any use")
 
@@ -64,10 +64,20 @@ def _load(tree: Value, found: Sequence[Diagnostic], kinds: Kinds, *, strict: boo
     playbook, expanded, debug_map = _compiled(normal.tree)
     if playbook is not None:
         unread = [finding for finding in normal.diagnostics if finding.code in UNREAD]
-        findings += independent(check_rules(playbook, kinds), [*found, *unread, *shape])
+        broken = [*found, *unread, *shape]
+        findings += independent(check_rules(playbook, kinds), broken, nameless=_nameless(normal.tree))
     if strict:
         findings = [_upgraded(finding) for finding in findings]
     return Loaded(normal.tree, expanded, playbook, in_order(findings), debug_map)
+
+
+def _nameless(tree: Value) -> bool:
+    """Whether the name of some step could not be read."""
+    steps = tree.get("workflow") if isinstance(tree, Map) else None
+    named = isinstance(steps, Seq) and all(
+        isinstance(one, Map) and isinstance(one.get("step"), str) for one in steps
+    )
+    return not named
 
 
 def _compiled(tree: Value) -> tuple[Playbook | None, Value, Mapping[str, Origin]]:

@@ -3,6 +3,7 @@
 import re
 
 from noetl.dsl.kind import Field
+from noetl.dsl.template import is_template
 from noetl.dsl.tree import Value
 
 _WORDS = {
@@ -17,11 +18,12 @@ _WORDS = {
 }
 _EXPECTED = re.compile(r"Expected `([^`]+)`(?:, got `[^`]+`)?(.*)")
 _PLACE = re.compile(r" - at `\$\.?([^`]*)`$")
+_STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _FIELD = re.compile(r"Object (missing required|contains unknown) field `([^`]+)`")
 
 
 def mismatch(field: Field, value: Value) -> str | None:
-    """What a literal value would have to be instead; None when it fits."""
+    """What a value would have to be instead; None when it fits, as far as its templates let one see."""
     import msgspec
 
     try:
@@ -29,9 +31,25 @@ def mismatch(field: Field, value: Value) -> str | None:
     except msgspec.ValidationError as error:
         text = str(error)
         place = _PLACE.search(text)
+        if place and _is_rendered(value, place[1]):
+            return None
         problem = _in_words(_PLACE.sub("", text), field)
         return f"its '{place[1]}' {problem}" if place and place[1] else problem
     return None
+
+
+def _is_rendered(value: Value, place: str) -> bool:
+    """Whether a template stands at a place inside a value: what it will be is not known."""
+    if "[...]" in place:  # some value of a mapping, and not which
+        return isinstance(value, dict | list)
+    for key, index in _STEPS.findall(place):
+        if index and isinstance(value, list) and int(index) < len(value):
+            value = value[int(index)]
+        elif key and isinstance(value, dict) and key in value:
+            value = value[key]
+        else:
+            return False
+    return isinstance(value, str) and is_template(value)
 
 
 def _in_words(text: str, field: Field) -> str:

@@ -30,7 +30,7 @@ def normalize(tree: Value, kinds: Kinds) -> Normalized:
         tree = adopt(tree)
     if not isinstance(tree, Map):
         return Normalized(tree, ())
-    surface = Surface(kinds)
+    surface = Surface(kinds, tree)
     root = copy_map(tree)
     for key in ("workflow", "workbook"):
         if key in root:

@@ -8,6 +8,7 @@ from noetl.dsl.flow import seen
 from noetl.dsl.grammar import ITERATION_NAMES, REDUCERS, SCOPES
 from noetl.dsl.nearest import nearest
 from noetl.dsl.shapes import Choice
+from noetl.dsl.surface import TARGET_TWICE
 from noetl.dsl.tree import Map, Mark, Value
 
 BAD_TARGET = Code("bad-set-target", "error", "A set target that cannot be written")
@@ -57,6 +58,19 @@ def _check_set(checker: Checker, value: Value, mark: Mark, scopes: tuple[str, ..
     for target, item in value.items():
         _check_target(checker, target, value.at_key(target), scopes)
         checker.free(item, value.at(target))
+        if (outer := _around(target, value)) is not None:
+            line = value.at_key(outer).line
+            message = f"'{target}' is a part of '{outer}', which the same set writes at line {line}"
+            checker.report(TARGET_TWICE, value.at_key(target), message, f"write one of them: {outer}: {{…}}")
+
+
+def _around(target: str, targets: Map) -> str | None:
+    """Another target of the same set that the target lies in."""
+    while "." in target:
+        target = target.rpartition(".")[0]
+        if target in targets:
+            return target
+    return None
 
 
 def _check_target(checker: Checker, target: str, mark: Mark, scopes: tuple[str, ...]) -> None:

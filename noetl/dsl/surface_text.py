@@ -1,16 +1,20 @@
-"""Older names inside templates: `outcome` -> `output`, older event names -> today's; `args` is only noted."""
+"""Older names inside templates (`outcome`, `result`, `result_ref`, older event names), replaced by today's.
+
+`args` is only noted.
+"""
 
 import re
 
 from noetl.dsl.graft import copy_map, copy_seq
 from noetl.dsl.kind import Kinds
-from noetl.dsl.respell import respell_event, respell_output
+from noetl.dsl.respell import rename_root, respell_event, respell_output
 from noetl.dsl.surface import ARGS, OUTCOME, Surface
 from noetl.dsl.template import TemplateError, compile_template, is_template
 from noetl.dsl.tree import Map, Mark, Seq, Value
 
 # Only a text with one of these words is worth taking apart.
-_OLDER = re.compile(r"outcome|\bargs\b|call\.(?:done|error)|step\.exit")
+_OLDER = re.compile(r"outcome|\bresult(?:_ref)?\b|\bargs\b|call\.(?:done|error)|step\.exit")
+_RESULTS = {"result_ref": "output.ref", "result": "output.data"}
 
 
 def respell(surface: Surface, value: Value, mark: Mark) -> Value:
@@ -61,6 +65,8 @@ def _respell_text(surface: Surface, text: str, mark: Mark) -> str:
         return text
     if "outcome" in text:
         text = _respell_outcome(surface, text, mark)
+    if "result" in text:
+        text = _respell_result(surface, text, mark)
     if "event" in text:
         text = respell_event(text)
     if "args" in text and _reads_args(text):
@@ -76,6 +82,17 @@ def _respell_outcome(surface: Surface, text: str, mark: Mark) -> str:
         message = "the template reads 'outcome', an older spelling of 'output'"
         surface.deprecated(OUTCOME, mark, message, new.strip())
     return new
+
+
+def _respell_result(surface: Surface, text: str, mark: Mark) -> str:
+    """The result of a task under its older names, unless the document means something else by them."""
+    for old, today in _RESULTS.items():
+        new = rename_root(text, old, today) if not surface.defines(old) else text
+        if new != text:
+            message = f"the template reads '{old}', an older spelling of '{today}'"
+            surface.deprecated(OUTCOME, mark, message, new.strip())
+            text = new
+    return text
 
 
 def _reads_args(text: str) -> bool:

@@ -250,6 +250,7 @@ class PlaybookVersion(msgspec.Struct):
     path: str
     version: int | None
     hash: str
+    executor_version: str | UnsetType = UNSET
 
 
 class Counts(msgspec.Struct):

@@ -44,7 +44,7 @@ def _lines(result: dict[str, Any]) -> list[str]:
     playbook, counts = result["playbook"], result["counts"]
     lines = [
         f"execution  {result['execution_id']}",
-        f"playbook   {playbook['path']} v{playbook['version']}",
+        f"playbook   {playbook['path']} v{playbook['version']}{_executor(playbook)}",
         f"status     {result['status']} after {duration(result['duration_ms'])}",
         f"counts     {', '.join(f'{number} {_words(name)}' for name, number in counts.items())}",
     ]
@@ -66,3 +66,9 @@ def _lines(result: dict[str, Any]) -> list[str]:
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
+
+
+def _executor(playbook: dict[str, Any]) -> str:
+    """The version that the playbook's executor section names."""
+    version = playbook.get("executor_version")
+    return "" if version is None else f"  executor {version}"

@@ -1,5 +1,6 @@
 """The root of a document of any age: `vars`, `executor.kind`, `workbook.tasks`; the order of all rewrites."""
 
+from noetl.dsl.migrate.labels import rewrite_labels
 from noetl.dsl.migrate.payloads import rewrite_payloads
 from noetl.dsl.migrate.respelling import defined_by, respell
 from noetl.dsl.migrate.rewriting import Rewriting
@@ -33,6 +34,7 @@ def rewrite_document(rw: Rewriting, root: Collection) -> None:
     blocks = _blocks(root)
     for name, block in blocks:
         rewrite_body(rw, block, name)
+    rewrite_labels(rw, [*steps, *(block for _, block in blocks)])
     rewrite_payloads(rw, steps, _entry_step(root, steps))
     known = defined_by(root)
     for step in steps:

@@ -16,6 +16,7 @@ from noetl.dsl.rules import (
     failures,
     keychain,
     loops,
+    other_meanings,
     pipelines,
     policies,
     references,
@@ -42,6 +43,7 @@ RULES: tuple[Rule, ...] = (
     *references.RULES,
     *workbook.RULES,
     *settings.RULES,
+    *other_meanings.RULES,
 )
 
 

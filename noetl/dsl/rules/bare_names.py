@@ -125,13 +125,14 @@ def fall_through_field(book: Book) -> Iterator[Diagnostic]:
         for read in site.look.reads:
             root = read.path[0]
             known = (*ENVELOPE, "results") if root in book.step_names else ENVELOPE
-            if len(read.path) > 1 and read.path[1] not in known and _is_result(book, site, root):
+            if len(read.path) > 1 and read.path[1] not in known and is_result(book, site, root):
                 full = ".".join((root, "data", *read.path[1:]))
                 message = f"'{read.dotted}' is {full}: a field of the payload, not of the output itself"
                 yield FALL_THROUGH_FIELD.at(site.mark, message, f"write {full}")
 
 
-def _is_result(book: Book, site: Site, root: str) -> bool:
+def is_result(book: Book, site: Site, root: str) -> bool:
+    """Whether a name means an output envelope at a place."""
     return root == "output" or next(book.names.meanings(site, root), None) in (TASK, STEP)
 
 
@@ -139,7 +140,7 @@ def unknown_status(book: Book) -> Iterator[Diagnostic]:
     """A status is compared with `ok` and `error`."""
     for site in book.sites:
         for path, word in site.look.comparisons:
-            is_status = len(path) == 2 and path[1] == "status" and _is_result(book, site, path[0])
+            is_status = len(path) == 2 and path[1] == "status" and is_result(book, site, path[0])
             if is_status and isinstance(word, str) and word not in STATUSES:
                 message = f"'{'.'.join(path)}' is compared with '{word}', but a status is 'ok' or 'error'"
                 hint = "write 'ok'" if word.lower() in GOOD_WORDS else "write 'ok' or 'error'"

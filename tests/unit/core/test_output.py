@@ -129,3 +129,35 @@ def test_what_a_decision_saw_is_kept_small(value, kept):
 )
 def test_a_reference_is_found_wherever_it_is_in_a_value(value, holds):
     assert holds_reference(value) is holds
+
+
+@pytest.mark.parametrize(
+    "value, hint",
+    [
+        ("text", {"type": "string"}),
+        ([], {"type": "array", "items": 0}),
+        ([1, 2], {"type": "array", "items": 2}),
+        ({"a": 1, "b": [2]}, {"type": "object", "keys": {"a": "integer", "b": "array"}}),
+        (
+            [{"id": 1, "name": "x", "ok": True, "none": None, "n": 1.5}],
+            {
+                "type": "array",
+                "items": 1,
+                "columns": {
+                    "id": "integer",
+                    "name": "string",
+                    "ok": "boolean",
+                    "none": "null",
+                    "n": "number",
+                },
+            },
+        ),
+    ],
+)
+def test_a_reference_says_what_kind_of_value_it_stands_for(value, hint):
+    assert externalise("e1", value)[0]["meta"]["schema_hint"] == hint
+
+
+def test_what_a_reference_says_of_its_value_is_bounded():
+    ref, _ = externalise("e1", {f"{'k' * 40}{n}": n for n in range(1000)})
+    assert len(ref["meta"]["schema_hint"]["keys"]) == 5

@@ -106,3 +106,9 @@ def test_a_kept_loop_whose_token_is_refused_is_forgotten(world):
 
 def test_a_start_says_who_asked():
     assert Start("p", "h", "e").by == "cli"
+
+
+def test_the_version_that_the_executor_names_is_recorded(begin):
+    world = begin("- {step: start, tool: {kind: noop}}", executor="executor: {version: 2.1}")
+    assert world.data("playbook.request.evaluated")["executor_version"] == "2.1"
+    assert world.state.executor_version == "2.1"

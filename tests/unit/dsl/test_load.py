@@ -231,3 +231,19 @@ def test_work_grows_with_the_number_of_steps_not_faster():
 
 def test_places_of_a_section_before_the_workflow():
     assert places(errors(rooted("executor: {profil: local}"))) == [("unknown-key", 4, 12)]
+
+
+def test_a_misspelt_key_does_not_hide_an_arc_that_leads_nowhere():
+    text = doc("- {step: start, tooll: {kind: noop}, next: {arcs: [{step: nowhere}]}}")
+    assert [found.code for found in errors(text)] == ["unknown-key", "unknown-step"]
+    text = doc("- {step: start, next: {arcs: [{step: other}]}}\n- {stepp: other, tool: {kind: noop}}")
+    assert "unknown-step" not in [found.code for found in errors(text)]
+
+
+def test_a_mapping_with_templates_is_checked_as_far_as_it_is_known():
+    def codes(given):
+        return [found.code for found in errors(task(f"{{kind: http, input: {{{given}}}}}"))]
+
+    assert codes("url: {a: '{{ workload.x }}'}") == ["wrong-type"]
+    assert codes("url: ['{{ workload.x }}']") == ["wrong-type"]
+    assert codes("url: a, headers: {a: '{{ workload.x }}'}") == []

@@ -36,6 +36,30 @@ TASKS = {
             spec: {timeout: 5}
         """,
     ),
+    "labels that are no names": step(
+        """\
+        - step: a
+          tool:
+            - name: fetch-page  # page by page
+              kind: noop
+            - name: "2nd"
+              kind: noop
+              set: {ctx.x: "{{ fetch-page.data }}", ctx.y: "{{ 'fetch-page' ~ ctx.x }}"}
+              spec: {policy: {rules: [{when: "{{ true }}", then: {do: jump, to: "fetch-page"}}, {else: {then: {do: break}}}]}}
+          set: {ctx.z: "{{ a.results['fetch-page'].data }}"}
+        """,
+        """\
+        - step: a
+          tool:
+            - name: fetch_page  # page by page
+              kind: noop
+            - name: task_2nd
+              kind: noop
+              set: {ctx.x: "{{ fetch_page.data }}", ctx.y: "{{ 'fetch-page' ~ ctx.x }}"}
+              spec: {policy: {rules: [{when: "{{ true }}", then: {do: jump, to: fetch_page}}, {else: {then: {do: break}}}]}}
+          set: {ctx.z: "{{ a.results.fetch_page.data }}"}
+        """,
+    ),
     "variables beside code": step(
         """\
         - step: a
