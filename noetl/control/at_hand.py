@@ -21,7 +21,7 @@ from noetl.errors import InvariantViolation, NotFound
 from noetl.ports.results import Payloads, TooLarge
 
 # What a reference that is none of ours may lead to: a user's value can look like any.
-UNREADABLE = (NotFound, InvariantViolation, msgspec.DecodeError, UnicodeDecodeError)
+UNREADABLE = (NotFound, InvariantViolation, msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
 class AtHand:

@@ -49,7 +49,7 @@ class Reader:
         """What the bytes are: a value, the lines of rows, the entries of a manifest, text, or bytes."""
         try:
             value = msgspec.json.decode(body)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return await asyncio.to_thread(_not_json, body)
         if isinstance(value, dict):
             if _is_manifest(value):

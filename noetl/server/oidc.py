@@ -152,5 +152,5 @@ async def _json(url: str) -> Any:
 
     try:
         return msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         raise BackendError(f"the OpenID provider sends no JSON at {url}") from None

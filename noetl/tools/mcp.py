@@ -86,7 +86,7 @@ def _data(result: dict[str, Value]) -> Any:
     text = str(content[0].get("text", ""))
     try:
         return to_json(msgspec.json.decode(text))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return text
 
 

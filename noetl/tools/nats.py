@@ -195,7 +195,7 @@ def _value(raw: bytes) -> Value:
 
     try:
         return to_json(msgspec.json.decode(raw))
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
         return to_json(raw.decode())

@@ -9,7 +9,8 @@ whose answer it never saw.
 
 `database` is a file inside the allowed folders, made on first use (in WAL mode). Without it every call has
 an empty database of its own, which is enough to calculate with SQL. A locked database is waited for, then
-error kind `sqlite` with `retryable: true`; `output.error.code` is SQLite's name of the error.
+error kind `sqlite` with `retryable: true`; `output.error.code` is SQLite's name of the error. Rows that hold
+more than 256 MiB together are error kind `limit`; one text or blob has at most 128 MiB.
 """
 
 import os
@@ -64,6 +65,8 @@ workflow:
         input: {database: shop.db, query: "select item, price from sale where price > ?", params: [1]}
 """
 
+VALUE_BYTES = 128 * 1024**2  # of one text or blob, also inside a statement
+
 
 class Sql(Input):
     """The statements and what they work on."""
@@ -109,6 +112,7 @@ class File(Database):
         )
         if is_new:
             self.connection.pragma("journal_mode", "wal")
+        self.connection.limit(apsw.SQLITE_LIMIT_LENGTH, VALUE_BYTES)
         self.connection.authorizer = self._authorize
         return self.connection
 

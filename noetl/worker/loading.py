@@ -19,7 +19,7 @@ from noetl.ports.results import TooLarge
 _LOG = logging.getLogger("noetl.worker")
 PATIENCE_S = 60.0
 AGAIN_S, AGAIN_MOST_S = 0.1, 5.0
-GONE = (NotFound, InvariantViolation, msgspec.DecodeError, UnicodeDecodeError)
+GONE = (NotFound, InvariantViolation, msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 Get = Callable[[dict[str, Any], int], Awaitable[Any]]  # of at most so many bytes
 
 

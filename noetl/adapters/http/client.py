@@ -123,7 +123,7 @@ class Client:
             return None
         try:
             return msgspec.json.decode(content)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             told = f"what answers at {self.url} is no NoETL server: it did not send JSON"
             raise BackendError(told, hint=HINT) from None
 

@@ -44,7 +44,7 @@ def error_of(url: str, status: int, body: bytes) -> NoetlError:
 def _read(body: bytes) -> dict[str, Any]:
     try:
         told = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return {}
     return told if isinstance(told, dict) and "code" in told else {}
 

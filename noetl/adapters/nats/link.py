@@ -35,7 +35,7 @@ AGAIN_MOST_S = 1.0
 OWNERS_KEPT = 10_000
 SERVERS_KEPT = 1000
 # It does not come from a server that knows us, or says nothing we know: anyone may speak on the bus.
-NOT_FOR_US = (RequestError, msgspec.DecodeError, UnicodeDecodeError)
+NOT_FOR_US = (RequestError, msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 Once = Callable[[str | None, float], Awaitable[bytes]]  # ask one server, or any, with some patience
 _encode = msgspec.json.encode
 _ORDERS = msgspec.json.Decoder(Orders)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Path, Query, Request
+from pydantic import BeforeValidator
 from starlette.responses import Response
 
 from noetl.core.state import STATUSES
@@ -57,6 +58,16 @@ def id_of(request: Request) -> str:
     if not ID.fullmatch(given):
         raise NotFound(f"'{given[:64]}' is not the id of an execution", hint="an id is 32 hexadecimal digits")
     return given
+
+
+def _dated(given: object) -> object:
+    """A bare number is no moment: nobody can tell seconds from years."""
+    if isinstance(given, str) and not given[:5].endswith("-"):
+        raise ValueError("write a date, as in 2026-01-31T12:00:00Z")
+    return given
+
+
+Moment = Annotated[datetime, BeforeValidator(_dated)]
 
 
 @router.post(
@@ -151,8 +162,8 @@ async def list_executions(
     path: Annotated[str | None, Query(max_length=512, description="Of one playbook")] = None,
     prefix: Annotated[str, Query(pattern="^[0-9a-f]{0,32}$", description="The beginning of ids")] = "",
     text: Annotated[str | None, Query(max_length=200, description="A part of an id or a path")] = None,
-    since: Annotated[datetime | None, Query(description="Requested at or after")] = None,
-    until: Annotated[datetime | None, Query(description="Requested before")] = None,
+    since: Annotated[Moment | None, Query(description="Requested at or after")] = None,
+    until: Annotated[Moment | None, Query(description="Requested before")] = None,
     parent: Annotated[str | None, Query(pattern="^[0-9a-f]{32}$")] = None,
     by: Annotated[
         str | None, Query(max_length=200, description="Who asked for them; @me: who asks now")

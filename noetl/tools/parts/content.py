@@ -47,7 +47,7 @@ def decode(raw: bytes, form: Format) -> Value:
     """Bytes as a value; Failed (kind `format`) when they are not what they should be."""
     try:
         return _DECODERS[form](raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as problem:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError, ValueError) as problem:
         hint = "; read it with format: bytes" if form == "text" else ""
         raise Failed("format", f"the content is not {form}: {problem}{hint}") from None
 

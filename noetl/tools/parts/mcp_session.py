@@ -41,7 +41,7 @@ def read(raw: bytes | str) -> Message:
     """One message of the other side."""
     try:
         message = msgspec.json.decode(raw)
-    except msgspec.DecodeError as problem:
+    except (msgspec.DecodeError, RecursionError) as problem:
         raise Failed(
             "mcp", f"the server sent something that is not JSON: {problem}", code="protocol"
         ) from None

@@ -93,7 +93,7 @@ def _endpoints(secret: Secret) -> Iterator[str]:
 
     if secret.get("endpoint"):
         yield str(secret["endpoint"])
-    with suppress(msgspec.DecodeError):
+    with suppress(msgspec.DecodeError, RecursionError):
         account = msgspec.json.decode(str(secret.get("service_account_key") or "{}"))
         if isinstance(account, dict) and account.get("gcs_base_url"):
             yield str(account["gcs_base_url"])

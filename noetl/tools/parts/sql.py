@@ -19,6 +19,8 @@ SHAPE = (
     "`statements` beside it when there were several"
 )
 MAX_ROWS = 1_000_000
+HELD_BYTES = 256 * 1024**2
+SMALLER = "select fewer or smaller columns, or use kind: transfer"
 HOLD_BYTES = 16 * 1024**2
 KEY = "idempotency_key"
 _NUMBER = re.compile(r"-?\d+")
@@ -50,9 +52,15 @@ class Result:
     rows: list[dict[str, Value]] = field(default_factory=list)
     changed: int = 0
     ref: Reference | None = None  # where the rows are when they are too many to hold
+    held: int = 0  # characters and bytes of the rows
 
     def add(self, row: Sequence[object]) -> None:
-        """Take one row."""
+        """Take one row; Failed (kind `limit`) when the rows have become more than a worker may hold."""
+        for value in row:
+            if isinstance(value, str | bytes):
+                self.held += len(value)
+        if self.held > HELD_BYTES:
+            raise Failed("limit", f"the rows hold more than {HELD_BYTES >> 20} MiB; {SMALLER}", answered=True)
         cells = zip(self.columns or (), row, strict=True)
         self.rows.append({name: to_json(value, name) for name, value in cells})
 

@@ -187,7 +187,7 @@ def _lines(path: str, size: int) -> Iterator[Row]:
                 continue
             try:
                 row = to_json(msgspec.json.decode(line))
-            except msgspec.DecodeError as problem:
+            except (msgspec.DecodeError, RecursionError) as problem:
                 raise Failed("format", f"line {number} is not JSON: {problem}") from None
             if not isinstance(row, dict):
                 raise Failed("format", f"line {number} is not a mapping")
@@ -209,7 +209,7 @@ def _items(path: str, size: int) -> Iterator[Row]:
                 return
             try:
                 row = items.item()
-            except ValueError as problem:
+            except (RecursionError, ValueError) as problem:
                 raise Failed("format", f"item {number} is not JSON: {problem}") from None
             if not isinstance(row, dict):
                 raise Failed("format", f"item {number} is not a mapping")

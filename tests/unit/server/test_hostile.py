@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -216,3 +217,23 @@ async def test_a_hostile_schema_costs_no_more_than_its_execution(
     )
     assert shown["status"] == status
     assert await alive(server)
+
+
+async def test_a_stored_answer_that_is_made_to_hurt_is_shown_as_text(server: Served) -> None:
+    execution_id = (await server.run(HELLO))["execution_id"]
+    key, _, _ = await server.made.results.write_stream(execution_id, once(b"[" * 200_000))
+    answer = await server.client.get(f"/api/v1/results/{key}")
+    assert (answer.status_code, answer.json()["content_type"]) == (200, "text/plain")
+
+
+async def once(body: bytes) -> AsyncIterator[bytes]:
+    yield body
+
+
+@pytest.mark.parametrize("moment", ["0.5", "1e400", "-1", "9" * 4_500, "now"])
+async def test_a_number_is_no_moment(server: Served, moment: str) -> None:
+    for name in ("since", "until"):
+        answer = await server.client.get("/api/v1/executions", params={name: moment})
+        assert answer.status_code == 400, answer.text
+    good = await server.client.get("/api/v1/executions", params={"until": "2026-01-31T12:00:00Z"})
+    assert good.status_code == 200
