@@ -198,6 +198,11 @@ def graph(page: Page, scene: Scene) -> None:
     expect(page.get_by_role("tooltip")).to_contain_text("workload.region")
 
 
+def failure(page: Page, scene: Scene) -> None:
+    page.goto(f"/executions/{scene.failed}/graph?step=publish")
+    expect(page.get_by_role("region", name="Traceback")).to_contain_text("publish/upload")
+
+
 def graph_narrow(page: Page, scene: Scene) -> None:
     page.goto(f"/executions/{scene.failed}")
     expect(page.locator("[data-step=publish]")).to_be_visible()
@@ -274,6 +279,7 @@ WIDE: dict[str, Callable[[Page, Scene], None]] = {
     "playbooks": at("/playbooks", "shop/orders"),
     "run": run_dialog,
     "graph": graph,
+    "failure": failure,
     "travel": travel,
     "timeline": timeline,
     "loops": loops,
