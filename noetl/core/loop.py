@@ -115,7 +115,7 @@ def _complete(draft: Draft, loop: LoopState, data: list[Any]) -> list[Any]:
         data[int(index)] = draft.hydrated.get(ref["locator"]["key"])
     for index, (key, item) in loop.parts.items():
         pack = draft.hydrated.get(key)
-        data[int(index)] = pack[item] if pack else None
+        data[int(index)] = pack[item] if isinstance(pack, list) and 0 <= item < len(pack) else None
     return data
 
 

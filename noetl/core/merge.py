@@ -18,7 +18,8 @@ Write = tuple[int, list[str], Any]  # index of the iteration, path with the scop
 def spread(value: Any, load: Callable[[Any], Any]) -> Iterator[Any]:
     """The operands that a kept value stands for, live."""
     if isinstance(value, dict) and value.keys() == {OPERANDS}:
-        yield from load(value[OPERANDS])
+        operands = load(value[OPERANDS])
+        yield from operands if isinstance(operands, list) else (operands,)
     else:
         yield load(value)
 

@@ -136,18 +136,19 @@ def _expire_one(draft: Draft, lease: Lease, why: str) -> None:
         "worker_lost", f"step run {run.id} lost its worker {takeovers} times without progress in between"
     )
     if lease.lo is None:
-        finish(draft, run, _lost(run, error))
+        finish(draft, run, lost(run, error))
     else:
-        _fail_chunk(draft, run, lease, error)
+        fail_chunk(draft, run, lease, error)
 
 
-def _lost(run: Run, error: dict[str, Any]) -> RunOutcome:
+def lost(run: Run, error: dict[str, Any]) -> RunOutcome:
     """A run that the server ends; a loop keeps its counts."""
     counts = {"loop": loop.summary(run.loop)} if run.loop is not None else {}
     return RunOutcome("step.failed", failed(error, **counts))
 
 
-def _fail_chunk(draft: Draft, run: Run, lease: Lease, error: dict[str, Any]) -> None:
+def fail_chunk(draft: Draft, run: Run, lease: Lease, error: dict[str, Any]) -> None:
+    """Fail the iterations of a chunk that have not ended, and go on without them."""
     assert run.loop is not None
     children = awaited(draft, run)
     for index in range(lease.lo or 0, lease.hi or 0):
@@ -189,7 +190,7 @@ def _time_out(draft: Draft, run: Run) -> None:
     recall(draft, run.id, "timeout")
     late = run.deadline is not None and run.deadline <= draft.now
     bound = "its deadline" if late else f"{(run.timeout_ms or 0) / 1000:g} s"
-    finish(draft, run, _lost(run, problem("timeout", f"step run {run.id} exceeded {bound}")))
+    finish(draft, run, lost(run, problem("timeout", f"step run {run.id} exceeded {bound}")))
 
 
 def _wake(draft: Draft, run: Run, address: str) -> None:

@@ -1,6 +1,7 @@
 """What a worker's report leads to: under the lease's current epoch it is accepted, else refused whole.
 
-The report is a message; the events are the server's: a terminal event is completed here first.
+The report is a message; the events are the server's: what cannot be (report_check.py) is rejected, and the
+rest of the report stands. A terminal event is completed here first.
 """
 
 from collections.abc import Callable
@@ -17,11 +18,12 @@ from noetl.core.event import TERMINAL, Event
 from noetl.core.finish import RunOutcome, finish, publish
 from noetl.core.fold import outer_index
 from noetl.core.message import Answer, Report
+from noetl.core.operate import fail_chunk, lost
 from noetl.core.output import failed, problem
-from noetl.core.state import Lease, LoopState, Run
+from noetl.core.report_check import ReportCheck
+from noetl.core.state import PENDING, RUNNING, Lease, LoopState, Run
 
 Handler = Callable[[Draft, Run, Lease, Event], None]
-_encode = msgspec.json.encode
 # What an event that was too large becomes, so that nobody waits for it for ever.
 _FAILS_AS = {
     "step.done": "step.failed",
@@ -41,31 +43,65 @@ def report(draft: Draft, message: Report) -> Answer:
     if lease.worker not in (None, message.worker):
         return Answer(False, f"the lease is with another worker than {message.worker}", state.seq)
     run = state.runs[lease.run]
+    check = ReportCheck(draft, run, lease, message.worker)
+    why = ""
     for event in message.events:
-        handler = HANDLERS.get(event.name)
-        if handler is None or event.run != run.id:
-            draft.emit(
-                "event.rejected", run.id, event=event.name, why="not for a worker to report", lease=lease.id
-            )
-        elif draft.judge.recorded or not _too_large(draft, event, lease):  # what was refused is not recorded
-            handler(draft, run, lease, event)
+        wrong = None if draft.judge.recorded else check.event(event)  # what was refused is not recorded
+        if wrong is not None:
+            why = _reject(draft, lease, event.name, event.at, wrong)
+        elif draft.judge.recorded or not _too_large(draft, event, lease, check.size):
+            HANDLERS[event.name](draft, run, lease, event)
         if run.id not in state.runs:
-            return Answer(seq=state.seq)
-    _checkpoint(draft, run, lease, message)
+            return Answer(why=why, seq=state.seq)
+    frames = message.frames
+    for address, frame in message.frames.items() if not draft.judge.recorded else ():
+        wrong = check.frame(address, frame)
+        if wrong is not None:
+            why = _reject(draft, lease, "step.checkpointed", address, wrong)
+            frames = {at: one for at, one in frames.items() if at != address}
+    _checkpoint(draft, run, lease, frames)
     if message.returned:
         _returned(draft, lease)
+    elif message.final and _left(run, lease):
+        _unfinished(draft, run, lease, why)
     elif lease.lo is not None:
         _chunk_went_on(draft, run, lease, final=message.final)
-    return Answer(seq=state.seq)
+    return Answer(why=why, seq=state.seq)
 
 
-def _too_large(draft: Draft, event: Event, lease: Lease) -> bool:
+def _reject(draft: Draft, lease: Lease, name: str, at: str | None, why: str) -> str:
+    """Record what is not folded, and why; the reason in words."""
+    place = {"at": at[:200]} if at else {}
+    draft.emit("event.rejected", lease.run, event=name[:200], **place, why=why[:1000], lease=lease.id)
+    return f"{name[:200]} was rejected: {why[:1000]}"
+
+
+def _left(run: Run, lease: Lease) -> int:
+    """How much of a lease has not ended: its iterations, or the run itself."""
+    if run.loop is None or lease.lo is None or lease.hi is None:
+        return 1
+    marks = run.loop.marks
+    return marks.count(PENDING, lease.lo, lease.hi) + marks.count(RUNNING, lease.lo, lease.hi)
+
+
+def _unfinished(draft: Draft, run: Run, lease: Lease, why: str) -> None:
+    """A worker says that nothing more comes, and has not said how it ended: that is an end too."""
+    what = f"{_left(run, lease)} iterations" if lease.lo is not None else f"step run {run.id}"
+    told = f"the worker ended its lease and did not say how {what} ended"
+    error = problem("internal", f"{told}; {why}" if why else told)
+    if lease.lo is None:
+        finish(draft, run, lost(run, error))
+    else:
+        fail_chunk(draft, run, lease, error)
+
+
+def _too_large(draft: Draft, event: Event, lease: Lease, size: int) -> bool:
     """Refuse an event over the payload limit, with room for what stands around its payloads."""
     data = event.data or {}
     payloads = 1
     if event.name in TERMINAL:  # its writes and scopes are taken off, its results put aside
         payloads += ("writes" in data) + ("step" in data) + ("iter" in data) + len(data.get("results", ()))
-    if not data or len(_encode(data)) <= draft.limit("max_payload_bytes") * payloads + ENVELOPE_BYTES:
+    if size <= draft.limit("max_payload_bytes") * payloads + ENVELOPE_BYTES:
         return False
     draft.emit(
         "event.rejected", event.run, event=event.name, why="larger than max_payload_bytes", lease=lease.id
@@ -139,13 +175,13 @@ def _contradiction(state: LoopState, event: Event) -> dict[str, Any] | None:
     )
 
 
-def _checkpoint(draft: Draft, run: Run, lease: Lease, message: Report) -> None:
+def _checkpoint(draft: Draft, run: Run, lease: Lease, reported: dict[str, dict[str, Any]]) -> None:
     """Keep how far the pipelines of the lease are, and make the writes they sent effective."""
-    if not message.frames:
+    if not reported:
         return
     sent: list[tuple[str, list[Any]]] = []
     frames: dict[str, Any] = {}
-    for address, frame in message.frames.items():
+    for address, frame in reported.items():
         frames[address] = {key: value for key, value in frame.items() if key != "sent"}
         sent += [(address, pair) for pair in frame.get("sent", ())]
     children = awaited(draft, run)

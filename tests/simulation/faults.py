@@ -15,6 +15,7 @@ FAULTS = (
     "commit of unknown outcome",
     "slow store",
     "slow wire",
+    "lying worker",
 )
 OPERATORS = ("pause", "cancel")
 

@@ -10,6 +10,7 @@ from noetl.adapters.memory.store import MemoryStore
 from noetl.control.engine import Engine
 from noetl.core import ending, fold, join, operate, report
 from noetl.core.frame import Frame
+from noetl.core.report_check import ReportCheck
 from noetl.core.state import LoopState
 from noetl.errors import BackendError
 from noetl.worker.lanes import Lanes
@@ -189,6 +190,11 @@ def failures_go_green(patch: pytest.MonkeyPatch) -> None:
         right(draft, "completed" if forgiven else status, None if forgiven else error)
 
     patch.setattr(ending, "_finish", wrong)
+
+
+def indexes_are_not_checked(patch: pytest.MonkeyPatch) -> None:
+    """Any iteration may be reported under any lease, as often as one likes."""
+    patch.setattr(ReportCheck, "_place", lambda check, address: None)
 
 
 PLANTS: tuple[Plant, ...] = (
