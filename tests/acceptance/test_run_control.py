@@ -155,7 +155,7 @@ def test_a_wish_answers_json_and_one_that_is_refused_says_what_to_do(noetl, hold
         return told["execution_id"], told["status"]
 
     execution = events(noetl)[0]["execution_id"]
-    assert wished("signal", "@last", "{other}") == (execution, "running")
+    assert wished("signal", "@last", "{other}") == (execution, "waiting")
     assert wished("pause", "@last") == (execution, "paused")
     assert f"noetl execution resume {execution}" in noetl("execution", "pause", "@last").stderr
     assert wished("cancel", "@last") == (execution, "cancelled")

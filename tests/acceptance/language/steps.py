@@ -16,7 +16,7 @@ it.clean("every key", doc("""
       tool: {kind: noop, input: {b: "{{ input.a }}"}}
       output: "{{ output.data }}"
       set: {ctx.last_status: "{{ output.status }}"}
-      next: {spec: {mode: exclusive}, arcs: [{step: end}]}
+      next: {spec: {mode: exclusive}, arcs: [{step: end, when: "{{ event.ok }}"}]}
     - {step: end, tool: {kind: noop}}
 """))
 it.clean("a step that only routes", doc("- {step: start, next: {arcs: [{step: b}]}}\n- {step: b, tool: {kind: noop}}"))
