@@ -149,14 +149,36 @@ def pieces(text: str) -> tuple[tuple[str | None, str], ...]:
     tree = _tree(text)
     if tree is None:
         return ()
-    found = []
-    for output in tree.find_all(nodes.Output):
-        for part in output.nodes:
-            if not isinstance(part, nodes.TemplateData):
-                last = part.name if isinstance(part, nodes.Filter) else None
-                read = sorted(reading(_template(part)).paths)
-                found.append((last, ".".join(read[0]) if read else ""))
-    return tuple(found)
+    parts = (part for output in tree.find_all(nodes.Output) for part in output.nodes)
+    return tuple(_piece(part) for part in parts if not isinstance(part, nodes.TemplateData))
+
+
+def _piece(part: nodes.Expr) -> tuple[str | None, str]:
+    last = part.name if isinstance(part, nodes.Filter) else None
+    read = sorted(reading(_template(part)).paths)
+    return last, ".".join(read[0]) if read else ""
+
+
+def joined_pieces(text: str) -> tuple[tuple[str | None, str], ...]:
+    """The values that one expression puts together with a text of its own, as `pieces` has them."""
+    tree = _tree(text)
+    expression = None if tree is None else only_expression(text, tree)
+    parts = [] if expression is None else list(_joined(expression))
+    texts = [part for part in parts if isinstance(part, nodes.Const) and isinstance(part.value, str)]
+    return tuple(_piece(part) for part in parts if not isinstance(part, nodes.Const)) if texts else ()
+
+
+def _joined(node: nodes.Expr) -> Iterator[nodes.Expr]:
+    """What `~` and `+` put together."""
+    operands: list[nodes.Expr] = []
+    if isinstance(node, nodes.Concat):
+        operands = list(node.nodes)
+    elif isinstance(node, nodes.Add):
+        operands = [node.left, node.right]
+    if not operands:
+        yield node
+    for operand in operands:
+        yield from _joined(operand)
 
 
 def _tree(text: str) -> nodes.Template | None:

@@ -41,7 +41,7 @@ def mismatch(field: Field, value: Value) -> str | None:
 def _is_rendered(value: Value, place: str) -> bool:
     """Whether a template stands at a place inside a value: what it will be is not known."""
     if "[...]" in place:  # some value of a mapping, and not which
-        return isinstance(value, dict | list)
+        return _holds_template(value)
     for key, index in _STEPS.findall(place):
         if index and isinstance(value, list) and int(index) < len(value):
             value = value[int(index)]
@@ -50,6 +50,13 @@ def _is_rendered(value: Value, place: str) -> bool:
         else:
             return False
     return isinstance(value, str) and is_template(value)
+
+
+def _holds_template(value: Value) -> bool:
+    if isinstance(value, str):
+        return is_template(value)
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(map(_holds_template, inside))
 
 
 def _in_words(text: str, field: Field) -> str:

@@ -6,7 +6,7 @@ What needs more than one place of the document (arcs to known steps, jumps to kn
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from noetl.dsl.checker import MISSING_KEY, WRONG_TYPE, Checker, Handler
+from noetl.dsl.checker import MISSING_KEY, NO_TEMPLATE, WRONG_TYPE, Checker, Handler
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.flow import seen, type_name
 from noetl.dsl.grammar import BLOCK, COMPILED_LABEL, EXECUTOR_SPEC, LOOP_SPEC, ROOT, STEP, STEP_SPEC
@@ -151,6 +151,10 @@ def _check_json_schema(checker: Checker, schema: Value, mark: Mark) -> None:
     if dialect is not None and str(dialect).removesuffix("#") not in DIALECTS:
         message = f"'$schema' is {seen(dialect)}, which is no known JSON Schema dialect"
         checker.report(BAD_SCHEMA, mark, message, f"write $schema: {DIALECTS[0]}, or leave it out")
+        return
+    if checker.free(schema, mark):
+        message = "a JSON Schema holds a template, but it is compiled once and never rendered"
+        checker.report(NO_TEMPLATE, mark, message, "write the value itself, or check it in a rule")
         return
     try:
         refuse_large(plain(schema))

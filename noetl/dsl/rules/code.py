@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.expression import is_whole, pieces
+from noetl.dsl.expression import is_whole, joined_pieces, pieces
 from noetl.dsl.rules.book import Book
 from noetl.dsl.rules.site import leaves
 from noetl.dsl.template import is_template
@@ -63,9 +63,10 @@ def _problem(code: str) -> str | None:
 def sql_interpolation(book: Book) -> Iterator[Diagnostic]:
     """Values reach SQL as bound parameters, not as text."""
     for label, _, text, mark in _inputs(book, "sql_text"):
-        if not is_template(text) or is_whole(text):
+        if not is_template(text):
             continue
-        unsafe = next((name for last, name in pieces(text) if last != SAFE_FILTER), None)
+        put_in = joined_pieces(text) if is_whole(text) else pieces(text)
+        unsafe = next((name for last, name in put_in if last != SAFE_FILTER), None)
         if unsafe is not None:
             message = f"the SQL of task '{label}' has '{unsafe}' put into its text, where it can become code"
             hint = "bind it: write a placeholder and params, or put it through | sql_literal"

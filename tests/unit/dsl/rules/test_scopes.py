@@ -202,6 +202,17 @@ workflow:
         assert messages(text, *SCOPES) == []
 
 
+def test_what_a_call_names_is_a_template_like_any_other():
+    text = """
+workflow:
+  - {step: start, tool: {kind: playbook, path: "{{ nope.x }}/{{ event.name }}"}}
+"""
+    assert messages(text, *SCOPES) == [
+        "'event.name' is read in what a call names, where there is no event",
+        "'nope' is read in what a call names, but nothing there defines it",
+    ]
+
+
 class TestBlocks:
     def block(self, value: str, call: str = "input: {passed: 1}") -> str:
         return f"""
