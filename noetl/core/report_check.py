@@ -15,7 +15,7 @@ from noetl.core.draft import Draft
 from noetl.core.event import Event
 from noetl.core.message import Report
 from noetl.core.output import is_reference
-from noetl.core.patch import OVER, STORED
+from noetl.core.patch import OVER, rests_elsewhere
 from noetl.core.state import DONE, FAILED, Lease, Run
 
 _OUTER = re.compile(r"\[(0|[1-9]\d{0,8})\](?=[\[/]|$)")
@@ -282,12 +282,10 @@ def _is_ref(ref: dict[str, Any]) -> bool:
 
 
 def _marks(value: Any) -> Iterable[dict[str, Any]]:
-    if isinstance(value, dict):
-        if STORED in value:
-            yield value
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
+    if rests_elsewhere(value):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
             yield from _marks(item)
 
 

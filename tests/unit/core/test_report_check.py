@@ -9,6 +9,7 @@ from noetl.core import report
 from noetl.core.event import Event
 from noetl.core.invariants import check_log
 from noetl.core.message import Report
+from noetl.core.output import externalise
 from noetl.core.report_check import ReportCheck, well_formed
 from noetl.core.state import snapshot_of
 from tests.unit.core.build import T0, World, exactly, ok_of
@@ -27,6 +28,7 @@ PLAIN = """
   next: {arcs: [{step: last}]}
 - {step: last, tool: {kind: noop}}
 """
+REF = externalise("e1", {"$over": 1})[0]
 BLOCK = "workbook: {b: {tool: [{name: inner, kind: noop}]}}"
 
 
@@ -137,7 +139,7 @@ def test_tasks_of_blocks_and_inner_iterations_are_known_and_end_once():
         ({"pc": "none"}, "the program has no task 'none'"),
         ({"visits": 1}, "it is malformed: Expected `object`, got `int` - at `$.visits`"),
         ({"sent": [[["iter", "x"], 1]]}, "'iter.x' is no path that can be written"),
-        ({"step": {"a": {"$stored": {}, "$over": [1]}}}, "a mark in it is malformed"),
+        ({"step": {"a": [{"$stored": REF, "$over": [1]}]}}, "a mark in it is malformed"),
     ],
 )
 def test_a_checkpoint_that_cannot_be_is_not_kept(frame, why):
@@ -148,7 +150,7 @@ def test_a_checkpoint_that_cannot_be_is_not_kept(frame, why):
 
 def test_a_mark_with_what_was_written_below_it_is_kept():
     world = world_of(PLAIN)
-    world.report("start.1", frames={"": {"step": {"a": {"$stored": {}, "$over": [[["b"], [1]]]}}}})
+    world.report("start.1", frames={"": {"step": {"a": {"$stored": REF, "$over": [[["b"], [1]]]}}}})
     assert whys(world) == []
 
 

@@ -77,3 +77,7 @@ def test_a_name_deep_in_an_input_counts():
     task = "{kind: transfer, input: {source: {kind: postgres, auth: 'db_{{ workload.x }}', query: q}, target: {kind: file, path: x.csv}}}"
     assert asked(task, "db_1")
     assert not asked(task, "other")
+
+
+def test_a_name_in_a_list_of_an_input_counts():
+    assert asked("{kind: noop, input: {all: [{auth: 'db_{{ workload.x }}'}]}}", "db_1")
