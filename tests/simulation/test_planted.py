@@ -13,7 +13,6 @@ from noetl.core.frame import Frame
 from noetl.core.report_check import ReportCheck
 from noetl.core.state import LoopState
 from noetl.errors import BackendError
-from noetl.worker.lanes import Lanes
 from noetl.worker.reporter import Reporter
 from tests.simulation import history
 from tests.simulation.history import VARIANTS, forget, play
@@ -171,11 +170,6 @@ def shares_are_forgotten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("noetl.core.chunk._lanes", lambda loop, left, out: 1)
 
 
-def waits_make_room(patch: pytest.MonkeyPatch) -> None:
-    """An iteration that waits elsewhere does not count among those that run."""
-    patch.setattr(Lanes, "waiting", property(lambda lanes: 0, lambda lanes, number: None), raising=False)
-
-
 def beats_see_what_is_not_committed(patch: pytest.MonkeyPatch) -> None:
     """Whoever looks at an execution sees it as it was decided, not as it was committed."""
     patch.setattr(Engine, "when_committed", lambda self, live, work: work())
@@ -213,7 +207,7 @@ PLANTS: tuple[Plant, ...] = (
     runs_read_the_ctx_of_now,
     small_loops_are_one_chunk,
     shares_are_forgotten,
-    waits_make_room,
+    indexes_are_not_checked,
     beats_see_what_is_not_committed,
     failures_go_green,
 )
