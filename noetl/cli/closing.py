@@ -51,7 +51,7 @@ def taken(failure: dict[str, Any]) -> str:
     """What became of a failure that an arc took."""
     if failure.get("answered"):
         return f"answered by the arc to {failure['taken_by']}"
-    return f"taken by the arc to {failure['taken_by']}, whose guard does not ask about it"
+    return f"taken by the arc to {failure['taken_by']}, which does not ask about it"
 
 
 def _tone(failure: dict[str, Any]) -> Tone:

@@ -12,6 +12,7 @@ from noetl.cli import local, reach
 from noetl.cli.caller import caller
 from noetl.cli.following import Heard
 from noetl.cli.reach import Reached
+from noetl.cli.render import note
 from noetl.cli.sources import STDIN, SUFFIXES, Source, read_one
 from noetl.errors import NotFound, PlaybookError
 from noetl.ports.front import Ask
@@ -196,8 +197,9 @@ async def watch_other(settings: Settings, name: str, watch: Watch) -> int:
 async def end(reached: Reached, result: dict[str, Any], watch: Watch) -> int:
     """Say how a run stands; the exit code."""
     watch.ended(result)
-    if watch.fails_on_errors and result["counts"].get("failed_iterations"):
-        return EXIT_OF["failed"] if result["status"] == "completed" else EXIT_OF.get(result["status"], 0)
+    if watch.fails_on_errors and result["status"] == "completed" and result["counts"]["failed_iterations"]:
+        note(f"--fail-on-errors: iterations failed, so the exit code is {EXIT_OF['failed']}")
+        return EXIT_OF["failed"]
     return EXIT_OF.get(result["status"], 0)
 
 

@@ -130,7 +130,7 @@ def test_a_failure_that_nothing_asked_about_fails_the_run_and_stands_in_the_tall
     """)
     done = noetl("run", write("taken.yaml", text))
     assert done.returncode == 1
-    assert "failed  a, taken by the arc to b, whose guard does not ask about it: ZeroDiv" in done.stderr
+    assert "failed  a, taken by the arc to b, which does not ask about it: ZeroDiv" in done.stderr
     assert done.stdout == ""
 
 

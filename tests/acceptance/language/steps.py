@@ -140,8 +140,8 @@ it.error("no allow", admit("{rules: [{else: {then: {}}}]}"), 7, "allow")
 it.error("do in admission", admit("{rules: [{else: {then: {do: skip}}}]}"), 7, "do", code="do-outside-rules")
 it.error("a guard without braces", admit("{rules: [{when: workload.a, then: {allow: true}}]}"), 7, "{{ workload.a }}")
 it.error("a rule without then", admit("{rules: [{when: '{{ workload.a }}'}]}"), 7, "then")
-it.warning("a rule behind else", admit("{rules: [{else: {then: {allow: false}}}, {when: '{{ workload.a }}', "
-        "then: {allow: true}}]}"), 7, "never", alone=False)
+it.clean("else before a rule", admit("{rules: [{else: {then: {allow: false}}}, {when: '{{ workload.a }}', "
+        "then: {allow: true}}]}"))
 it.warning("output in admission", admit("{rules: [{when: '{{ output.data }}', then: {allow: true}}, "
         "{else: {then: {allow: false}}}]}"), 7, "output")
 it.error("step.when", step('when: "{{ workload.a }}"', "tool: {kind: noop}", root="workload: {a: 1}"), 7, "when", "admit",

@@ -91,7 +91,7 @@ it.warning("an error that falls through", rules("[{when: '{{ output.http.status 
         6, "else", "swallowed", "by_status")
 it.warning("no else", rules(f"[{{{ERROR}, then: {{do: fail}}}}]"), 6, "else")
 it.warning("retry without a cap", rules(f"[{{{ERROR}, then: {{do: retry}}}}, {LAST}]"), 6, "cap", "attempts: 3")
-it.warning("a rule behind else", rules(f"[{LAST}, {{{ERROR}, then: {{do: fail}}}}]"), 6, "never")
+it.clean("else before a rule", rules(f"[{LAST}, {{{ERROR}, then: {{do: fail}}}}]"))
 it.warning("backoff fixed", rules(f"[{{{ERROR}, then: {{do: retry, attempts: 3, backoff: fixed}}}}, {LAST}]"), 6, "backoff: none")
 it.warning("compared with success", rules("[{when: \"{{ output.status == 'success' }}\", then: {do: continue}}, "
         "{else: {then: {do: fail}}}]"), 6, "success", "'ok'")

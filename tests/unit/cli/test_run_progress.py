@@ -153,7 +153,7 @@ def test_the_tally_lists_ten_failures_and_counts_the_rest():
     result = {"status": "completed", "duration_ms": 5, "counts": counts, "failures": [failure] * 12}
     lines = tally(result, PLAIN)
     assert lines[0] == "completed in 5 ms: 1 step, 2 tasks, 1,200 events"
-    assert lines[1] == "  failed  a, taken by the arc to b, whose guard does not ask about it: broken"
+    assert lines[1] == "  failed  a, taken by the arc to b, which does not ask about it: broken"
     assert (len(lines), lines[-1]) == (12, "  … and 2 more failures")
 
 

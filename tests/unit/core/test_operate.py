@@ -129,6 +129,15 @@ def test_a_signal_wakes_the_pipeline_that_waits_for_it(begin):
     assert [signal["name"] for signal in world.state.signals] == ["other"]
 
 
+def test_who_a_signal_says_it_is_from_is_kept_as_a_claim(begin):
+    world = begin("- {step: start, tool: {kind: wait, input: {signal: go}}}")
+    world.control("signal", name="go", payload={"by": "the chief", "x": 1})
+    world.control("signal", name="go", payload={"by": 7})
+    told = [event.data for event in world.events if event.name == "execution.signalled"]
+    assert [data.get("claimed_by") for data in told] == ["the chief", None]
+    assert "the chief" not in [data["by"] for data in told]
+
+
 def test_a_signal_that_came_first_is_kept_for_whoever_waits(begin):
     world = begin(ONE)
     world.control("signal", name="other")

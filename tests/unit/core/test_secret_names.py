@@ -73,11 +73,13 @@ def test_a_step_that_calls_blocks_may_ask_for_what_they_name():
     assert not asked("{kind: noop}", "inside", BLOCK)
 
 
-def test_a_name_deep_in_an_input_counts():
-    task = "{kind: transfer, input: {source: {kind: postgres, auth: 'db_{{ workload.x }}', query: q}, target: {kind: file, path: x.csv}}}"
+def test_a_name_in_a_list_of_an_input_counts():
+    task = "{kind: noop, input: {x: [{auth: 'db_{{ workload.x }}'}, 1, 'db_{{ workload.y }}']}}"
     assert asked(task, "db_1")
     assert not asked(task, "other")
 
 
-def test_a_name_in_a_list_of_an_input_counts():
-    assert asked("{kind: noop, input: {all: [{auth: 'db_{{ workload.x }}'}]}}", "db_1")
+def test_a_name_deep_in_an_input_counts():
+    task = "{kind: transfer, input: {source: {kind: postgres, auth: 'db_{{ workload.x }}', query: q}, target: {kind: file, path: x.csv}}}"
+    assert asked(task, "db_1")
+    assert not asked(task, "other")

@@ -1,4 +1,4 @@
-// Made by `npm run types` from openapi.json (sha256 cdb7b266375129a4d968ff93c631409d105d61b6302873c38626456750d95785); not to be changed by hand.
+// Made by `npm run types` from openapi.json (sha256 9440de46d0b45f1944d6c1da9ff0d7e1c74436e2da9aaa393e92083b6d38db3b); not to be changed by hand.
 import type { Json, Obj } from './json'
 
 export interface paths {
@@ -1295,6 +1295,7 @@ export interface components {
          * @description One version of a registered playbook, without its text.
          */
         CatalogEntry: {
+            by: string | null;
             description: string | null;
             file: string | null;
             hash: string;
@@ -1316,6 +1317,7 @@ export interface components {
          * @description One version of a registered playbook.
          */
         CatalogText: {
+            by: string | null;
             description: string | null;
             file: string | null;
             hash: string;
@@ -1932,6 +1934,7 @@ export interface components {
          * @description Which playbook it is.
          */
         PlaybookVersion: {
+            executor_version?: string;
             hash: string;
             path: string;
             version: number | null;
@@ -2187,6 +2190,7 @@ export interface components {
             name: string;
             next_at: string | null;
             path: string;
+            skipped: components["schemas"]["SkippedTicks"] | null;
             timezone: string;
             version: number | null;
             workload: Obj;
@@ -2240,6 +2244,19 @@ export interface components {
             diagnostics: components["schemas"]["Finding"][];
             graph: components["schemas"]["GraphAnswer"] | null;
             workload: Obj;
+        };
+        /**
+         * SkippedTicks
+         * @description Ticks that were due and started nothing: the newest such span, why, and how many there ever were.
+         */
+        SkippedTicks: {
+            count: number;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            from: string;
+            /** @description ISO 8601 in UTC, with milliseconds */
+            to: string;
+            total: number;
+            why: string;
         };
         /**
          * SlowStep
@@ -2401,12 +2418,16 @@ export interface components {
             /** @default 0 */
             requested_at?: number;
             /** @default null */
+            requested_by?: string | null;
+            /** @default null */
             result?: string | null;
             /** @default null */
             retry_of?: string | null;
             /** @default null */
             started_at?: number | null;
             status: string;
+            /** @default null */
+            stuck?: string | null;
             /** @default null */
             version?: number | null;
         };
@@ -3068,6 +3089,8 @@ export interface operations {
                 /** @description Requested before */
                 until?: string | null;
                 parent?: string | null;
+                /** @description Who asked for them; @me: who asks now */
+                by?: string | null;
                 /** @description Whether children of others are listed too */
                 children?: boolean;
                 /** @description Where the page before ended */
