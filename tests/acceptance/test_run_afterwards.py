@@ -108,7 +108,9 @@ def test_logs_have_their_step_task_and_iteration(noetl, failed):
     text = noetl("execution", "logs", failed).stdout
     assert "load[0]/divide  x is 1 <&>" in text
     lines = [json.loads(line) for line in noetl("execution", "logs", failed, "--json").stdout.splitlines()]
-    assert [line["iteration"] for line in lines] == ["[0]", "[1]", "[2]"]
+    printed = [line["iteration"] for line in lines if line.get("level") != "error"]
+    assert printed == ["[0]", "[1]", "[2]"]
+    assert {line["iteration"] for line in lines if line.get("level") == "error"} == {"[2]"}
     assert {(line["step"], line["task"], line["attempt"]) for line in lines} == {("load", "divide", 1)}
     assert noetl("execution", "logs", failed, "--step", "end").stdout == ""
 

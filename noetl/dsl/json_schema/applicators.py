@@ -139,18 +139,23 @@ def properties(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None
         for text, one in schema.get("patternProperties", {}).items()
     ]
     rest = compiling.node(schema["additionalProperties"]) if "additionalProperties" in schema else None
+    closed = schema.get("additionalProperties") is False
 
     def check(value: Any, run: Run) -> bool:
         if not isinstance(value, dict):
             return True
         fits = True
         if patterns or rest is not None:
+            unexpected = []
             for name, item in value.items():
-                for one in _for(name, named, patterns, rest, run):
+                schemas = _for(name, named, patterns, None if closed else rest, run)
+                if closed and not schemas:
+                    unexpected.append(name)
+                for one in schemas:
                     fits = run.holds_at(one, item, name) and fits
-                if not fits and run.enough():
+                if (unexpected or not fits) and run.enough():
                     return False
-            return fits
+            return fits if not unexpected else _unexpected("Additional properties", unexpected, run)
         run.spend(len(named))
         for name, one in named.items():
             if name in value and not run.holds_at(one, value[name], name):
@@ -208,13 +213,15 @@ def unevaluated_properties(compiling: Compiling, node: Node, schema: dict[str, A
             return True
         known = run.seen_names(others, value)
         wrong = [name for name in value if name not in known and not run.verdict(inner, value[name])]
-        listed = ", ".join(repr(name) for name in wrong[:5])
-        return not wrong or run.fail(
-            f"Unevaluated properties are not allowed ({listed} {_were(wrong)} unexpected)"
-        )
+        return not wrong or _unexpected("Unevaluated properties", wrong, run)
 
     node.checks.append(check)
     node.names = set
+
+
+def _unexpected(what: str, names: list[str], run: Run) -> bool:
+    listed = ", ".join(repr(name) for name in names[:5])
+    return run.fail(f"{what} are not allowed ({listed} {_were(names)} unexpected)")
 
 
 def _were(things: list[Any]) -> str:

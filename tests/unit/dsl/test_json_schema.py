@@ -180,3 +180,13 @@ def test_a_message_shows_a_value_only_as_far_as_it_is_short() -> None:
     for value in ("x" * 100_000, list(range(100_000)), {"a": "x" * 100_000}, [["x" * 100] * 20] * 20):
         ((_, message),) = compile_schema({"type": "integer"}).problems(value)
         assert len(message) < SHOWN_CHARS + 40
+
+
+def test_keys_that_are_not_allowed_are_told_by_name() -> None:
+    closed = compile_schema(
+        {"properties": {"a": {}}, "patternProperties": {"^x": {}}, "additionalProperties": False}
+    )
+    assert closed.problems({"a": 1, "x1": 1}) == []
+    assert closed.problems({"a": 1, "b": 1, "c": 2}) == [
+        ((), "Additional properties are not allowed ('b', 'c' were unexpected)")
+    ]
