@@ -99,7 +99,7 @@ def test_a_timeout_leaves_the_run_to_the_server(remote: Noetl) -> None:
     assert (done.returncode, result["status"]) == (124, "timeout")
     execution = result["execution_id"]
     assert f"noetl execution cancel {execution}" in done.stderr
-    assert shown(remote, execution)["status"] == "running"
+    assert shown(remote, execution)["status"] == "waiting"
     assert remote("execution", "cancel", execution).returncode == 0
     assert shown(remote, execution)["status"] == "cancelled"
 
@@ -118,7 +118,7 @@ def test_an_interrupt_leaves_the_run_to_the_server_and_says_how_to_go_on(
     assert f"noetl execution watch {execution}" in done.stderr
     assert f"noetl execution cancel {execution}" in done.stderr
     assert "resume" not in done.stderr
-    assert shown(remote, execution)["status"] == "running"
+    assert shown(remote, execution)["status"] == "waiting"
     assert remote("execution", "cancel", execution, "--why", "enough").returncode == 0
 
 
