@@ -74,7 +74,7 @@ TASKS = {
 def test_a_secret_is_kept_in_none_of_the_places_where_it_could_turn_up(noetl: Noetl):
     """Each task in a step of its own; the last step comes upon a file that an earlier one wrote."""
     steps = [
-        f"- {{step: s{n}, tool: {task}, next: {{arcs: [{{step: s{n + 1}}}]}}}}"
+        f'- {{step: s{n}, tool: {task}, next: {{arcs: [{{step: s{n + 1}, when: "{{{{ event.ok or event.failed }}}}"}}]}}}}'
         for n, task in enumerate(TASKS.values())
     ]
     steps.append(

@@ -27,7 +27,7 @@ ORDERS = document(
               - {when: "{{ output.status == 'error' and output.error.retryable }}", then: {do: retry, attempts: 3, delay: 200}}
               - {when: "{{ output.status == 'error' }}", then: {do: fail}}
               - else: {then: {do: continue}}
-      next: {arcs: [{step: many, when: "{{ output.data.count > 2 }}"}, {step: few}]}
+      next: {arcs: [{step: many, when: "{{ event.ok and output.data.count > 2 }}"}, {step: few, when: "{{ event.ok }}"}]}
     - {step: many, tool: {kind: noop, output: many}}
     - {step: few, tool: {kind: noop, output: few}}
     """,

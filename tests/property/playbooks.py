@@ -46,13 +46,14 @@ counts = st.integers(1, 50) | st.sampled_from(("{{ workload.n }}",))
 
 @st.composite
 def assigns(draw: st.DrawFn, scopes: tuple[str, ...] = ("ctx", "step", "iter")) -> Tree:
-    """A flat set, deep paths included."""
+    """A flat set, deep paths included; no path is a part of another one."""
     targets = st.builds(
         lambda scope, path: ".".join((scope, *path)),
         st.sampled_from(scopes),
         st.lists(st.sampled_from(FIELDS), min_size=1, max_size=2),
     )
-    return draw(st.dictionaries(targets, values, max_size=3))
+    drawn = draw(st.dictionaries(targets, values, max_size=3))
+    return {name: value for name, value in drawn.items() if name.rpartition(".")[0] not in drawn}
 
 
 def limits(*more: str) -> st.SearchStrategy[Tree]:
