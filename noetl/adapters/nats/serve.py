@@ -8,7 +8,7 @@ import msgspec
 from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus, Handler
 from noetl.adapters.nats.error_reply import encode_error
-from noetl.adapters.nats.signing import NoticeSigner, Verifier
+from noetl.adapters.nats.signing import NoticeSigner, Stale, Verifier
 from noetl.adapters.nats.uploads import Uploads
 from noetl.adapters.nats.worker_name import may_bear
 from noetl.core.message import Payload, WorkOrder
@@ -89,8 +89,8 @@ def serve(bus: Bus, calling: Calling, desk: Desk, listening: Listening, verifier
             beat = _read(_BEAT, question.body)
             calling.meet(beat.hello.worker_id, question.key)
             listening.beat(beat)
-        except RequestError:
-            return  # whoever said it may not, or says nothing we know
+        except (RequestError, Stale):
+            return  # whoever said it may not, or says nothing we know, or repeats what another said
         except BackendError:  # the store is away, and cannot tell whose it is
             listening.missed()
 

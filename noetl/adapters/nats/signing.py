@@ -44,6 +44,10 @@ class Unproven(RequestError):
     """An answer or a notice that no server which knows our token has signed."""
 
 
+class Stale(BackendError):
+    """A message that was heard before, or whose stamp is of another time."""
+
+
 def _mac(key: bytes, *parts: bytes) -> bytes:
     framed = b"".join(part for body in parts for part in (_LENGTH.pack(len(body)), body))
     return hmac.digest(key, framed, "sha256")
@@ -182,7 +186,7 @@ class Verifier:
         if token.expires_at is not None and token.expires_at <= now:
             raise RequestError(f"the token '{token.name}' has expired")
         if not _is_new(self._window, question.stamp, now):
-            raise BackendError("the message was heard before, or signed too long ago; sign and send it again")
+            raise Stale("the message was heard before, or signed too long ago; sign and send it again")
 
     async def _token(self, token_id: str) -> AccessToken | None:
         known = self._known.get(token_id)
