@@ -20,6 +20,8 @@ from noetl.core.patch import look_up
 from noetl.core.program import Program, StepProgram
 from noetl.core.state import LoopState, Run, State
 
+_WRITTEN = ("writes", "step", "iter")  # where an event has values for others to read
+
 
 def hydrated(draft: Draft, run: Run, output: dict[str, Any]) -> dict[str, Any]:
     """The output with its payload in place when it was put aside and the step's own templates read it."""
@@ -139,7 +141,9 @@ def report_references(report: Report) -> Iterator[dict[str, Any]]:
     """References to the large values that a report writes."""
     for event in report.events:
         data = event.data or {}
-        yield from stored_refs([data.get("writes"), data.get("step"), data.get("iter")])
+        for part in _WRITTEN if data else ():
+            if part in data:
+                yield from stored_refs(data[part])
     for frame in report.frames.values():
         yield from stored_refs(frame.get("sent"))
 

@@ -259,14 +259,15 @@ _ASKED: Mapping[str, Callable[[ReportCheck, Event, dict[str, Any]], str | None]]
 
 def _badly_made(found: msgspec.Struct, data: Mapping[str, Any], body: bytes) -> str | None:
     """What the shape of an event or checkpoint does not say: paths, references, marks, calls."""
-    for pairs in (getattr(found, "writes", ()), getattr(found, "sent", ())):
-        for path, _ in pairs:
+    if "writes" in data or "sent" in data:  # most have nothing of all this: look before asking
+        for path, _ in (*getattr(found, "writes", ()), *getattr(found, "sent", ())):
             if len(path) < 2 or path[0] not in ("ctx", "step"):
                 return f"{'.'.join(path)!r} is no path that can be written"
-    outputs = [getattr(found, "output", None), *getattr(found, "results", {}).values()]
-    if any(isinstance(one, _Output) and one.ref is not None and not _is_ref(one.ref) for one in outputs):
-        return "its reference is malformed"
-    if isinstance(found, _Parked) and found.call is not None and found.key is None:
+    if "output" in data or "results" in data:
+        outputs = [getattr(found, "output", None), *getattr(found, "results", {}).values()]
+        if any(isinstance(one, _Output) and one.ref is not None and not _is_ref(one.ref) for one in outputs):
+            return "its reference is malformed"
+    if "call" in data and isinstance(found, _Parked) and found.call is not None and found.key is None:
         return "a call needs a key"
     if _OVER_MARK in body and not all(map(_is_mark, _marks(data))):
         return "a mark in it is malformed"
