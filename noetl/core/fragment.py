@@ -85,9 +85,16 @@ def _renamed(step: model.Step, origin: str, own: set[str]) -> model.Step:
     return replace(step, name=f"{origin}.{step.name}", next=replace(step.next, arcs=arcs))
 
 
+def _signature(block: dict[str, Any]) -> dict[str, Any]:
+    """What a caller sees of a block."""
+    return {"input": block.get("input", {}), "tool": {"kind": "noop"}}
+
+
 def _loaded(program: Program, steps: Any) -> Loaded:
     tree = plain(to_tree(program.playbook))
     tree["workflow"] = steps
+    if "workbook" in tree:  # its blocks were checked with the playbook, and have generated labels by now
+        tree["workbook"] = {name: _signature(block) for name, block in tree["workbook"].items()}
     executor = tree.get("executor", {})
     for key in ("entry_step", "final_step"):
         executor.get("spec", {}).pop(key, None)

@@ -81,7 +81,7 @@ def _unreachable(net: Net, number: int, after: list[int]) -> Diagnostic:
 def unreachable_final_step(net: Net) -> Iterator[Diagnostic]:
     """A final step that never runs: the execution's output is always null."""
     executor = net.playbook.executor
-    number = net.whole.number.get(executor.final_step or "")
+    number = None if executor.final_step is None else net.whole.number.get(executor.final_step)
     if number is not None and net.reach_is_known and number not in net.reached:
         spec = executor.node.get("spec", executor.node)
         message = f"final_step '{executor.final_step}' can never run, so the output must be null"

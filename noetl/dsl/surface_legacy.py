@@ -65,8 +65,10 @@ def _pipeline(tasks: Value) -> str:
 
 
 def _named(task: Value) -> Value:
-    label, body = next(iter(task.items()), ("", None)) if isinstance(task, Map) else ("", None)
-    return {"name": label, **body} if len(task) == 1 and isinstance(body, Map) else task
+    if not isinstance(task, Map) or len(task) != 1:
+        return task
+    label, body = next(iter(task.items()))
+    return {"name": label, **body} if isinstance(body, Map) else task
 
 
 def _decided(step: Map, policy: Map) -> str:

@@ -37,6 +37,21 @@ def impatient(told: str):
     return define("shell", "Waits.", Nothing, run)
 
 
+async def test_a_fragment_may_call_a_block_that_has_sugar_in_it(tmp_path):
+    sugared = "{name: w, while: {when: '{{ step.n | default(0) < 2 }}', do: [{name: i, kind: noop, set: {step.n: '{{ (step.n | default(0)) + 1 }}'}}]}}"
+    block = f"workbook: {{count: {{input: {{x: 1}}, tool: [{sugared}, {{name: o, kind: noop, output: '{{{{ [input.x, step.n] }}}}'}}]}}}}"
+    plan = [{"step": "one", "tool": {"kind": "workbook", "block": "count", "input": {"x": 7}}}]
+    text = playbook(
+        """
+        - {step: plan, spec: {synthesize: {from: "{{ output.data }}"}}, tool: {kind: noop, output: "{{ workload.plan }}"}}
+        """,
+        workbook=block,
+    )
+    async with engine(tmp_path) as made:
+        ran = await finish(made, await begin(made, text, {"plan": plan}))
+    assert (ran.status, ran.output) == ("completed", [7, 2])
+
+
 @pytest.mark.parametrize("bound", ["", "timeout: 600, "])
 async def test_a_timeout_of_the_tool_itself_is_an_error_that_the_rules_see(tmp_path, bound):
     async with engine(tmp_path) as made:

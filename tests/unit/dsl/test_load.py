@@ -247,3 +247,18 @@ def test_a_mapping_with_templates_is_checked_as_far_as_it_is_known():
     assert codes("url: {a: '{{ workload.x }}'}") == ["wrong-type"]
     assert codes("url: ['{{ workload.x }}']") == ["wrong-type"]
     assert codes("url: a, headers: {a: '{{ workload.x }}'}") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "workflow: [{step: a, pipe: [1]}]",
+        "workflow: [{step: a, pipe: [[]]}]",
+        "workflow: [{step: a, pipe: [{}]}]",
+        "executor: {spec: x}\nworkflow: [{step: a, tool: {kind: noop}}, {step: 1, tool: {kind: noop}}]",
+    ],
+)
+def test_what_is_no_task_or_no_step_is_a_finding_and_never_a_fault(text: str) -> None:
+    head = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: p, path: p}\n"
+    found = load(f"{head}{text}\n", kinds=KINDS)
+    assert not found.ok
