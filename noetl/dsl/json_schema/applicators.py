@@ -150,7 +150,7 @@ def properties(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None
             for name, item in value.items():
                 schemas = _for(name, named, patterns, None if closed else rest, run)
                 if closed and not schemas:
-                    unexpected.append(name)
+                    unexpected.append(repr(name))
                 for one in schemas:
                     fits = run.holds_at(one, item, name) and fits
                 if (unexpected or not fits) and run.enough():
@@ -213,19 +213,15 @@ def unevaluated_properties(compiling: Compiling, node: Node, schema: dict[str, A
             return True
         known = run.seen_names(others, value)
         wrong = [name for name in value if name not in known and not run.verdict(inner, value[name])]
-        return not wrong or _unexpected("Unevaluated properties", wrong, run)
+        return not wrong or _unexpected("Unevaluated properties", [repr(name) for name in wrong], run)
 
     node.checks.append(check)
     node.names = set
 
 
-def _unexpected(what: str, names: list[str], run: Run) -> bool:
-    listed = ", ".join(repr(name) for name in names[:5])
-    return run.fail(f"{what} are not allowed ({listed} {_were(names)} unexpected)")
-
-
-def _were(things: list[Any]) -> str:
-    return "was" if len(things) == 1 else "were"
+def _unexpected(what: str, words: list[str], run: Run) -> bool:
+    were = "was" if len(words) == 1 else "were"
+    return run.fail(f"{what} are not allowed ({', '.join(words[:5])} {were} unexpected)")
 
 
 def _others(node: Node) -> Node:
@@ -319,10 +315,7 @@ def unevaluated_items(compiling: Compiling, node: Node, schema: dict[str, Any]) 
         wrong = [
             item for index, item in enumerate(value) if index not in known and not run.verdict(inner, item)
         ]
-        listed = ", ".join(f"'{shown(item)}'" for item in wrong[:5])
-        return not wrong or run.fail(
-            f"Unevaluated items are not allowed ({listed} {_were(wrong)} unexpected)"
-        )
+        return not wrong or _unexpected("Unevaluated items", [f"'{shown(item)}'" for item in wrong], run)
 
     node.checks.append(check)
     node.indexes = lambda value, run: set(range(len(value)))
