@@ -17,7 +17,6 @@ from noetl.core.hydrate import (
 )
 from noetl.core.message import Message, Report, Start
 from noetl.core.program import Program
-from noetl.core.report_check import well_formed
 from noetl.errors import InvariantViolation, NotFound
 from noetl.ports.results import Payloads, TooLarge
 
@@ -36,7 +35,7 @@ class AtHand:
         if isinstance(message, Start):
             for ref in stored_refs(message.kept):
                 await self.have(live, ref)
-        if live.program is None or (isinstance(message, Report) and not well_formed(message)):
+        if live.program is None:
             return
         for ref in loop_references(live.program, live.state, message):
             await self.have(live, ref)

@@ -4,22 +4,24 @@ Also: which payloads the templates of a decision may read and which references a
 over, so that they can be had before deciding.
 """
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from noetl.core.demand import Path, Unreadable, at_hand, gone, readings, resting, rests, too_large
 from noetl.core.draft import Draft, stored_refs
-from noetl.core.event import TERMINAL, step_of
+from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.judge import Unjudged
 from noetl.core.mention import Mentions
 from noetl.core.message import Message, Report, Start
 from noetl.core.output import is_reference
 from noetl.core.patch import look_up
 from noetl.core.program import Program, StepProgram
+from noetl.core.report_check import well_formed
 from noetl.core.state import LoopState, Run, State
 
+_WRITING = TERMINAL | {"loop.iteration.done", "loop.iteration.failed"}
 _WRITTEN = ("writes", "step", "iter")  # where an event has values for others to read
 
 
@@ -131,10 +133,18 @@ def _finished(program: Program, state: State, message: Message) -> Iterator[tupl
     else:  # its steps are known by the names its author wrote, too
         yield from ((name, one) for name, one in results.items() if {name, name.rpartition(".")[2]} & names)
     for event in message.events if isinstance(message, Report) else ():
-        if event.name in TERMINAL and event.run and (event.data or {}).get("output"):
-            data = event.data or {}
-            yield step_of(event.run), {**data["output"], "results": data.get("results") or {}}
+        data = _carried(event) if event.name in TERMINAL and event.run else {}
+        if data.get("output"):
+            yield step_of(event.run or ""), {**data["output"], "results": data.get("results") or {}}
             yield from (data.get("results") or {}).items()
+
+
+def _carried(event: Event) -> dict[str, Any]:
+    """The data of an event when outputs in it may rest elsewhere; nothing of one that is malformed."""
+    data = event.data or {}
+    output = data.get("output")
+    refers = "results" in data or (isinstance(output, dict) and ("ref" in output or "part" in output))
+    return data if refers and well_formed(event) else {}
 
 
 def report_references(report: Report) -> Iterator[dict[str, Any]]:
@@ -160,7 +170,7 @@ def outputs_of(run: Run, report: Report) -> tuple[list[dict[str, Any]], list[str
     if run.loop is not None and not _over_with(run.loop, report):
         return [], []
     ends = TERMINAL if run.loop is None else ("loop.iteration.done",)
-    outputs = [(event.data or {}).get("output") or {} for event in report.events if event.name in ends]
+    outputs = [_carried(event).get("output") or {} for event in report.events if event.name in ends]
     packs = [one["part"][0] for one in outputs if "part" in one]
     if run.loop is not None:
         outputs += [{"ref": ref} for ref in run.loop.refs.values()]
@@ -171,9 +181,11 @@ def outputs_of(run: Run, report: Report) -> tuple[list[dict[str, Any]], list[str
 
 def _over_with(loop: LoopState, report: Report) -> bool:
     """Whether a report may be the last of a loop."""
-    names = Counter(event.name for event in report.events)
-    ended = loop.done + loop.failed + names["loop.iteration.done"] + names["loop.iteration.failed"]
-    return ended >= loop.total or any(name in TERMINAL for name in names)
+    names = [event.name for event in report.events]
+    ended = (
+        loop.done + loop.failed + names.count("loop.iteration.done") + names.count("loop.iteration.failed")
+    )
+    return ended >= loop.total or not TERMINAL.isdisjoint(names)
 
 
 def arriving_references(program: Program, state: State, message: Message) -> Iterator[dict[str, Any]]:
@@ -195,10 +207,10 @@ def loop_references(program: Program, state: State, message: Message) -> Iterato
     for path in paths:
         yield from _references(_value_at(state, workload, path))
     for event in message.events if isinstance(message, Report) else ():
-        data = event.data or {}
-        yield from _references((data.get("output") or {}).get("ref"))
-        for _, value in data.get("writes", ()):
-            yield from _references(value)
+        yield from _references((_carried(event).get("output") or {}).get("ref"))
+        if event.name in _WRITING and "writes" in (event.data or {}) and well_formed(event):
+            for _, value in (event.data or {})["writes"]:
+                yield from _references(value)
 
 
 def _value_at(state: State, workload: Mapping[str, Any], path: tuple[str, ...]) -> Any:
@@ -210,5 +222,5 @@ def _value_at(state: State, workload: Mapping[str, Any], path: tuple[str, ...]) 
 
 
 def _references(value: Any) -> Iterator[dict[str, Any]]:
-    if is_reference(value):
+    if is_reference(value) and isinstance(value["locator"], dict) and isinstance(value["meta"], dict):
         yield value

@@ -44,17 +44,18 @@ def report(draft: Draft, message: Report) -> Answer:
         return Answer(False, f"the lease is with another worker than {message.worker}", state.seq)
     run = state.runs[lease.run]
     check = ReportCheck(draft, run, lease, message.worker)
-    why = ""
+    why, recorded = "", draft.judge.recorded
+    room = draft.limit("max_payload_bytes") + ENVELOPE_BYTES
     for event in message.events:
-        wrong = None if draft.judge.recorded else check.event(event)  # what was refused is not recorded
+        wrong = None if recorded else check.event(event)  # what was refused is not recorded
         if wrong is not None:
             why = _reject(draft, lease, event.name, event.at, wrong)
-        elif draft.judge.recorded or not _too_large(draft, event, lease, check.size):
+        elif recorded or check.size <= room or not _too_large(draft, event, lease, check.size):
             HANDLERS[event.name](draft, run, lease, event)
         if run.id not in state.runs:
             return Answer(why=why, seq=state.seq)
     frames = message.frames
-    for address, frame in message.frames.items() if not draft.judge.recorded else ():
+    for address, frame in message.frames.items() if not recorded else ():
         wrong = check.frame(address, frame)
         if wrong is not None:
             why = _reject(draft, lease, "step.checkpointed", address, wrong)

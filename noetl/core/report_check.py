@@ -7,17 +7,18 @@ is said in words; what follows from that is report.py's.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
 
 from noetl.core.draft import Draft
 from noetl.core.event import Event
-from noetl.core.message import Report
 from noetl.core.output import is_reference
 from noetl.core.patch import OVER, rests_elsewhere
 from noetl.core.state import DONE, FAILED, Lease, Run
 
+_OVER_WITH = (DONE, FAILED)
 _OUTER = re.compile(r"\[(0|[1-9]\d{0,8})\](?=[\[/]|$)")
 _Pair = tuple[list[str], Any]
 
@@ -77,18 +78,17 @@ class _Failed(msgspec.Struct):
     writes: list[_Pair] = []
 
 
-class _Ended(msgspec.Struct):
-    output: _Output
+class _RunEnded(msgspec.Struct):
     error: _Error | None = None
+    output: _Output | None = None
     writes: list[_Pair] = []
     step: dict[str, Any] = {}
     iter: dict[str, Any] = {}
     results: dict[str, _Output] = {}
 
 
-class _LoopEnded(msgspec.Struct):
-    error: _Error | None = None
-    output: _Output | None = None
+class _RunDone(_RunEnded, kw_only=True):
+    output: _Output
 
 
 class _Frame(msgspec.Struct):
@@ -117,10 +117,15 @@ _SHAPES: Mapping[str, type[msgspec.Struct] | None] = {
     "loop.iteration.started": None,
     "loop.iteration.done": _Done,
     "loop.iteration.failed": _Failed,
-    "loop.done": _LoopEnded,
-    "step.done": _Ended,
-    "step.failed": _LoopEnded,
+    "loop.done": _RunEnded,
+    "step.done": _RunDone,
+    "step.failed": _RunEnded,
 }
+_BARE = frozenset(
+    name
+    for name, shape in _SHAPES.items()
+    if shape is None or not any(field.required for field in msgspec.structs.fields(shape))
+)  # events that may come without data
 NOT_ITS_OWN = "not for a worker to report"
 _OVER_MARK = f'"{OVER}":'.encode()
 _encode = msgspec.json.encode
@@ -131,26 +136,24 @@ class ReportCheck:
 
     def __init__(self, draft: Draft, run: Run, lease: Lease, worker: str) -> None:
         self._run, self._lease, self._worker = run, lease, worker
-        self._pipeline, self._blocks = draft.step(run.step).pipeline, draft.program.blocks
+        self._labels, self._blocks = draft.step(run.step).pipeline.labels, draft.program.blocks
         self._last: dict[tuple[str, str], tuple[int, int, bool]] = {}  # how far each task has come
         self.size = 0  # of the data of the event that was asked about last, in bytes
 
     def event(self, event: Event) -> str | None:
         """What is wrong with an event, if anything is."""
-        if event.name not in _SHAPES or event.run != self._run.id or event.by != "w":
+        name, data = event.name, event.data
+        asked = _ASKED.get(name)
+        if asked is None or event.run != self._run.id or event.by != "w":
             return NOT_ITS_OWN
-        data, shape = event.data or {}, _SHAPES[event.name]
-        body = _encode(data) if data else b""
-        self.size = len(body)
-        if shape is not None:
-            try:
-                found = msgspec.convert(data, shape)
-            except msgspec.ValidationError as wrong:
-                return f"it is malformed: {wrong}"
-            told = _badly_made(found, data, body)
-            if told is not None:
-                return told
-        return _ASKED[event.name](self, event, data)
+        if not data:
+            self.size, data = 0, {}
+            wrong = None if name in _BARE else _misshapen(_SHAPES[name], data, b"")
+        else:
+            body = _encode(data)
+            self.size = len(body)
+            wrong = _misshapen(_SHAPES[name], data, body)
+        return wrong or asked(self, event, data)
 
     def frame(self, address: str, frame: Mapping[str, Any]) -> str | None:
         """What is wrong with a checkpoint, if anything is."""
@@ -167,15 +170,16 @@ class ReportCheck:
 
     def _place(self, address: str | None) -> str | None:
         """What is wrong with the address of a pipeline: it is the lease's own, and not over."""
-        loop, outer = self._run.loop, _OUTER.match(address or "")
+        loop = self._run.loop
         if loop is None:
-            return f"the step has no iteration {address}" if (address or "").startswith("[") else None
-        if outer is None:
+            return f"the step has no iteration {address}" if address and address[0] == "[" else None
+        index = _outer_index(address)
+        if index is None:
             return f"{address!r} is no address of an iteration"
-        index, lease = int(outer[1]), self._lease
+        lease = self._lease
         if not (lease.lo or 0) <= index < (loop.total if lease.hi is None else lease.hi):
             return f"iteration {index} is not of this lease"
-        return f"iteration {index} is over" if loop.marks[index] in (DONE, FAILED) else None
+        return f"iteration {index} is over" if loop.marks[index] in _OVER_WITH else None
 
     def _nowhere(self, event: Event) -> str | None:
         return None if event.at is None else f"it is not inside the run, and says {event.at!r}"
@@ -211,11 +215,12 @@ class ReportCheck:
         return self._place(event.at)
 
     def _task(self, event: Event, data: dict[str, Any]) -> str | None:
-        if event.label is None or not self._is_label(event.label):
-            return f"the program has no task {event.label!r}"
-        if event.visit is None or event.attempt is None or event.visit < 1 or event.attempt < 1:
-            return f"visit {event.visit} and attempt {event.attempt} are no numbers of a task"
-        return self._place(event.at) or self._order(event, event.label, (event.visit, event.attempt))
+        label, visit, attempt = event.label, event.visit, event.attempt
+        if label is None or not self._is_label(label):
+            return f"the program has no task {label!r}"
+        if visit is None or attempt is None or visit < 1 or attempt < 1:
+            return f"visit {visit} and attempt {attempt} are no numbers of a task"
+        return self._place(event.at) or self._order(event, label, (visit, attempt))
 
     def _order(self, event: Event, label: str, now: tuple[int, int]) -> str | None:
         """Visits and attempts only grow; a pipeline that is run anew begins at the first."""
@@ -223,8 +228,10 @@ class ReportCheck:
         known = self._last.get(place)
         self._last[place] = (*now, ends)
         if known is None:
-            visits = self._run.frame.get(place[0], {}).get("visits", {})
-            known = (visits.get(label.rpartition("/")[2], 0), 0, False)
+            frame = self._run.frame.get(place[0])
+            if frame is None:
+                return None
+            known = (frame.get("visits", {}).get(label.rpartition("/")[2], 0), 0, False)
         if now < known[:2] and now != (1, 1):
             last = f"visit {known[0]}, attempt {known[1]}"
             return f"visit {now[0]}, attempt {now[1]} of {label} comes after {last}"
@@ -234,11 +241,11 @@ class ReportCheck:
 
     def _is_label(self, label: str) -> bool:
         """Whether a pipeline of the step has a task: its own, or one of the blocks that it calls."""
-        own, *inside = label.split("/")
-        if own in self._pipeline.labels and not inside:
+        if label in self._labels:
             return True
+        own, *inside = label.split("/")
         blocks = [block.pipeline.labels for block in self._blocks.values()]
-        tasks = inside if own in self._pipeline.labels else [own, *inside]
+        tasks = inside if own in self._labels else [own, *inside]
         return all(any(task in labels for labels in blocks) for task in tasks)
 
 
@@ -257,21 +264,41 @@ _ASKED: Mapping[str, Callable[[ReportCheck, Event, dict[str, Any]], str | None]]
 }
 
 
+@lru_cache(maxsize=1024)  # an iteration has several events, and those in flight come by turns
+def _outer_index(address: str | None) -> int | None:
+    outer = _OUTER.match(address or "")
+    return None if outer is None else int(outer[1])
+
+
+def _misshapen(shape: type[msgspec.Struct] | None, data: Mapping[str, Any], body: bytes) -> str | None:
+    if shape is None:
+        return None
+    try:
+        found = msgspec.convert(data, shape)
+    except msgspec.ValidationError as wrong:
+        return f"it is malformed: {wrong}"
+    return _badly_made(found, data, body)
+
+
 def _badly_made(found: msgspec.Struct, data: Mapping[str, Any], body: bytes) -> str | None:
     """What the shape of an event or checkpoint does not say: paths, references, marks, calls."""
     if "writes" in data or "sent" in data:  # most have nothing of all this: look before asking
         for path, _ in (*getattr(found, "writes", ()), *getattr(found, "sent", ())):
             if len(path) < 2 or path[0] not in ("ctx", "step"):
                 return f"{'.'.join(path)!r} is no path that can be written"
-    if "output" in data or "results" in data:
-        outputs = [getattr(found, "output", None), *getattr(found, "results", {}).values()]
-        if any(isinstance(one, _Output) and one.ref is not None and not _is_ref(one.ref) for one in outputs):
-            return "its reference is malformed"
+    if "output" in data and _refers_badly(getattr(found, "output", None)):
+        return "its reference is malformed"
+    if "results" in data and any(map(_refers_badly, getattr(found, "results", {}).values())):
+        return "its reference is malformed"
     if "call" in data and isinstance(found, _Parked) and found.call is not None and found.key is None:
         return "a call needs a key"
     if _OVER_MARK in body and not all(map(_is_mark, _marks(data))):
         return "a mark in it is malformed"
     return None
+
+
+def _refers_badly(output: Any) -> bool:
+    return isinstance(output, _Output) and output.ref is not None and not _is_ref(output.ref)
 
 
 def _is_ref(ref: dict[str, Any]) -> bool:
@@ -297,13 +324,6 @@ def _is_mark(mark: dict[str, Any]) -> bool:
         return False
 
 
-def well_formed(report: Report) -> bool:
-    """Whether every part of a report has its shape, so that its references can be looked for."""
-    shaped = [(_SHAPES.get(event.name), event.data or {}) for event in report.events]
-    shaped += [(_Frame, frame) for frame in report.frames.values()]
-    try:
-        return not any(
-            shape and _badly_made(msgspec.convert(data, shape), data, b"") for shape, data in shaped
-        )
-    except msgspec.ValidationError:
-        return False
+def well_formed(event: Event) -> bool:
+    """Whether an event has its shape, so that references can be looked for in it."""
+    return _misshapen(_SHAPES.get(event.name), event.data or {}, b"") is None

@@ -251,13 +251,24 @@ def test_references_that_a_report_makes_may_be_what_the_next_loop_runs_over():
     events = [
         _event(
             "step.done",
-            output={"ref": a_ref("out")},
+            output=away("out"),
             writes=[[["ctx", "rows_ref"], a_ref("write")], [["ctx", "n"], 1]],
         ),
         _event("task.started"),
     ]
     found = loop_references(program, State(ID), Report("start.1", 1, "w", "b", events))
     assert [ref["locator"]["key"] for ref in found] == ["out", "write"]
+
+
+def test_an_event_that_is_malformed_names_nothing_and_the_others_do():
+    program = compiled("- {step: start, loop: {in: '{{ ctx.rows_ref }}', iterator: x}, tool: {kind: noop}}")
+    wrong = _event("step.failed", output={"status": "?", "ref": a_ref("bad")}, writes=5)
+    odd = {**a_ref("odd"), "locator": "odd"}
+    right = _event("step.done", output=away("out"), writes=[[["ctx", "a_ref"], odd]])
+    report = Report("start.1", 1, "w", "b", [wrong, right])
+    found = loop_references(program, State(ID), report)
+    assert [ref["locator"]["key"] for ref in found] == ["out"]
+    assert outputs_of(Run("start.1", "start"), report) == ([a_ref("out")], [])
 
 
 def test_the_output_of_a_run_is_the_one_reported_or_those_of_its_iterations():

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from noetl.core import report
 from noetl.core.event import Event
+from noetl.core.hydrate import loop_references, outputs_of, report_references, result_references
 from noetl.core.invariants import check_log
 from noetl.core.message import Report
 from noetl.core.output import externalise
@@ -27,6 +28,15 @@ PLAIN = """
   tool: [{name: one, kind: noop}, {name: two, kind: workbook, block: b}]
   next: {arcs: [{step: last}]}
 - {step: last, tool: {kind: noop}}
+"""
+READING = """
+- step: start
+  tool: [{name: one, kind: noop}]
+  next: {arcs: [{step: last}]}
+- step: last
+  input: {x: "{{ start.results.one.data }}"}
+  loop: {in: "{{ ctx.rows_ref }}", iterator: x}
+  tool: {kind: noop}
 """
 REF = externalise("e1", {"$over": 1})[0]
 BLOCK = "workbook: {b: {tool: [{name: inner, kind: noop}]}}"
@@ -99,6 +109,8 @@ def test_an_iteration_that_is_not_of_the_lease_changes_nothing(at, why):
         (Event("step.done", T0, "s", "start.1", data={"output": ok_of(1)}), "not for a worker to report"),
         (Event("step.done", T0, "w", "start.1", "/two", data={"output": ok_of(1)}), "it is not inside the run, and says '/two'"),
         (Event("step.done", T0, "w", "start.1", data={"output": {"status": "ok", "ref": {"a": 1}}}), "its reference is malformed"),
+        (Event("step.done", T0, "w", "start.1", data={"output": ok_of(1), "results": {"one": ok_of(1, ref={})}}), "its reference is malformed"),
+        (Event("step.failed", T0, "w", "start.1", data={"writes": 5}), "it is malformed: Expected `array`, got `int` - at `$.writes`"),
         (Event("step.done", T0, "w", "start.1", data={"output": ok_of(1), "writes": [[["ctx"], 1]]}), "'ctx' is no path that can be written"),
         (Event("step.failed", T0, "w", "start.1", data={"error": 1}), "it is malformed: Expected `object | null`, got `int` - at `$.error`"),
         (Event("loop.done", T0, "w", "start.1"), "not for a worker to report"),
@@ -188,10 +200,11 @@ def test_another_worker_than_the_one_that_began_is_refused():
     assert decision.answer.why == "the lease is with another worker than other"
 
 
-def test_a_report_is_well_formed_or_its_references_are_not_looked_for():
-    assert well_formed(Report("l", 1, "w", "b", [done(0, output=ok_of(1))], {"": {"pc": "one"}}))
-    assert not well_formed(Report("l", 1, "w", "b", [done(0, writes=5)]))
-    assert not well_formed(Report("l", 1, "w", "b", [], {"": {"visits": 5}}))
+def test_an_event_is_well_formed_or_its_references_are_not_looked_for():
+    assert well_formed(done(0, output=ok_of(1)))
+    assert well_formed(task("task.started"))
+    assert not well_formed(done(0, writes=5))
+    assert not well_formed(Event("step.failed", T0, "w", "start.1", data={"results": 5}))
 
 
 # Whatever a worker sends
@@ -230,8 +243,16 @@ FRAMES = st.dictionaries(
 REPORTS = st.lists(st.tuples(st.lists(EVENTS, max_size=4), FRAMES, st.booleans(), st.booleans()), max_size=4)
 
 
+def look_for_references(world, sent):
+    program, state = world.program, world.state
+    list(loop_references(program, state, sent))
+    list(report_references(sent))
+    list(result_references(program, state, sent, {}))
+    outputs_of(state.runs[state.leases[sent.lease].run], sent)
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from([LOCAL, CHUNKS, PLAIN]), REPORTS)
+@given(st.sampled_from([LOCAL, CHUNKS, PLAIN, READING]), REPORTS)
 def test_no_report_raises_or_breaks_an_invariant(text, reports):
     world = world_of(text)
     for events, frames, returned, final in reports:
@@ -239,7 +260,7 @@ def test_no_report_raises_or_breaks_an_invariant(text, reports):
             break
         lease = next(iter(world.state.leases))
         sent = msgspec.json.decode(msgspec.json.encode(events), type=list[Event])
-        well_formed(Report(lease, 1, "w1", "b", sent, frames))
+        look_for_references(world, Report(lease, 1, "w1", "b", sent, frames))
         world.report(lease, *sent, frames=frames, returned=returned, final=final)
         for one in world.state.leases:
             world.order(one)
