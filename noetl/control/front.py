@@ -253,8 +253,9 @@ class LocalFront:
 
     async def execution(self, execution_id: str, *, wait_s: float = 0) -> dict[str, Any]:
         """How it stands: from memory while it runs here, else from the projection."""
-        if wait_s:
-            await self._over(execution_id, wait_s)
+        state = await self._over(execution_id, wait_s) if wait_s else None
+        if state is not None and state.ended:  # committed, and as it will be for ever
+            return self._shown_live(state)
         live = await self._engine.read(execution_id, self._shown_live)
         if live is not None:
             return live
@@ -265,12 +266,15 @@ class LocalFront:
             return {**kept_result(summary.result), **moments(summary), "log": self._store.path}
         return self._shown(await newest_state(self._store, execution_id), summary)
 
-    async def _over(self, execution_id: str, wait_s: float) -> None:
-        """Wait for an execution to be over or paused."""
+    async def _over(self, execution_id: str, wait_s: float) -> State | None:
+        """Wait for an execution to be over or paused; its state then, when it ran here."""
         with suppress(TimeoutError, BackendError):  # still running, or being loaded again
             async with asyncio.timeout(wait_s):
-                if await self._engine.until_quiet(execution_id) is None:
+                state = await self._engine.until_quiet(execution_id)
+                if state is None:
                     await self._over_elsewhere(execution_id)
+                return state
+        return None
 
     async def _over_elsewhere(self, execution_id: str) -> None:
         behind = await self._store.end(execution_id) + 1

@@ -147,6 +147,18 @@ async def test_how_it_stands_can_be_waited_for(pair: tuple[Embedded, Embedded]) 
         )
 
 
+async def test_an_end_that_was_waited_for_here_is_not_read_again_from_the_store(
+    one: Embedded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = await one.front.start(Ask(text=ADD))
+    asked: list[str] = []
+    monkeypatch.setattr(one.store, "summary", asked.append)
+    shown = await one.front.execution(started.execution_id, wait_s=LONG)
+    monkeypatch.undo()
+    assert asked == []
+    assert shown == await one.front.execution(started.execution_id)
+
+
 async def test_a_pause_ends_the_waiting_also_where_it_does_not_run(pair: tuple[Embedded, Embedded]) -> None:
     one, other = pair
     started = await one.front.start(Ask(text=WAITS))
