@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from bench.figure import Figure
-from noetl.dsl.template import Envelope, Template, compile_template
+from noetl.dsl.templates.template import Envelope, Template, compile_template
 
 ROUNDS = 7
 REPEATS = 20_000

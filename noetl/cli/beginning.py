@@ -176,7 +176,7 @@ def _write(folder: str, texts: dict[str, str]) -> None:
 
 def _texts(name: str) -> dict[str, str]:
     from noetl import tools
-    from noetl.dsl.schema import playbook_schema
+    from noetl.dsl.grammar.editor_schema import playbook_schema
     from noetl.dsl.testing.schema import suite_schema
 
     return {

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from noetl.cli.caller import caller
 from noetl.cli.sources import SUFFIXES, Source, find, read
-from noetl.dsl.source import parse
-from noetl.dsl.tree import Map, Mark
+from noetl.dsl.yaml.source import parse
+from noetl.dsl.yaml.tree import Map, Mark
 from noetl.errors import NotFound, PlaybookError, RequestError
 from noetl.ports.front import Front
 

@@ -46,8 +46,8 @@ class Checked:
 
 def check(source: Source, *, strict: bool = False) -> Checked:
     """Load one text against the installed tool kinds."""
+    from noetl.dsl.grammar.check_task import UNKNOWN_KIND
     from noetl.dsl.load import load
-    from noetl.dsl.shape_task import UNKNOWN_KIND
     from noetl.tools import installed, kinds
 
     with _uncollected():

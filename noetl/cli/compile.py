@@ -7,7 +7,7 @@ import click
 
 if TYPE_CHECKING:
     from noetl.cli.checked import Checked
-    from noetl.dsl.generate import Origin
+    from noetl.dsl.sugar.generated_tasks import Origin
 
 EPILOG = """\b
 Examples:
@@ -52,8 +52,8 @@ def command(playbook: str, step_name: str | None, debug_map: bool, as_json: bool
 
 def _marked(tree: Any) -> dict[str, Any]:
     """The expanded tree with the label that says so; only then may task names hold dots."""
-    from noetl.dsl.grammar import COMPILED_LABEL
-    from noetl.dsl.tree import plain
+    from noetl.dsl.grammar.playbook import COMPILED_LABEL
+    from noetl.dsl.yaml.tree import plain
 
     value: dict[str, Any] = plain(tree)
     metadata = value["metadata"]
@@ -97,7 +97,7 @@ def _origin(origin: "Origin") -> dict[str, Any]:
 
 def _yaml(name: str, value: dict[str, Any]) -> str:
     from noetl import __version__
-    from noetl.dsl.source import dump
+    from noetl.dsl.yaml.source import dump
 
     header = f"# Compiled by noetl {__version__} from {name}. Change the source and compile again."
     return f"{header}\n{dump(value).rstrip()}"

@@ -34,7 +34,7 @@ def command(playbook: str, form: str | None, output: str | None) -> int:
     """
     from noetl.cli.accept import accepted
     from noetl.cli.render import emit
-    from noetl.dsl.sketch import sketch
+    from noetl.dsl.net.diagram import sketch
 
     checked = accepted(playbook)
     if checked is None or checked.loaded.playbook is None:

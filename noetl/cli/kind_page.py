@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from noetl.cli.render import Paint
-from noetl.dsl.kind import Field
+from noetl.dsl.tool_kind import Field
 from noetl.ports.tool import Tool, type_name
 
 

@@ -147,7 +147,7 @@ def _unified(name: str, old: str, new: str) -> str:
 def _painted(line: str, paint: "Paint") -> str:
     if line.startswith(("---", "+++")):
         return paint(line, "strong")
-    if line.startswith("@@"):
+    if line.startswith(""):
         return paint(line, "info")
     return (
         paint(line, "error")

@@ -49,8 +49,8 @@ def _assign(payload: dict[str, Any], assignment: str) -> None:
 
 def read_value(text: str, what: str) -> Any:
     """A value as YAML types it; what is no YAML value stands for itself when it is one line of text."""
-    from noetl.dsl.source import parse
-    from noetl.dsl.tree import plain
+    from noetl.dsl.yaml.source import parse
+    from noetl.dsl.yaml.tree import plain
 
     if not text.strip():
         return None

@@ -27,7 +27,7 @@ def command(kind: str | None, tests: bool, as_json: bool) -> int:
         raise click.UsageError("--tests prints the schema of test files; it takes no kind")
     from noetl import tools
     from noetl.cli.render import emit
-    from noetl.dsl.schema import kind_schema, playbook_schema
+    from noetl.dsl.grammar.editor_schema import kind_schema, playbook_schema
 
     if tests:
         from noetl.dsl.testing.schema import suite_schema

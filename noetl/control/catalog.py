@@ -16,10 +16,10 @@ from noetl.core.output import problem
 from noetl.core.patch import deep_merge
 from noetl.core.program import Program, compile_program
 from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.kind import Kinds
 from noetl.dsl.load import Loaded, load
-from noetl.dsl.source import parse
-from noetl.dsl.tree import plain
+from noetl.dsl.tool_kind import Kinds
+from noetl.dsl.yaml.source import parse
+from noetl.dsl.yaml.tree import plain
 from noetl.errors import NotFound, PlaybookError
 from noetl.ports.store import PlaybookText, Store
 

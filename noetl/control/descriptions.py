@@ -4,8 +4,8 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from noetl.dsl.source import parse
-from noetl.dsl.tree import Map
+from noetl.dsl.yaml.source import parse
+from noetl.dsl.yaml.tree import Map
 from noetl.ports.store import PlaybookText
 
 KEPT = 4096

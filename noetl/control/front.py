@@ -33,8 +33,8 @@ from noetl.core.message import Control, Start
 from noetl.core.program import Program
 from noetl.core.state import State
 from noetl.core.synthesize import with_fragments
+from noetl.dsl.effective_spec import LIMITS
 from noetl.dsl.nearest import nearest
-from noetl.dsl.spec import LIMITS
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.front import (
     ME,
@@ -363,7 +363,7 @@ class LocalFront:
 
     async def graph(self, execution_id: str) -> dict[str, Any]:
         """The playbook that ran as steps and arcs, those that it was extended by included."""
-        from noetl.dsl.sketch import graph, sketch
+        from noetl.dsl.net.diagram import graph, sketch
 
         live = await self._engine.read(execution_id, lambda state: (state.hash, dict(state.fragments)))
         if live is None:

@@ -13,8 +13,8 @@ import msgspec
 
 from noetl.control.history import rows_of
 from noetl.core.output import JSON, MANIFEST, ROWS, is_reference
-from noetl.dsl.rendering.limits import TemplateError
-from noetl.dsl.rendering.selection import select_from
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.selection import select_from
 from noetl.errors import NotFound, RequestError
 from noetl.ports.front import Slice
 from noetl.ports.results import Payloads, Results, assembled, check_key

@@ -12,8 +12,8 @@ from noetl.core.fold import evolve
 from noetl.core.judge import Unjudged, binding
 from noetl.core.scope import Scope
 from noetl.core.state import State
-from noetl.dsl.routing import flags_of
-from noetl.dsl.template import CompiledValue, TemplateError, compile_value, is_template
+from noetl.dsl.net.routing import flags_of
+from noetl.dsl.templates.template import CompiledValue, TemplateError, compile_value, is_template
 from noetl.errors import NotFound, RequestError
 from noetl.ports.results import Payloads, TooLarge
 from noetl.ports.store import Store

@@ -5,7 +5,7 @@ from noetl.core.frame import Frame
 from noetl.core.judge import TemplateJudge, Unjudged, binding
 from noetl.core.output import failed, problem
 from noetl.core.program import BlockProgram
-from noetl.dsl.template import TemplateError
+from noetl.dsl.templates.template import TemplateError
 
 
 def block_boundary(block: BlockProgram, frame: Frame, ended: Ended) -> Ended:

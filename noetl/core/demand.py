@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from noetl.core.output import is_reference
-from noetl.dsl.rendering.values import ENVELOPE_FIELDS
+from noetl.dsl.templates.values import ENVELOPE_FIELDS
 
 Path = tuple[str, ...]
 TOGETHER = 4  # times the limit of one payload: what one order, or one decision, may hold of them

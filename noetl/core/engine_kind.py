@@ -13,7 +13,7 @@ from noetl.core.effect import CallBlock, Effect, Sleep, Visit, parking
 from noetl.core.frame import Frame
 from noetl.core.judge import Unjudged, binding
 from noetl.core.output import failed, ok, problem
-from noetl.dsl.template import TemplateError
+from noetl.dsl.templates.template import TemplateError
 
 SHORT_WAIT_S = 5.0
 CALL_DEPTH = 32  # blocks inside one another: as deep as playbooks may call playbooks

@@ -13,8 +13,8 @@ import msgspec
 from noetl.core.program import Program, compile_program
 from noetl.dsl import model
 from noetl.dsl.load import Loaded, load_tree
-from noetl.dsl.tree import plain
 from noetl.dsl.unbuild import to_tree
+from noetl.dsl.yaml.tree import plain
 
 Steps = Sequence[dict[str, Any]]
 

@@ -16,8 +16,8 @@ from noetl.core.patch import OPERANDS, STORED, assign, holds_mark
 from noetl.core.program import Pipeline, Program
 from noetl.core.redact import Redactor
 from noetl.core.scope import Scope
-from noetl.dsl.label import entered, name_of
-from noetl.dsl.template import Envelope
+from noetl.dsl.sugar.labels import entered, name_of
+from noetl.dsl.templates.template import Envelope
 
 Writes = list[list[Any]]
 _NO_STEPS: Mapping[str, Any] = {}

@@ -13,7 +13,7 @@ from noetl.core.patch import Patch
 from noetl.core.program import Guard, Write
 from noetl.core.schemas import schema_problem
 from noetl.core.scope import Scope
-from noetl.dsl.template import CompiledValue, TemplateError
+from noetl.dsl.templates.template import CompiledValue, TemplateError
 
 Place = tuple[str | int, ...]
 

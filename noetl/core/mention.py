@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from noetl.dsl.template import CompiledValue
+from noetl.dsl.templates.template import CompiledValue
 
 SCOPES = frozenset(
     {

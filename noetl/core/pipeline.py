@@ -40,7 +40,7 @@ from noetl.core.program import TaskProgram
 from noetl.core.recorded import SHOWN_BYTES, recorded, shown, with_ref
 from noetl.core.schemas import schema_problem
 from noetl.core.scope import Scope
-from noetl.dsl.template import TemplateError
+from noetl.dsl.templates.template import TemplateError
 
 _JUDGE = TemplateJudge()
 # What the engine carries out itself is known to be over, unless it was only not waited for any longer.

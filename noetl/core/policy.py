@@ -10,7 +10,7 @@ from typing import Any
 from noetl.core.judge import Judged, TemplateJudge, Unjudged, binding
 from noetl.core.program import RuleProgram, TaskProgram
 from noetl.core.scope import Scope
-from noetl.dsl.template import TemplateError
+from noetl.dsl.templates.template import TemplateError
 
 JITTER = 0.25
 _NO_SET: list[list[Any]] = []

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from noetl.core.mention import Mentions
-from noetl.dsl import model, spec
-from noetl.dsl.graph import Graph
-from noetl.dsl.kind import Kind, Kinds
-from noetl.dsl.label import merged, name_of
-from noetl.dsl.rendering.values import ENVELOPE_FIELDS
-from noetl.dsl.routing import asks
-from noetl.dsl.template import CompiledValue, compile_value
-from noetl.dsl.tree import plain
+from noetl.dsl import effective_spec, model
+from noetl.dsl.net.routing import asks
+from noetl.dsl.net.workflow_graph import Graph
+from noetl.dsl.sugar.labels import merged, name_of
+from noetl.dsl.templates.template import CompiledValue, compile_value
+from noetl.dsl.templates.values import ENVELOPE_FIELDS
+from noetl.dsl.tool_kind import Kind, Kinds
+from noetl.dsl.yaml.tree import plain
 
 Path = tuple[str, ...]
 
@@ -230,7 +230,7 @@ def compile_program(playbook: model.Playbook, kinds: Kinds, content_hash: str) -
         final_step=executor.final_step,
         drain=executor.on_failure == "drain",
         pool=executor.pool or "default",
-        limits=spec.step_limits(executor, None),
+        limits=effective_spec.step_limits(executor, None),
         reference_first=_reference_first(executor.spec),
         loops_over=frozenset(path for step in steps.values() for path in step.loops_over),
         results_read=_results_read(steps),
@@ -321,7 +321,7 @@ class _StepCompiler:
             synthesize=step.synthesize,
             synthesize_from=source,
             validate=plain(step.validate),
-            limits=spec.step_limits(self.playbook.executor, step),
+            limits=effective_spec.step_limits(self.playbook.executor, step),
             mentions=self._worker_mentions(pipeline),
             arrival=arrival,
             boundary=boundary,
@@ -336,7 +336,7 @@ class _StepCompiler:
 
     def _spec_of(self, task: model.Task) -> Any:
         kind = self.kinds.get(task.kind) or Kind(task.kind, "")
-        return spec.effective_spec(self.playbook.executor, self.step, self.step.loop, task, kind)
+        return effective_spec.effective_spec(self.playbook.executor, self.step, self.step.loop, task, kind)
 
     def _arrival_mentions(self) -> Mentions:
         step = self.step
@@ -401,7 +401,7 @@ def _block_mentions(block: BlockProgram) -> Mentions:
 def _block(block: model.Block, playbook: model.Playbook, kinds: Kinds) -> BlockProgram:
     def spec_of(task: model.Task) -> Any:
         kind = kinds.get(task.kind) or Kind(task.kind, "")
-        return spec.effective_spec(playbook.executor, None, block.loop, task, kind)
+        return effective_spec.effective_spec(playbook.executor, None, block.loop, task, kind)
 
     output = compile_value(block.output) if block.has_output else None
     writes = _writes(block.set)

@@ -20,7 +20,7 @@ from noetl.core.program import Guard, Program, Write
 from noetl.core.scope import Scope
 from noetl.core.state import State
 from noetl.core.synthesize import with_fragments
-from noetl.dsl.template import CompiledValue
+from noetl.dsl.templates.template import CompiledValue
 from noetl.errors import InvariantViolation
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from noetl.core.demand import Reading, Unreadable, event_readings, in_envelope, readings, refusal, resting
 from noetl.core.output import bounded
-from noetl.dsl.label import read_as
-from noetl.dsl.template import Envelope
+from noetl.dsl.sugar.labels import read_as
+from noetl.dsl.templates.template import Envelope
 
 _MISSING: Any = object()
 _EMPTY: dict[str, Any] = {}

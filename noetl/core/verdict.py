@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.flow import flow
-from noetl.dsl.template import TemplateError, compile_value
+from noetl.dsl.templates.template import TemplateError, compile_value
 from noetl.dsl.testing.names import ARROW
 from noetl.dsl.testing.suite import Case
-from noetl.dsl.tree import Map, Mark, Seq, Value, plain
+from noetl.dsl.yaml.one_line import flow
+from noetl.dsl.yaml.tree import Map, Mark, Seq, Value, plain
 
 UNMET = "expectation"
 SHOWN = 200

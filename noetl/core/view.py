@@ -7,8 +7,8 @@ from noetl.core.draft import Draft, in_place, readable
 from noetl.core.patch import rests_elsewhere
 from noetl.core.scope import Scope
 from noetl.core.state import Run
-from noetl.dsl.routing import flags_of
-from noetl.dsl.template import Envelope
+from noetl.dsl.net.routing import flags_of
+from noetl.dsl.templates.template import Envelope
 from noetl.errors import NotFound
 
 

@@ -1,12 +1,12 @@
 """A canonical tree without sugar -> the frozen model. The way back is unbuild.py.
 
-Lenient: nothing is checked here, and what shape.py rejects is left out or takes its default.
+Lenient: nothing is checked here, and what check.py rejects is left out or takes its default.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from noetl.dsl.grammar_task import DIRECTIVES, RETRY_OPTIONS, SUGAR, TASK
+from noetl.dsl.grammar.task import DIRECTIVES, RETRY_OPTIONS, SUGAR, TASK
 from noetl.dsl.model import (
     AdmitRule,
     Arc,
@@ -22,8 +22,8 @@ from noetl.dsl.model import (
     Synthesize,
     Task,
 )
-from noetl.dsl.tree import Map, Seq, Value
 from noetl.dsl.unbuild import to_tree
+from noetl.dsl.yaml.tree import Map, Seq, Value
 
 __all__ = ["build", "to_tree"]
 

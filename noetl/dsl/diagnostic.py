@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from noetl.dsl.tree import Mark
+from noetl.dsl.yaml.tree import Mark
 
 Severity = Literal["error", "warning", "info"]
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from noetl.dsl.build import build
 from noetl.dsl.cascade import independent
 from noetl.dsl.diagnostic import Code, Diagnostic, has_errors, in_order
-from noetl.dsl.generate import Origin
-from noetl.dsl.graft import adopt, too_deep
-from noetl.dsl.kind import Kinds
+from noetl.dsl.grammar.check import check_shape
 from noetl.dsl.model import Playbook
-from noetl.dsl.normalize import normalize
+from noetl.dsl.older_spellings.findings import DEPRECATIONS, UNREAD
+from noetl.dsl.older_spellings.normalize import normalize
 from noetl.dsl.rules import check as check_rules
-from noetl.dsl.shape import check_shape
-from noetl.dsl.source import parse
-from noetl.dsl.sugar import expand
-from noetl.dsl.surface import DEPRECATIONS, UNREAD
-from noetl.dsl.tree import Map, Mark, Seq, Value
+from noetl.dsl.sugar.expand import expand
+from noetl.dsl.sugar.generated_tasks import Origin
+from noetl.dsl.tool_kind import Kinds
+from noetl.dsl.yaml.source import parse
+from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+from noetl.dsl.yaml.tree_edit import adopt, too_deep
 
 TOO_DEEP = Code("too-deep", "error", "A document nested beyond any use")
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from noetl.dsl.tree import Map, Value
+from noetl.dsl.yaml.tree import Map, Value
 
 Directive = Literal["continue", "skip", "retry", "jump", "break", "fail"]
 JoinMode = Literal["sync", "each", "all", "first"]

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 
-from noetl.dsl.graft import adopt
-from noetl.dsl.grammar import API_VERSION, DOCUMENT_KIND
-from noetl.dsl.grammar_task import RETRY_OPTIONS
+from noetl.dsl.grammar.playbook import API_VERSION, DOCUMENT_KIND
+from noetl.dsl.grammar.task import RETRY_OPTIONS
 from noetl.dsl.model import AdmitRule, Arc, Assign, Block, Executor, Loop, Playbook, Router, Rule, Step, Task
-from noetl.dsl.tree import Map, Value, plain
+from noetl.dsl.yaml.tree import Map, Value, plain
+from noetl.dsl.yaml.tree_edit import adopt
 
 Entries = dict[str, Value]
 _RULE_DEFAULTS = {field.name: field.default for field in fields(Rule) if field.default is not MISSING}

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.errors import InvariantViolation
 from noetl.ports.envelope import Failed, Reference
 from noetl.ports.network import PUBLIC_ONLY, Network

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from noetl.core.output import ANSWERED
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.errors import NoetlError
 
 Envelope = dict[str, Value]

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 
-from noetl.dsl.kind import Field, Kind
-from noetl.dsl.tree import Value
+from noetl.dsl.tool_kind import Field, Kind
+from noetl.dsl.yaml.tree import Value
 from noetl.errors import InvariantViolation, NoetlError
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, error

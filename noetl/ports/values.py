@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.errors import NoetlError
 
 _DEPTH_MAX = 200

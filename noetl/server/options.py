@@ -7,7 +7,7 @@ from typing import Any
 
 from prometheus_client.metrics_core import Metric
 
-from noetl.dsl.kind import Kinds
+from noetl.dsl.tool_kind import Kinds
 from noetl.server.auth import Auth
 
 STATIC = Path(__file__).parent / "static"

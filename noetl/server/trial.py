@@ -11,9 +11,9 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-from noetl.dsl.kind import Kind, Kinds
 from noetl.dsl.load import load
-from noetl.dsl.tree import plain
+from noetl.dsl.tool_kind import Kind, Kinds
+from noetl.dsl.yaml.tree import plain
 from noetl.server.problem import Problem
 
 SMALL = 32 * 1024

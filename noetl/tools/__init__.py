@@ -8,7 +8,7 @@ import os
 from functools import cache
 from importlib import import_module
 
-from noetl.dsl.kind import Kind
+from noetl.dsl.tool_kind import Kind
 from noetl.errors import NotFound
 from noetl.ports.tool import Tool
 

@@ -13,7 +13,7 @@ Parquet needs the extra `parquet`.
 import os
 from typing import Annotated, Any, Literal
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok, reference
 from noetl.ports.tool import Input, Size, define, doc, read_knobs

@@ -35,7 +35,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
 
 from noetl import __version__
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, error, ok
 from noetl.ports.network import Network

@@ -9,7 +9,7 @@ are error kind `mcp`.
 
 from typing import Annotated, Any
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, error, ok
 from noetl.ports.tool import Input, Seconds, define, doc, read_knobs

@@ -15,7 +15,7 @@ Needs the extra `nats`.
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok, reference
 from noetl.ports.tool import Input, Seconds, Size, define, doc

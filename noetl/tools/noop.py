@@ -5,7 +5,7 @@ it hands on the value it was given, a pipeline may end with one. Whatever you wr
 there to be read as `input.<key>` in its own `set`, `output` and rules.
 """
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, ok
 from noetl.ports.tool import define

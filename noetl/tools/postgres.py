@@ -30,7 +30,7 @@ from contextlib import aclosing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Seconds, Size, define, doc, read_knobs

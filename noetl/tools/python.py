@@ -15,7 +15,7 @@ and task or by the script's name.
 
 from typing import Annotated
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.errors import BackendError
 from noetl.ports.call import PYTHON_HOST, Call, Limits, PythonHost, Ran
 from noetl.ports.envelope import Envelope, Failed, error, ok

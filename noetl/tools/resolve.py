@@ -9,7 +9,7 @@ that secret; a missing or expired one is error kind `reference`.
 from dataclasses import replace
 from typing import Annotated, Any
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.errors import BackendError, NoetlError
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, Reference, ok
@@ -168,8 +168,8 @@ async def select(payload: Value, expression: str | None) -> Value:
     import asyncio
 
     from noetl.core.output import size_of
-    from noetl.dsl.rendering.limits import TemplateError
-    from noetl.dsl.rendering.selection import select_from
+    from noetl.dsl.templates.limits import TemplateError
+    from noetl.dsl.templates.selection import select_from
 
     if expression is None:
         return payload

@@ -16,7 +16,7 @@ what it was sent before a failure stays there.
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Size, define, doc

@@ -27,7 +27,7 @@ from noetl.core.verdict import Facts, arc_name
 from noetl.dsl.model import Playbook
 from noetl.dsl.testing.script import Script
 from noetl.dsl.testing.suite import Case
-from noetl.dsl.tree import plain
+from noetl.dsl.yaml.tree import plain
 from noetl.errors import InvariantViolation
 from noetl.ports.store import PlaybookText
 from noetl.settings import Settings

@@ -13,7 +13,7 @@ from noetl.core.judge import Unjudged
 from noetl.core.level import IterationOutcome, Level, iteration_ended, iteration_started
 from noetl.core.output import failed, problem
 from noetl.core.pipeline import drive
-from noetl.dsl.template import TemplateError
+from noetl.dsl.templates.template import TemplateError
 
 if TYPE_CHECKING:
     from noetl.worker.runner import Runner

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import msgspec
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.call import Limits, Ran
 from noetl.worker.python_call import Launch, Request

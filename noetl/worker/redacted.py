@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Iterable
 
 from noetl.core.redact import MASK, Redactor
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import CallPayloads
 from noetl.ports.envelope import Reference
 

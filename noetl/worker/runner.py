@@ -26,7 +26,7 @@ from noetl.core.pipeline import drive
 from noetl.core.program import BlockProgram, LoopProgram, Path, Program, StepProgram
 from noetl.core.recorded import recorded_together
 from noetl.core.schedule import as_items
-from noetl.dsl.template import TemplateError
+from noetl.dsl.templates.template import TemplateError
 from noetl.errors import NoetlError, NotFound
 from noetl.worker.lanes import Lanes, LeavesWorker
 from noetl.worker.loading import Loading

@@ -7,8 +7,8 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from noetl.dsl.source import parse
-from noetl.dsl.tree import plain
+from noetl.dsl.yaml.source import parse
+from noetl.dsl.yaml.tree import plain
 from tests.acceptance.conftest import Noetl
 from tests.acceptance.running import audit_all
 

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from noetl.cli.compile import command as compile_command
 from noetl.dsl.load import load
-from noetl.dsl.source import parse
-from noetl.dsl.tree import plain
+from noetl.dsl.yaml.source import parse
+from noetl.dsl.yaml.tree import plain
 from noetl.tools import kinds
 from tests.acceptance.conftest import Noetl
 from tests.acceptance.language import calls, document, routing, scopes, steps, surfaces, tasks

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from noetl.dsl.catalogue import catalogue
+from noetl.dsl.finding_codes import catalogue
 from tests.playbook_text import GENERATED, loaded
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "errors"

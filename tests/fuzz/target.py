@@ -11,7 +11,7 @@ import atheris
 
 with atheris.instrument_imports(include=["noetl.dsl"]):
     from noetl.dsl.load import load
-    from noetl.dsl.template import TemplateError, check, compile_template
+    from noetl.dsl.templates.template import TemplateError, check, compile_template
 
 from noetl.tools import kinds
 

@@ -6,7 +6,7 @@ from copy import deepcopy
 from random import Random
 from typing import Any
 
-from noetl.dsl.kind import Kinds
+from noetl.dsl.tool_kind import Kinds
 from tests.property.playbooks import Tree
 
 PLAIN = re.compile(r"[A-Za-z_][\w.]*")

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from noetl.dsl.build import build, to_tree
 from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.graft import adopt
-from noetl.dsl.grammar import COMPILED_LABEL
+from noetl.dsl.grammar.playbook import COMPILED_LABEL
 from noetl.dsl.load import Loaded, load, load_tree
-from noetl.dsl.normalize import normalize
-from noetl.dsl.source import dump, parse
-from noetl.dsl.tree import plain
+from noetl.dsl.older_spellings.normalize import normalize
+from noetl.dsl.yaml.source import dump, parse
+from noetl.dsl.yaml.tree import plain
+from noetl.dsl.yaml.tree_edit import adopt
 from tests.property.playbooks import LETTERS, Tree, playbooks, sugared
 from tests.unit.dsl.kinds import KINDS
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noetl.dsl.source import Limits, dump, parse
-from noetl.dsl.tree import Map, Seq, plain
+from noetl.dsl.yaml.source import Limits, dump, parse
+from noetl.dsl.yaml.tree import Map, Seq, plain
 
 # Every character that JSON text may hold: no NUL, no surrogates.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))

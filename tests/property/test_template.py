@@ -8,8 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2.exceptions import TemplateSyntaxError
 
-from noetl.dsl.respell import compares_with_success, rename_root, respell_event, respell_output
-from noetl.dsl.template import (
+from noetl.dsl.older_spellings.respell import (
+    compares_with_success,
+    rename_root,
+    respell_event,
+    respell_output,
+)
+from noetl.dsl.templates.template import (
     ENVIRONMENT,
     Envelope,
     Template,

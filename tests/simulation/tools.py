@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from noetl.dsl.kind import Kinds
+from noetl.dsl.tool_kind import Kinds
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, error, ok
 from noetl.ports.tool import Input, Tool, define

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.tree import Mark
+from noetl.dsl.yaml.tree import Mark
 from noetl.errors import BackendError, Conflict, Denied, NoetlError, NotFound, PlaybookError, RequestError
 
 SHOWN = 200

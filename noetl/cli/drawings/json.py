@@ -2,7 +2,7 @@
 
 import json
 
-from noetl.dsl.sketch import Sketch, graph
+from noetl.dsl.net.diagram import Sketch, graph
 
 
 def render(drawing: Sketch) -> str:

@@ -1,6 +1,6 @@
 """A playbook as a Mermaid flowchart, which code hosts and wikis draw inside Markdown."""
 
-from noetl.dsl.sketch import Edge, Node, Sketch, shortened
+from noetl.dsl.net.diagram import Edge, Node, Sketch, shortened
 
 LABEL_LIMIT = 60
 CLASSES = {

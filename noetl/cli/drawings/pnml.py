@@ -8,7 +8,7 @@ apart. A `join: all` step has one place per source and needs a token in each.
 from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from noetl.dsl.sketch import Edge, Node, Sketch
+from noetl.dsl.net.diagram import Edge, Node, Sketch
 
 NAMESPACE = "http://www.pnml.org/version-2009/grammar/pnml"
 NET_TYPE = "http://www.pnml.org/version-2009/grammar/ptnet"

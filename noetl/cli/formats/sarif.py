@@ -9,8 +9,8 @@ from urllib.parse import quote
 from noetl import __version__
 from noetl.cli.checked import Checked, findings
 from noetl.cli.sources import STDIN_NAME
-from noetl.dsl.catalogue import catalogue
 from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.finding_codes import catalogue
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}

@@ -44,8 +44,8 @@ def _new(path: str, given: dict[str, Any], settings: "Settings") -> int:
     from noetl.cli.payload import read_payload
     from noetl.cli.watches import print_findings
     from noetl.dsl.testing.suite import Case, read_suite
-    from noetl.dsl.testing.writing import recorded_case, suite_text
-    from noetl.dsl.tree import Map, Mark
+    from noetl.dsl.testing.write_suite import recorded_case, suite_text
+    from noetl.dsl.yaml.tree import Map, Mark
 
     source, target = read_one(path), target_of(path)
     if not check(source).valid:
@@ -105,7 +105,7 @@ def _one_again(path: str, name: str, settings: "Settings", *, as_json: bool) -> 
 
 
 def _rewritten(file: CaseFile, name: str, parts: dict[str, Any]) -> str:
-    from noetl.dsl.testing.writing import NotInBlocks, with_parts
+    from noetl.dsl.testing.write_suite import NotInBlocks, with_parts
 
     tests = file.suite.tree["tests"]
     index = next(number for number, node in enumerate(tests) if node["name"] == name)
@@ -158,7 +158,7 @@ def _recorded(source: Source, case: "Case", settings: "Settings") -> Recorded:
 
 
 def _answers(calls: "list[Called]") -> tuple[dict[str, Any], list[str]]:
-    from noetl.dsl.testing.writing import answers
+    from noetl.dsl.testing.write_suite import answers
 
     return answers([(called.place, called.output) for called in calls])
 
@@ -173,7 +173,7 @@ def _expect(facts: "Facts") -> dict[str, Any]:
     """What a recorded test expects: how it ended, with what, and the way it took."""
     from collections import Counter
 
-    from noetl.dsl.testing.writing import size
+    from noetl.dsl.testing.write_suite import size
 
     expect: dict[str, Any] = {"status": facts.status}
     if facts.error is not None:

@@ -10,7 +10,7 @@ from noetl.cli.formats import json, text
 from noetl.cli.render import Paint, colourful, counted, emit, note
 from noetl.cli.testing.files import CaseFile
 from noetl.cli.testing.files import shown as wrong_with
-from noetl.dsl.label import is_generated
+from noetl.dsl.sugar.labels import is_generated
 
 if TYPE_CHECKING:
     from noetl.cli.testing.outcome import Covered, Outcome, Session

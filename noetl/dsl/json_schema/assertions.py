@@ -8,8 +8,8 @@ from typing import Any
 from noetl.dsl.json_schema.document import Document
 from noetl.dsl.json_schema.limits import CHARS_PER_STEP, SchemaError
 from noetl.dsl.json_schema.run import Check, Run, plain_key, shown
-from noetl.dsl.rendering.limits import TemplateError
-from noetl.dsl.rendering.patterns import compiled_pattern
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.patterns import compiled_pattern
 
 
 def _is_number(value: Any) -> bool:

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from noetl.dsl.diagnostic import has_errors
-from noetl.dsl.kind import Kinds
 from noetl.dsl.migrate.rewriting import Note, Rewriting
-from noetl.dsl.source import parse
-from noetl.dsl.tree import Mark
+from noetl.dsl.tool_kind import Kinds
+from noetl.dsl.yaml.source import parse
+from noetl.dsl.yaml.tree import Mark
 from noetl.errors import InvariantViolation, PlaybookError
 
 INDENTATION = re.compile(r"\n([ \t]+)\S")
@@ -49,9 +49,9 @@ def migrate(text: str | bytes, *, kinds: Kinds) -> Migrated:
 
 def _rewritten(text: str, kinds: Kinds) -> tuple[str, list[Note]]:
     from noetl.dsl.migrate.documents import rewrite_document
-    from noetl.dsl.migrate.read import UnusualLayout, read
-    from noetl.dsl.migrate.text import as_map, shape
-    from noetl.dsl.migrate.write import write
+    from noetl.dsl.migrate.editable_tree import as_map, shape
+    from noetl.dsl.migrate.read_tree import UnusualLayout, read
+    from noetl.dsl.migrate.write_tree import write
 
     try:
         document = read(text)

@@ -5,11 +5,7 @@ Whatever else a `case` does is left as it is, with a note: guessing would change
 
 from dataclasses import dataclass
 
-from noetl.dsl.migrate.policies import rewrite_guard
-from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.tasks import as_pipeline
-from noetl.dsl.migrate.templates import mentions
-from noetl.dsl.migrate.text import (
+from noetl.dsl.migrate.editable_tree import (
     Collection,
     Entry,
     Node,
@@ -25,6 +21,10 @@ from noetl.dsl.migrate.text import (
     plain,
     scalars,
 )
+from noetl.dsl.migrate.policies import rewrite_guard
+from noetl.dsl.migrate.rewriting import Rewriting
+from noetl.dsl.migrate.tasks import as_pipeline
+from noetl.dsl.migrate.templates import mentions
 
 LEFT = "write guarded arcs under next, or a 'choose' item under tool"
 

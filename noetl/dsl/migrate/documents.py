@@ -1,11 +1,6 @@
 """The root of a document of any age: `vars`, `executor.kind`, `workbook.tasks`; the order of all rewrites."""
 
-from noetl.dsl.migrate.labels import rewrite_labels
-from noetl.dsl.migrate.payloads import rewrite_payloads
-from noetl.dsl.migrate.respelling import defined_by, respell
-from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.steps import rewrite_body, rewrite_step
-from noetl.dsl.migrate.text import (
+from noetl.dsl.migrate.editable_tree import (
     Collection,
     Entry,
     Scalar,
@@ -19,6 +14,11 @@ from noetl.dsl.migrate.text import (
     pair,
     says,
 )
+from noetl.dsl.migrate.labels import rewrite_labels
+from noetl.dsl.migrate.payloads import rewrite_payloads
+from noetl.dsl.migrate.respelling import defined_by, respell
+from noetl.dsl.migrate.rewriting import Rewriting
+from noetl.dsl.migrate.steps import rewrite_body, rewrite_step
 
 PROFILES = ("auto", "local", "distributed")
 

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable
 
+from noetl.dsl.migrate.editable_tree import Collection, Scalar, as_list, at, maps
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.tasks import free_label
 from noetl.dsl.migrate.templates import edit_scalar, templates_under
-from noetl.dsl.migrate.text import Collection, Scalar, as_list, at, maps
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 

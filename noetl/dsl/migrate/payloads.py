@@ -6,9 +6,7 @@ templates read `ctx` themselves, so that a default written in them still holds.
 
 from dataclasses import dataclass
 
-from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.templates import edit_scalar, paths_of, rename, whole_path
-from noetl.dsl.migrate.text import (
+from noetl.dsl.migrate.editable_tree import (
     Collection,
     Entry,
     Node,
@@ -21,8 +19,10 @@ from noetl.dsl.migrate.text import (
     pair,
     quoted,
 )
+from noetl.dsl.migrate.rewriting import Rewriting
+from noetl.dsl.migrate.set_spellings import can_merge, merge_set, retarget, take_reference
+from noetl.dsl.migrate.templates import edit_scalar, paths_of, rename, whole_path
 from noetl.dsl.migrate.tokens import Arc, Tokens, several_in_flight, tokens_of
-from noetl.dsl.migrate.writes import can_merge, merge_set, retarget, take_reference
 
 BOUNDARY = ("set", "spec", "output")  # where a task's own input stands over the step's
 

@@ -1,8 +1,7 @@
 """Rules of every age: `eval`, `expr`, directives beside their guard, shapes of `else`, `backoff: fixed`."""
 
-from noetl.dsl.grammar_task import DIRECTIVES, OPTION_OWNER
-from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.text import (
+from noetl.dsl.grammar.task import DIRECTIVES, OPTION_OWNER
+from noetl.dsl.migrate.editable_tree import (
     Collection,
     Entry,
     Scalar,
@@ -19,7 +18,8 @@ from noetl.dsl.migrate.text import (
     quoted,
     says,
 )
-from noetl.dsl.migrate.writes import rewrite_set
+from noetl.dsl.migrate.rewriting import Rewriting
+from noetl.dsl.migrate.set_spellings import rewrite_set
 
 TRUE = ("true", "True", "TRUE", "{{ true }}", "{{true}}", "{{ True }}", "{{True}}")
 

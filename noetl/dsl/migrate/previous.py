@@ -6,11 +6,7 @@ jump to the next task, and every way that does set it ends where it ended before
 
 from dataclasses import dataclass
 
-from noetl.dsl.migrate.policies import then_of
-from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.tasks import as_pipeline, free_label
-from noetl.dsl.migrate.templates import edit_scalar, mentions, name_output
-from noetl.dsl.migrate.text import (
+from noetl.dsl.migrate.editable_tree import (
     Collection,
     Entry,
     as_list,
@@ -25,6 +21,10 @@ from noetl.dsl.migrate.text import (
     quoted,
     scalars,
 )
+from noetl.dsl.migrate.policies import then_of
+from noetl.dsl.migrate.rewriting import Rewriting
+from noetl.dsl.migrate.tasks import as_pipeline, free_label
+from noetl.dsl.migrate.templates import edit_scalar, mentions, name_output
 
 HINT = "keep the value in iter or step and read it from there"
 

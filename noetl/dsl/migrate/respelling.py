@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from noetl.dsl.migrate.editable_tree import Collection, Node, Scalar, keys, maps
 from noetl.dsl.migrate.rewriting import Rewriting
+from noetl.dsl.migrate.set_spellings import written
 from noetl.dsl.migrate.tasks import tasks_of
 from noetl.dsl.migrate.templates import compare_with_ok, edit_paths, edit_scalar, roots_in, templates_under
-from noetl.dsl.migrate.text import Collection, Node, Scalar, keys, maps
-from noetl.dsl.migrate.writes import written
-from noetl.dsl.names import Path
-from noetl.dsl.respell import respell_event, respell_output
+from noetl.dsl.older_spellings.respell import respell_event, respell_output
+from noetl.dsl.templates.reads import Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ A note says what was changed or what the author must look at, at its line of the
 
 from dataclasses import dataclass, field
 
-from noetl.dsl.kind import Kind, Kinds
-from noetl.dsl.migrate.read import Document
-from noetl.dsl.migrate.text import Alias, Collection, Node, Scalar
-from noetl.dsl.tree import Mark
+from noetl.dsl.migrate.editable_tree import Alias, Collection, Node, Scalar
+from noetl.dsl.migrate.read_tree import Document
+from noetl.dsl.tool_kind import Kind, Kinds
+from noetl.dsl.yaml.tree import Mark
 
 
 @dataclass(frozen=True, slots=True)

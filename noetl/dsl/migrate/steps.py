@@ -1,12 +1,7 @@
 """Steps of every age: `when`, `vars`, `args`, `pipe`, `next_mode`, lists under `next`, loop scheduling."""
 
 from noetl.dsl.migrate.cases import rewrite_case
-from noetl.dsl.migrate.policies import TRUE, admission, rewrite_guard, rewrite_rules, with_braces
-from noetl.dsl.migrate.previous import rewrite_previous
-from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.tasks import as_pipeline, free_label, rewrite_tool
-from noetl.dsl.migrate.templates import mentions
-from noetl.dsl.migrate.text import (
+from noetl.dsl.migrate.editable_tree import (
     Collection,
     Entry,
     Scalar,
@@ -24,7 +19,12 @@ from noetl.dsl.migrate.text import (
     says,
     scalars,
 )
-from noetl.dsl.migrate.writes import rewrite_set
+from noetl.dsl.migrate.policies import TRUE, admission, rewrite_guard, rewrite_rules, with_braces
+from noetl.dsl.migrate.previous import rewrite_previous
+from noetl.dsl.migrate.rewriting import Rewriting
+from noetl.dsl.migrate.set_spellings import rewrite_set
+from noetl.dsl.migrate.tasks import as_pipeline, free_label, rewrite_tool
+from noetl.dsl.migrate.templates import mentions
 
 AFTERWARDS = (
     "outcome",

@@ -2,11 +2,8 @@
 
 from collections.abc import Iterator
 
-from noetl.dsl.grammar_task import SUGAR, TASK
-from noetl.dsl.kind import Kind
-from noetl.dsl.migrate.policies import rewrite_eval, rewrite_guard, rewrite_policy
-from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.text import (
+from noetl.dsl.grammar.task import SUGAR, TASK
+from noetl.dsl.migrate.editable_tree import (
     Alias,
     Collection,
     Entry,
@@ -23,8 +20,11 @@ from noetl.dsl.migrate.text import (
     plain,
     says,
 )
-from noetl.dsl.migrate.writes import OLDER, rewrite_set
+from noetl.dsl.migrate.policies import rewrite_eval, rewrite_guard, rewrite_policy
+from noetl.dsl.migrate.rewriting import Rewriting
+from noetl.dsl.migrate.set_spellings import OLDER, rewrite_set
 from noetl.dsl.nearest import nearest
+from noetl.dsl.tool_kind import Kind
 
 OWN_KEYS = frozenset({*TASK.keys, *SUGAR, *OLDER, "set_prev", "args", "eval", "pipe"})
 

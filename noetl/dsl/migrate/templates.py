@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
-from noetl.dsl.expression import plain_path
+from noetl.dsl.migrate.editable_tree import Collection, Node, Scalar, scalars
 from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.text import Collection, Node, Scalar, scalars
-from noetl.dsl.names import Path, reading
-from noetl.dsl.respell import compares_with_success, rename_root, respell_output
-from noetl.dsl.template import Token, is_template, syntax_tree, tokens
+from noetl.dsl.older_spellings.respell import compares_with_success, rename_root, respell_output
+from noetl.dsl.templates.facts import plain_path
+from noetl.dsl.templates.reads import Path, reading
+from noetl.dsl.templates.template import Token, is_template, syntax_tree, tokens
 
 Edit = Callable[[str], str]
 PathEdit = Callable[[Path], tuple[int, str] | None]  # how many segments are replaced, and by what

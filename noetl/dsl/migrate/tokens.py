@@ -8,9 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from noetl.dsl.digraph import Digraph
-from noetl.dsl.migrate.templates import paths_of, whole_path
-from noetl.dsl.migrate.text import (
+from noetl.dsl.migrate.editable_tree import (
     Collection,
     Entry,
     Scalar,
@@ -22,6 +20,8 @@ from noetl.dsl.migrate.text import (
     pair,
     says,
 )
+from noetl.dsl.migrate.templates import paths_of, whole_path
+from noetl.dsl.net.digraph import Digraph
 
 
 @dataclass(slots=True, eq=False)

@@ -1,14 +1,13 @@
 """The rules of the language that its grammar cannot say: one function per rule, each with its codes.
 
-A rule takes a Book and yields findings. `check` runs all of them, and net.py's on what tokens can do.
+A rule takes a Book and yields findings. `check` runs all of them, and findings.py's on what tokens can do.
 """
 
 from collections.abc import Callable, Iterator
 
 from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.kind import Kinds
 from noetl.dsl.model import Playbook
-from noetl.dsl.net import examine
+from noetl.dsl.net.findings import examine
 from noetl.dsl.rules import (
     arcs,
     bare_names,
@@ -25,7 +24,8 @@ from noetl.dsl.rules import (
     steps,
     workbook,
 )
-from noetl.dsl.rules.book import Book
+from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.tool_kind import Kinds
 
 Rule = Callable[[Book], Iterator[Diagnostic]]
 

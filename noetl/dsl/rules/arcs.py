@@ -1,12 +1,12 @@
-"""Rules about single arcs. Whether arcs can fire together with the others is net.py's."""
+"""Rules about single arcs. Whether arcs can fire together with the others is findings.py's."""
 
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.nearest import nearest
-from noetl.dsl.routing import EVENTS
-from noetl.dsl.rules.book import Book
-from noetl.dsl.rules.place import ADMIT, ARC
+from noetl.dsl.net.routing import EVENTS
+from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.template_scope import ADMIT, ARC
 
 UNKNOWN_STEP = Code("unknown-step", "error", "An arc leads to a step that does not exist")
 UNKNOWN_EVENT = Code("unknown-event", "warning", "A guard compares event.name with a name no event has")

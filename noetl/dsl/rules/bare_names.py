@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.expression import STATUSES, Read
 from noetl.dsl.nearest import nearest
-from noetl.dsl.rules import place as at
-from noetl.dsl.rules.book import Book
-from noetl.dsl.rules.meaning import STEP, TASK
+from noetl.dsl.rules import template_scope as at
+from noetl.dsl.rules.name_resolution import STEP, TASK
+from noetl.dsl.rules.rule_context import Book
 from noetl.dsl.rules.scopes import UNDEFINED_NAME
-from noetl.dsl.rules.site import Site
-from noetl.dsl.template import GLOBALS
+from noetl.dsl.rules.template_site import Site
+from noetl.dsl.templates.facts import STATUSES, Read
+from noetl.dsl.templates.template import GLOBALS
 
 PREFER_FULL_NAME = Code("prefer-full-name", "info", "A name is read without its scope")
 SHADOWED_NAME = Code("shadowed-name", "warning", "A name hides the task or step of the same name")

@@ -4,11 +4,11 @@ import warnings
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.expression import is_whole, joined_pieces, pieces
-from noetl.dsl.rules.book import Book
-from noetl.dsl.rules.site import leaves
-from noetl.dsl.template import is_template
-from noetl.dsl.tree import Map, Mark
+from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.template_site import leaves
+from noetl.dsl.templates.facts import is_whole, joined_pieces, pieces
+from noetl.dsl.templates.template import is_template
+from noetl.dsl.yaml.tree import Map, Mark
 
 TEMPLATE_IN_CODE = Code("template-in-code", "warning", "Code holds what looks like a template")
 PYTHON_SYNTAX = Code("python-syntax", "warning", "Python code does not parse")

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.expression import ERROR, OK, Facts, is_whole, look, verdict
 from noetl.dsl.model import Arc, Rule, Step, Task
-from noetl.dsl.routing import Routing, asks
-from noetl.dsl.rules.book import Book
+from noetl.dsl.net.routing import Routing, asks
 from noetl.dsl.rules.policies import UNFAILING
-from noetl.dsl.tree import Mark
+from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.templates.facts import ERROR, OK, Facts, is_whole, look, verdict
+from noetl.dsl.yaml.tree import Mark
 
 LOOSER = re.compile(r"\b(?:or|if)\b")  # what binds less than `and`
 FAILURE_NOT_ASKED = Code(

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.nearest import nearest
-from noetl.dsl.rules.book import Book
-from noetl.dsl.template import is_template
+from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.templates.template import is_template
 
 KEYCHAIN_NOT_HERE = Code("keychain-not-here", "error", "A secret is read where it would be recorded")
 UNKNOWN_KEYCHAIN_ENTRY = Code("unknown-keychain-entry", "error", "A keychain name is not declared")

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.model import Assign, Loop, Step
 from noetl.dsl.nearest import nearest
-from noetl.dsl.rules.book import Book, called_block
 from noetl.dsl.rules.pipelines import title
-from noetl.dsl.rules.place import ARC, STEP_SET
-from noetl.dsl.rules.site import Owner, leaves, loops_of, set_sites
-from noetl.dsl.template import is_template
-from noetl.dsl.tree import Map, Mark
+from noetl.dsl.rules.rule_context import Book, called_block
+from noetl.dsl.rules.template_scope import ARC, STEP_SET
+from noetl.dsl.rules.template_site import Owner, leaves, loops_of, set_sites
+from noetl.dsl.templates.template import is_template
+from noetl.dsl.yaml.tree import Map, Mark
 
 PARALLEL_CTX_WRITE = Code("parallel-ctx-write", "warning", "Parallel iterations write one ctx path")
 UNUSED_REDUCER = Code("unused-reducer", "warning", "A reducer is declared for a path nobody writes")

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from noetl.dsl import error_kinds
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.model import Task
-from noetl.dsl.names import Path
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules.bare_names import is_result
-from noetl.dsl.rules.book import Book
-from noetl.dsl.rules.site import Site, leaves
-from noetl.dsl.template import is_template
-from noetl.dsl.tree import Map, Mark
+from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.template_site import Site, leaves
+from noetl.dsl.templates.reads import Path
+from noetl.dsl.templates.template import is_template
+from noetl.dsl.yaml.tree import Map, Mark
 
 TEMPLATE_IN_WORKLOAD = Code("template-in-workload", "warning", "A workload value holds a template")
 OUTPUT_REPLACES_DATA = Code("output-replaces-data", "warning", "Options under output replace the data")

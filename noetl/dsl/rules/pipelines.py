@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.label import is_generated, name_of
 from noetl.dsl.model import Rule, Task
 from noetl.dsl.nearest import nearest
-from noetl.dsl.rules.book import Book
-from noetl.dsl.rules.site import Owner, then_of
-from noetl.dsl.taskflow import TaskFlow
-from noetl.dsl.tree import Mark
+from noetl.dsl.net.pipeline_graph import TaskFlow
+from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.template_site import Owner, then_of
+from noetl.dsl.sugar.labels import is_generated, name_of
+from noetl.dsl.yaml.tree import Mark
 
 DUPLICATE_LABEL = Code("duplicate-label", "error", "Two tasks of one pipeline have one name")
 UNKNOWN_LABEL = Code("unknown-label", "error", "A jump leads to a task that does not exist")

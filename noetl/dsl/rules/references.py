@@ -4,12 +4,12 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.expression import plain_path
-from noetl.dsl.names import Path
-from noetl.dsl.rules.book import Book
-from noetl.dsl.rules.site import Owner, set_sites
-from noetl.dsl.template import is_template
-from noetl.dsl.tree import Value
+from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.template_site import Owner, set_sites
+from noetl.dsl.templates.facts import plain_path
+from noetl.dsl.templates.reads import Path
+from noetl.dsl.templates.template import is_template
+from noetl.dsl.yaml.tree import Value
 
 REFERENCE_NAME = Code("reference-name", "error", "A reference under a name that does not end in _ref")
 NOT_A_REFERENCE = Code("not-a-reference", "error", "A name that ends in _ref receives something else")

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.expression import Read
 from noetl.dsl.model import Block, Step
 from noetl.dsl.nearest import nearest
-from noetl.dsl.routing import EVENT_FIELDS
-from noetl.dsl.rules import place as at
-from noetl.dsl.rules.book import Book
-from noetl.dsl.rules.meaning import after_loop
-from noetl.dsl.rules.site import Site, loops_of, set_sites
+from noetl.dsl.net.routing import EVENT_FIELDS
+from noetl.dsl.rules import template_scope as at
+from noetl.dsl.rules.name_resolution import after_loop
+from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.template_site import Site, loops_of, set_sites
+from noetl.dsl.templates.facts import Read
 
 UNDEFINED_NAME = Code("undefined-name", "warning", "A template reads a name nothing defines")
 SCOPE_NOT_HERE = Code("scope-not-here", "warning", "A scope is read where it does not exist")

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.rules.book import Book
 from noetl.dsl.rules.loops import NO_EFFECT
-from noetl.dsl.rules.site import loops_of
-from noetl.dsl.tree import Map
+from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.template_site import loops_of
+from noetl.dsl.yaml.tree import Map
 
 
 def one_result_store(book: Book) -> Iterator[Diagnostic]:

@@ -1,10 +1,10 @@
-"""Rules about single steps and the executor's choice of them. Arcs are arcs.py's, tokens net.py's."""
+"""Rules about single steps and the executor's choice of them. Arcs are arcs.py's, tokens findings.py's."""
 
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.nearest import nearest
-from noetl.dsl.rules.book import Book
+from noetl.dsl.rules.rule_context import Book
 
 DUPLICATE_STEP = Code("duplicate-step", "error", "Two steps have one name")
 EMPTY_STEP = Code("empty-step", "warning", "A step has neither tool nor next")

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.digraph import Digraph
 from noetl.dsl.nearest import nearest
-from noetl.dsl.rules.book import Book, called_block
-from noetl.dsl.tree import Map, Mark
+from noetl.dsl.net.digraph import Digraph
+from noetl.dsl.rules.rule_context import Book, called_block
+from noetl.dsl.yaml.tree import Map, Mark
 
 UNKNOWN_BLOCK = Code("unknown-block", "error", "A task calls a block that does not exist")
 RECURSIVE_BLOCK = Code("recursive-block", "warning", "A block calls itself")

@@ -1,6 +1,6 @@
 """The keys of a test file, written with the words of the language's own grammar."""
 
-from noetl.dsl.shapes import (
+from noetl.dsl.grammar.types import (
     PROSE,
     Choice,
     Either,

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from noetl.dsl.checker import WRONG_TYPE, WRONG_VALUE
 from noetl.dsl.diagnostic import Diagnostic, in_order
-from noetl.dsl.flow import described
-from noetl.dsl.label import is_generated
+from noetl.dsl.grammar.checker import WRONG_TYPE, WRONG_VALUE
 from noetl.dsl.model import Playbook, Step, Task
 from noetl.dsl.nearest import nearest
+from noetl.dsl.sugar.labels import is_generated
 from noetl.dsl.testing.suite import Suite
-from noetl.dsl.tree import Map, Mark, Seq, Value
+from noetl.dsl.yaml.one_line import described
+from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
 
 ARROW = " -> "
 BY_ENGINE = {  # kinds that the engine carries out, and what a test gives instead of an answer

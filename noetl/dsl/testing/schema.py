@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from noetl.dsl.schema import record_schema
+from noetl.dsl.grammar.editor_schema import record_schema
 from noetl.dsl.testing.grammar import ANSWER, FILE, TEST
 
 TITLE = "NoETL playbook tests"

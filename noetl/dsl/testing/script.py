@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from noetl.dsl.testing.suite import Answer
-from noetl.dsl.tree import Value, plain
+from noetl.dsl.yaml.tree import Value, plain
 
 HELD = ("http", "pg", "py")
 UNSAID = "as the test says"

@@ -8,8 +8,8 @@ from fastapi import Query, Request
 from starlette.responses import Response
 
 from noetl.core.event import iso
-from noetl.dsl.kind import Kinds
 from noetl.dsl.load import Loaded, load
+from noetl.dsl.tool_kind import Kinds
 from noetl.errors import NotFound, PlaybookError
 from noetl.ports.store import PlaybookText
 from noetl.server.access import require_path, who_asks

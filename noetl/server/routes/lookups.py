@@ -7,7 +7,7 @@ from fastapi import Query, Request
 from starlette.responses import Response
 
 from noetl.core.event import iso
-from noetl.dsl.schema import kind_schema, playbook_schema
+from noetl.dsl.grammar.editor_schema import kind_schema, playbook_schema
 from noetl.errors import NotFound
 from noetl.ports.front import Worker
 from noetl.server.access import require_everywhere

@@ -15,8 +15,8 @@ from starlette.types import Send
 from noetl.core.event import Event, envelope, step_of
 from noetl.core.overview import Entry, slowest, throughput
 from noetl.dsl.model import Playbook, Task
-from noetl.dsl.sketch import graph as graph_of
-from noetl.dsl.sketch import sketch
+from noetl.dsl.net.diagram import graph as graph_of
+from noetl.dsl.net.diagram import sketch
 from noetl.errors import NotFound
 from noetl.ports.front import Find, Front, listed
 from noetl.ports.store import Summary

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Literal, TextIO
 
 import msgspec
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.errors import MissingExtra
 from noetl.ports.envelope import Failed
 from noetl.ports.values import to_json

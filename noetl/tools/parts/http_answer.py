@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import CallPayloads
 from noetl.ports.envelope import Envelope, Failed, Reference, error
 from noetl.ports.values import ValueProblem, to_json

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.nats_link import link, named

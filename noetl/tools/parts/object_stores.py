@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 from urllib.parse import urlsplit
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.errors import MissingExtra
 from noetl.ports.call import Call, Secret
 from noetl.ports.envelope import Failed

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.postgres_moments import INFINITIES
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.ports.envelope import Failed
 
 # What hides a semicolon or a colon: comments, strings, quoted names, dollar quotes, casts.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-from noetl.dsl.tree import Value
+from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
 from noetl.ports.values import to_json

@@ -11,7 +11,7 @@ import pytest
 from noetl.cli.drawings import dot, mermaid, pnml, svg
 from noetl.cli.drawings import json as graph_json
 from noetl.dsl.model import Arc, Playbook, Router, Step
-from noetl.dsl.sketch import sketch
+from noetl.dsl.net.diagram import sketch
 from tests.unit.cli.drawn import SHOP, exclusive, tasks
 
 DRAWN = sketch(SHOP)

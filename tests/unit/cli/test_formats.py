@@ -11,7 +11,7 @@ from noetl.cli.formats import json as findings_json
 from noetl.cli.render import Paint
 from noetl.cli.sources import Source
 from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.tree import Mark
+from noetl.dsl.yaml.tree import Mark
 
 PLAIN = Paint(False)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.dsl.model import AdmitRule, Arc, Loop, Playbook, Step
-from noetl.dsl.sketch import Edge, Node, guard_text, shortened, sketch
+from noetl.dsl.net.diagram import Edge, Node, guard_text, shortened, sketch
 from tests.unit.cli.drawn import SHOP, exclusive, tasks
 
 NODES = {node.name: node for node in sketch(SHOP).nodes}

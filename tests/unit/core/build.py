@@ -32,7 +32,7 @@ from noetl.core.replay import Recorded, replay
 from noetl.core.state import State
 from noetl.core.synthesize import with_fragments
 from noetl.dsl.load import load
-from noetl.dsl.tree import plain
+from noetl.dsl.yaml.tree import plain
 from noetl.tools import kinds
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: case, path: tests/case}\n"

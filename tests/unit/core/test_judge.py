@@ -6,7 +6,7 @@ from noetl.core.judge import TemplateJudge, Unjudged
 from noetl.core.output import externalise
 from noetl.core.program import Guard, Write
 from noetl.core.scope import Scope
-from noetl.dsl.template import compile_value
+from noetl.dsl.templates.template import compile_value
 from tests.unit.core.build import ok_of
 
 JUDGE = TemplateJudge()

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.core.mention import Mentions, pruned
-from noetl.dsl.template import compile_value
+from noetl.dsl.templates.template import compile_value
 
 
 def of(*texts):

@@ -12,7 +12,7 @@ from noetl.core.program import Guard
 from noetl.core.replay import Recorded, RecordedJudge, message_of, replay
 from noetl.core.scope import Scope
 from noetl.core.state import State
-from noetl.dsl.template import compile_value
+from noetl.dsl.templates.template import compile_value
 from tests.unit.core.build import ENGINE, T0, World, compiled
 
 WORKFLOW = """

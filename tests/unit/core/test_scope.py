@@ -5,7 +5,7 @@ import pytest
 from noetl.core.demand import Unreadable, rests
 from noetl.core.output import externalise
 from noetl.core.scope import Scope
-from noetl.dsl.template import Envelope
+from noetl.dsl.templates.template import Envelope
 from tests.unit.core.build import ID, ok_of
 
 REF, PAYLOAD = externalise(ID, {"count": 7, "pad": "x" * 60})

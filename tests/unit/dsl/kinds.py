@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from noetl.dsl.kind import Field, Kind, Kinds
+from noetl.dsl.tool_kind import Field, Kind, Kinds
 
 
 def _fields(**types: Any) -> dict[str, Field]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from noetl.dsl.template import Envelope, TemplateError, compile_template
+from noetl.dsl.templates.template import Envelope, TemplateError, compile_template
 
 SCOPE: dict[str, Any] = {
     "ctx": {

@@ -3,10 +3,10 @@
 import pytest
 
 from noetl.dsl.build import build, to_tree
-from noetl.dsl.graft import adopt
 from noetl.dsl.load import load_tree
 from noetl.dsl.model import AdmitRule, Assign, Loop, Playbook, Rule, Synthesize
-from noetl.dsl.tree import Map, plain
+from noetl.dsl.yaml.tree import Map, plain
+from noetl.dsl.yaml.tree_edit import adopt
 from tests.unit.dsl.documents import HEAD, doc, read
 from tests.unit.dsl.kinds import KINDS
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from noetl.dsl.digraph import Digraph, bits
+from noetl.dsl.net.digraph import Digraph, bits
 
 
 def chance_graph(seed: int) -> Digraph:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from noetl.dsl.source import dump, parse
-from noetl.dsl.tree import plain
+from noetl.dsl.yaml.source import dump, parse
+from noetl.dsl.yaml.tree import plain
 
 
 def value(text: str) -> object:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.dsl.expression import ERROR, OK, Read, is_whole, look, pieces, plain_path, reads, verdict
+from noetl.dsl.templates.facts import ERROR, OK, Read, is_whole, look, pieces, plain_path, reads, verdict
 
 
 @pytest.mark.parametrize(

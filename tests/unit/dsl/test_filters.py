@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from noetl.dsl.filters import FILTERS, TESTS
-from noetl.dsl.template import TemplateError, compile_template
+from noetl.dsl.templates.filters import FILTERS, TESTS
+from noetl.dsl.templates.template import TemplateError, compile_template
 
 SCOPE: dict[str, Any] = {
     "text": "Hello big world",

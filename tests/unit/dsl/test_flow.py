@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from noetl.dsl.flow import LENGTH_MAX, flow, seen, type_name
+from noetl.dsl.yaml.one_line import LENGTH_MAX, flow, seen, type_name
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from noetl.dsl.graft import adopt, child_map, copy_map, copy_seq, move, rename, too_deep
-from noetl.dsl.source import parse
-from noetl.dsl.tree import Map, Mark, Seq, plain
+from noetl.dsl.yaml.source import parse
+from noetl.dsl.yaml.tree import Map, Mark, Seq, plain
+from noetl.dsl.yaml.tree_edit import adopt, child_map, copy_map, copy_seq, move, rename, too_deep
 
 
 def tree(text: str) -> Map:

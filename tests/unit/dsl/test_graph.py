@@ -1,7 +1,7 @@
 """The workflow as a graph."""
 
-from noetl.dsl.graph import Graph
 from noetl.dsl.model import Arc, Playbook, Router, Step
+from noetl.dsl.net.workflow_graph import Graph
 
 
 def book(**arcs: str) -> Playbook:

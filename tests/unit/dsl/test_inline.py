@@ -2,8 +2,8 @@
 
 import pytest
 
-from noetl.dsl.inline import inline
-from noetl.dsl.template import compile_template, compile_value
+from noetl.dsl.sugar.inline_expression import inline
+from noetl.dsl.templates.template import compile_template, compile_value
 
 
 @pytest.mark.parametrize(

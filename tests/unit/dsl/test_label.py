@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.dsl.label import entered, inner, is_generated, merged, name_of, read_as, scopes
+from noetl.dsl.sugar.labels import entered, inner, is_generated, merged, name_of, read_as, scopes
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 import pytest
 
-from noetl.dsl.catalogue import catalogue
 from noetl.dsl.diagnostic import Code
+from noetl.dsl.finding_codes import catalogue
 from noetl.dsl.load import load, load_tree
-from noetl.dsl.surface import DEPRECATIONS
+from noetl.dsl.older_spellings.findings import DEPRECATIONS
 from tests.effort import calls
 from tests.unit.dsl.documents import HEAD, doc, errors, places, read, rooted, task
 from tests.unit.dsl.kinds import KINDS

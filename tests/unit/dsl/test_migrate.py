@@ -11,7 +11,7 @@ import pytest
 
 from noetl.dsl.load import load
 from noetl.dsl.migrate import migrate
-from noetl.dsl.surface import DEPRECATIONS
+from noetl.dsl.older_spellings.findings import DEPRECATIONS
 from noetl.errors import InvariantViolation, PlaybookError
 from noetl.tools import kinds
 from tests.unit.dsl.documents import doc
@@ -212,7 +212,7 @@ def test_a_writer_that_went_wrong_never_reaches_the_file(
 ) -> None:
     text = doc("- step: a\n  tool: {go: {kind: noop}}")
     texts = iter([written] if error is None else [text, written])
-    monkeypatch.setattr("noetl.dsl.migrate.write.write", lambda document: next(texts))
+    monkeypatch.setattr("noetl.dsl.migrate.write_tree.write", lambda document: next(texts))
     if error is not None:
         with pytest.raises(error):
             migrate(text, kinds=kinds())

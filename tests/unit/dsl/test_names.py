@@ -2,8 +2,8 @@
 
 import pytest
 
-from noetl.dsl.names import problems, reading
-from noetl.dsl.template import compile_template, syntax_tree
+from noetl.dsl.templates.reads import problems, reading
+from noetl.dsl.templates.template import compile_template, syntax_tree
 
 
 def paths(text: str) -> set[str]:

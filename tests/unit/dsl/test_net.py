@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from noetl.dsl.model import AdmitRule, Arc, Executor, Loop, Playbook, Router, Step
-from noetl.dsl.net import analyse
+from noetl.dsl.net.findings import analyse
 from tests.effort import calls
 
 GUARD = "{{ ctx.x }}"

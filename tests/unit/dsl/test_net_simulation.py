@@ -12,9 +12,9 @@ from typing import Any, cast
 import pytest
 
 from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.graph import Graph
 from noetl.dsl.model import Arc, Playbook, Router, Step
-from noetl.dsl.net import analyse
+from noetl.dsl.net.findings import analyse
+from noetl.dsl.net.workflow_graph import Graph
 
 ENTRY = "the entry"
 RUNS_MAX = 120

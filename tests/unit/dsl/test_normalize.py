@@ -2,9 +2,9 @@
 
 import pytest
 
-from noetl.dsl.normalize import normalize
-from noetl.dsl.surface import DEPRECATIONS
-from noetl.dsl.tree import plain
+from noetl.dsl.older_spellings.findings import DEPRECATIONS
+from noetl.dsl.older_spellings.normalize import normalize
+from noetl.dsl.yaml.tree import plain
 from tests.unit.dsl.documents import doc, errors, places, read, rooted, split, task
 from tests.unit.dsl.kinds import KINDS
 

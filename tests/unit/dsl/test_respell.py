@@ -2,8 +2,13 @@
 
 import pytest
 
-from noetl.dsl.respell import compares_with_success, rename_root, respell_event, respell_output
-from noetl.dsl.template import check
+from noetl.dsl.older_spellings.respell import (
+    compares_with_success,
+    rename_root,
+    respell_event,
+    respell_output,
+)
+from noetl.dsl.templates.template import check
 
 UNTOUCHED = [
     "outcome",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.dsl.catalogue import catalogue
+from noetl.dsl.finding_codes import catalogue
 from tests.playbook_text import FIXTURES, GENERATED, Case, fixture_cases, loaded
 
 WRITTEN = sorted(code for code in catalogue() if code not in GENERATED)

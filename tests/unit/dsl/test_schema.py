@@ -9,7 +9,7 @@ import yaml
 import yamlcore
 
 from noetl import tools
-from noetl.dsl.schema import kind_schema, playbook_schema
+from noetl.dsl.grammar.editor_schema import kind_schema, playbook_schema
 
 KINDS = tools.kinds()
 SCHEMA = playbook_schema(KINDS)

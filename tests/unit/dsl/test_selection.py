@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from noetl.dsl.rendering import selection
-from noetl.dsl.rendering.limits import WORK, Budget, TemplateError
-from noetl.dsl.rendering.selection import EXPRESSION_CHARS, STEPS_MAX, STEPS_PER_BYTE, select_from
+from noetl.dsl.templates import selection
+from noetl.dsl.templates.limits import WORK, Budget, TemplateError
+from noetl.dsl.templates.selection import EXPRESSION_CHARS, STEPS_MAX, STEPS_PER_BYTE, select_from
 from tests.effort import calls
 
 MEGABYTES = 64

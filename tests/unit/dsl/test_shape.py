@@ -2,9 +2,11 @@
 
 import pytest
 
-from noetl.dsl import grammar, grammar_keychain, grammar_task
-from noetl.dsl.shape import check_shape
-from noetl.dsl.shapes import Key, ListOf, Record
+from noetl.dsl.grammar import keychain as keychain_grammar
+from noetl.dsl.grammar import playbook as playbook_grammar
+from noetl.dsl.grammar import task as task_grammar
+from noetl.dsl.grammar.check import check_shape
+from noetl.dsl.grammar.types import Key, ListOf, Record
 from tests.unit.dsl.documents import HEAD, doc, places, read, rooted, split, task
 from tests.unit.dsl.kinds import KINDS
 
@@ -258,7 +260,10 @@ BROKEN = {
         rooted("keychain: [{name: «my-key, kind: env, env: A}]"),
     ],
     "reserved-name": [
-        *(doc(f"- {{step: «'{name}', tool: {{kind: noop}}}}") for name in sorted(grammar.RESERVED_NAMES)),
+        *(
+            doc(f"- {{step: «'{name}', tool: {{kind: noop}}}}")
+            for name in sorted(playbook_grammar.RESERVED_NAMES)
+        ),
         doc("- {step: «_hidden, tool: {kind: noop}}"),
         task("[{name: «output, kind: noop}]"),
         task("[{name: «_a, kind: noop}]"),
@@ -551,7 +556,7 @@ def records(shape: object, seen: set[int]) -> list[Record]:
 def tables() -> list[Record]:
     """Every record of the grammar."""
     seen: set[int] = set()
-    modules = (grammar, grammar_task, grammar_keychain)
+    modules = (playbook_grammar, task_grammar, keychain_grammar)
     roots = [value for module in modules for value in vars(module).values() if isinstance(value, Record)]
     return [found for root in roots for found in records(root, seen)]
 

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from noetl.dsl.source import Limits, parse
-from noetl.dsl.tree import Map, Mark, Seq, plain
+from noetl.dsl.yaml.source import Limits, parse
+from noetl.dsl.yaml.tree import Map, Mark, Seq, plain
 from tests.effort import calls
 
 

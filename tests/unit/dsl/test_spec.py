@@ -2,9 +2,9 @@
 
 import pytest
 
+from noetl.dsl.effective_spec import LIMITS, effective_spec, limits, overlay, step_limits
 from noetl.dsl.model import Loop, Step, Task
-from noetl.dsl.spec import LIMITS, effective_spec, limits, overlay, step_limits
-from noetl.dsl.tree import Map
+from noetl.dsl.yaml.tree import Map
 from tests.unit.dsl.documents import HEAD, doc, read
 from tests.unit.dsl.kinds import KINDS
 

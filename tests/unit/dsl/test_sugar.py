@@ -2,11 +2,11 @@
 
 import pytest
 
-from noetl.dsl.label import is_generated
 from noetl.dsl.load import load
-from noetl.dsl.source import dump, parse
-from noetl.dsl.sugar import Expanded, expand
-from noetl.dsl.tree import Map, Seq, Value, plain
+from noetl.dsl.sugar.expand import Expanded, expand
+from noetl.dsl.sugar.labels import is_generated
+from noetl.dsl.yaml.source import dump, parse
+from noetl.dsl.yaml.tree import Map, Seq, Value, plain
 from tests.unit.dsl.documents import doc, errors, read
 from tests.unit.dsl.kinds import KINDS
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 import pytest
 
 from noetl.dsl.model import Rule, Task
-from noetl.dsl.taskflow import TaskFlow
+from noetl.dsl.net.pipeline_graph import TaskFlow
 
 MAYBE = "{{ ctx.x }}"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from noetl.dsl.template import Envelope, check, compile_template, is_template
+from noetl.dsl.templates.template import Envelope, check, compile_template, is_template
 from tests.unit.dsl.template_scope import SCOPE, error, render
 
 # ---- native values --------------------------------------------------------------------------------------

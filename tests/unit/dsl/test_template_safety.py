@@ -6,10 +6,17 @@ from typing import Any
 
 import pytest
 
-from noetl.dsl.filters import FILTERS, TESTS
-from noetl.dsl.rendering.limits import SOURCE_CHARS, TEXT_CHARS, WORK
-from noetl.dsl.rendering.methods import METHOD_NAMES
-from noetl.dsl.template import ENVIRONMENT, GLOBALS, Envelope, TemplateError, check, compile_template
+from noetl.dsl.templates.filters import FILTERS, TESTS
+from noetl.dsl.templates.limits import SOURCE_CHARS, TEXT_CHARS, WORK
+from noetl.dsl.templates.methods import METHOD_NAMES
+from noetl.dsl.templates.template import (
+    ENVIRONMENT,
+    GLOBALS,
+    Envelope,
+    TemplateError,
+    check,
+    compile_template,
+)
 from tests.effort import calls
 from tests.unit.dsl.template_corpus import BOMBS, ESCAPES
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from noetl.dsl.template import (
+from noetl.dsl.templates.template import (
     TemplateError,
     check,
     compile_template,
@@ -15,7 +15,7 @@ from noetl.dsl.template import (
     tokens,
     truth_of,
 )
-from noetl.dsl.tree import Map, Seq
+from noetl.dsl.yaml.tree import Map, Seq
 from tests.unit.dsl.template_scope import SCOPE, render
 
 # ---- guards ---------------------------------------------------------------------------------------------

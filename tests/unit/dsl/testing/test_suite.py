@@ -6,11 +6,11 @@ import jsonschema_rs
 import pytest
 
 from noetl.dsl.load import load
-from noetl.dsl.source import parse
 from noetl.dsl.testing.names import check_names
 from noetl.dsl.testing.schema import suite_schema
 from noetl.dsl.testing.suite import read_suite
-from noetl.dsl.tree import plain
+from noetl.dsl.yaml.source import parse
+from noetl.dsl.yaml.tree import plain
 from noetl.tools import kinds
 
 GOOD = """\

@@ -6,7 +6,7 @@ import pytest
 
 from noetl.dsl.testing.script import Place
 from noetl.dsl.testing.suite import read_suite
-from noetl.dsl.testing.writing import (
+from noetl.dsl.testing.write_suite import (
     ANSWER_BYTES,
     NotInBlocks,
     answers,
@@ -16,7 +16,7 @@ from noetl.dsl.testing.writing import (
     suite_text,
     with_parts,
 )
-from noetl.dsl.tree import plain
+from noetl.dsl.yaml.tree import plain
 
 
 def call(data=1, **more):

@@ -1,0 +1,381 @@
+"""The JSON Schema of the language, from the grammar's tables and the tool kinds, for editors.
+
+It describes the canonical surface: older spellings still run, but an editor should not offer them. Checks
+that need more than one place of the document (arcs to known steps, jumps to known labels) are the rules'.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from noetl.dsl.grammar.editor_schema_kind import TEMPLATE, input_schema, knob_schemas, templated
+from noetl.dsl.grammar.keychain import KEYCHAIN
+from noetl.dsl.grammar.playbook import (
+    ADMIT_THEN,
+    BLOCK,
+    EXECUTOR_SPEC,
+    ITERATION_NAMES,
+    LOOP_POLICY,
+    LOOP_SPEC,
+    REDUCERS,
+    RESERVED_NAMES,
+    ROOT,
+    SCHEDULING,
+    STEP_SPEC,
+)
+from noetl.dsl.grammar.task import (
+    BEFORE_DIRECTIVES,
+    BRANCH,
+    CALL_NEEDS,
+    DIRECTIVE_OPTIONS,
+    DIRECTIVES,
+    ELSE_BRANCH,
+    KIND_DEFAULTS,
+    SUGAR,
+    SUGAR_ITEM,
+    SUGAR_RECORDS,
+    TASK,
+    TASK_SPEC,
+    THEN_COMMON,
+)
+from noetl.dsl.grammar.types import (
+    Choice,
+    Const,
+    Either,
+    Flag,
+    Free,
+    FreeMap,
+    Guard,
+    Identifier,
+    Key,
+    ListOf,
+    Number,
+    Record,
+    Shape,
+    Special,
+    Text,
+)
+from noetl.dsl.tool_kind import Kind, Kinds
+
+Schema = dict[str, Any]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TITLE = "NoETL playbook"
+_NAME = r"^[A-Za-z]\w*$"
+_FREE_NAME = r"^[A-Za-z_]\w*$"
+_LABEL = r"^[A-Za-z][\w.]*$"  # generated labels, as `noetl compile` prints them, contain dots
+
+
+def playbook_schema(kinds: Kinds) -> Schema:
+    """The schema of a whole playbook, with every given kind."""
+    return _Builder(kinds).playbook()
+
+
+def kind_schema(kind: Kind) -> Schema:
+    """The schema of one task of a kind."""
+    return _Builder({kind.name: kind}).task_alone(kind)
+
+
+def record_schema(record: Record, title: str) -> Schema:
+    """The schema of a document that is one record."""
+    builder = _Builder({})
+    body = builder.record(record)
+    return {"$schema": DIALECT, "title": title, **body, "$defs": builder.defs}
+
+
+class _Builder:
+    """One schema being built: shapes in, schemas out; records and tasks become shared definitions."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self.kinds = kinds
+        self.defs: dict[str, Schema] = {}
+        self.slugs: dict[int, str] = {}  # two records may share a name; each has its own definition
+
+    def playbook(self) -> Schema:
+        body = self.record(ROOT)
+        return {"$schema": DIALECT, "title": TITLE, **body, "$defs": self.defs}
+
+    def task_alone(self, kind: Kind) -> Schema:
+        body = self.task(kind)
+        return {"$schema": DIALECT, "title": f"NoETL task of kind {kind.name}", **body, "$defs": self.defs}
+
+    def shape(self, shape: Shape) -> Schema:
+        """The schema of one shape of the grammar."""
+        match shape:
+            case Text():
+                return {"type": "string"}
+            case Identifier(what=what):
+                return _name(what)
+            case Choice(values=values):
+                return {"enum": list(values)}
+            case Number():
+                return _number(shape)
+            case Flag():
+                return {"type": "boolean"}
+            case Guard():
+                return {"anyOf": [{"type": "boolean"}, TEMPLATE]}
+            case Free():
+                return {}
+            case FreeMap(whole=whole):
+                return {"anyOf": [{"type": "object"}, TEMPLATE]} if whole else {"type": "object"}
+            case Const(value=value):
+                return {"const": value}
+            case Either(options=options):
+                return {"anyOf": [self.shape(option) for option in options]}
+            case ListOf(item=item, least=least):
+                return {"type": "array", "items": self.shape(item), "minItems": least}
+            case Record():
+                more = {} if shape is not LOOP_POLICY else {key: LOOP_SPEC.keys[key] for key in SCHEDULING}
+                also = {name: self.key(key) for name, key in more.items()}
+                return self.shared(self.slug(shape), partial(self.record, shape, also))
+            case Special(name=name):
+                return self.special(name)
+
+    def slug(self, record: Record) -> str:
+        """The definition's name of a record."""
+        if id(record) not in self.slugs:
+            words = re.sub(r"^(an?|the) |'s\b", "", record.name)
+            slug = re.sub(r"\W+", "_", words)
+            taken = set(self.slugs.values())
+            self.slugs[id(record)] = slug if slug not in taken else f"{slug}_{len(taken)}"
+        return self.slugs[id(record)]
+
+    def shared(self, name: str, make: Callable[[], Schema]) -> Schema:
+        """A reference to a definition, built the first time; a definition may contain itself."""
+        if name not in self.defs:
+            self.defs[name] = {}
+            self.defs[name] = make()
+        return {"$ref": f"#/$defs/{name}"}
+
+    def record(self, record: Record, more: Mapping[str, Schema] | None = None) -> Schema:
+        """A closed mapping (unless the record is open) with a description on every key."""
+        properties = {name: self.key(key) for name, key in record.keys.items()} | dict(more or {})
+        schema: Schema = {"type": "object", "properties": properties}
+        if not record.open:
+            schema["additionalProperties"] = False
+        if required := [name for name, key in record.keys.items() if key.required]:
+            schema["required"] = required
+        if record.needs_one:
+            schema["anyOf"] = [{"required": [name]} for name in record.needs_one]
+        return schema
+
+    def key(self, key: Key) -> Schema:
+        """The schema of a key's value with the key's sentence."""
+        note = " Reserved: accepted, without effect." if key.reserved else ""
+        return {"description": key.doc + note, **self.shape(key.shape)}
+
+    # ---- shapes that depend on more than their own node ---------------------------------------------------
+
+    def special(self, name: str) -> Schema:
+        table: dict[str, Callable[[], Schema]] = {
+            "tool": lambda: {"anyOf": [self.item(), self.items(1)]},
+            "tasks": lambda: self.items(1),
+            "branch": self.items,
+            "branches": lambda: {"type": "array", "items": self.either(BRANCH, ELSE_BRANCH)},
+            "request": self.item,
+            "assign": lambda: _assign("ctx", "step", "iter"),
+            "arc_assign": lambda: _assign("ctx"),
+            "block_assign": lambda: _assign("ctx", "step"),
+            "collection": lambda: {"anyOf": [{"type": ["array", "object"]}, TEMPLATE]},
+            "task_rules": lambda: self.rules("rule", self.then("then", DIRECTIVES)),
+            "before_rules": lambda: self.rules("before_rule", self.then("before_then", BEFORE_DIRECTIVES)),
+            "admit_rules": lambda: self.rules("admit_rule", self.shape(ADMIT_THEN)),
+            "delay": lambda: {"type": ["number", "string"]},
+            "reduce": lambda: {**_assign("ctx", "step"), "additionalProperties": {"enum": list(REDUCERS)}},
+            "json_schema": lambda: {"type": ["object", "boolean"]},
+            "reserved": dict,
+            "anything": dict,
+            "keychain": self.keychain,
+            "workbook": self.workbook,
+            "task_spec": lambda: self.shared("task_spec", partial(self.record, TASK_SPEC)),
+            "executor_spec": lambda: self.layer("executor_spec", EXECUTOR_SPEC),
+            "step_spec": lambda: self.layer("step_spec", STEP_SPEC),
+            "loop_spec": lambda: self.layer("loop_spec", LOOP_SPEC),
+        }
+        return table[name]()
+
+    def either(self, *records: Record) -> Schema:
+        return {"anyOf": [self.shape(record) for record in records]}
+
+    def items(self, least: int = 0) -> Schema:
+        return {"type": "array", "items": self.item(), "minItems": least}
+
+    def workbook(self) -> Schema:
+        """Blocks by name, or a list of blocks that each say their name."""
+        listed = {"type": "array", "items": self.shape(_NAMED_BLOCK)}
+        return {"anyOf": [{"type": "object", "additionalProperties": self.shape(BLOCK)}, listed]}
+
+    def item(self) -> Schema:
+        """One entry of a pipeline: a task of some kind, or sugar."""
+        return self.shared("task", self.any_task)
+
+    def any_task(self) -> Schema:
+        """By `kind`, or by the sugar's own key; each alternative is a closed mapping of its own."""
+        chosen = [_when_kind(name, self.kind_task(kind)) for name, kind in self.kinds.items()]
+        chosen += [{"if": {"required": [word]}, "then": self.sugar(word)} for word in SUGAR]
+        names = list(self.kinds)
+        kind = {
+            "description": TASK.keys["kind"].doc,
+            "enum": names,
+            "enumDescriptions": [self.kinds[name].summary for name in names],
+        }
+        properties = {"name": self.key(TASK.keys["name"]), "kind": kind}
+        properties |= {word: {"description": _SUGAR_DOC[word]} for word in SUGAR}
+        return {
+            "type": "object",
+            "properties": properties,
+            "anyOf": [{"required": [word]} for word in ("kind", *SUGAR)],
+            "allOf": chosen,
+        }
+
+    def kind_task(self, kind: Kind) -> Schema:
+        return self.shared(f"task_{kind.name}", partial(self.task, kind))
+
+    def task(self, kind: Kind) -> Schema:
+        """A task of one kind: its own input, its own knobs, and what stands beside `kind` for calls."""
+        more: dict[str, Schema] = {name: _BESIDE[name] for name in kind.beside if name in _BESIDE}
+        more["kind"] = {"const": kind.name, "description": kind.summary}
+        whole = (
+            {"anyOf": [self.kind_input(kind), TEMPLATE]} if not kind.untemplated else self.kind_input(kind)
+        )
+        more["input"] = {"description": TASK.keys["input"].doc, **whole}
+        more["spec"] = {"description": TASK.keys["spec"].doc, **self.kind_spec(kind)}
+        schema = {"description": kind.summary, **self.record(TASK, more)}
+        return {**schema, "required": [*schema["required"], *CALL_NEEDS.get(kind.name, ())]}
+
+    def kind_input(self, kind: Kind) -> Schema:
+        return self.shared(f"{kind.name}_input", partial(input_schema, kind, self.defs))
+
+    def kind_spec(self, kind: Kind) -> Schema:
+        knobs = {kind.name: self.defaults_of(kind), **knob_schemas(kind, self.defs)}
+        return self.shared(f"{kind.name}_spec", partial(self.record, TASK_SPEC, knobs))
+
+    def sugar(self, word: str) -> Schema:
+        body = {word: {"description": _SUGAR_DOC[word], **self.shape(SUGAR_RECORDS[word])}}
+        return self.shared(f"task_{word}", partial(self.record, SUGAR_ITEM, body))
+
+    def rules(self, name: str, then: Schema) -> Schema:
+        """Rules in order; `else` in each of the shapes that mean the same."""
+        guarded = {"description": "The guard.", "anyOf": [{"type": "boolean"}, TEMPLATE]}
+        inner = _closed({"then": {"description": "What to do then.", **then}})
+        otherwise = {"anyOf": [inner, then, {"type": "null"}]}
+        rule = {
+            "type": "object",
+            "properties": {
+                "when": guarded,
+                "then": {"description": "What to do when it holds.", **then},
+                "else": {"description": "What to do when no rule holds, wherever it stands.", **otherwise},
+            },
+            "additionalProperties": False,
+            "anyOf": [{"required": ["when", "then"]}, {"required": ["else"]}],
+        }
+        return {"type": "array", "items": self.shared(name, lambda: rule)}
+
+    def then(self, name: str, directives: tuple[str, ...]) -> Schema:
+        """A directive with its options; those a directive cannot do without are required with it."""
+        options = {
+            word: key for directive in directives for word, key in DIRECTIVE_OPTIONS[directive].items()
+        }
+        record = Record(name, {**THEN_COMMON, **options})
+        loose = {word: self.key(Key(key.shape, key.doc)) for word, key in options.items()}
+        do = {"do": {"description": THEN_COMMON["do"].doc, "enum": list(directives)}}
+
+        def build() -> Schema:
+            schema = self.record(record, loose | do) | {"required": ["do"]}
+            return schema | {"allOf": [_needs(d) for d in directives if _required(d)]}
+
+        return self.shared(name, build)
+
+    def keychain(self) -> Schema:
+        chosen = [
+            _when_kind(kind, self.shared(f"keychain_{kind}", partial(self.record, record)))
+            for kind, record in KEYCHAIN.items()
+        ]
+        kind = {"description": "The kind of secret.", "enum": list(KEYCHAIN)}
+        entry = {
+            "type": "object",
+            "properties": {"kind": kind},
+            "required": ["name", "kind"],
+            "allOf": chosen,
+        }
+        return {"type": "array", "items": self.shared("keychain_entry", lambda: entry)}
+
+    def layer(self, name: str, record: Record) -> Schema:
+        """The knobs of an executor, step or loop, and under each kind's name the defaults of its tasks."""
+        defaults = {one: self.defaults_of(kind) for one, kind in self.kinds.items() if one not in record.keys}
+        return self.shared(name, partial(self.record, record, defaults))
+
+    def defaults_of(self, kind: Kind) -> Schema:
+        shared = self.shared(f"{kind.name}_defaults", partial(self.kind_defaults, kind))
+        return {"description": f"Defaults for {kind.name} tasks.", **shared}
+
+    def kind_defaults(self, kind: Kind) -> Schema:
+        return self.record(KIND_DEFAULTS, knob_schemas(kind, self.defs))
+
+
+_NAMED_BLOCK = Record(
+    "a named workbook block",
+    {"name": Key(Identifier("block"), "The block's name.", required=True), **BLOCK.keys},
+)
+
+_SUGAR_DOC = {
+    "while": "Repeat tasks as long as a guard holds.",
+    "until": "Repeat tasks until a guard holds.",
+    "choose": "Run the tasks of the first branch whose guard holds.",
+    "paginate": "Fetch page after page.",
+}
+
+_BESIDE: dict[str, Schema] = {
+    "path": {"type": "string", "description": "The playbook to call: a catalog path, or a file."},
+    "version": {"type": ["integer", "string"], "description": "Its version; the newest by default."},
+    "wait": {"type": "boolean", "description": "Wait for its end; true by default."},
+    "block": {"type": "string", "description": "The workbook block to call; by default the task's name."},
+}
+
+
+def _name(what: str) -> Schema:
+    """A name that templates can read; what already means something there is refused."""
+    schema: Schema = {"type": "string", "pattern": _LABEL if what == "task" else _NAME}
+    if what in ("block", "keychain entry"):
+        schema["pattern"] = _FREE_NAME
+    elif what in ("step", "task", "iterator"):
+        bound = ITERATION_NAMES if what == "iterator" else ()
+        schema["not"] = {"enum": sorted({*RESERVED_NAMES, *bound})}
+    return schema
+
+
+def _number(shape: Number) -> Schema:
+    schema: Schema = {"type": "integer" if shape.integer else "number"}
+    if shape.least is not None:
+        schema["minimum"] = shape.least
+    if shape.above is not None:
+        schema["exclusiveMinimum"] = shape.above
+    return templated(schema) if shape.template else schema
+
+
+def _assign(*scopes: str) -> Schema:
+    """A `set`: flat targets (`ctx.page`) or nested ones (`ctx: {page: 1}`)."""
+    return {"type": "object", "propertyNames": {"pattern": f"^({'|'.join(scopes)})(\\.|$)"}}
+
+
+def _closed(properties: dict[str, Schema]) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _when_kind(name: str, then: Schema) -> Schema:
+    return {"if": {"properties": {"kind": {"const": name}}, "required": ["kind"]}, "then": then}
+
+
+def _required(directive: str) -> list[str]:
+    return [name for name, key in DIRECTIVE_OPTIONS[directive].items() if key.required]
+
+
+def _needs(directive: str) -> Schema:
+    chosen = {"properties": {"do": {"const": directive}}, "required": ["do"]}
+    return {"if": chosen, "then": {"required": _required(directive)}}

@@ -1,0 +1,150 @@
+"""The vocabulary of the grammar: what a value at some place of a playbook can be required to be.
+
+Only the words live here. The tables written with them are playbook.py and its parts; checking is check.py.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string: a template where one may stand, or prose that nobody looks into."""
+
+    template: bool = True
+    prose: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A name that templates can read: a step, a label, an iterator."""
+
+    what: Literal["step", "task", "iterator", "block", "keychain entry"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a few words; never a template."""
+
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number within bounds; `above` excludes its bound, `least` includes it."""
+
+    integer: bool = False
+    least: float | None = None
+    above: float | None = None
+    template: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """true or false; never a template."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A `when`: true, false or a template."""
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Any value; the templates in it are checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreeMap:
+    """A mapping whose keys are the author's; its texts are templates unless it says otherwise."""
+
+    template: bool = True
+    whole: bool = False  # one template that gives the mapping may stand for it
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """Exactly this text."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """A shape that depends on more than its own node; check.py knows it by name."""
+
+    name: Literal[
+        "tool", "tasks", "branches", "branch", "request", "assign", "arc_assign", "block_assign",
+        "collection", "task_rules", "before_rules", "admit_rules", "delay", "reduce", "json_schema",
+        "reserved", "keychain", "workbook", "task_spec", "executor_spec", "step_spec", "loop_spec",
+        "anything",
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """Whichever of the shapes fits the value's type."""
+
+    options: tuple["Shape", ...]
+    says: str  # how a message names the choice
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list of one shape."""
+
+    item: "Shape"
+    least: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a record."""
+
+    shape: "Shape"
+    doc: str = ""
+    required: bool = False
+    reserved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A mapping with known keys. `name` is how messages call it and how other tables refer to it."""
+
+    name: str
+    keys: Mapping[str, Key]
+    open: bool = False
+    needs_one: tuple[str, ...] = ()  # at least one of these must be given
+    advice: Mapping[str, str] = field(default_factory=dict)  # a key that is often tried here -> what to write
+    required: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "required", tuple(name for name, key in self.keys.items() if key.required))
+
+
+Shape = (
+    Text
+    | Identifier
+    | Choice
+    | Number
+    | Flag
+    | Guard
+    | Free
+    | FreeMap
+    | Const
+    | Special
+    | Either
+    | ListOf
+    | Record
+)
+
+
+RESERVED = Special("reserved")
+SECONDS = Number(above=0)
+PROSE = Text(template=False, prose=True)
+
+
+def reserved(doc: str) -> Key:
+    """A key that is accepted and has no effect yet."""
+    return Key(RESERVED, doc, reserved=True)

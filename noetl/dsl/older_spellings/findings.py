@@ -1,0 +1,96 @@
+"""What the readers of older spellings share: their codes, and the findings gathered so far.
+
+A deprecated spelling runs and is a warning (an error under strict); a legacy one is refused with what
+replaces it. Both are translated, so that one cause gives one finding.
+The readers are normalize.py and surface_*.py.
+"""
+
+from collections.abc import Iterator
+
+from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.tool_kind import Kinds
+from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+
+OUTCOME = Code("deprecated-outcome", "warning", "A template reads outcome or result")
+ARGS = Code("deprecated-args", "warning", "args is the older spelling of input")
+SET_SCOPE = Code("deprecated-set-scope", "warning", "set_ctx and set_iter are the older spelling of set")
+LABEL_MAP = Code("deprecated-label-map", "warning", "A task is labelled by a key instead of name")
+INPUT_BESIDE_KIND = Code("deprecated-input-beside-kind", "warning", "Tool inputs stand beside kind")
+BACKOFF_FIXED = Code("deprecated-backoff-fixed", "warning", "backoff fixed is the older spelling of none")
+EXECUTOR_KIND = Code("deprecated-executor-kind", "warning", "executor.kind is the older spelling of profile")
+WORKBOOK_TASKS = Code(
+    "deprecated-workbook-tasks", "warning", "workbook.tasks is the older spelling of workbook"
+)
+BARE_TARGET = Code("bare-set-target", "warning", "A set target without a scope")
+TARGET_TWICE = Code("duplicate-set-target", "error", "One set writes a target twice")
+
+LEGACY_VARS = Code("legacy-vars", "error", "vars is not part of the language")
+LEGACY_WHEN = Code("legacy-step-when", "error", "A step has no when")
+NEXT_NOT_ROUTER = Code("next-not-router", "error", "next is not a router")
+LEGACY_NEXT_MODE = Code("legacy-next-mode", "error", "spec.next_mode is not part of the language")
+LEGACY_EVAL = Code("legacy-eval", "error", "eval is not part of the language")
+LEGACY_EXPR = Code("legacy-expr", "error", "expr is not part of the language")
+LEGACY_SET = Code("legacy-set", "error", "set_vars, set_shared and set_prev are not part of the language")
+LEGACY_PIPE = Code("legacy-pipe", "error", "pipe is not part of the language")
+LEGACY_CASE = Code("legacy-case", "error", "case is not part of the language")
+
+# What strict refuses: every spelling that `noetl migrate` rewrites without changing what the playbook does.
+DEPRECATIONS = frozenset(
+    code.name
+    for code in (
+        OUTCOME,
+        ARGS,
+        SET_SCOPE,
+        LABEL_MAP,
+        INPUT_BESIDE_KIND,
+        BACKOFF_FIXED,
+        EXECUTOR_KIND,
+        WORKBOOK_TASKS,
+        BARE_TARGET,
+    )
+)
+
+# Legacy forms whose translation is a guess, or none: what the rules say about it would not help.
+UNREAD = frozenset({LEGACY_CASE.name, LEGACY_EVAL.name, LEGACY_WHEN.name})
+
+
+class Surface:
+    """The findings about older spellings of one document, and the kinds its tasks are read with."""
+
+    __slots__ = ("_words", "findings", "kinds", "root")
+
+    def __init__(self, kinds: Kinds, root: Value = None) -> None:
+        self.kinds = kinds
+        self.root = root
+        self.findings: list[Diagnostic] = []
+        self._words: frozenset[str] | None = None
+
+    def defines(self, name: str) -> bool:
+        """Whether the document may give a name a meaning of its own: it has it as a key or a name."""
+        if self._words is None:
+            self._words = frozenset(_words(self.root))
+        return name in self._words
+
+    def deprecated(self, code: Code, mark: Mark, message: str, write: str) -> None:
+        """Note a spelling that still runs."""
+        self.findings.append(code.at(mark, message, f"write: {write}"))
+
+    def legacy(self, code: Code, mark: Mark, message: str, write: str) -> None:
+        """Note a spelling that is refused."""
+        hint = f"write: {write}; `noetl migrate FILE` rewrites it"
+        self.findings.append(code.at(mark, message, hint))
+
+
+def _words(root: Value) -> Iterator[str]:
+    """Every key of a document, part by part, and what steps, tasks and iterators are called."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Map):
+            for key, value in node.items():
+                yield from str(key).split(".")
+                if key in ("step", "name", "iterator") and isinstance(value, str):
+                    yield value
+            stack += node.values()
+        elif isinstance(node, Seq):
+            stack += node

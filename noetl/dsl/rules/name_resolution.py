@@ -1,0 +1,136 @@
+"""What a name can mean at the place where a template reads it. The rules about it are scopes.py's.
+
+A bare name is looked for in this order: iterators, input, args, ctx, step, iter, workload, tasks, steps.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from noetl.dsl.model import Block, Step
+from noetl.dsl.rules import template_scope as at
+from noetl.dsl.rules.template_site import Owner, Site, loops_of, set_sites
+from noetl.dsl.sugar.labels import inner, merged, name_of, scopes
+
+if TYPE_CHECKING:
+    from noetl.dsl.rules.rule_context import Book
+
+TASK = "a task"
+STEP = "a step"
+
+
+def after_loop(site: Site) -> bool:
+    """Whether a template stands where the iterations of its step or block are over."""
+    is_after = site.place in (*at.AFTER_PIPELINE, at.ARC)
+    return is_after and site.owner is not None and site.owner.loop is not None
+
+
+class Meanings:
+    """The names of one playbook by where they are defined."""
+
+    def __init__(self, book: "Book") -> None:
+        self.book = book
+        self._written: dict[int, Mapping[str, frozenset[str]]] = {}
+        self._labels: dict[int, Mapping[str, int]] = {}
+
+    def readable(self, site: Site, scope: str) -> frozenset[str]:
+        """The keys of `step` or `iter` that can have been written where a template reads them."""
+        before = site.place in at.BEFORE_PIPELINE
+        hidden = before or (scope == "iter" and after_loop(site))
+        return frozenset() if hidden else self.written(site.owner, scope)
+
+    def written(self, owner: Owner | None, scope: str) -> frozenset[str]:
+        """The first segments of the `step` or `iter` paths that a step or block writes."""
+        if owner is None:
+            return frozenset()
+        if id(owner) not in self._written:
+            found: dict[str, set[str]] = {"step": set(), "iter": set(), "ctx": set()}
+            for assign, _, _ in set_sites(owner):
+                found[assign.scope].update(assign.path[:1])
+            self._written[id(owner)] = {name: frozenset(keys) for name, keys in found.items()}
+        return self._written[id(owner)][scope]
+
+    def inputs(self, site: Site) -> frozenset[str]:
+        """The keys of `input` at a place."""
+        owner = site.owner
+        if owner is None or not site.place.reads("input"):
+            return frozenset()
+        found = set(owner.input)
+        if isinstance(owner, Block):
+            found |= {key for _, task in self.book.calls.get(owner.name, ()) for key in task.input}
+        if site.task is not None and site.place in at.AFTER_TASK:
+            found |= set(owner.tasks[site.task].input)
+        return frozenset(found)
+
+    def any_input(self, site: Site) -> bool:
+        """Whether `input` at a place can have any key: one template gives all of it."""
+        owner = site.owner
+        if owner is None or not site.place.reads("input"):
+            return False
+        if isinstance(owner, Block):
+            calls = self.book.calls.get(owner.name, ())
+            return any(task.whole_input is not None for _, task in calls)
+        own = site.task is not None and site.place in at.AFTER_TASK and owner.tasks[site.task].whole_input
+        return bool(own) or owner.whole_input is not None
+
+    def iterators(self, site: Site) -> tuple[str, ...]:
+        """The iterators of the loops around a place, the outer one first."""
+        if site.owner is None or not (site.task is not None or site.place is at.INNER_IN):
+            return ()
+        return tuple(loop.iterator for loop in loops_of(site.owner))[: site.depth]
+
+    def labels(self, owner: Owner) -> Mapping[str, int]:
+        """The labels of a pipeline with their positions, and the items of sugar with those of their ends."""
+        if id(owner) not in self._labels:
+            found = {task.label: position for position, task in reversed(list(enumerate(owner.tasks)))}
+            for task in owner.tasks:
+                item = merged(task.label)
+                if item is not None:
+                    found.setdefault(item, found[task.label])
+            self._labels[id(owner)] = found
+        return self._labels[id(owner)]
+
+    def tasks(self, site: Site, name: str) -> tuple[int, ...]:
+        """The positions of the tasks that a bare name can mean at a place."""
+        if site.owner is None:
+            return ()
+        labels = self.labels(site.owner)
+        reader = site.owner.tasks[site.task].label if site.task is not None else ""
+        candidates = [*(inner(scope, name) for scope in scopes(reader)), name]
+        return tuple(labels[label] for label in candidates if label in labels)
+
+    def inside(self, owner: Owner, name: str) -> Iterator[str]:
+        """The outermost items of sugar that have a task of that name inside."""
+        return (label.partition(".")[0] for label in self.labels(owner) if label.endswith(f".{name}"))
+
+    def meanings(self, site: Site, name: str) -> Iterator[str]:
+        """Every full name that a bare name can mean at a place, the one that wins first."""
+        place, owner = site.place, site.owner
+        if name in self.iterators(site):
+            outward = len(self.iterators(site)) - 1 - self.iterators(site).index(name)
+            yield ".".join(["iter", *["parent"] * outward, name])
+        if name in self.inputs(site):
+            yield f"input.{name}"
+        if name in self.book.args_given and place.reads("args") and isinstance(owner, Step):
+            yield f"args.{name}"
+        if name in self.book.ctx_written:
+            yield f"ctx.{name}"
+        for scope in ("step", "iter"):
+            if place.reads(scope) and name in self.readable(site, scope):
+                yield f"{scope}.{name}"
+        if name in self.book.playbook.workload:
+            yield f"workload.{name}"
+        if place.tasks and self.tasks(site, name) and not after_loop(site):
+            yield TASK
+        if place.steps and isinstance(owner, Step) and name in self.book.step_names:
+            yield STEP
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Every name defined anywhere, for suggestions."""
+        book = self.book
+        found = {*at.SCOPES, *book.step_names, *book.ctx_written, *book.playbook.workload}
+        for owner in book.owners:
+            found |= {*map(name_of, self.labels(owner)), *owner.input, *self.written(owner, "step")}
+            found |= {loop.iterator for loop in loops_of(owner)}
+        return frozenset(name for name in found if not name.startswith("_"))

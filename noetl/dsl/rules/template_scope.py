@@ -1,0 +1,62 @@
+"""The boundaries of a playbook where templates stand, and which scopes each of them can read.
+
+One table; no rules. What a task or a step defines at such a boundary is name_resolution.py's.
+"""
+
+from dataclasses import dataclass
+
+EVERYWHERE = frozenset({"workload", "ctx", "execution_id"})
+ENGINE = frozenset({"_prev", "_task", "_attempt"})
+SCOPES = EVERYWHERE | ENGINE | {"keychain", "step", "iter", "input", "args", "output", "event"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A boundary: how a message calls it, the scopes it reads beside the common ones, and whose results."""
+
+    says: str
+    scopes: frozenset[str] = frozenset()
+    tasks: bool = False  # finished tasks of the pipeline are readable
+    steps: bool = True  # finished steps are readable
+
+    def reads(self, scope: str) -> bool:
+        """Whether a scope is readable here."""
+        return scope in EVERYWHERE or scope in self.scopes
+
+
+def _place(says: str, scopes: str, *, tasks: bool = False, steps: bool = True) -> Place:
+    return Place(says, frozenset(scopes.split()), tasks, steps)
+
+
+_IN_TASK = "step iter input args output _prev _task _attempt"
+
+EXECUTOR_SPEC = _place("executor.spec", "", steps=False)
+STEP_INPUT = _place("a step's input", "args event")
+STEP_SPEC = _place("a step's spec", "input args event")
+ADMIT = _place("an admission rule", "input args event")
+LOOP_IN = _place("loop.in", "input args event")
+INNER_IN = _place("an inner loop's in", "step iter input args")
+BEFORE = _place("a before rule", _IN_TASK, tasks=True)
+TASK_INPUT = _place("a task's input", f"{_IN_TASK} keychain", tasks=True)
+CALL_INPUT = _place("the input of a call", _IN_TASK, tasks=True)
+AUTH = _place("auth", f"{_IN_TASK} keychain", tasks=True)
+TASK_SPEC = _place("a task's spec", _IN_TASK, tasks=True)
+TASK_OUTPUT = _place("a task's output", _IN_TASK, tasks=True)
+TASK_SET = _place("a task's set", _IN_TASK, tasks=True)
+RULE = _place("a rule", _IN_TASK, tasks=True)
+CALL = _place("what a call names", _IN_TASK, tasks=True)
+STEP_OUTPUT = _place("a step's output", "step iter input args output event", tasks=True)
+STEP_SET = _place("a step's set", "step iter input args output event", tasks=True)
+SYNTHESIZE = _place("synthesize.from", "step iter input args output event", tasks=True)
+ARC = _place("an arc", "step iter input args output event")
+BLOCK_INPUT = _place("a block's input", "iter", steps=False)
+BLOCK_LOOP_IN = _place("loop.in", "iter input", steps=False)
+
+AFTER_TASK = (
+    TASK_OUTPUT,
+    TASK_SET,
+    RULE,
+)  # the task itself has finished, and `input` is the task's over the step's
+BEFORE_TASK = (BEFORE, TASK_INPUT, CALL_INPUT, AUTH, TASK_SPEC, CALL)  # `output` is the previous task's
+BEFORE_PIPELINE = (BLOCK_INPUT, BLOCK_LOOP_IN, INNER_IN)  # no task has written anything yet
+AFTER_PIPELINE = (STEP_OUTPUT, STEP_SET, SYNTHESIZE)  # with a loop there is no one iteration left to read

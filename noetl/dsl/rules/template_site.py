@@ -1,0 +1,216 @@
+"""Where templates stand: every text with a template in it, with its boundary, its owner and its position.
+
+Finding them is all that happens here. What they may read is template_scope.py's, what is wrong the rules'.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from noetl.dsl.model import Arc, Assign, Block, Loop, Playbook, Rule, Step, Task
+from noetl.dsl.rules import template_scope as at
+from noetl.dsl.rules.template_scope import Place
+from noetl.dsl.sugar.labels import is_generated
+from noetl.dsl.templates.facts import Look, look
+from noetl.dsl.templates.template import is_template
+from noetl.dsl.tool_kind import Kinds
+from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+
+CALLS = ("playbook", "workbook")
+Owner = Step | Block
+STEP_PREFIX = "a step's"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One template: its text, where it stands, at which boundary, and whose it is."""
+
+    text: str
+    mark: Mark
+    place: Place
+    owner: Owner | None = None
+    task: int | None = None  # the position of the task in its owner's pipeline
+    depth: int = 0  # how many loops stand around it
+    look: Look = field(default_factory=Look, compare=False)
+
+    @property
+    def says(self) -> str:
+        """How a message calls the place."""
+        label = self.owner.tasks[self.task].label if self.owner and self.task is not None else ""
+        if self.place is at.BEFORE and is_generated(label):
+            return f"the condition of '{label.rpartition('.')[0]}'"
+        if not isinstance(self.owner, Block):
+            return self.place.says
+        own = self.place.says.startswith(STEP_PREFIX)
+        return self.place.says.replace(STEP_PREFIX, "a block's") if own else f"{self.place.says} of a block"
+
+    @property
+    def step(self) -> Step | None:
+        """The step it belongs to; None in a block or the executor."""
+        return self.owner if isinstance(self.owner, Step) else None
+
+
+def all_sites(playbook: Playbook, kinds: Kinds) -> Iterator[Site]:
+    """Every template of a playbook."""
+    executor = playbook.executor
+    yield from _spec(executor.spec, executor.node, at.EXECUTOR_SPEC)
+    for step in playbook.steps:
+        yield from _step(step, kinds)
+    for block in playbook.workbook.values():
+        yield from _sites(block.input, block.node.at("input"), at.BLOCK_INPUT, block)
+        yield from _pipeline(block, kinds)
+
+
+def then_of(rule: Rule) -> Map:
+    """The `then` of a rule as written, with its positions."""
+    inner = rule.node.get("else", rule.node)
+    found = inner.get("then", inner) if isinstance(inner, dict) else None
+    return found if isinstance(found, Map) else rule.node
+
+
+def set_mark(node: Map, assign: Assign) -> Mark:
+    """Where an entry of a node's `set` stands."""
+    entries = node.get("set")
+    return entries.at_key(assign.target) if isinstance(entries, Map) else node.at("set")
+
+
+def set_sites(owner: Owner) -> Iterator[tuple[Assign, Mark, Place]]:
+    """Every entry of every `set` of a step or block, with where it stands and at which boundary."""
+    for task in owner.tasks:
+        for assign in task.set:
+            yield assign, set_mark(task.node, assign), at.TASK_SET
+        for rule in (*task.before, *(task.rules or ())):
+            for assign in rule.set:
+                yield assign, set_mark(then_of(rule), assign), at.RULE
+    for assign in owner.set:
+        yield assign, set_mark(owner.node, assign), at.STEP_SET
+    for arc in owner.next.arcs if isinstance(owner, Step) else ():
+        for assign in arc.set:
+            yield assign, set_mark(arc.node, assign), at.ARC
+
+
+def mark_of(node: Map, *keys: str) -> Mark:
+    """Where a value deep in a map stands, or the deepest part of the way to it that is there."""
+    mark, inner = node.mark, node
+    for key in keys:
+        mark = inner.at(key)
+        if not isinstance(inner.get(key), Map):
+            break
+        inner = inner[key]
+    return mark
+
+
+def loops_of(owner: Owner) -> Iterator[Loop]:
+    """The loop of a step or block and the loops nested in it, the outer one first."""
+    loop = owner.loop
+    while loop is not None:
+        yield loop
+        loop = loop.inner
+
+
+def _step(step: Step, kinds: Kinds) -> Iterator[Site]:
+    node = step.node
+    yield from _sites(step.whole_input or step.input, node.at("input"), at.STEP_INPUT, step)
+    yield from _spec(step.spec, node, at.STEP_SPEC, step)
+    for key, value in (("timeout_s", step.timeout_s), ("deadline_s", step.deadline_s)):
+        yield from _sites(value, mark_of(node, "spec", "policy", "lifecycle", key), at.STEP_SPEC, step)
+    for rule in step.admit:
+        yield from _sites(rule.when, rule.node.at("when"), at.ADMIT, step)
+    yield from _pipeline(step, kinds)
+    if step.synthesize is not None:
+        mark = mark_of(node, "spec", "synthesize", "from")
+        yield from _sites(step.synthesize.source, mark, at.SYNTHESIZE, step)
+    for arc in step.next.arcs:
+        yield from _arc(arc, step)
+
+
+def _pipeline(owner: Owner, kinds: Kinds) -> Iterator[Site]:
+    for depth, loop in enumerate(loops_of(owner)):
+        outer = at.LOOP_IN if isinstance(owner, Step) else at.BLOCK_LOOP_IN
+        place = outer if depth == 0 else at.INNER_IN
+        yield from _sites(loop.collection, loop.node.at("in"), place, owner, depth=depth)
+        for key, value in (("max_in_flight", loop.max_in_flight), ("chunk", loop.chunk)):
+            yield from _sites(value, mark_of(loop.node, "spec", key), place, owner, depth=depth)
+        yield from _spec(loop.spec, loop.node, at.STEP_SPEC, owner)
+    loops = len(list(loops_of(owner)))
+    for position, task in enumerate(owner.tasks):
+        for site in _task(task, kinds):
+            yield replace(site, owner=owner, task=position, depth=loops)
+    if owner.has_output:
+        yield from _sites(owner.output, owner.node.at("output"), at.STEP_OUTPUT, owner)
+    yield from _assigns(owner.set, owner.node, at.STEP_SET, owner)
+
+
+def _task(task: Task, kinds: Kinds) -> Iterator[Site]:
+    place = at.CALL_INPUT if task.kind in CALLS else at.TASK_INPUT
+    plain = kinds[task.kind].untemplated if task.kind in kinds else ()
+    yield from _sites(task.whole_input, task.node.at("input"), place)
+    for key, value in task.input.items():
+        if key not in plain:
+            yield from _sites(value, _inside(task.input, key, task.node.at("input")), place)
+    for key, value in task.call.items():
+        yield from _sites(value, task.node.at(key), at.CALL)
+    yield from _sites(task.auth, task.node.at("auth"), at.AUTH)
+    yield from _spec(task.spec, task.node, at.TASK_SPEC)
+    for rule in task.before:
+        yield from _rule(rule, at.BEFORE)
+    if task.has_output:
+        yield from _sites(task.output, task.node.at("output"), at.TASK_OUTPUT)
+    yield from _assigns(task.set, task.node, at.TASK_SET)
+    for rule in task.rules or ():
+        yield from _rule(rule, at.RULE)
+
+
+def _spec(spec: Mapping[str, Value], node: Map, place: Place, owner: Owner | None = None) -> Iterator[Site]:
+    written = node.get("spec")
+    for key, value in spec.items():
+        mark = _inside(written, key, node.at("spec")) if isinstance(written, Map) else node.at("spec")
+        yield from _sites(value, mark, place, owner)
+
+
+def _rule(rule: Rule, place: Place) -> Iterator[Site]:
+    then = then_of(rule)
+    yield from _sites(rule.when, rule.node.at("when"), place)
+    for key in ("attempts", "delay", "max_delay", "message"):
+        yield from _sites(getattr(rule, key), then.at(key), place)
+    yield from _assigns(rule.set, then, place)
+
+
+def _arc(arc: Arc, step: Step) -> Iterator[Site]:
+    yield from _sites(arc.when, arc.node.at("when"), at.ARC, step)
+    yield from _assigns(arc.set, arc.node, at.ARC, step)
+    yield from _sites(arc.args, arc.node.at("args"), at.ARC, step)
+
+
+def _assigns(
+    assigns: tuple[Assign, ...], node: Map, place: Place, owner: Owner | None = None
+) -> Iterator[Site]:
+    entries = node.get("set")
+    for assign in assigns:
+        mark = entries.at(assign.target) if isinstance(entries, Map) else node.at("set")
+        yield from _sites(assign.value, mark, place, owner)
+
+
+def _sites(
+    value: Value, mark: Mark, place: Place, owner: Owner | None = None, *, depth: int = 0
+) -> Iterator[Site]:
+    """The templates inside one value, each at its own mark where the value carries marks."""
+    for text, where in leaves(value, mark):
+        if is_template(text):
+            yield Site(text, where, place, owner, None, depth, look(text))
+
+
+def leaves(value: Value, mark: Mark) -> Iterator[tuple[str, Mark]]:
+    """Every text inside a value, with its mark or the nearest one known."""
+    stack = [(value, mark)]
+    while stack:
+        item, where = stack.pop()
+        if isinstance(item, str):
+            yield item, where
+        elif isinstance(item, Mapping):
+            stack += [(item[key], _inside(item, key, where)) for key in item]
+        elif isinstance(item, list):
+            stack += [(part, item.at(n) if isinstance(item, Seq) else where) for n, part in enumerate(item)]
+
+
+def _inside(node: Mapping[str, Value], key: str, otherwise: Mark) -> Mark:
+    return node.at(key) if isinstance(node, Map) else otherwise

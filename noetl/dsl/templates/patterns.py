@@ -1,0 +1,84 @@
+"""Looking into text by pattern, with RE2; looking into values is selection.py's.
+
+RE2 takes time linear in the text, so no pattern can hang a rendering; it has no look-around and no
+back-references inside a pattern. It is loaded when a template first needs it.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+from noetl.dsl.templates.conversions import wanted_text
+from noetl.dsl.templates.limits import Budget, TemplateError, refuse_long
+from noetl.dsl.yaml.tree import Value
+
+PATTERN_CHARS = 1_000
+MATCH_COST = 16
+
+
+def regex_search(
+    budget: Budget, value: Value, pattern: str, group: int | str = 0, ignorecase: bool = False
+) -> str | None:
+    """The first match, or one group of it; null when there is none."""
+    text = wanted_text(value)
+    budget.spend_text(len(text))
+    found = compiled_pattern(pattern, ignorecase).search(text)
+    try:
+        return found.group(group) if found else None
+    except (IndexError, KeyError):
+        raise TemplateError(f"the pattern {pattern!r} has no group {group!r}") from None
+
+
+def regex_replace(
+    budget: Budget,
+    value: Value,
+    pattern: str,
+    replacement: str = "",
+    count: int = 0,
+    ignorecase: bool = False,
+) -> str:
+    """The text with every match, or the first `count`, replaced; `\\1` in the replacement is a group."""
+    text = wanted_text(value)
+    budget.spend_text(len(text))
+    parts: list[str] = []
+    size = end = 0
+    for number, found in enumerate(compiled_pattern(pattern, ignorecase).finditer(text)):
+        if count and number >= count:
+            break
+        budget.spend(MATCH_COST)
+        new = _expanded(found, replacement)
+        size += found.start() - end + len(new)
+        refuse_long(size)
+        parts += (text[end : found.start()], new)
+        end = found.end()
+    return "".join([*parts, text[end:]])
+
+
+def _expanded(found: Any, replacement: str) -> str:
+    if "\\" not in replacement:
+        return replacement
+    try:
+        return str(found.expand(replacement))
+    except (IndexError, KeyError, ValueError):
+        raise TemplateError(f"the replacement {replacement!r} names a group that is not there") from None
+
+
+@lru_cache(256)
+def compiled_pattern(pattern: str, ignorecase: bool) -> Any:
+    """A pattern ready for use; TemplateError when RE2 cannot use it."""
+    import re2
+
+    _check_size(pattern)
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = not ignorecase
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        reason = error.args[0].decode(errors="replace") if error.args else "unknown reason"
+        hint = "patterns follow RE2: no look-around and no back-references"
+        raise TemplateError(f"the pattern {pattern!r} cannot be used: {reason}", hint=hint) from None
+
+
+def _check_size(pattern: object) -> None:
+    if not isinstance(pattern, str) or len(pattern) > PATTERN_CHARS:
+        raise TemplateError(f"a pattern must be a text of at most {PATTERN_CHARS:,} characters")

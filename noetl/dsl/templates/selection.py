@@ -1,0 +1,165 @@
+"""Selecting from a value with JMESPath, counted: the filter, `select=` of a result and `kind: resolve`.
+
+An expression is bounded in length and nesting before it is read. Evaluating it spends a step for what it
+visits and for all that it puts together, because `[@,@]|[@,@]` doubles a value with every pipe. The library
+is loaded when an expression is first used.
+"""
+
+from functools import lru_cache
+from typing import Any, Final
+
+from noetl.dsl.templates.conversions import wanted_text
+from noetl.dsl.templates.limits import (
+    BRACKETS,
+    CHARS_PER_STEP,
+    DEPTH,
+    WORK,
+    Budget,
+    TemplateError,
+    refuse_long,
+)
+from noetl.dsl.templates.operators import refuse_missing
+from noetl.dsl.templates.values import CONTAINERS, measure, to_json
+from noetl.dsl.yaml.tree import Value
+
+EXPRESSION_CHARS = 1_000
+VISIT_COST = 4
+STEPS_PER_BYTE = 4
+STEPS_MAX = 20_000_000
+"""Steps of one selection, however large the value is."""
+
+UNUSABLE: Final = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
+"""What the library raises for an expression that does not fit the value; its own errors are ValueErrors."""
+_OPENING = frozenset({"lbracket", "lbrace", "lparen", "flatten", "filter"})
+_CLOSING = frozenset({"rbracket", "rbrace", "rparen"})
+_PREFIX = frozenset({"not", "expref"})
+_COPYING = frozenset({"multi_select_list", "multi_select_dict", "flatten", "function_expression"})
+
+
+def select_jmespath(budget: Budget, value: Value, expression: str) -> Value:
+    """What a JMESPath expression selects from a value of a template."""
+    refuse_missing(value)
+    expression = wanted_text(expression)
+    return _searched(to_json(value, budget), expression, budget)
+
+
+def select_from(value: Value, expression: str, size: int) -> Value:
+    """What a JMESPath expression selects from a payload of so many bytes; raises TemplateError."""
+    budget = Budget(min(WORK + STEPS_PER_BYTE * size, STEPS_MAX), "the selection")
+    return _searched(value, expression, budget)
+
+
+def _searched(value: Value, expression: str, budget: Budget) -> Value:
+    parsed = _parsed(expression)
+    try:
+        return _interpreter()(budget).visit(parsed, value)
+    except UNUSABLE as error:
+        raise _unusable(expression, error) from None
+
+
+@lru_cache(256)
+def _parsed(expression: str) -> Any:
+    from jmespath.lexer import Lexer
+    from jmespath.parser import Parser
+
+    if len(expression) > EXPRESSION_CHARS:
+        raise TemplateError(
+            f"a JMESPath expression must be a text of at most {EXPRESSION_CHARS:,} characters"
+        )
+    try:
+        _refuse_nested(token["type"] for token in Lexer().tokenize(expression))
+        parsed = Parser().parse(expression).parsed
+    except UNUSABLE as error:
+        raise _unusable(expression, error) from None
+    _refuse_deep({"type": "expression", "children": [parsed]})
+    return parsed
+
+
+def _refuse_nested(types: Any) -> None:
+    """An error for brackets and signs inside one another, which the parser follows by recursion."""
+    brackets = signs = 0
+    for kind in types:
+        brackets += (kind in _OPENING) - (kind in _CLOSING)
+        signs = signs + 1 if kind in _PREFIX else 0
+        if brackets + signs > BRACKETS:
+            raise TemplateError(
+                f"the JMESPath expression has more than {BRACKETS} brackets inside one another"
+            )
+
+
+def _refuse_deep(parsed: Any) -> None:
+    level, depth = [parsed], 0
+    while level:
+        depth += 1
+        if depth > DEPTH:
+            raise TemplateError(f"the JMESPath expression is more than {DEPTH} levels deep")
+        level = [child for node in level for child in _children(node)]
+
+
+def _children(node: Any) -> list[Any]:
+    children = [child for child in node.get("children", ()) if isinstance(child, dict)]
+    if node["type"] != "function_expression" and any(child["type"] == "expref" for child in children):
+        raise TemplateError("&… of a JMESPath expression stands for itself only as an argument of a function")
+    return children
+
+
+def _unusable(expression: str, error: Exception) -> TemplateError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return TemplateError(f"the JMESPath expression {expression!r} cannot be used: {reason}")
+
+
+@lru_cache(1)
+def _interpreter() -> Any:
+    """The interpreter of one selection, to be made with its budget."""
+    from jmespath.functions import Functions
+    from jmespath.visitor import Options, TreeInterpreter
+
+    class CountedFunctions(Functions):
+        """Spends for the arguments of a function before it is called."""
+
+        def __init__(self, budget: Budget) -> None:
+            self._budget = budget
+
+        def call_function(self, function_name: str, resolved_args: Any) -> Any:
+            for argument in resolved_args:
+                if isinstance(argument, str):
+                    self._budget.spend(len(argument) // CHARS_PER_STEP)
+                elif isinstance(argument, CONTAINERS):
+                    self._budget.spend(len(argument))
+            if function_name == "join":
+                _refuse_long_join(resolved_args)
+            return super().call_function(function_name, resolved_args)
+
+    class Counting(TreeInterpreter):
+        """Spends for every visit, and for all of a value that a visit has put together or looked through."""
+
+        def __init__(self, budget: Budget) -> None:
+            super().__init__(Options(custom_functions=CountedFunctions(budget)))
+            self._budget = budget
+
+        def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
+            self._budget.spend(VISIT_COST)
+            result = super().visit(node, *args, **kwargs)
+            if node["type"] in _COPYING:
+                measure(result, self._budget)
+            elif node["type"] == "slice" and result is not None:
+                self._budget.spend(len(result))
+            return result
+
+        def visit_comparator(self, node: Any, value: Any) -> Any:
+            sides = [self.visit(child, value) for child in node["children"]]
+            if all(isinstance(side, CONTAINERS) for side in sides):
+                measure(sides[0], self._budget)
+            literals = [{"type": "literal", "value": side, "children": []} for side in sides]
+            compared: Any = {"type": "comparator", "value": node["value"], "children": literals}
+            return super().visit_comparator(compared, value)
+
+    return Counting
+
+
+def _refuse_long_join(arguments: Any) -> None:
+    """An error before a separator is repeated into a text that no template may make."""
+    if [type(argument) for argument in arguments] == [str, list]:
+        separator, items = arguments
+        inner = sum(len(item) for item in items if isinstance(item, str))
+        refuse_long(inner + len(separator) * len(items))

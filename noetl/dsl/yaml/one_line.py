@@ -1,0 +1,49 @@
+"""A value as one line of YAML, for hints that show what to write. Whole documents are source.py's."""
+
+import json
+import re
+
+from noetl.dsl.yaml.tree import Value
+
+LENGTH_MAX = 600
+_PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)
+_WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
+
+
+def flow(value: Value) -> str:
+    """The value in flow style, cut where it would fill a screen."""
+    text = _flow(value)
+    return text if len(text) <= LENGTH_MAX else f"{text[:LENGTH_MAX]} …"
+
+
+def _flow(value: Value) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_flow(item) for item in value) + "]"
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def seen(value: Value) -> str:
+    """A value as a message names it: short, on one line."""
+    text = _flow(value) if not isinstance(value, str) else f"'{value}'"
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def described(value: Value) -> str:
+    """The type of a value, and the value itself when it is short enough to be one word."""
+    detail = "" if isinstance(value, dict | list) or value is None else f" {seen(value)}"
+    return f"{type_name(value)}{detail}"
+
+
+def type_name(value: Value) -> str:
+    """What a message calls the type of a value."""
+    names = {bool: "a boolean", int: "an integer", float: "a number", str: "a text", type(None): "nothing"}
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    return names.get(type(value), type(value).__name__)

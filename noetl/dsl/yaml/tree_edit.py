@@ -1,0 +1,88 @@
+"""Cutting and joining positioned trees without losing where a node stood. No knowledge of the language."""
+
+from collections.abc import Iterator
+
+from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+
+DEPTH_MAX = 200  # far above any playbook, far below what would exhaust a recursive reader
+
+
+def copy_map(node: Map) -> Map:
+    """A shallow copy that keeps every mark."""
+    fresh = Map(mark=node.mark)
+    fresh.update(node)
+    fresh.key_marks = node.key_marks.copy()
+    fresh.value_marks = node.value_marks.copy()
+    return fresh
+
+
+def copy_seq(node: Seq) -> Seq:
+    """A shallow copy that keeps every mark."""
+    fresh = Seq(node, node.mark)
+    fresh.item_marks = list(node.item_marks)
+    return fresh
+
+
+def move(key: str, source: Map, target: Map, name: str | None = None) -> None:
+    """Take an entry out of one map and put it into another, under another name if one is given."""
+    key_mark, value_mark = source.at_key(key), source.at(key)
+    value = source.pop(key)
+    target.put(name or key, value, key_mark=key_mark, value_mark=value_mark)
+
+
+def rename(node: Map, old: str, new: str) -> Map:
+    """The same map with one key called differently, in the same place."""
+    fresh = Map(mark=node.mark)
+    for key, value in node.items():
+        name = new if key == old else key
+        fresh.put(name, value, key_mark=node.at_key(key), value_mark=node.at(key))
+    return fresh
+
+
+def child_map(node: Map, key: str) -> Map | None:
+    """A copy of the map under a key, put in its place; a new one if there is none, None if it is no map."""
+    value = node.get(key)
+    if key in node and not isinstance(value, Map):
+        return None
+    fresh = Map(mark=node.at(key)) if value is None else copy_map(value)
+    node.put(key, fresh, key_mark=node.at_key(key), value_mark=node.at(key))
+    return fresh
+
+
+def adopt(value: Value, path: str = "") -> Value:
+    """A positioned tree of plain data: every node on line 1, with its pointer."""
+    if isinstance(value, dict):
+        return _adopt_map(value, path)
+    if isinstance(value, list | tuple):
+        seq = Seq(mark=Mark(1, 1, path))
+        for index, item in enumerate(value):
+            where = f"{path}/{index}"
+            seq.add(adopt(item, where), Mark(1, 1, where))
+        return seq
+    return value
+
+
+def _adopt_map(value: dict[str, Value], path: str) -> Map:
+    fresh = Map(mark=Mark(1, 1, path))
+    for key, item in value.items():
+        where = f"{path}/{str(key).replace('~', '~0').replace('/', '~1')}"
+        mark = Mark(1, 1, where)
+        fresh.put(str(key), adopt(item, where), key_mark=mark, value_mark=mark)
+    return fresh
+
+
+def too_deep(value: Value, limit: int = DEPTH_MAX) -> bool:
+    """Whether plain data is nested beyond what recursive readers are given."""
+    level = [value]
+    for _ in range(limit):
+        level = [child for node in level for child in _children(node)]
+        if not level:
+            return False
+    return True
+
+
+def _children(node: Value) -> Iterator[Value]:
+    if isinstance(node, dict):
+        yield from node.values()
+    elif isinstance(node, list | tuple):
+        yield from node
