@@ -6,8 +6,8 @@ import msgspec
 
 from noetl.cli.options import there
 from noetl.cli.render import Paint, Tone, counted
-from noetl.core import words
-from noetl.core.program import Program
+from noetl.core.program.program import Program
+from noetl.core.reading import explain_text
 from noetl.errors import PlaybookError
 from noetl.ports.store import PlaybookText
 
@@ -19,7 +19,7 @@ SHOWN_FAILURES = 10
 
 def compiled(entry: PlaybookText) -> Program:
     """A playbook that was accepted once, ready to be asked; raises PlaybookError when it is not any more."""
-    from noetl.core.program import compile_program
+    from noetl.core.program.program import compile_program
     from noetl.dsl.load import load
     from noetl.tools import kinds
 
@@ -90,7 +90,7 @@ def detailed(
     from noetl.cli.formats.text import shown as safe
 
     told = [] if told is None else told
-    new = [detail for detail in words.details(error) if detail not in told]
+    new = [detail for detail in explain_text.details(error) if detail not in told]
     told += new
     lines: list[str] = []
     for name, text in new:

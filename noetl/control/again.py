@@ -4,11 +4,11 @@ from typing import Any
 
 from noetl.control.catalog import Catalog
 from noetl.control.history import events
+from noetl.core.deciding.execution_retry import kept_by_rerun, kept_by_retry, past_of
 from noetl.core.event import Event
 from noetl.core.message import Start
-from noetl.core.patch import STORED, rests_elsewhere
-from noetl.core.program import Program
-from noetl.core.retry import kept_by_rerun, kept_by_retry, past_of
+from noetl.core.program.program import Program
+from noetl.core.values.patch import STORED, rests_elsewhere
 from noetl.errors import Conflict
 from noetl.ports.results import Payloads
 

@@ -5,9 +5,18 @@ from typing import Any
 import msgspec
 
 from noetl.control.live import Live
-from noetl.core.demand import TOGETHER, Reading, Unreadable, at_hand, gone, refusal, too_large, too_many
-from noetl.core.draft import stored_refs
-from noetl.core.hydrate import (
+from noetl.core.deciding.draft import stored_refs
+from noetl.core.deciding.payload_demand import (
+    TOGETHER,
+    Reading,
+    Unreadable,
+    at_hand,
+    gone,
+    refusal,
+    too_large,
+    too_many,
+)
+from noetl.core.deciding.payload_hydration import (
     ahead,
     arriving_references,
     loop_references,
@@ -16,7 +25,7 @@ from noetl.core.hydrate import (
     result_references,
 )
 from noetl.core.message import Message, Report, Start
-from noetl.core.program import Program
+from noetl.core.program.program import Program
 from noetl.errors import InvariantViolation, NotFound
 from noetl.ports.results import Payloads, TooLarge
 

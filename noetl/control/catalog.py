@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from noetl.core.message import Start, StartChild
-from noetl.core.output import problem
-from noetl.core.patch import deep_merge
-from noetl.core.program import Program, compile_program
+from noetl.core.program.program import Program, compile_program
+from noetl.core.values.output import problem
+from noetl.core.values.patch import deep_merge
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.load import Loaded, load
 from noetl.dsl.tool_kind import Kinds

@@ -20,12 +20,12 @@ from noetl.control.live import Live
 from noetl.control.ownership import Ownership
 from noetl.control.rows import append_of, encode_row
 from noetl.core.decide import decide
+from noetl.core.deciding.synthesize import with_fragments
+from noetl.core.deciding.waits import undelivered
 from noetl.core.event import Event
 from noetl.core.message import Answer, Decision, Deliver, Message, Report, Start, StartChild
-from noetl.core.park import undelivered
-from noetl.core.program import Program
+from noetl.core.program.program import Program
 from noetl.core.state import State
-from noetl.core.synthesize import with_fragments
 from noetl.errors import BackendError, Conflict, InvariantViolation, NoetlError, NotFound
 from noetl.ports.control import Workers
 from noetl.ports.results import Payloads, Results

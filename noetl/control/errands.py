@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from noetl.control.family import Family
 from noetl.control.live import Live
-from noetl.core.demand import at_hand
-from noetl.core.draft import stored_refs
+from noetl.core.deciding.draft import stored_refs
+from noetl.core.deciding.payload_demand import at_hand
+from noetl.core.deciding.work_order import build_order
 from noetl.core.message import (
     Command,
     Control,
@@ -24,7 +25,6 @@ from noetl.core.message import (
     StartChild,
     TellParent,
 )
-from noetl.core.order import build_order
 from noetl.core.state import Run
 from noetl.errors import BackendError, NotFound
 

@@ -11,8 +11,8 @@ import msgspec
 
 from noetl.control.live import Live
 from noetl.control.rows import encode_message
+from noetl.core.deciding.waits import child_call
 from noetl.core.message import ChildEnded, ChildWaits, Control, Message, StartChild
-from noetl.core.park import child_call
 from noetl.core.state import Parked
 from noetl.errors import BackendError, Conflict, NotFound
 from noetl.ports.store import Summary

@@ -27,12 +27,12 @@ from noetl.control.rows import events_of, kept_result, request_of, shown, summar
 from noetl.control.schedules import ScheduleBook
 from noetl.control.tokens import TokenBook
 from noetl.control.triggers import Keeper, TriggerBook
+from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.event import Event, iso
-from noetl.core.lines import lines_of
 from noetl.core.message import Control, Start
-from noetl.core.program import Program
+from noetl.core.program.program import Program
+from noetl.core.reading.task_logs import lines_of
 from noetl.core.state import State
-from noetl.core.synthesize import with_fragments
 from noetl.dsl.effective_spec import LIMITS
 from noetl.dsl.nearest import nearest
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
@@ -377,7 +377,7 @@ class LocalFront:
 
     async def why(self, execution_id: str, step: str | None = None) -> dict[str, Any]:
         """The decisions explained in words."""
-        from noetl.core.explain import explain
+        from noetl.core.reading.explain import explain
 
         summary = await self._store.summary(execution_id)
         if summary.stuck is not None:
@@ -408,7 +408,7 @@ class LocalFront:
 
     async def diff(self, one: str, other: str) -> dict[str, Any]:
         """How two executions differ."""
-        from noetl.core.compare import Course, compare
+        from noetl.core.reading.compare import Course, compare
 
         courses = []
         for execution_id in (one, other):

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from noetl.control.history import rows_of
-from noetl.core.output import JSON, MANIFEST, ROWS, is_reference
+from noetl.core.values.output import JSON, MANIFEST, ROWS, is_reference
 from noetl.dsl.templates.limits import TemplateError
 from noetl.dsl.templates.selection import select_from
 from noetl.errors import NotFound, RequestError

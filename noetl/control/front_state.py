@@ -3,10 +3,10 @@
 from typing import Any
 
 from noetl.control.rows import events_of, referenced, shown, shown_error, shown_failures
+from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import iso
 from noetl.core.fold import fold
 from noetl.core.state import Parked, Run, State, Token, restore
-from noetl.core.waiting import status_of
 from noetl.ports.store import Store, Summary
 
 

@@ -10,7 +10,7 @@ from noetl.control.aside import WORDS, stuck_of
 from noetl.control.engine import Engine
 from noetl.control.history import events
 from noetl.core.event import Event, iso
-from noetl.core.explain import Reason, explain
+from noetl.core.reading.explain import Reason, explain
 from noetl.core.state import State
 from noetl.errors import Conflict, InvariantViolation
 from noetl.ports.store import Store, Stuck, Summary

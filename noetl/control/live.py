@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.core.message import Answer, Message
-from noetl.core.program import Program
+from noetl.core.program.program import Program
 from noetl.core.state import State
 
 HYDRATED_KEPT = 16  # payloads kept at hand whatever the state names

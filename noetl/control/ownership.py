@@ -16,13 +16,13 @@ from noetl.control.errands import Errands
 from noetl.control.family import Family
 from noetl.control.live import HYDRATED_KEPT, LOADED_KEPT, Live
 from noetl.control.rows import decode_message, events_of
-from noetl.core.draft import stored_refs
+from noetl.core.deciding.draft import stored_refs
+from noetl.core.deciding.operator_commands import next_due
+from noetl.core.deciding.synthesize import with_fragments
+from noetl.core.deciding.waits import forsaken, undelivered
 from noetl.core.fold import fold
 from noetl.core.message import Command, Control, Tick
-from noetl.core.operate import next_due
-from noetl.core.park import forsaken, undelivered
 from noetl.core.state import State, restore
-from noetl.core.synthesize import with_fragments
 from noetl.errors import BackendError, Conflict, NotFound
 from noetl.ports.store import Letter, StoredLog, Summary
 

@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 
 from noetl.control.live import Live
+from noetl.core.deciding.operator_commands import next_due
+from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import Event
 from noetl.core.message import Message, Report, Start
-from noetl.core.operate import next_due
-from noetl.core.patch import STORED, rests_elsewhere
 from noetl.core.state import State, snapshot_of
-from noetl.core.waiting import status_of
+from noetl.core.values.patch import STORED, rests_elsewhere
 from noetl.errors import InvariantViolation
 from noetl.ports.front import with_failed_iterations
 from noetl.ports.store import ROW_FORMAT, Append, Row, Summary, link

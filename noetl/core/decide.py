@@ -8,15 +8,16 @@ from typing import Any
 
 from msgspec import structs
 
-from noetl.core import fold, operate, park, report, start
+from noetl.core import fold
 from noetl.core import message as messages
-from noetl.core.draft import Draft, Evolve
-from noetl.core.judge import Judge, TemplateJudge
+from noetl.core.deciding import operator_commands, report, start, waits
+from noetl.core.deciding.draft import Draft, Evolve
+from noetl.core.deciding.evaluator import Judge, TemplateJudge
+from noetl.core.deciding.tokens import settle
+from noetl.core.deciding.waiting_status import status_of
 from noetl.core.message import Answer, Decision, Message
-from noetl.core.program import Program
+from noetl.core.program.program import Program
 from noetl.core.state import State
-from noetl.core.token import settle
-from noetl.core.waiting import status_of
 
 Handler = Callable[[Draft, Any], Answer]
 LIVE = TemplateJudge()
@@ -50,13 +51,13 @@ def _report(draft: Draft, message: messages.Report) -> Answer:
 
 
 def _child_ended(draft: Draft, message: messages.ChildEnded) -> Answer:
-    park.child_ended(draft, structs.replace(message, output=draft.take(message.output)))
+    waits.child_ended(draft, structs.replace(message, output=draft.take(message.output)))
     settle(draft)
     return Answer(seq=draft.state.seq)
 
 
 def _child_waits(draft: Draft, message: messages.ChildWaits) -> Answer:
-    park.child_waits(draft, message)
+    waits.child_waits(draft, message)
     return Answer(seq=draft.state.seq)
 
 
@@ -72,9 +73,9 @@ def _tell_whether_it_waits(draft: Draft, before: str) -> None:
 HANDLERS: Mapping[type, Handler] = {
     messages.Start: start.start,
     messages.Report: _report,
-    messages.Control: operate.control,
-    messages.Expire: operate.expire,
-    messages.Tick: operate.tick,
+    messages.Control: operator_commands.control,
+    messages.Expire: operator_commands.expire,
+    messages.Tick: operator_commands.tick,
     messages.ChildEnded: _child_ended,
     messages.ChildWaits: _child_waits,
 }

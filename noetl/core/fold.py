@@ -7,8 +7,7 @@ Nothing here decides; a decision that is not in an event did not happen.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from noetl.core import patch, sight
-from noetl.core.details import short
+from noetl.core.deciding import scheduling_scopes
 from noetl.core.event import CATALOGUE, TERMINAL, Event, step_of
 from noetl.core.state import (
     DONE,
@@ -25,6 +24,8 @@ from noetl.core.state import (
     StepCount,
     Token,
 )
+from noetl.core.values import patch
+from noetl.core.values.error_details import short
 from noetl.errors import InvariantViolation
 
 Transition = Callable[[State, Event, dict[str, Any]], None]
@@ -385,7 +386,7 @@ def _ended(state: State, event: Event, data: dict[str, Any]) -> None:
     output = data.get("output") or {"status": "error", "error": data.get("error")}
     if data.get("keep", True):
         for other in state.runs.values():
-            sight.remember(other.results_then, state.results, (step,))
+            scheduling_scopes.remember(other.results_then, state.results, (step,))
         state.results[step] = output
     if data.get("result"):
         state.output = output["ref"] if output.get("data") is None and "ref" in output else output.get("data")
@@ -402,9 +403,9 @@ def _patched(state: State, event: Event, data: dict[str, Any]) -> None:
     keys = [path[0] for path, _ in pairs]
     for run in state.runs.values():
         if run.id == event.run:
-            sight.written(run.ctx_then, pairs)
+            scheduling_scopes.written(run.ctx_then, pairs)
         else:
-            sight.remember(run.ctx_then, before, keys)
+            scheduling_scopes.remember(run.ctx_then, before, keys)
 
 
 def _lease_expired(state: State, event: Event, data: dict[str, Any]) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from noetl.core.chunk import in_flight
+from noetl.core.deciding.loop_chunks import in_flight
 from noetl.core.event import TERMINAL, Event
 from noetl.core.fold import evolve, outer_index
-from noetl.core.output import size_of
 from noetl.core.replay import UNFIT
 from noetl.core.state import State, restore, snapshot_of
+from noetl.core.values.output import size_of
 
 Check = Callable[["Checker", int, Event, dict[str, Any]], None]
 

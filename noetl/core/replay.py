@@ -11,15 +11,15 @@ from typing import Any
 import msgspec
 
 from noetl.core.decide import decide
+from noetl.core.deciding.evaluator import Judged, Place, Unjudged, Written
+from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.event import TERMINAL, Event
 from noetl.core.fold import evolve, fold, together
-from noetl.core.judge import Judged, Place, Unjudged, Written
 from noetl.core.message import Message, Report, Start
-from noetl.core.patch import Patch, rests_elsewhere
-from noetl.core.program import Guard, Program, Write
-from noetl.core.scope import Scope
+from noetl.core.program.program import Guard, Program, Write
 from noetl.core.state import State
-from noetl.core.synthesize import with_fragments
+from noetl.core.values.patch import Patch, rests_elsewhere
+from noetl.core.values.scope import Scope
 from noetl.dsl.templates.template import CompiledValue
 from noetl.errors import InvariantViolation
 

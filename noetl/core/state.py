@@ -9,7 +9,7 @@ import msgspec
 
 Status = Literal[
     "pending", "running", "waiting", "paused", "completed", "failed", "cancelled", "stuck"
-]  # as readers see it; what waits is `running` in the state, see waiting.py
+]  # as readers see it; what waits is `running` in the state, see waiting_status.py
 STATUSES: tuple[str, ...] = get_args(Status)
 ENDED: frozenset[str] = frozenset({"completed", "failed", "cancelled"})
 
@@ -144,7 +144,7 @@ class Run(msgspec.Struct, omit_defaults=True):
     fragment: str | None = None
     failed_inside: int = 0  # failed iterations of loops inside its pipelines
     ctx_then: dict[str, list[Any]] = {}  # what others have written to ctx since it was scheduled, as it was
-    results_then: dict[str, list[Any]] = {}  # likewise finished steps that have run again since, see sight.py
+    results_then: dict[str, list[Any]] = {}  # finished steps that have run again since: scheduling_scopes.py
 
     def answers_left(self) -> dict[str, str]:
         """Answers that no pipeline is known to have taken, by a name of their own; the address of each."""

@@ -6,7 +6,7 @@ Plain data only. The worker adds `meta`; scopes and templates read the envelope 
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from noetl.core.output import ANSWERED
+from noetl.core.values.output import ANSWERED
 from noetl.dsl.yaml.tree import Value
 from noetl.errors import NoetlError
 

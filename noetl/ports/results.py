@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from noetl.core.message import Payload
-from noetl.core.output import is_reference
+from noetl.core.values.output import is_reference
 from noetl.errors import NotFound, RequestError
 
 _KEY = re.compile(r"[0-9a-f]{32}/[0-9a-f]{32}")

@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from noetl.core.event import Event
-from noetl.core.loop_view import LoopView
-from noetl.core.progress import Progress
-from noetl.core.provenance import Provenance
-from noetl.core.timeline import Timeline
+from noetl.core.reading.loop_view import LoopView
+from noetl.core.reading.progress import Progress
+from noetl.core.reading.provenance import Provenance
+from noetl.core.reading.timeline import Timeline
 from noetl.errors import NotFound
 from noetl.ports.front import Front
 

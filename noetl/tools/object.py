@@ -120,7 +120,7 @@ async def _put(objects: Objects, key: str, call: Call) -> Envelope:
 
 async def _content(content: Value, call: Call) -> Value:
     """The content itself; a reference is resolved first."""
-    from noetl.core.output import is_reference
+    from noetl.core.values.output import is_reference
     from noetl.tools.resolve import Resolve
     from noetl.tools.resolve import run as resolve
 

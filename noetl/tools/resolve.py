@@ -41,7 +41,7 @@ class Resolve(Input):
 
 async def run(wanted: Resolve, call: Call) -> Envelope:
     """Load the payload from wherever it lies, then take the part that was asked for."""
-    from noetl.core.output import is_reference
+    from noetl.core.values.output import is_reference
 
     ref = wanted.ref
     if not is_reference(ref):
@@ -167,7 +167,7 @@ async def select(payload: Value, expression: str | None) -> Value:
     """The part of a payload that a JMESPath expression names; found beside the event loop."""
     import asyncio
 
-    from noetl.core.output import size_of
+    from noetl.core.values.output import size_of
     from noetl.dsl.templates.limits import TemplateError
     from noetl.dsl.templates.selection import select_from
 

@@ -24,7 +24,7 @@ from noetl.control import sweep
 from noetl.control.desk import ControlDesk
 from noetl.control.front import LocalFront
 from noetl.control.leasing import Leasing
-from noetl.core.program import Program, compile_program
+from noetl.core.program.program import Program, compile_program
 from noetl.dsl.load import load
 from noetl.errors import InvariantViolation, RequestError
 from noetl.ports.front import Worker

@@ -15,7 +15,7 @@ from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control.front import Fleet
 from noetl.core.message import WorkOrder
-from noetl.core.program import Program
+from noetl.core.program.program import Program
 from noetl.errors import RequestError
 from noetl.ports.front import Worker
 from noetl.ports.results import Results

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from noetl.core.output import MANIFEST, ROWS, externalise, refer
+from noetl.core.values.output import MANIFEST, ROWS, externalise, refer
 from noetl.errors import InvariantViolation, NotFound
 from noetl.ports.envelope import Reference
 from noetl.ports.results import Results, TooLarge, assembled

@@ -20,11 +20,11 @@ from noetl.adapters.secrets.sealed import Sealer, keys_of
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
 from noetl.control.front import LocalFront
-from noetl.core.effect import RunTool
-from noetl.core.fragment import extended
 from noetl.core.message import Start, WorkOrder
-from noetl.core.output import problem
-from noetl.core.program import Program
+from noetl.core.pipeline.effects import RunTool
+from noetl.core.program.fragment import extended
+from noetl.core.program.program import Program
+from noetl.core.values.output import problem
 from noetl.errors import BackendError
 from noetl.ports.call import PYTHON_HOST, Resources
 from noetl.ports.control import Secrets

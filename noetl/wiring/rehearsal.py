@@ -20,10 +20,10 @@ from noetl.control.audit import audit
 from noetl.control.rows import shown
 from noetl.core.event import Event, step_of
 from noetl.core.message import Control, Start, WorkOrder
-from noetl.core.output import is_reference
-from noetl.core.program import Program
+from noetl.core.program.program import Program
 from noetl.core.state import State
-from noetl.core.verdict import Facts, arc_name
+from noetl.core.testing.expectations import Facts, arc_name
+from noetl.core.values.output import is_reference
 from noetl.dsl.model import Playbook
 from noetl.dsl.testing.script import Script
 from noetl.dsl.testing.suite import Case

@@ -7,12 +7,12 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from noetl.core.effect import Ended
-from noetl.core.frame import Frame
-from noetl.core.judge import Unjudged
-from noetl.core.level import IterationOutcome, Level, iteration_ended, iteration_started
-from noetl.core.output import failed, problem
-from noetl.core.pipeline import drive
+from noetl.core.deciding.evaluator import Unjudged
+from noetl.core.pipeline.effects import Ended
+from noetl.core.pipeline.frame import Frame
+from noetl.core.pipeline.inner_loop import IterationOutcome, Level, iteration_ended, iteration_started
+from noetl.core.pipeline.pipeline import drive
+from noetl.core.values.output import failed, problem
 from noetl.dsl.templates.template import TemplateError
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from noetl.core.demand import rests
-from noetl.core.frame import Surroundings
+from noetl.core.deciding.payload_demand import rests
 from noetl.core.message import Report, WorkOrder
-from noetl.core.program import Program
+from noetl.core.pipeline.frame import Surroundings
+from noetl.core.program.program import Program
 from noetl.core.state import Lease
 from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.control import Reports

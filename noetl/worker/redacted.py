@@ -6,7 +6,7 @@ Taking secrets out of values is the redactor's; here are bytes, which are never 
 import re
 from collections.abc import AsyncIterator, Iterable
 
-from noetl.core.redact import MASK, Redactor
+from noetl.core.values.redact import MASK, Redactor
 from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import CallPayloads
 from noetl.ports.envelope import Reference

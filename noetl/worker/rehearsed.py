@@ -11,11 +11,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from noetl.core.effect import RunTool
 from noetl.core.event import step_of
-from noetl.core.frame import Frame
 from noetl.core.message import WorkOrder
-from noetl.core.output import failed, problem
+from noetl.core.pipeline.effects import RunTool
+from noetl.core.pipeline.frame import Frame
+from noetl.core.values.output import failed, problem
 from noetl.dsl.testing.script import Place, Script, output_of
 from noetl.ports.envelope import Envelope, Failed
 from noetl.ports.tool import convert

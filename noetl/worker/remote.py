@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from noetl.core.message import Answer, Report, WorkOrder
-from noetl.core.program import Program
+from noetl.core.program.program import Program
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.control import material_digest
 from noetl.ports.link import AskSecret, Beat, Handed, Hello, Link, Orders, Push, Take, Told, beat_s

@@ -9,10 +9,10 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from noetl.core.deciding.packed_outputs import budget, packed
 from noetl.core.event import Event
-from noetl.core.frame import Frame, Surroundings
 from noetl.core.message import Payload, Report, WorkOrder
-from noetl.core.pack import budget, packed
+from noetl.core.pipeline.frame import Frame, Surroundings
 from noetl.ports.control import Reports
 
 FLUSH_S = 0.1

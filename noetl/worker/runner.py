@@ -9,23 +9,33 @@ import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from noetl.core.block import block_boundary
-from noetl.core.draft import stored_refs
-from noetl.core.effect import CallBlock, Drive, Effect, Ended, NeedPayloads, NeedSecrets, Park, RunTool, Sleep
-from noetl.core.engine_kind import too_slow
+from noetl.core.deciding.draft import stored_refs
+from noetl.core.deciding.evaluator import Unjudged, binding
+from noetl.core.deciding.loop import whole_number
+from noetl.core.deciding.recorded_output import recorded_together
+from noetl.core.deciding.run_start import as_items
+from noetl.core.deciding.work_order import put_in_place, scopes_of
 from noetl.core.event import Event
-from noetl.core.frame import Frame, Surroundings
-from noetl.core.judge import Unjudged, binding
-from noetl.core.level import IterationOutcome, Level, level_result
-from noetl.core.loop import whole_number
-from noetl.core.mention import pruned
 from noetl.core.message import WorkOrder, waits_as
-from noetl.core.order import put_in_place, scopes_of
-from noetl.core.output import ANSWERED, failed, holds_reference, problem
-from noetl.core.pipeline import drive
-from noetl.core.program import BlockProgram, LoopProgram, Path, Program, StepProgram
-from noetl.core.recorded import recorded_together
-from noetl.core.schedule import as_items
+from noetl.core.pipeline.block_end import block_boundary
+from noetl.core.pipeline.effects import (
+    CallBlock,
+    Drive,
+    Effect,
+    Ended,
+    NeedPayloads,
+    NeedSecrets,
+    Park,
+    RunTool,
+    Sleep,
+)
+from noetl.core.pipeline.engine_kinds import too_slow
+from noetl.core.pipeline.frame import Frame, Surroundings
+from noetl.core.pipeline.inner_loop import IterationOutcome, Level, level_result
+from noetl.core.pipeline.pipeline import drive
+from noetl.core.program.program import BlockProgram, LoopProgram, Path, Program, StepProgram
+from noetl.core.program.template_reads import pruned
+from noetl.core.values.output import ANSWERED, failed, holds_reference, problem
 from noetl.dsl.templates.template import TemplateError
 from noetl.errors import NoetlError, NotFound
 from noetl.worker.lanes import Lanes, LeavesWorker

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from noetl.core.effect import LOGS, RunTool
 from noetl.core.event import iso
-from noetl.core.frame import Frame
 from noetl.core.message import WorkOrder
-from noetl.core.output import failed, problem, size_of
-from noetl.core.program import Program
-from noetl.core.redact import Redactor
+from noetl.core.pipeline.effects import LOGS, RunTool
+from noetl.core.pipeline.frame import Frame
+from noetl.core.program.program import Program
+from noetl.core.values.output import failed, problem, size_of
+from noetl.core.values.redact import Redactor
 from noetl.errors import NoetlError
 from noetl.ports.call import Call, CallPayloads, Resources
 from noetl.ports.control import Secrets, material_digest

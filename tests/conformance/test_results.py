@@ -20,7 +20,7 @@ from noetl.adapters.objects.results import ObjectResults
 from noetl.adapters.postgres.results import PostgresResults
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.core.message import Payload
-from noetl.core.output import MANIFEST, manifest, refer
+from noetl.core.values.output import MANIFEST, manifest, refer
 from noetl.errors import BackendError, InvariantViolation, NotFound, RequestError
 from noetl.ports.results import Results
 from noetl.wiring.payloads import StoredPayloads

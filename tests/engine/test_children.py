@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from noetl.core.deciding.waiting_status import status_of
 from noetl.core.message import ControlChild, TellParent, Tick
-from noetl.core.waiting import status_of
 from tests.engine.harness import Clock, begin, control, engine, finish, playbook, until
 from tests.engine.test_waiting import child_project
 

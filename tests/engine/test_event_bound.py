@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from noetl.core.bound import ENVELOPE_BYTES
+from noetl.core.deciding.event_size import ENVELOPE_BYTES
 from tests.engine.cases import Case
 from tests.engine.harness import begin, engine, finish, playbook
 
@@ -152,8 +152,8 @@ async def test_what_a_retry_keeps_comes_in_events_that_fit(tmp_path):
 
 @pytest.mark.parametrize("case", ["a step sets twenty large values", "an arc sets twenty large values"])
 async def test_an_event_that_is_let_through_is_found(case, tmp_path, monkeypatch):
-    monkeypatch.setattr("noetl.core.draft.largest", lambda sizes, room: [])
-    monkeypatch.setattr("noetl.core.draft.ENVELOPE_BYTES", 10**9)
+    monkeypatch.setattr("noetl.core.deciding.draft.largest", lambda sizes, room: [])
+    monkeypatch.setattr("noetl.core.deciding.draft.ENVELOPE_BYTES", 10**9)
     async with engine(tmp_path) as made:
         with pytest.raises(AssertionError, match="more than the 131072 of an event"):
             await finish(made, await begin(made, playbook(CASES[case].workflow)))

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.adapters.memory.results import MemoryResults
-from noetl.core.output import externalise
+from noetl.core.values.output import externalise
 from tests.engine.harness import begin, control, engine, finish, playbook, until
 
 ECHO = playbook("""

@@ -9,7 +9,7 @@ import pytest
 from noetl.control.audit import audit
 from noetl.control.collect import Terms, collect
 from noetl.control.history import envelopes, events, state_at
-from noetl.core.explain import explain
+from noetl.core.reading.explain import explain
 from noetl.core.state import canonical
 from noetl.ports.store import linked
 from noetl.wiring.embedded import Embedded

@@ -7,7 +7,7 @@ import msgspec
 
 from noetl.control.audit import audit
 from noetl.control.rows import events_of
-from noetl.core.chunk import in_flight
+from noetl.core.deciding.loop_chunks import in_flight
 from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.fold import fold
 from noetl.core.invariants import Checker

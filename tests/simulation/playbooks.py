@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from noetl.core.program import Program, compile_program
+from noetl.core.program.program import Program, compile_program
 from noetl.dsl.load import load_tree
 from tests.simulation.tools import KINDS
 

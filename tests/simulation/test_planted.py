@@ -8,9 +8,10 @@ import pytest
 
 from noetl.adapters.memory.store import MemoryStore
 from noetl.control.engine import Engine
-from noetl.core import ending, fold, join, operate, report
-from noetl.core.frame import Frame
-from noetl.core.report_check import ReportCheck
+from noetl.core import fold
+from noetl.core.deciding import execution_end, join, operator_commands, report
+from noetl.core.deciding.report_check import ReportCheck
+from noetl.core.pipeline.frame import Frame
 from noetl.core.state import LoopState
 from noetl.errors import BackendError
 from noetl.worker.reporter import Reporter
@@ -152,22 +153,22 @@ def timers_are_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def expiry_is_ignored(patch: pytest.MonkeyPatch) -> None:
     """Silent leases stay with whoever had them."""
-    patch.setattr(operate, "_expire_one", lambda draft, lease, why: None)
+    patch.setattr(operator_commands, "_expire_one", lambda draft, lease, why: None)
 
 
 def runs_read_the_ctx_of_now(patch: pytest.MonkeyPatch) -> None:
     """An order that goes out again carries what others have written since."""
-    patch.setattr("noetl.core.order.seen", lambda current, then: current)
+    patch.setattr("noetl.core.deciding.work_order.seen", lambda current, then: current)
 
 
 def small_loops_are_one_chunk(patch: pytest.MonkeyPatch) -> None:
     """A distributed loop that fits into a chunk goes to one worker, with a part of what may run at once."""
-    patch.setattr("noetl.core.chunk._size", lambda loop, left, share: 100)
+    patch.setattr("noetl.core.deciding.loop_chunks._size", lambda loop, left, share: 100)
 
 
 def shares_are_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Each chunk may run as many iterations at once as the whole loop may."""
-    patch.setattr("noetl.core.chunk._lanes", lambda loop, left, out: 1)
+    patch.setattr("noetl.core.deciding.loop_chunks._lanes", lambda loop, left, out: 1)
 
 
 def beats_see_what_is_not_committed(patch: pytest.MonkeyPatch) -> None:
@@ -177,13 +178,13 @@ def beats_see_what_is_not_committed(patch: pytest.MonkeyPatch) -> None:
 
 def failures_go_green(patch: pytest.MonkeyPatch) -> None:
     """An execution completes although nothing asked about a failure."""
-    right = ending._finish
+    right = execution_end._finish
 
     def wrong(draft: Any, status: str, error: Any) -> None:
         forgiven = draft.state.unanswered is not None and not draft.state.failing
         right(draft, "completed" if forgiven else status, None if forgiven else error)
 
-    patch.setattr(ending, "_finish", wrong)
+    patch.setattr(execution_end, "_finish", wrong)
 
 
 def indexes_are_not_checked(patch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from noetl.adapters.http.client import Client
 from noetl.adapters.http.moment import ms, ms_or_none
 from noetl.adapters.http.schedules import HttpSchedules
 from noetl.core.event import Event, iso
-from noetl.core.lines import lines_of
 from noetl.core.message import Control
+from noetl.core.reading.task_logs import lines_of
 from noetl.ports.front import Ask, Find, NewToken, Slice, Started, TokenAsk, Worker
 from noetl.ports.store import AccessToken, Listed, PlaybookText, Projection, Row, Summary
 

@@ -39,7 +39,7 @@ async def _show(execution: str, as_json: bool) -> None:
 
 def _lines(result: dict[str, Any]) -> list[str]:
     from noetl.cli.closing import brief, detailed, duration, taken
-    from noetl.core import words
+    from noetl.core.reading import explain_text
 
     playbook, counts = result["playbook"], result["counts"]
     lines = [
@@ -51,7 +51,7 @@ def _lines(result: dict[str, Any]) -> list[str]:
     if "stuck" in result:
         lines.append(f"stuck      since {result['stuck']['since']}: {result['stuck']['message']}")
     if result["error"] is not None:
-        lines += [f"error      {words.error(result['error'])}", *detailed(result["error"], " " * 11)]
+        lines += [f"error      {explain_text.error(result['error'])}", *detailed(result["error"], " " * 11)]
     for key in ("parent", "retry_of", "output", "ctx"):
         value = result[key]
         if value not in (None, {}):

@@ -14,8 +14,8 @@ import msgspec
 from noetl.cli.mcp import work
 from noetl.cli.mcp.reached import Reach
 from noetl.cli.mcp.session import Asked
-from noetl.core.schemas import schema_problem
 from noetl.core.state import STATUSES
+from noetl.core.values.schema_check import schema_problem
 from noetl.dsl.nearest import nearest
 from noetl.errors import NoetlError, PlaybookError
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from noetl.cli.running import text_of
 from noetl.cli.testing.files import CaseFile, load
-from noetl.core.coverage import Coverage
-from noetl.core.verdict import finding, judge
+from noetl.core.testing.coverage import Coverage
+from noetl.core.testing.expectations import finding, judge
 from noetl.errors import RequestError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from noetl.cli.testing.files import CaseFile
 from noetl.errors import RequestError
 
 if TYPE_CHECKING:
-    from noetl.core.verdict import Facts
+    from noetl.core.testing.expectations import Facts
     from noetl.dsl.testing.suite import Case
     from noetl.settings import Settings
     from noetl.worker.rehearsed import Called

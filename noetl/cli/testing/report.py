@@ -14,7 +14,7 @@ from noetl.dsl.sugar.labels import is_generated
 
 if TYPE_CHECKING:
     from noetl.cli.testing.outcome import Covered, Outcome, Session
-    from noetl.core.coverage import ArcUse, Coverage, RuleUse
+    from noetl.core.testing.coverage import ArcUse, Coverage, RuleUse
     from noetl.wiring.rehearsal import Rehearsal
     from noetl.worker.rehearsed import Called
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Send
 
 from noetl.core.event import Event, envelope, step_of
-from noetl.core.overview import Entry, slowest, throughput
+from noetl.core.reading.overview import Entry, slowest, throughput
 from noetl.dsl.model import Playbook, Task
 from noetl.dsl.net.diagram import graph as graph_of
 from noetl.dsl.net.diagram import sketch

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable
 
 import msgspec
 
-from noetl.core.output import ROWS
+from noetl.core.values.output import ROWS
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.sql import Result, hold_bytes

@@ -4,9 +4,9 @@ from typing import Any, cast
 
 from noetl.control.desk import ControlDesk
 from noetl.control.leasing import Leasing
-from noetl.core.fragment import extended
 from noetl.core.message import WorkOrder
-from noetl.core.program import Program
+from noetl.core.program.fragment import extended
+from noetl.core.program.program import Program
 from tests.unit.control.test_leasing import World
 from tests.unit.core.build import compiled
 

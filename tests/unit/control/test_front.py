@@ -16,7 +16,7 @@ from noetl.adapters.memory.store import MemoryStore
 from noetl.control.sweep import sweep
 from noetl.core.event import Event
 from noetl.core.message import Control, Payload
-from noetl.core.output import externalise, manifest
+from noetl.core.values.output import externalise, manifest
 from noetl.errors import Conflict, NotFound, PlaybookError, RequestError
 from noetl.ports.front import Ask, Find, Started, listed
 from noetl.settings import load

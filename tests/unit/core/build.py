@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from noetl.core.decide import decide
-from noetl.core.effect import Effect, Ended, RunTool
+from noetl.core.deciding.synthesize import with_fragments
+from noetl.core.deciding.work_order import build_order, put_in_place
 from noetl.core.event import Event
-from noetl.core.frame import Frame, Surroundings
 from noetl.core.invariants import check_log
 from noetl.core.message import (
     Command,
@@ -25,12 +25,12 @@ from noetl.core.message import (
     Start,
     WorkOrder,
 )
-from noetl.core.order import build_order, put_in_place
-from noetl.core.pipeline import drive
-from noetl.core.program import Program, compile_program
+from noetl.core.pipeline.effects import Effect, Ended, RunTool
+from noetl.core.pipeline.frame import Frame, Surroundings
+from noetl.core.pipeline.pipeline import drive
+from noetl.core.program.program import Program, compile_program
 from noetl.core.replay import Recorded, replay
 from noetl.core.state import State
-from noetl.core.synthesize import with_fragments
 from noetl.dsl.load import load
 from noetl.dsl.yaml.tree import plain
 from noetl.tools import kinds

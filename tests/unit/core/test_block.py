@@ -2,8 +2,8 @@
 
 import pytest
 
-from noetl.core.block import block_boundary
-from noetl.core.effect import Ended
+from noetl.core.pipeline.block_end import block_boundary
+from noetl.core.pipeline.effects import Ended
 from tests.unit.core.build import Pipe, compiled, ok_of
 
 

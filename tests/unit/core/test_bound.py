@@ -2,15 +2,22 @@
 
 import pytest
 
-from noetl.core.bound import ENVELOPE_BYTES, ERRORS_BYTES, bounded_errors, largest, leaves, portions
-from noetl.core.draft import Draft
-from noetl.core.explain import explain
-from noetl.core.judge import TemplateJudge, Unjudged
-from noetl.core.output import size_of
-from noetl.core.past import Past
-from noetl.core.patch import rests_elsewhere
-from noetl.core.recorded import recorded, recorded_together
+from noetl.core.deciding.draft import Draft
+from noetl.core.deciding.evaluator import TemplateJudge, Unjudged
+from noetl.core.deciding.event_size import (
+    ENVELOPE_BYTES,
+    ERRORS_BYTES,
+    bounded_errors,
+    largest,
+    leaves,
+    portions,
+)
+from noetl.core.deciding.recorded_output import recorded, recorded_together
+from noetl.core.reading.explain import explain
+from noetl.core.reading.log_history import Past
 from noetl.core.state import State
+from noetl.core.values.output import size_of
+from noetl.core.values.patch import rests_elsewhere
 from tests.unit.core.build import ID, T0, Pipe, compiled, ok_of
 
 LIMIT = 65_536

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from noetl.core.chunk import LEASES_OUT, in_flight
+from noetl.core.deciding.loop_chunks import LEASES_OUT, in_flight
 from noetl.core.message import Expire
 
 LOOP = """

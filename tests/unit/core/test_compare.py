@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.control.history import events
-from noetl.core.compare import LINES_MOST, PLACES_MOST, Course, changes, compare
+from noetl.core.reading.compare import LINES_MOST, PLACES_MOST, Course, changes, compare
 from noetl.core.state import State
 from tests.engine.harness import begin, engine, finish, playbook
 from tests.unit.core.build import World, compiled

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from noetl.core.coverage import Coverage
 from noetl.core.event import Event
+from noetl.core.testing.coverage import Coverage
 from noetl.dsl.load import load
 from noetl.tools import kinds
 from tests.unit.core.build import text

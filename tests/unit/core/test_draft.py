@@ -2,10 +2,10 @@
 
 import pytest
 
-from noetl.core.draft import Draft, loaded, stored_refs
-from noetl.core.judge import TemplateJudge
-from noetl.core.patch import assign_kept
+from noetl.core.deciding.draft import Draft, loaded, stored_refs
+from noetl.core.deciding.evaluator import TemplateJudge
 from noetl.core.state import State
+from noetl.core.values.patch import assign_kept
 from noetl.errors import InvariantViolation
 from tests.unit.core.build import ID, T0, compiled
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from noetl.core.effect import CallBlock, Park, Sleep
-from noetl.core.engine_kind import CALL_DEPTH
-from noetl.core.output import ANSWERED
-from noetl.core.pipeline import drive
+from noetl.core.pipeline.effects import CallBlock, Park, Sleep
+from noetl.core.pipeline.engine_kinds import CALL_DEPTH
+from noetl.core.pipeline.pipeline import drive
+from noetl.core.values.output import ANSWERED
 from tests.unit.core.build import T0, Pipe, compiled, error_of, ok_of
 
 BLOCK = {"workbook": "workbook: {blk: {input: {n: 1}, tool: [{name: inner, kind: noop}]}}"}

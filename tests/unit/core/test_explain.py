@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from noetl.control.history import events
-from noetl.core.explain import Explanation, explain
+from noetl.core.reading.explain import Explanation, explain
 from tests.engine.harness import begin, control, engine, finish, playbook
 from tests.unit.core.build import World, compiled
 

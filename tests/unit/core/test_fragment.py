@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from noetl.core.fragment import extended, fragment_problems, normalised
+from noetl.core.program.fragment import extended, fragment_problems, normalised
 from tests.unit.core.build import compiled
 
 PROGRAM = compiled(

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from noetl.core.draft import loaded
-from noetl.core.merge import spread
-from noetl.core.patch import STORED
+from noetl.core.deciding.draft import loaded
+from noetl.core.deciding.loop_merge import spread
+from noetl.core.values.patch import STORED
 from tests.unit.core.build import Pipe, compiled, ok_of
 
 TWO = (

@@ -2,9 +2,8 @@
 
 import pytest
 
-from noetl.core.demand import Unreadable
-from noetl.core.event import Event
-from noetl.core.hydrate import (
+from noetl.core.deciding.payload_demand import Unreadable
+from noetl.core.deciding.payload_hydration import (
     Ahead,
     ahead,
     arriving_references,
@@ -13,9 +12,10 @@ from noetl.core.hydrate import (
     report_references,
     result_references,
 )
+from noetl.core.event import Event
 from noetl.core.message import Report, Start, Tick
-from noetl.core.output import externalise
 from noetl.core.state import Fragment, Lease, LoopState, Run, State, Token
+from noetl.core.values.output import externalise
 from tests.unit.core.build import ENGINE, ID, compiled, marker_of, ok_of
 
 READS = "- {step: start, tool: {kind: noop}, set: {ctx.n: '{{ %s }}'}}"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from noetl.core.judge import TemplateJudge, Unjudged
-from noetl.core.output import externalise
-from noetl.core.program import Guard, Write
-from noetl.core.scope import Scope
+from noetl.core.deciding.evaluator import TemplateJudge, Unjudged
+from noetl.core.program.program import Guard, Write
+from noetl.core.values.output import externalise
+from noetl.core.values.scope import Scope
 from noetl.dsl.templates.template import compile_value
 from tests.unit.core.build import ok_of
 

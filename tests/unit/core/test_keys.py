@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from noetl.core.output import ANSWERED
-from noetl.core.pipeline import drive
+from noetl.core.pipeline.pipeline import drive
+from noetl.core.values.output import ANSWERED
 from tests.unit.core.build import error_of, ok_of
 from tests.unit.core.test_pipeline import RETRY, pipe, rules, task
 

@@ -2,8 +2,14 @@
 
 import pytest
 
-from noetl.core.effect import Ended
-from noetl.core.level import IterationOutcome, Level, iteration_ended, iteration_started, level_result
+from noetl.core.pipeline.effects import Ended
+from noetl.core.pipeline.inner_loop import (
+    IterationOutcome,
+    Level,
+    iteration_ended,
+    iteration_started,
+    level_result,
+)
 from tests.unit.core.build import Pipe, compiled, error_of, ok_of
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.core.event import Event, envelope
-from noetl.core.lines import address_of, lines_of
+from noetl.core.reading.task_logs import address_of, lines_of
 
 ID = "a" * 32
 

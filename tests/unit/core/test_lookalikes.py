@@ -5,12 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from noetl.core.draft import loaded, stored_refs
+from noetl.core.deciding.draft import loaded, stored_refs
 from noetl.core.fold import fold
-from noetl.core.level import IterationOutcome, iteration_ended
 from noetl.core.message import ChildEnded
-from noetl.core.patch import apply, assign, holds_mark, rests_elsewhere
+from noetl.core.pipeline.inner_loop import IterationOutcome, iteration_ended
 from noetl.core.state import State
+from noetl.core.values.patch import apply, assign, holds_mark, rests_elsewhere
 from noetl.errors import NotFound
 from tests.unit.core.build import ID, Pipe, compiled, marker_of
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from noetl.core import loop_view
 from noetl.core.event import Event
-from noetl.core.loop_view import LoopView
+from noetl.core.reading import loop_view
+from noetl.core.reading.loop_view import LoopView
 
 
 def read(*events: Event) -> LoopView:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.core.mention import Mentions, pruned
+from noetl.core.program.template_reads import Mentions, pruned
 from noetl.dsl.templates.template import compile_value
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from noetl.core.merge import compact, merged, spread
-from noetl.core.patch import OPERANDS, PatchProblem
+from noetl.core.deciding.loop_merge import compact, merged, spread
+from noetl.core.values.patch import OPERANDS, PatchProblem
 
 
 def merge(*writes, reduce=None, parallel=True, existing=None, outer=None):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from noetl.core.deciding.operator_commands import next_due
 from noetl.core.message import ControlChild, Deliver, Dispatch, Expire, Recall, Tick
-from noetl.core.operate import next_due
 
 ONE = "- {step: start, tool: {kind: noop}}"
 BOTH = """

@@ -2,8 +2,8 @@
 
 import msgspec
 
+from noetl.core.deciding.work_order import build_order, put_in_place
 from noetl.core.message import WorkOrder
-from noetl.core.order import build_order, put_in_place
 from tests.unit.core.build import marker_of
 
 READS = """

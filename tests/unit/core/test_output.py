@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from noetl.core.output import (
+from noetl.core.values.output import (
     JSON,
     MANIFEST,
     ROWS,

@@ -1,6 +1,6 @@
 """The last hours at a glance."""
 
-from noetl.core.overview import BUCKETS, SLOWEST, Entry, slowest, throughput
+from noetl.core.reading.overview import BUCKETS, SLOWEST, Entry, slowest, throughput
 
 HOUR = 3_600_000
 SPAN = 48 * HOUR

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from noetl.core.deciding.packed_outputs import INLINE_BYTES, budget, packed
 from noetl.core.event import Event
-from noetl.core.pack import INLINE_BYTES, budget, packed
 from tests.unit.core.build import ok_of
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from noetl.core.deciding.waits import child_id, forsaken, only_waits, undelivered
 from noetl.core.message import ChildEnded, ControlChild, StartChild
-from noetl.core.park import child_id, forsaken, only_waits, undelivered
 from noetl.core.state import Lease, LoopState, Parked, Run
 
 ONE = "- {step: start, tool: {kind: noop}}"

@@ -1,6 +1,6 @@
 """What one pass over the log of an execution remembers."""
 
-from noetl.core.past import Past
+from noetl.core.reading.log_history import Past
 from tests.unit.core.build import ID, World, compiled
 
 LOOP = """

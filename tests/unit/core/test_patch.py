@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.core.patch import PatchProblem, apply, assign, deep_merge, look_up, reduce_writes
+from noetl.core.values.patch import PatchProblem, apply, assign, deep_merge, look_up, reduce_writes
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 from noetl.control.history import events
 from noetl.core.event import Event
-from noetl.core.progress import Progress
+from noetl.core.reading.progress import Progress
 from noetl.core.state import canonical
 from tests.engine.harness import begin, control, engine, finish, playbook
 

@@ -1,8 +1,8 @@
 """Which event wrote each value, and what tasks logged."""
 
-from noetl.core import provenance
 from noetl.core.event import Event
-from noetl.core.provenance import Provenance
+from noetl.core.reading import provenance
+from noetl.core.reading.provenance import Provenance
 
 
 def read(*events: Event) -> Provenance:

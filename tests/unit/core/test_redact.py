@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from noetl.core.redact import Redactor
+from noetl.core.values.redact import Redactor
 
 
 def knowing(**material):

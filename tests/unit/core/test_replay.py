@@ -5,13 +5,13 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from noetl.core.deciding.evaluator import Unjudged
 from noetl.core.event import Event
-from noetl.core.judge import Unjudged
 from noetl.core.message import Report, Start, Tick
-from noetl.core.program import Guard
+from noetl.core.program.program import Guard
 from noetl.core.replay import Recorded, RecordedJudge, message_of, replay
-from noetl.core.scope import Scope
 from noetl.core.state import State
+from noetl.core.values.scope import Scope
 from noetl.dsl.templates.template import compile_value
 from tests.unit.core.build import ENGINE, T0, World, compiled
 

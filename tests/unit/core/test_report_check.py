@@ -5,14 +5,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from noetl.core import report
+from noetl.core.deciding import report
+from noetl.core.deciding.payload_hydration import (
+    loop_references,
+    outputs_of,
+    report_references,
+    result_references,
+)
+from noetl.core.deciding.report_check import ReportCheck, well_formed
 from noetl.core.event import Event
-from noetl.core.hydrate import loop_references, outputs_of, report_references, result_references
 from noetl.core.invariants import check_log
 from noetl.core.message import Report
-from noetl.core.output import externalise
-from noetl.core.report_check import ReportCheck, well_formed
 from noetl.core.state import snapshot_of
+from noetl.core.values.output import externalise
 from tests.unit.core.build import T0, World, exactly, ok_of
 
 LOOP = """

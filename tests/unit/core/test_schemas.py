@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.core.schemas import SchemaProblem, schema_problem
+from noetl.core.values.schema_check import SchemaProblem, schema_problem
 
 
 @pytest.mark.parametrize("schema", [None, {}, {"type": "object"}])

@@ -2,8 +2,8 @@
 
 import pytest
 
+from noetl.core.deciding.scheduling_scopes import remember, seen, written
 from noetl.core.message import Expire
-from noetl.core.sight import remember, seen, written
 from noetl.core.state import restore, snapshot_of
 
 

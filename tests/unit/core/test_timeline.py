@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from noetl.core import timeline
 from noetl.core.event import Event
-from noetl.core.timeline import Timeline
+from noetl.core.reading import timeline
+from noetl.core.reading.timeline import Timeline
 
 
 def read(*events: Event) -> dict[str, Any]:

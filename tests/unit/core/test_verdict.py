@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from noetl.core.verdict import Facts, arc_name, judge
+from noetl.core.testing.expectations import Facts, arc_name, judge
 from noetl.dsl.testing.suite import read_suite
 
 FACTS: dict[str, Any] = {

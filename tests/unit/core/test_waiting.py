@@ -2,10 +2,10 @@
 
 import pytest
 
+from noetl.core.deciding.waiting_status import status_of
+from noetl.core.deciding.waits import child_id
 from noetl.core.message import ChildEnded, ChildWaits, TellParent
-from noetl.core.park import child_id
 from noetl.core.state import Lease, LoopState, Parked, Run, State, Token
-from noetl.core.waiting import status_of
 
 ONE = "- {step: start, tool: {kind: noop}}"
 TIME = Parked("pause", until=1)

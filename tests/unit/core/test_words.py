@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.core import words
+from noetl.core.reading import explain_text
 
 
 @pytest.mark.parametrize(
@@ -10,11 +10,11 @@ from noetl.core import words
     [({}, ""), ({"ctx.n": 3, "a": "x"}, ' (ctx.n = 3, a = "x")'), ({"a": None}, " (a = null)")],
 )
 def test_what_a_guard_saw(operands, text):
-    assert words.seen(operands) == text
+    assert explain_text.seen(operands) == text
 
 
 def test_a_long_value_is_cut():
-    assert words.value("x" * 200) == '"' + "x" * 79 + "…"
+    assert explain_text.value("x" * 200) == '"' + "x" * 79 + "…"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_long_value_is_cut():
     ],
 )
 def test_an_arc(record, text):
-    assert words.arc(record) == text
+    assert explain_text.arc(record) == text
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_an_arc(record, text):
     ],
 )
 def test_an_admission(rule, guards, allowed, text):
-    assert words.admission(rule, guards, allowed=allowed) == text
+    assert explain_text.admission(rule, guards, allowed=allowed) == text
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_an_admission(rule, guards, allowed, text):
     ],
 )
 def test_an_error(error, text):
-    assert words.error(error) == text
+    assert explain_text.error(error) == text
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_an_error(error, text):
     ],
 )
 def test_a_loop(counts, text):
-    assert words.loop(counts) == text
+    assert explain_text.loop(counts) == text
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_loop(counts, text):
     ],
 )
 def test_what_a_task_waits_for(data, text):
-    assert words.waiting(data) == text
+    assert explain_text.waiting(data) == text
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_what_a_task_waits_for(data, text):
     ],
 )
 def test_a_policy_rule(data, place, text):
-    assert words.rule(data, place) == text
+    assert explain_text.rule(data, place) == text
 
 
 @pytest.mark.parametrize(
@@ -122,15 +122,15 @@ def test_a_policy_rule(data, place, text):
     ],
 )
 def test_why_work_goes_out_again(why, text):
-    assert words.again(why) == text
+    assert explain_text.again(why) == text
 
 
 def test_an_error_does_not_say_its_kind_twice():
     assert (
-        words.error({"kind": "cancelled", "message": "cancelled: execution failed"})
+        explain_text.error({"kind": "cancelled", "message": "cancelled: execution failed"})
         == "cancelled: execution failed"
     )
-    assert words.error({"kind": "python", "message": "KeyError: 'a'"}) == "python: KeyError: 'a'"
+    assert explain_text.error({"kind": "python", "message": "KeyError: 'a'"}) == "python: KeyError: 'a'"
 
 
 def test_the_details_of_an_error_are_told_by_name_and_line():
@@ -144,7 +144,7 @@ def test_the_details_of_an_error_are_told_by_name_and_line():
         "hint": "add it",
         "statement": 1,
     }
-    assert words.details({"details": details}) == [
+    assert explain_text.details({"details": details}) == [
         ("input", ['{"n":1}']),
         ("trace", ["Traceback:", "  File"]),
         ("sql", ["line 2, column 3", " form x", "  ^"]),
@@ -153,13 +153,13 @@ def test_the_details_of_an_error_are_told_by_name_and_line():
         ("log", ["one", "two"]),
         ("hint", ['"add it"']),
     ]
-    assert words.details({"details": {"input": "{cut…"}}) == [("input", ["{cut…"])]
-    assert words.details({}) == words.details(None) == []
+    assert explain_text.details({"details": {"input": "{cut…"}}) == [("input", ["{cut…"])]
+    assert explain_text.details({}) == explain_text.details(None) == []
 
 
 def test_the_caret_stands_below_its_place_in_a_part_of_a_long_line():
     place = {"line": 1, "column": 303, "text": "abcdef", "text_from": 301}
-    assert words.details({"details": {"position": place}}) == [
+    assert explain_text.details({"details": {"position": place}}) == [
         ("sql", ["line 1, column 303", "abcdef", "  ^"])
     ]
 
@@ -167,4 +167,4 @@ def test_the_caret_stands_below_its_place_in_a_part_of_a_long_line():
 def test_a_child_tells_the_details_of_its_cause():
     cause = {"details": {"traceback": "line 3", "input": {"of": "child"}}}
     error = {"details": {"input": {"of": "parent"}, "error": cause}}
-    assert words.details(error) == [("input", ['{"of":"parent"}']), ("trace", ["line 3"])]
+    assert explain_text.details(error) == [("input", ['{"of":"parent"}']), ("trace", ["line 3"])]

@@ -21,7 +21,7 @@ import duckdb
 import nats
 import pytest
 
-from noetl.core.output import ANSWERED
+from noetl.core.values.output import ANSWERED
 from noetl.tools import duckdb as duckdb_tool
 from noetl.tools import sqlite as sqlite_tool
 from noetl.tools.parts import nats_link, object_stores, postgres_link

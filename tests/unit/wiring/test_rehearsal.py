@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from noetl.core.verdict import judge
+from noetl.core.testing.expectations import judge
 from noetl.dsl.testing.suite import Case, read_suite
 from noetl.errors import PlaybookError
 from noetl.settings import Settings, load

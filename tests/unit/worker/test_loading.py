@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from noetl.core.demand import Unreadable
-from noetl.core.output import externalise
+from noetl.core.deciding.payload_demand import Unreadable
+from noetl.core.values.output import externalise
 from noetl.errors import BackendError, InvariantViolation, NotFound
 from noetl.ports.results import TooLarge
 from noetl.worker.loading import Loading

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from noetl.adapters.memory.results import MemoryResults
-from noetl.core.redact import Redactor, spellings
+from noetl.core.values.redact import Redactor, spellings
 from noetl.wiring.payloads import StoredPayloads
 from noetl.worker.redacted import RedactedPayloads, without
 

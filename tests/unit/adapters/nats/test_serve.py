@@ -16,7 +16,7 @@ from noetl.adapters.nats.serve import Calling, serve
 from noetl.adapters.nats.signing import NoticeSigner, Signer, Unproven, Verifier
 from noetl.adapters.nats.wire import Message
 from noetl.core.message import Answer, Payload, Report, WorkOrder
-from noetl.core.output import refer
+from noetl.core.values.output import refer
 from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.bearer import digest, spelled
 from noetl.ports.link import Answered, AskSecret, Beat, Handed, Hello, Orders, Push, Take, Told

@@ -1,0 +1,157 @@
+"""Who answers when a decision asks what a template says: the template itself, or the log.
+
+Live operation renders (TemplateJudge). Replay takes the recorded answers (RecordedJudge), so that a decision
+can be made again without rendering anything again. Every question has a place, such as ("arc", "load.1", 0).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from noetl.core.program.program import Guard, Write
+from noetl.core.values.output import reference_problem
+from noetl.core.values.patch import Patch
+from noetl.core.values.schema_check import schema_problem
+from noetl.core.values.scope import Scope
+from noetl.dsl.templates.template import CompiledValue, TemplateError
+
+Place = tuple[str | int, ...]
+
+
+class Unjudged(Exception):
+    """A template could not be judged; the decision turns this into an error of its boundary."""
+
+    def __init__(self, kind: str, message: str, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.details = details or {}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A guard's value and the operands it read."""
+
+    value: bool
+    seen: dict[str, Any] = field(default_factory=dict)
+
+
+class Judge(Protocol):
+    """Answers the questions of a decision; raises Unjudged."""
+
+    recorded: bool  # whether its answers are values as the log keeps them
+
+    def guard(self, place: Place, guard: Guard, scope: Scope) -> Judged:
+        """Whether a guard holds."""
+        ...
+
+    def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
+        """What a value renders to."""
+        ...
+
+    def writes(self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False) -> "Written":
+        """What a `set` writes; `lenient` leaves out entries whose value is missing."""
+        ...
+
+    def fits(self, place: Place, schema: Any, value: Any) -> None:
+        """Hold a value against the author's schema; one that does not fit is Unjudged."""
+        ...
+
+    def merged(self, place: Place, merge: Callable[[], Patch], *, aside: bool) -> Patch:
+        """What the writes of a loop come to; `aside`: payloads have to be read for it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The pairs a `set` writes, scope first, and the targets that were left out."""
+
+    pairs: list[list[Any]]
+    left_out: list[str] = field(default_factory=list)
+
+
+class TemplateJudge:
+    """Renders."""
+
+    recorded = False
+
+    def guard(self, place: Place, guard: Guard, scope: Scope) -> Judged:
+        """Whether a guard holds, by the truth rules of the language."""
+        if guard.template is None:
+            return Judged(bool(guard.literal))
+        try:
+            value = guard.template.truth(_binding(place, guard.template, scope))
+        except TemplateError as problem:
+            raise Unjudged("template", f"{_where(place)}: {problem.message}") from None
+        return Judged(value, scope.seen(guard.paths))
+
+    def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
+        """What a value renders to."""
+        try:
+            return value.render(_binding(place, value, scope))
+        except TemplateError as problem:
+            raise Unjudged("template", f"{_where(place)}: {problem.message}") from None
+
+    def writes(self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False) -> Written:
+        """All values rendered against the state before the set, each checked against the `_ref` rule."""
+        pairs: list[list[Any]] = []
+        left_out: list[str] = []
+        for write in writes:
+            try:
+                value = write.value.render(_binding(place, write.value, scope))
+            except TemplateError as problem:
+                if lenient:
+                    left_out.append(".".join(write.path))
+                    continue
+                target = ".".join(write.path)
+                raise Unjudged("template", f"{_where(place)} {target}: {problem.message}") from None
+            wrong = reference_problem(write.path, value)
+            if wrong is not None:
+                raise Unjudged("reference", f"{_where(place)}: {wrong}")
+            pairs.append([list(write.path), value])
+        return Written(pairs, left_out)
+
+    def fits(self, place: Place, schema: Any, value: Any) -> None:
+        """Hold a value against the author's schema."""
+        wrong = schema_problem(schema, value, str(place[0]))
+        if wrong is not None:
+            raise Unjudged(wrong.kind, f"{_where(place)}: {wrong.message}")
+
+    def merged(self, place: Place, merge: Callable[[], Patch], *, aside: bool) -> Patch:
+        """Merge."""
+        return merge()
+
+
+def binding(value: CompiledValue, scope: Scope) -> dict[str, Any]:
+    """The names a value reads; Unjudged when it reads a payload that cannot be had."""
+    wrong = scope.out_of_reach(value.paths)
+    if wrong is not None:
+        raise Unjudged(wrong.kind, wrong.message)
+    return scope.bind(value.names)
+
+
+def _binding(place: Place, value: CompiledValue, scope: Scope) -> dict[str, Any]:
+    try:
+        return binding(value, scope)
+    except Unjudged as wrong:
+        raise Unjudged(wrong.kind, f"{_where(place)}: {wrong.message}") from None
+
+
+_PLACES: Mapping[str, Callable[[Place], str]] = {
+    "input": lambda place: f"input of step run {place[1]}",
+    "admit": lambda place: f"admission rule {place[2]} of step {place[1]}",
+    "loop": lambda place: f"loop of step run {place[1]}",
+    "limits": lambda place: f"spec of step run {place[1]}",
+    "output": lambda place: f"output of step run {place[1]}",
+    "set": lambda place: f"set of step run {place[1]}",
+    "arc": lambda place: f"arc {place[2]} of step run {place[1]}",
+    "arc-set": lambda place: f"set of arc {place[2]} of step run {place[1]}",
+    "arc-args": lambda place: f"args of arc {place[2]} of step run {place[1]}",
+    "task": lambda place: f"set of task {place[1]}",
+    "rule": lambda place: "set of a policy rule",
+    "synthesize": lambda place: f"synthesize of step run {place[1]}",
+}
+
+
+def _where(place: Place) -> str:
+    return _PLACES[str(place[0])](place)

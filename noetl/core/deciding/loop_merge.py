@@ -1,0 +1,120 @@
+"""What the writes of a loop's iterations come to: reduced, checked for conflicts, or passed on.
+
+In (index, write order), so that the result never depends on timing. The server merges the outer loop with
+this, the worker inner ones. Paths that an enclosing loop reduces in the same way are passed on, every write
+of them; where it reduces in another way it gets one operand from here. The existing value is an operand of
+the outermost reducer alone.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from noetl.core.values.patch import OPERANDS, Patch, PatchProblem, reduce_writes, same
+
+Path = tuple[str, ...]
+Write = tuple[int, list[str], Any]  # index of the iteration, path with the scope first, value
+
+
+def spread(value: Any, load: Callable[[Any], Any]) -> Iterator[Any]:
+    """The operands that a kept value stands for, live."""
+    if isinstance(value, dict) and value.keys() == {OPERANDS}:
+        operands = load(value[OPERANDS])
+        yield from operands if isinstance(operands, list) else (operands,)
+    else:
+        yield load(value)
+
+
+def compact(pairs: Patch, reduced: Mapping[Path, str]) -> Patch:
+    """Writes without those that the same pipeline has overwritten itself; operands all count."""
+    if len(pairs) < 2:
+        return pairs
+    kept: dict[tuple[Any, ...], list[Any]] = {}
+    for number, pair in enumerate(pairs):
+        path = tuple(pair[0])
+        key = (number,) if path in reduced else path
+        kept.pop(key, None)  # a later write stands behind what was written in between
+        kept[key] = pair
+    return list(kept.values())
+
+
+def merged(
+    writes: Iterable[Write],
+    *,
+    reduce: Mapping[Path, str],
+    parallel: bool,
+    existing: Callable[[Path], Any],
+    outer: Mapping[Path, str] | None = None,
+) -> Patch:
+    """One patch for a whole loop; operands are live."""
+    around = outer or {}
+    operands: dict[Path, list[Any]] = {}
+    plain = _Plain(parallel)
+    passed_on: Patch = []
+    for index, path, value in writes:
+        key = tuple(path)
+        if key in around and reduce.get(key, around[key]) == around[key]:
+            passed_on.append([list(key), value])
+        elif key in reduce:
+            operands.setdefault(key, []).append(value)
+            plain.touch(key, index)
+        else:
+            plain.write(key, index, value)
+    patch: Patch = [[list(key), value] for key, value in plain.agreed()]
+    for key, values in operands.items():
+        first = None if key in around else existing(key)
+        patch.append([list(key), reduce_writes(reduce[key], first, values)])
+    return patch + passed_on
+
+
+class _Plain:
+    """Writes without a reducer, in order; in a parallel loop two iterations may not disagree."""
+
+    def __init__(self, parallel: bool) -> None:
+        self.parallel = parallel
+        self._written: dict[Path, tuple[int, Any]] = {}
+        self._earlier: dict[Path, tuple[int, Any]] = {}  # what earlier iterations left at a path
+        self._first: dict[Path, int] = {}  # the first iteration that wrote a path
+        self._below: dict[Path, tuple[int, Path]] = {}  # the first one that wrote anything below a path
+
+    def write(self, key: Path, index: int, value: Any) -> None:
+        """Note a write."""
+        self.touch(key, index)
+        known = self._written.pop(key, None)
+        if known is not None and known[0] != index:
+            self._leave(key, known)
+        self._written[key] = (index, value)
+
+    def agreed(self) -> list[tuple[Path, Any]]:
+        """What is written in the end; what an iteration has overwritten itself disagrees with nobody."""
+        for key, last in self._written.items():
+            self._leave(key, last)
+        return [(key, value) for key, (_, value) in self._written.items()]
+
+    def _leave(self, key: Path, last: tuple[int, Any]) -> None:
+        known = self._earlier.setdefault(key, last)
+        if self.parallel and key[0] == "ctx" and not same(known[1], last[1]):
+            raise _conflict(known[0], last[0], f"write different values to {'.'.join(key)}", key)
+
+    def touch(self, key: Path, index: int) -> None:
+        """Note that a path is written; PatchProblem when another iteration writes above or below it."""
+        if not self.parallel or key[0] != "ctx":
+            return
+        self._first.setdefault(key, index)
+        for size in range(2, len(key)):
+            above = key[:size]
+            self._check(self._first.get(above, index), index, above, key)
+            self._below.setdefault(above, (index, key))
+        other, below = self._below.get(key, (index, key))
+        self._check(other, index, below, key)
+
+    def _check(self, other: int, index: int, one: Path, two: Path) -> None:
+        if other != index:
+            told = f"write {'.'.join(one)} and {'.'.join(two)}, one of which is inside the other"
+            raise _conflict(other, index, told, min(one, two, key=len))
+
+
+def _conflict(one: int, other: int, told: str, target: Path) -> PatchProblem:
+    return PatchProblem(
+        f"iterations {one} and {other} {told}; "
+        f"declare how they combine: loop.spec.policy.reduce: {{{'.'.join(target)}: …}}"
+    )

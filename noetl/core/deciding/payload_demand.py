@@ -1,0 +1,149 @@
+"""Payloads that templates read although they rest in the result store: which ones, and why one cannot be had.
+
+Nothing is loaded here. Whoever renders asks first, and has the payloads at hand, by key, when it does.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from noetl.core.values.output import is_reference
+from noetl.dsl.templates.values import ENVELOPE_FIELDS
+
+Path = tuple[str, ...]
+TOGETHER = 4  # times the limit of one payload: what one order, or one decision, may hold of them
+_EVENT = ("event", "data", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands among the payloads at hand for one that cannot be: the kind of the error, and why."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A path of a template that reads the payload of an envelope; `whole`: with all else that is there."""
+
+    path: Path
+    owner: str  # the envelope as an author names it: `load`, `load.results.one`
+    envelope: Mapping[str, Any]
+    whole: bool
+
+
+def resting(envelope: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The reference to an envelope's payload when that is in the result store and not in the envelope."""
+    ref: Any = envelope.get("ref")
+    if envelope.get("data") is not None or not is_reference(ref):
+        return None
+    locator, meta = ref["locator"], ref["meta"]
+    ours = isinstance(locator, dict) and locator.get("store") == "results" and isinstance(meta, dict)
+    return ref if ours and isinstance(locator.get("key"), str) else None
+
+
+def at_hand(ref: Mapping[str, Any], payloads: Mapping[str, Any]) -> bool:
+    """Whether the payload of a reference is among those that were loaded."""
+    key = ref["locator"].get("key")
+    return key in payloads and not isinstance(payloads[key], Unreadable)
+
+
+def rests(envelope: Mapping[str, Any], payloads: Mapping[str, Any] = MappingProxyType({})) -> bool:
+    """Whether a payload of a finished step, or of a task of it, is in the result store and not at hand."""
+    refs = map(resting, (envelope, *(envelope.get("results") or {}).values()))
+    return any(ref is not None and not at_hand(ref, payloads) for ref in refs)
+
+
+def readings(steps: Mapping[str, Any], paths: Iterable[Path]) -> Iterator[Reading]:
+    """What paths read of finished steps and of their tasks."""
+    for path in paths:
+        step = steps.get(path[0])
+        if step is None:
+            continue
+        if path[1:2] != ("results",):
+            yield from _reading(path, 1, step)
+        if path[1:2] in ((), ("results",)):
+            tasks = step.get("results") or {}
+            for task in tasks if len(path) < 3 else {path[2]} & tasks.keys():
+                yield from _reading(path, 3, tasks[task], f"{path[0]}.results.{task}")
+
+
+def _reading(path: Path, depth: int, envelope: Mapping[str, Any], owner: str = "") -> Iterator[Reading]:
+    whole = len(path) <= depth
+    if whole or path[depth] == "data" or path[depth] not in ENVELOPE_FIELDS:
+        yield Reading(path, owner or path[0], envelope, whole)
+
+
+def event_readings(event: Mapping[str, Any], paths: Iterable[Path]) -> Iterator[Reading]:
+    """What paths read of the output that an event carries."""
+    output = (event.get("data") or {}).get("output") or {}
+    for path in paths:
+        if path[0] != "event":
+            continue
+        size = min(len(path), len(_EVENT))
+        if path[:size] == _EVENT[:size] and path[3:4] in ((), ("data",)):
+            yield Reading(path, str(event.get("step")), output, len(path) < len(_EVENT) + 1)
+
+
+def refusal(reading: Reading, payloads: Mapping[str, Any], most: int) -> Unreadable | None:
+    """Why the payload of a reading cannot be read; None when it is in place or at hand."""
+    ref = resting(reading.envelope)
+    name = ".".join(reading.path)
+    if ref is None:
+        return None if reading.whole else _elsewhere(reading, name)
+    found = payloads.get(ref["locator"]["key"], _MISSING)
+    size = ref["meta"].get("bytes", 0)
+    if size > most and not isinstance(found, Unreadable):
+        found = Unreadable("limit", too_large(reading.owner, size, most))
+    elif found is _MISSING:
+        found = Unreadable("reference", gone(ref))
+    if not isinstance(found, Unreadable) or (reading.whole and found.kind == "limit"):
+        return None
+    return Unreadable(found.kind, f"{name}: {found.message}")
+
+
+_MISSING: Any = object()
+
+
+def _elsewhere(reading: Reading, name: str) -> Unreadable | None:
+    """What a tool stored where only `kind: resolve` reads it has no payload here."""
+    envelope = reading.envelope
+    stored = envelope.get("data") is None and is_reference(envelope.get("ref"))
+    if not stored or envelope.get("status") != "ok":
+        return None
+    told = f"{name}: what {reading.owner} stored is not in the result store; read it with kind: resolve and"
+    return Unreadable("reference", f"{told} {reading.owner}.ref")
+
+
+def too_large(owner: str, size: int, most: int, *, at_least: bool = False) -> str:
+    """That a payload is over the limit, and the shortest ways on."""
+    told = f"{'at least ' if at_least else ''}{size}"
+    return (
+        f"the result of {owner} was stored with {told} bytes, more than limits.max_hydrate_bytes ({most}); "
+        f'loop over it with in: "{{{{ {owner}.ref }}}}", take a part of it with kind: resolve and select, '
+        "or raise the limit"
+    )
+
+
+def too_many(owner: str, most: int) -> str:
+    """That a payload does not fit beside the others that are read together with it."""
+    return (
+        f"the result of {owner} and the others that are read with it have more than {TOGETHER} times "
+        f"limits.max_hydrate_bytes ({most}) together; read them one at a time, or raise the limit"
+    )
+
+
+def gone(ref: Mapping[str, Any]) -> str:
+    """That a payload is not there any more."""
+    return f"the payload {ref['locator'].get('key')} is gone from the result store, or damaged"
+
+
+def in_envelope(envelope: Mapping[str, Any], payloads: Mapping[str, Any], most: int) -> Mapping[str, Any]:
+    """An envelope with its payload in place when that is at hand and not over the limit."""
+    ref = resting(envelope)
+    if ref is None:
+        return envelope
+    found = payloads.get(ref["locator"]["key"]) if ref["meta"].get("bytes", 0) <= most else None
+    return envelope if found is None or isinstance(found, Unreadable) else {**envelope, "data": found}

@@ -1,0 +1,235 @@
+"""Payloads that were put aside, back in their place where the server's templates read them.
+
+Also: which payloads the templates of a decision may read and which references a loop may be about to run
+over, so that they can be had before deciding.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from noetl.core.deciding.draft import Draft, stored_refs
+from noetl.core.deciding.evaluator import Unjudged
+from noetl.core.deciding.payload_demand import (
+    Path,
+    Unreadable,
+    at_hand,
+    gone,
+    readings,
+    resting,
+    rests,
+    too_large,
+)
+from noetl.core.deciding.report_check import well_formed
+from noetl.core.event import TERMINAL, Event, step_of
+from noetl.core.message import Message, Report, Start
+from noetl.core.program.program import Program, StepProgram
+from noetl.core.program.template_reads import Mentions
+from noetl.core.state import LoopState, Run, State
+from noetl.core.values.output import is_reference
+from noetl.core.values.patch import look_up
+
+_WRITING = TERMINAL | {"loop.iteration.done", "loop.iteration.failed"}
+_WRITTEN = ("writes", "step", "iter")  # where an event has values for others to read
+
+
+def hydrated(draft: Draft, run: Run, output: dict[str, Any]) -> dict[str, Any]:
+    """The output with its payload in place when it was put aside and the step's own templates read it."""
+    ref = resting(output)
+    if ref is None or not draft.step(run.step).boundary.reads("output", "data"):
+        return output
+    most, size = draft.limit("max_hydrate_bytes"), ref["meta"]["bytes"]
+    if size > most:
+        raise Unjudged("limit", f"output.data: {too_large(run.step, size, most)}")
+    try:
+        found = draft.hydrated[ref["locator"]["key"]]
+    except KeyError:
+        raise Unjudged("reference", f"output.data: {gone(ref)}") from None
+    if isinstance(found, Unreadable):
+        raise Unjudged(found.kind, f"output.data: {found.message}")
+    return {**output, "data": found}
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What the templates of one decision may read: what those read first that are rendered first."""
+
+    paths: tuple[Path, ...]
+    unknown: bool  # a fragment that is yet to be made may read anything
+
+    @classmethod
+    def of(cls, program: Program, ends: Iterable[str], arrivals: Iterable[str]) -> "Ahead":
+        """Follow the arcs as far as one decision can: through steps that may end as soon as they start."""
+        ended, started = set(ends), set(arrivals)
+        queue = deque([*((name, True) for name in ended), *((name, False) for name in started)])
+        paths: dict[Path, None] = {}
+        while queue:
+            name, ends_here = queue.popleft()
+            step = program.steps[name]
+            if not ends_here:
+                paths |= dict.fromkeys(step.arrival.paths)
+                if step.may_end_at_once and name not in ended:
+                    ended.add(name)
+                    queue.append((name, True))
+                continue
+            paths |= dict.fromkeys(step.boundary.paths)
+            targets = {arc.step for arc in step.arcs} - started
+            started |= targets
+            queue += [(target, False) for target in targets]
+        unknown = any(program.steps[name].synthesize is not None for name in ended)
+        return cls(tuple(paths), unknown)
+
+    def reads_output_of(self, step: str) -> bool:
+        """Whether the payload of a step that ends in the decision may be read in it."""
+        mentions, names = Mentions(frozenset(self.paths)), (step, step.rpartition(".")[2])
+        carried = mentions.reads("output", "data") or mentions.reads("event", "data", "output", "data")
+        return self.unknown or carried or any(readings({name: {} for name in names}, self.paths))
+
+
+def ahead(program: Program, state: State, message: Message) -> Ahead | None:
+    """What deciding on a message may read; None when no template is rendered for it."""
+    origins = {fragment.step for fragment in state.fragments.values() if not fragment.ended}
+    arrivals = {token.step for token in state.tokens.values()}
+    if isinstance(message, Start):
+        return Ahead.of(program, (), (program.entry, *(one["step"] for one in _kept(message, "tokens", ()))))
+    if not isinstance(message, Report):
+        return Ahead.of(program, origins | {run.step for run in state.runs.values()}, arrivals)
+    lease = state.leases.get(message.lease)
+    if lease is None or not _may_end(message):
+        return None
+    return Ahead.of(program, origins | {state.runs[lease.run].step}, arrivals)
+
+
+def _kept(message: Message, what: str, nothing: Any) -> Any:
+    """What a retry keeps of the execution that it repeats."""
+    kept = message.kept if isinstance(message, Start) else None
+    return (kept or {}).get(what, nothing)
+
+
+def _may_end(report: Report) -> bool:
+    return report.final or any(
+        event.name in TERMINAL or event.name == "loop.iteration.failed" for event in report.events
+    )
+
+
+def result_references(
+    program: Program, state: State, message: Message, payloads: Mapping[str, Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Payloads of finished steps that the templates of this decision may read: whose, and the references."""
+    if not program.results_read or (isinstance(message, Report) and not _may_end(message)):
+        return
+    found = {name: one for name, one in _finished(program, state, message) if rests(one, payloads)}
+    reading = ahead(program, state, message) if found else None
+    if reading is None:
+        return
+    asked = set()
+    for path in (*reading.paths, *((name,) for name in found if reading.unknown)):
+        for name in [name for name in found if path[0] in (name, name.rpartition(".")[2])]:
+            for one in readings(found, [(name, *path[1:])]):
+                ref = resting(one.envelope)
+                if ref is not None and not at_hand(ref, payloads) and ref["locator"]["key"] not in asked:
+                    asked.add(ref["locator"]["key"])
+                    yield one.owner, ref
+
+
+def _finished(program: Program, state: State, message: Message) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Finished steps that the server's templates name, also those that this message finishes."""
+    names = program.results_read
+    results = _kept(message, "state", {}).get("results") or state.results
+    if not state.fragments:
+        yield from ((name, results[name]) for name in names if name in results)
+    else:  # its steps are known by the names its author wrote, too
+        yield from ((name, one) for name, one in results.items() if {name, name.rpartition(".")[2]} & names)
+    for event in message.events if isinstance(message, Report) else ():
+        data = _carried(event) if event.name in TERMINAL and event.run else {}
+        if data.get("output"):
+            yield step_of(event.run or ""), {**data["output"], "results": data.get("results") or {}}
+            yield from (data.get("results") or {}).items()
+
+
+def _carried(event: Event) -> dict[str, Any]:
+    """The data of an event when outputs in it may rest elsewhere; nothing of one that is malformed."""
+    data = event.data or {}
+    output = data.get("output")
+    refers = "results" in data or (isinstance(output, dict) and ("ref" in output or "part" in output))
+    return data if refers and well_formed(event) else {}
+
+
+def report_references(report: Report) -> Iterator[dict[str, Any]]:
+    """References to the large values that a report writes."""
+    for event in report.events:
+        data = event.data or {}
+        for part in _WRITTEN if data else ():
+            if part in data:
+                yield from stored_refs(data[part])
+    for frame in report.frames.values():
+        yield from stored_refs(frame.get("sent"))
+
+
+def _reads_what_came(step: StepProgram) -> bool:
+    """Whether a step's own templates read the payload of the step before it."""
+    if step.wants_event:
+        return True
+    return (step.routes_only or step.synthesize is not None) and step.boundary.reads("output", "data")
+
+
+def outputs_of(run: Run, report: Report) -> tuple[list[dict[str, Any]], list[str]]:
+    """What the output of a run that a report ends rests as: references, and keys of packs of iterations."""
+    if run.loop is not None and not _over_with(run.loop, report):
+        return [], []
+    ends = TERMINAL if run.loop is None else ("loop.iteration.done",)
+    outputs = [_carried(event).get("output") or {} for event in report.events if event.name in ends]
+    packs = [one["part"][0] for one in outputs if "part" in one]
+    if run.loop is not None:
+        outputs += [{"ref": ref} for ref in run.loop.refs.values()]
+        packs += [key for key, _ in run.loop.parts.values()]
+    refs = [ref for one in outputs if "part" not in one and (ref := resting(one)) is not None]
+    return refs, list(dict.fromkeys(packs))
+
+
+def _over_with(loop: LoopState, report: Report) -> bool:
+    """Whether a report may be the last of a loop."""
+    names = [event.name for event in report.events]
+    ended = (
+        loop.done + loop.failed + names.count("loop.iteration.done") + names.count("loop.iteration.failed")
+    )
+    return ended >= loop.total or not TERMINAL.isdisjoint(names)
+
+
+def arriving_references(program: Program, state: State, message: Message) -> Iterator[dict[str, Any]]:
+    """References to payloads that tokens on their way carry to steps that read them."""
+    carried = [(token.step, token.event) for token in state.tokens.values()]
+    carried += [(token["step"], token.get("event") or {}) for token in _kept(message, "tokens", ())]
+    for step, event in carried:
+        ref = resting((event.get("data") or {}).get("output") or {})
+        if ref is not None and _reads_what_came(program.steps[step]):
+            yield ref
+
+
+def loop_references(program: Program, state: State, message: Message) -> Iterator[dict[str, Any]]:
+    """References that a loop scheduled by this message can run over: named by its templates or just made."""
+    paths = program.loops_over
+    if not paths:
+        return
+    workload = (message.workload if isinstance(message, Start) else state.workload) or {}
+    for path in paths:
+        yield from _references(_value_at(state, workload, path))
+    for event in message.events if isinstance(message, Report) else ():
+        yield from _references((_carried(event).get("output") or {}).get("ref"))
+        if event.name in _WRITING and "writes" in (event.data or {}) and well_formed(event):
+            for _, value in (event.data or {})["writes"]:
+                yield from _references(value)
+
+
+def _value_at(state: State, workload: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    scopes: dict[str, Any] = {"ctx": state.ctx, "workload": workload}
+    scope = scopes.get(path[0], state.results.get(path[0]))
+    if scope is not None:
+        return look_up(scope, path[1:])
+    return look_up(state.ctx if path[0] in state.ctx else workload, path)
+
+
+def _references(value: Any) -> Iterator[dict[str, Any]]:
+    if is_reference(value) and isinstance(value["locator"], dict) and isinstance(value["meta"], dict):
+        yield value

@@ -1,0 +1,62 @@
+"""Outputs as the log keeps them: a payload over the limit, or one whose reference is read, is put aside."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from noetl.core.deciding.event_size import RIDES_BYTES, largest
+from noetl.core.pipeline.frame import Frame
+from noetl.core.values.output import externalise, is_reference, size_of
+
+SHOWN_BYTES = 2048
+
+
+def recorded(frame: Frame, output: dict[str, Any], beside: int = 0) -> dict[str, Any]:
+    """The envelope as the log keeps it: a payload over the limit, or every one, is put aside.
+
+    `beside`: how many bytes of the limit other values of the event take.
+    """
+    value = output.get("data")
+    if value is None or isinstance(value, bool | int | float):
+        return output
+    around = frame.around
+    if not around.program.reference_first and _fits(value, around.limits, beside):
+        return output
+    return _put_aside(frame, output)
+
+
+def _fits(value: Any, limits: Mapping[str, Any], beside: int) -> bool:
+    size, most = size_of(value), int(limits["max_payload_bytes"])
+    return size <= most and size + beside <= most + RIDES_BYTES
+
+
+def recorded_together(
+    frame: Frame, output: dict[str, Any], results: dict[str, dict[str, Any]]
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """A run's output and those of its tasks as one event keeps them: payloads go until the rest fits."""
+    parts = [recorded(frame, one) for one in (output, *results.values())]
+    if results:
+        sizes = [0 if part.get("data") is None else size_of(part["data"]) for part in parts]
+        for place in largest(sizes, frame.around.limits["max_payload_bytes"]):
+            parts[place] = _put_aside(frame, parts[place])
+    return parts[0], dict(zip(results, parts[1:], strict=True))
+
+
+def _put_aside(frame: Frame, output: dict[str, Any]) -> dict[str, Any]:
+    if is_reference(output.get("ref")):
+        return {**output, "data": None}
+    ref, payload = externalise(frame.around.execution_id, output.get("data"))
+    frame.around.payloads.append(payload)
+    return {**output, "data": None, "ref": ref}
+
+
+def shown(value: Any) -> Any:
+    """A written value as the detail event keeps it."""
+    return value if size_of(value) <= SHOWN_BYTES else {"bytes": size_of(value)}
+
+
+def with_ref(frame: Frame, output: dict[str, Any]) -> dict[str, Any]:
+    if not frame.pipeline.wants_ref or output["status"] != "ok" or is_reference(output.get("ref")):
+        return output
+    ref, payload = externalise(frame.around.execution_id, output.get("data"))
+    frame.around.payloads.append(payload)
+    return {**output, "ref": ref}

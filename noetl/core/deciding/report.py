@@ -1,0 +1,224 @@
+"""What a worker's report leads to: under the lease's current epoch it is accepted, else refused whole.
+
+The report is a message; the events are the server's: what cannot be (report_check.py) is rejected, and the
+rest of the report stands. A terminal event is completed here first.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from noetl.core.deciding import loop, waits
+from noetl.core.deciding.draft import Draft
+from noetl.core.deciding.event_size import ENVELOPE_BYTES, portions
+from noetl.core.deciding.execution_end import awaited, cancel_left, recall
+from noetl.core.deciding.loop_chunks import hand_out
+from noetl.core.deciding.operator_commands import fail_chunk, lost
+from noetl.core.deciding.report_check import ReportCheck
+from noetl.core.deciding.run_end import RunOutcome, finish, publish
+from noetl.core.event import TERMINAL, Event
+from noetl.core.fold import outer_index
+from noetl.core.message import Answer, Report
+from noetl.core.state import PENDING, RUNNING, Lease, LoopState, Run
+from noetl.core.values.output import failed, problem
+
+Handler = Callable[[Draft, Run, Lease, Event], None]
+# What an event that was too large becomes, so that nobody waits for it for ever.
+_FAILS_AS = {
+    "step.done": "step.failed",
+    "step.failed": "step.failed",
+    "loop.iteration.done": "loop.iteration.failed",
+    "loop.iteration.failed": "loop.iteration.failed",
+    "task.parked": "task.parked",
+}
+
+
+def report(draft: Draft, message: Report) -> Answer:
+    """Accept a report, or refuse it whole when its lease is not current."""
+    state = draft.state
+    lease = state.leases.get(message.lease)
+    if lease is None or lease.epoch != message.epoch or not lease.out:
+        return Answer(False, "the lease is not current", state.seq)
+    if lease.worker not in (None, message.worker):
+        return Answer(False, f"the lease is with another worker than {message.worker}", state.seq)
+    run = state.runs[lease.run]
+    check = ReportCheck(draft, run, lease, message.worker)
+    why, recorded = "", draft.judge.recorded
+    room = draft.limit("max_payload_bytes") + ENVELOPE_BYTES
+    for event in message.events:
+        wrong = None if recorded else check.event(event)  # what was refused is not recorded
+        if wrong is not None:
+            why = _reject(draft, lease, event.name, event.at, wrong)
+        elif recorded or check.size <= room or not _too_large(draft, event, lease, check.size):
+            HANDLERS[event.name](draft, run, lease, event)
+        if run.id not in state.runs:
+            return Answer(why=why, seq=state.seq)
+    frames = message.frames
+    for address, frame in message.frames.items() if not recorded else ():
+        wrong = check.frame(address, frame)
+        if wrong is not None:
+            why = _reject(draft, lease, "step.checkpointed", address, wrong)
+            frames = {at: one for at, one in frames.items() if at != address}
+    _checkpoint(draft, run, lease, frames)
+    if message.returned:
+        _returned(draft, lease)
+    elif message.final and _left(run, lease):
+        _unfinished(draft, run, lease, why)
+    elif lease.lo is not None:
+        _chunk_went_on(draft, run, lease, final=message.final)
+    return Answer(why=why, seq=state.seq)
+
+
+def _reject(draft: Draft, lease: Lease, name: str, at: str | None, why: str) -> str:
+    """Record what is not folded, and why; the reason in words."""
+    place = {"at": at[:200]} if at else {}
+    draft.emit("event.rejected", lease.run, event=name[:200], **place, why=why[:1000], lease=lease.id)
+    return f"{name[:200]} was rejected: {why[:1000]}"
+
+
+def _left(run: Run, lease: Lease) -> int:
+    """How much of a lease has not ended: its iterations, or the run itself."""
+    if run.loop is None or lease.lo is None or lease.hi is None:
+        return 1
+    marks = run.loop.marks
+    return marks.count(PENDING, lease.lo, lease.hi) + marks.count(RUNNING, lease.lo, lease.hi)
+
+
+def _unfinished(draft: Draft, run: Run, lease: Lease, why: str) -> None:
+    """A worker says that nothing more comes, and has not said how it ended: that is an end too."""
+    what = f"{_left(run, lease)} iterations" if lease.lo is not None else f"step run {run.id}"
+    told = f"the worker ended its lease and did not say how {what} ended"
+    error = problem("internal", f"{told}; {why}" if why else told)
+    if lease.lo is None:
+        finish(draft, run, lost(run, error))
+    else:
+        fail_chunk(draft, run, lease, error)
+
+
+def _too_large(draft: Draft, event: Event, lease: Lease, size: int) -> bool:
+    """Refuse an event over the payload limit, with room for what stands around its payloads."""
+    data = event.data or {}
+    payloads = 1
+    if event.name in TERMINAL:  # its writes and scopes are taken off, its results put aside
+        payloads += ("writes" in data) + ("step" in data) + ("iter" in data) + len(data.get("results", ()))
+    if size <= draft.limit("max_payload_bytes") * payloads + ENVELOPE_BYTES:
+        return False
+    draft.emit(
+        "event.rejected", event.run, event=event.name, why="larger than max_payload_bytes", lease=lease.id
+    )
+    name = _FAILS_AS.get(event.name)
+    if name is not None:
+        error = problem("limit", f"the event {event.name} was larger than limits.max_payload_bytes")
+        smaller = msgspec.structs.replace(event, name=name, data={"error": error, "output": failed(error)})
+        HANDLERS[name](draft, draft.state.runs[event.run or ""], lease, smaller)
+    return True
+
+
+def _accept(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+    draft.accept(event)
+
+
+def _step_started(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+    data = {**(event.data or {}), "lease": lease.id, "epoch": lease.epoch}
+    draft.accept(msgspec.structs.replace(event, data=data))
+
+
+def _parked(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+    waits.park(draft, run, event)
+
+
+def _iteration_ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+    children = awaited(draft, run)
+    draft.accept(event)
+    cancel_left(draft, children, f"the iteration {event.at} of {run.id} that waited for it is over")
+    step = draft.step(run.step)
+    if step.loop is None or outer_index(event.at) is None:
+        return
+    if not step.loop.parallel:
+        writes = [
+            pair for pair in (event.data or {}).get("writes", ()) if tuple(pair[0]) not in step.loop.reduce
+        ]
+        publish(draft, run, [pair for pair in writes if pair[0][0] == "ctx"], at=event.at)
+    if event.name == "loop.iteration.failed" and not step.best_effort and step.loop.distributed:
+        recall(draft, run.id, "another iteration failed")
+        finish(draft, run, loop.outcome(draft, run))
+
+
+def _ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+    data = event.data or {}
+    if run.loop is not None:
+        outcome = loop.outcome(draft, run, by="w")
+        wrong = _contradiction(run.loop, event)
+        if wrong is not None and outcome.name != "step.failed":
+            outcome = RunOutcome("step.failed", failed(wrong, loop=loop.summary(run.loop)), by="w")
+    else:
+        run.step_scope, run.iter_scope = data.get("step", {}), data.get("iter", {})
+        output = data.get("output") or failed(data.get("error") or {})
+        extra = {"results": data["results"]} if "results" in data else {}
+        output = {**output, **extra}
+        outcome = RunOutcome(event.name, output, data.get("writes", []), by="w")
+    finish(draft, run, outcome)
+
+
+def _contradiction(state: LoopState, event: Event) -> dict[str, Any] | None:
+    """What keeps a loop from ending as its worker says; nothing that was not told of counts as done."""
+    if event.name == "step.failed":
+        own = (event.data or {}).get("error")
+        return own or problem(
+            "internal", "the worker failed the loop, and no iteration that it told of had failed"
+        )
+    left = state.total - state.done - state.failed
+    if not left:
+        return None
+    return problem(
+        "internal", f"the worker ended the loop, and told nothing of {left} of {state.total} iterations"
+    )
+
+
+def _checkpoint(draft: Draft, run: Run, lease: Lease, reported: dict[str, dict[str, Any]]) -> None:
+    """Keep how far the pipelines of the lease are, and make the writes they sent effective."""
+    if not reported:
+        return
+    sent: list[tuple[str, list[Any]]] = []
+    frames: dict[str, Any] = {}
+    for address, frame in reported.items():
+        frames[address] = {key: value for key, value in frame.items() if key != "sent"}
+        sent += [(address, pair) for pair in frame.get("sent", ())]
+    children = awaited(draft, run)
+    for some in portions(frames.items(), draft.limit("max_payload_bytes")) if len(frames) > 1 else [frames]:
+        draft.emit_as("w", "step.checkpointed", run.id, frames=dict(some), lease=lease.id)
+    cancel_left(draft, children, f"the block of {run.id} that waited for it is over")
+    for address, pair in sent:
+        publish(draft, run, [pair], origin="checkpoint", at=address or None)
+
+
+def _returned(draft: Draft, lease: Lease) -> None:
+    draft.emit("lease.returned", lease.run, lease=lease.id, epoch=lease.epoch + 1, takeovers=lease.fruitless)
+    waits.redispatch(draft, lease.run)
+
+
+def _chunk_went_on(draft: Draft, run: Run, lease: Lease, *, final: bool) -> None:
+    """What a chunk does not use any more of its share goes to the next ones; the last one ends the loop."""
+    assert run.loop is not None
+    if final:
+        draft.emit("lease.closed", run.id, lease=lease.id)
+        if run.loop.over:
+            finish(draft, run, loop.outcome(draft, run))
+            return
+    hand_out(draft, run)
+
+
+HANDLERS: dict[str, Handler] = {
+    "step.started": _step_started,
+    "task.started": _accept,
+    "task.done": _accept,
+    "task.parked": _parked,
+    "loop.started": _accept,
+    "loop.iteration.started": _accept,
+    "loop.iteration.done": _iteration_ended,
+    "loop.iteration.failed": _iteration_ended,
+    "loop.done": _ended,
+    "step.done": _ended,
+    "step.failed": _ended,
+}

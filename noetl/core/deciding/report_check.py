@@ -1,0 +1,329 @@
+"""Whether what a worker reports can be: asked of every event and checkpoint before anything is folded.
+
+A report speaks for one lease, so each event must be of its run, inside its iterations, not yet over, of a
+task that the program has, in order, and of the shape that the fold and later decisions rely on. What is wrong
+is said in words; what follows from that is report.py's.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+import msgspec
+
+from noetl.core.deciding.draft import Draft
+from noetl.core.event import Event
+from noetl.core.state import DONE, FAILED, Lease, Run
+from noetl.core.values.output import is_reference
+from noetl.core.values.patch import OVER, rests_elsewhere
+
+_OVER_WITH = (DONE, FAILED)
+_OUTER = re.compile(r"\[(0|[1-9]\d{0,8})\](?=[\[/]|$)")
+_Pair = tuple[list[str], Any]
+
+
+class _Error(msgspec.Struct):
+    kind: str = ""
+    message: str = ""
+
+
+class _Output(msgspec.Struct):
+    status: Literal["ok", "error"]
+    data: Any = None
+    ref: dict[str, Any] | None = None
+    part: tuple[str, int] | None = None
+    error: _Error | None = None
+
+
+class _Started(msgspec.Struct):
+    worker: str
+    epoch: int
+
+
+class _Loop(msgspec.Struct, forbid_unknown_fields=True):
+    total: int
+
+
+class _Task(msgspec.Struct):
+    output: _Output | None = None
+
+
+class _Call(msgspec.Struct):
+    path: str
+    version: int | None = None
+
+
+class _Parked(msgspec.Struct):
+    until: int | None = None
+    signal: str | None = None
+    approval: str | None = None
+    child: None = None  # which one it is follows from the call
+    call: _Call | None = None
+    key: str | None = None
+    wait: bool = True
+    expires: int | None = None
+    within: int | None = None
+    error: _Error | None = None
+
+
+class _Done(msgspec.Struct):
+    output: _Output | None = None
+    writes: list[_Pair] = []
+
+
+class _Failed(msgspec.Struct):
+    error: _Error
+    output: _Output | None = None
+    writes: list[_Pair] = []
+
+
+class _RunEnded(msgspec.Struct):
+    error: _Error | None = None
+    output: _Output | None = None
+    writes: list[_Pair] = []
+    step: dict[str, Any] = {}
+    iter: dict[str, Any] = {}
+    results: dict[str, _Output] = {}
+
+
+class _RunDone(_RunEnded, kw_only=True):
+    output: _Output
+
+
+class _Frame(msgspec.Struct):
+    pc: str | None = None
+    visits: dict[str, int] = {}
+    passed: dict[str, int] = {}
+    runs: int = 0
+    attempt: int = 0
+    answered: int = 0
+    waiting: str | None = None
+    inside: str | None = None
+    call_ends: int | None = None
+    iter: dict[str, Any] = {}
+    step: dict[str, Any] = {}
+    results: dict[str, Any] = {}
+    writes: list[_Pair] = []
+    sent: list[_Pair] = []
+
+
+_SHAPES: Mapping[str, type[msgspec.Struct] | None] = {
+    "step.started": _Started,
+    "task.started": None,
+    "task.done": _Task,
+    "task.parked": _Parked,
+    "loop.started": _Loop,
+    "loop.iteration.started": None,
+    "loop.iteration.done": _Done,
+    "loop.iteration.failed": _Failed,
+    "loop.done": _RunEnded,
+    "step.done": _RunDone,
+    "step.failed": _RunEnded,
+}
+_BARE = frozenset(
+    name
+    for name, shape in _SHAPES.items()
+    if shape is None or not any(field.required for field in msgspec.structs.fields(shape))
+)  # events that may come without data
+NOT_ITS_OWN = "not for a worker to report"
+_OVER_MARK = f'"{OVER}":'.encode()
+_encode = msgspec.json.encode
+
+
+class ReportCheck:
+    """Asks of each part of one report, in order, whether it can be."""
+
+    def __init__(self, draft: Draft, run: Run, lease: Lease, worker: str) -> None:
+        self._run, self._lease, self._worker = run, lease, worker
+        self._labels, self._blocks = draft.step(run.step).pipeline.labels, draft.program.blocks
+        self._last: dict[tuple[str, str], tuple[int, int, bool]] = {}  # how far each task has come
+        self.size = 0  # of the data of the event that was asked about last, in bytes
+
+    def event(self, event: Event) -> str | None:
+        """What is wrong with an event, if anything is."""
+        name, data = event.name, event.data
+        asked = _ASKED.get(name)
+        if asked is None or event.run != self._run.id or event.by != "w":
+            return NOT_ITS_OWN
+        if not data:
+            self.size, data = 0, {}
+            wrong = None if name in _BARE else _misshapen(_SHAPES[name], data, b"")
+        else:
+            body = _encode(data)
+            self.size = len(body)
+            wrong = _misshapen(_SHAPES[name], data, body)
+        return wrong or asked(self, event, data)
+
+    def frame(self, address: str, frame: Mapping[str, Any]) -> str | None:
+        """What is wrong with a checkpoint, if anything is."""
+        try:
+            found = msgspec.convert(frame, _Frame)
+        except msgspec.ValidationError as wrong:
+            return f"it is malformed: {wrong}"
+        if found.pc is not None and not self._is_label(found.pc):
+            return f"the program has no task {found.pc!r}"
+        misplaced = self._place(address) if address else None  # without one it is of the run as a whole
+        return misplaced or _badly_made(found, frame, _encode(frame))
+
+    # Where
+
+    def _place(self, address: str | None) -> str | None:
+        """What is wrong with the address of a pipeline: it is the lease's own, and not over."""
+        loop = self._run.loop
+        if loop is None:
+            return f"the step has no iteration {address}" if address and address[0] == "[" else None
+        index = _outer_index(address)
+        if index is None:
+            return f"{address!r} is no address of an iteration"
+        lease = self._lease
+        if not (lease.lo or 0) <= index < (loop.total if lease.hi is None else lease.hi):
+            return f"iteration {index} is not of this lease"
+        return f"iteration {index} is over" if loop.marks[index] in _OVER_WITH else None
+
+    def _nowhere(self, event: Event) -> str | None:
+        return None if event.at is None else f"it is not inside the run, and says {event.at!r}"
+
+    # What
+
+    def _begins(self, event: Event, data: dict[str, Any]) -> str | None:
+        told = f"it names worker {data['worker']}" if data["worker"] != self._worker else None
+        return told or self._nowhere(event)
+
+    def _begins_loop(self, event: Event, data: dict[str, Any]) -> str | None:
+        loop = self._run.loop
+        if loop is None or self._lease.lo is not None or loop.total != data["total"]:
+            return NOT_ITS_OWN
+        return self._nowhere(event)
+
+    def _ends_loop(self, event: Event, data: dict[str, Any]) -> str | None:
+        if self._run.loop is None or self._lease.lo is not None:
+            return NOT_ITS_OWN
+        return self._nowhere(event)
+
+    def _ends_step(self, event: Event, data: dict[str, Any]) -> str | None:
+        return self._nowhere(event) if self._run.loop is None else NOT_ITS_OWN
+
+    def _fails_step(self, event: Event, data: dict[str, Any]) -> str | None:
+        return self._nowhere(event)
+
+    def _iteration(self, event: Event, data: dict[str, Any]) -> str | None:
+        if not (event.at or "").endswith("]"):
+            return f"{event.at!r} is no address of an iteration"
+        if event.at in self._run.outcomes:
+            return f"iteration {event.at} is over"
+        return self._place(event.at)
+
+    def _task(self, event: Event, data: dict[str, Any]) -> str | None:
+        label, visit, attempt = event.label, event.visit, event.attempt
+        if label is None or not self._is_label(label):
+            return f"the program has no task {label!r}"
+        if visit is None or attempt is None or visit < 1 or attempt < 1:
+            return f"visit {visit} and attempt {attempt} are no numbers of a task"
+        return self._place(event.at) or self._order(event, label, (visit, attempt))
+
+    def _order(self, event: Event, label: str, now: tuple[int, int]) -> str | None:
+        """Visits and attempts only grow; a pipeline that is run anew begins at the first."""
+        ends, place = event.name == "task.done", (event.at or "", label)
+        known = self._last.get(place)
+        self._last[place] = (*now, ends)
+        if known is None:
+            frame = self._run.frame.get(place[0])
+            if frame is None:
+                return None
+            known = (frame.get("visits", {}).get(label.rpartition("/")[2], 0), 0, False)
+        if now < known[:2] and now != (1, 1):
+            last = f"visit {known[0]}, attempt {known[1]}"
+            return f"visit {now[0]}, attempt {now[1]} of {label} comes after {last}"
+        if ends and known == (*now, True):
+            return f"visit {now[0]}, attempt {now[1]} of {label} is over"
+        return None
+
+    def _is_label(self, label: str) -> bool:
+        """Whether a pipeline of the step has a task: its own, or one of the blocks that it calls."""
+        if label in self._labels:
+            return True
+        own, *inside = label.split("/")
+        blocks = [block.pipeline.labels for block in self._blocks.values()]
+        tasks = inside if own in self._labels else [own, *inside]
+        return all(any(task in labels for labels in blocks) for task in tasks)
+
+
+_ASKED: Mapping[str, Callable[[ReportCheck, Event, dict[str, Any]], str | None]] = {
+    "step.started": ReportCheck._begins,
+    "task.started": ReportCheck._task,
+    "task.done": ReportCheck._task,
+    "task.parked": ReportCheck._task,
+    "loop.started": ReportCheck._begins_loop,
+    "loop.iteration.started": ReportCheck._iteration,
+    "loop.iteration.done": ReportCheck._iteration,
+    "loop.iteration.failed": ReportCheck._iteration,
+    "loop.done": ReportCheck._ends_loop,
+    "step.done": ReportCheck._ends_step,
+    "step.failed": ReportCheck._fails_step,
+}
+
+
+@lru_cache(maxsize=1024)  # an iteration has several events, and those in flight come by turns
+def _outer_index(address: str | None) -> int | None:
+    outer = _OUTER.match(address or "")
+    return None if outer is None else int(outer[1])
+
+
+def _misshapen(shape: type[msgspec.Struct] | None, data: Mapping[str, Any], body: bytes) -> str | None:
+    if shape is None:
+        return None
+    try:
+        found = msgspec.convert(data, shape)
+    except msgspec.ValidationError as wrong:
+        return f"it is malformed: {wrong}"
+    return _badly_made(found, data, body)
+
+
+def _badly_made(found: msgspec.Struct, data: Mapping[str, Any], body: bytes) -> str | None:
+    """What the shape of an event or checkpoint does not say: paths, references, marks, calls."""
+    if "writes" in data or "sent" in data:  # most have nothing of all this: look before asking
+        for path, _ in (*getattr(found, "writes", ()), *getattr(found, "sent", ())):
+            if len(path) < 2 or path[0] not in ("ctx", "step"):
+                return f"{'.'.join(path)!r} is no path that can be written"
+    if "output" in data and _refers_badly(getattr(found, "output", None)):
+        return "its reference is malformed"
+    if "results" in data and any(map(_refers_badly, getattr(found, "results", {}).values())):
+        return "its reference is malformed"
+    if "call" in data and isinstance(found, _Parked) and found.call is not None and found.key is None:
+        return "a call needs a key"
+    if _OVER_MARK in body and not all(map(_is_mark, _marks(data))):
+        return "a mark in it is malformed"
+    return None
+
+
+def _refers_badly(output: Any) -> bool:
+    return isinstance(output, _Output) and output.ref is not None and not _is_ref(output.ref)
+
+
+def _is_ref(ref: dict[str, Any]) -> bool:
+    """Whether a reference has what is read of one."""
+    if not is_reference(ref) or not isinstance(ref["locator"], dict) or not isinstance(ref["meta"], dict):
+        return False
+    size = ref["meta"].get("bytes", 0)
+    return isinstance(ref["locator"].get("key", ""), str) and isinstance(size, int)
+
+
+def _marks(value: Any) -> Iterable[dict[str, Any]]:
+    if rests_elsewhere(value):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _marks(item)
+
+
+def _is_mark(mark: dict[str, Any]) -> bool:
+    try:
+        return all(path for path, _ in msgspec.convert(mark.get(OVER, []), list[_Pair]))
+    except msgspec.ValidationError:
+        return False
+
+
+def well_formed(event: Event) -> bool:
+    """Whether an event has its shape, so that references can be looked for in it."""
+    return _misshapen(_SHAPES.get(event.name), event.data or {}, b"") is None

@@ -1,0 +1,156 @@
+"""The router of a finished run: guards of all arcs, sets of the chosen ones, tokens for their targets.
+
+What each guard saw is recorded with the decision. A failure that no arc takes fails the execution at
+once; one that an arc took without asking about it fails it in the end.
+"""
+
+from typing import Any
+
+from noetl.core.deciding import template_scopes
+from noetl.core.deciding.draft import Draft
+from noetl.core.deciding.evaluator import Unjudged
+from noetl.core.deciding.event_size import RIDES_BYTES
+from noetl.core.deciding.execution_end import abort
+from noetl.core.deciding.payload_hydration import hydrated
+from noetl.core.program.program import ArcProgram, StepProgram
+from noetl.core.state import Run
+from noetl.core.values.output import problem
+from noetl.core.values.patch import assign
+from noetl.core.values.scope import Scope
+
+
+def enqueue(draft: Draft, step: str, **parts: Any) -> None:
+    """Put a token on its way to a step."""
+    number = draft.state.enqueued + 1
+    kept = {key: value for key, value in parts.items() if value}
+    draft.emit("token.enqueued", token=f"t{number}", step=step, **kept)
+
+
+def route(draft: Draft, run: Run, name: str, output: dict[str, Any], of: str | None = None) -> None:
+    """Evaluate the arcs of a run that ended with an event; the event may be of the last step it grew."""
+    step = draft.step(run.step)
+    event = {"name": name, "step": of or run.step, "data": _event_data(output)}
+    try:
+        scope = template_scopes.departure(draft, run, event, hydrated(draft, run, output))
+        records, chosen = _guards(draft, run, step, scope)
+        patches = [_arc_effects(draft, run, index, step.arcs[index], scope) for index in chosen]
+        _keep_together(draft, patches)
+    except Unjudged as error:
+        draft.emit("next.evaluated", run.id, event=name, error=error.message, kind=error.kind, taken=[])
+        abort(draft, _unroutable(error, run, name, output))
+        return
+    for index, effect in zip(chosen, patches, strict=True):
+        records[index].update({key: value for key, value in effect.items() if value})
+    taken = [step.arcs[index].step for index in chosen]
+    facts: dict[str, Any] = {"event": name, "arcs": records, "taken": taken}
+    if name == "step.failed":
+        facts |= _failure_facts(run, step, chosen, output, listed=of is not None)
+    draft.emit("next.evaluated", run.id, **facts)
+    if "fails" in facts and not draft.program.drain:
+        abort(draft, facts["fails"])
+        return
+    for index, effect in zip(chosen, patches, strict=True):
+        _fire(draft, run, step.arcs[index], effect, event)
+
+
+def _unroutable(error: Unjudged, run: Run, name: str, output: dict[str, Any]) -> dict[str, Any]:
+    """Why the arcs could not be evaluated; when the step had failed, that failure is told as well."""
+    told = error.message
+    if name == "step.failed":
+        own = (output.get("error") or {}).get("message")
+        told += f" (the step had failed: {own}; guard the arc with event.ok)"
+    return {**problem(error.kind, told), "step": run.step}
+
+
+def _event_data(output: dict[str, Any]) -> dict[str, Any]:
+    return {"output": output, "error": output.get("error"), "loop": output.get("loop")}
+
+
+def _guards(
+    draft: Draft, run: Run, step: StepProgram, scope: Scope
+) -> tuple[list[dict[str, Any]], list[int]]:
+    """Every arc's guard, in order; in exclusive mode those behind the first that holds are not asked."""
+    records: list[dict[str, Any]] = []
+    chosen: list[int] = []
+    for index, arc in enumerate(step.arcs):
+        record: dict[str, Any] = {"step": arc.step, "matched": False}
+        records.append(record)
+        if chosen and not step.inclusive:
+            record["asked"] = False
+            continue
+        judged = draft.judge.guard(("arc", run.id, index), arc.guard, scope)
+        record["matched"] = judged.value
+        if judged.seen:
+            record["seen"] = judged.seen
+        if judged.value:
+            chosen.append(index)
+    return records, chosen
+
+
+def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Scope) -> dict[str, Any]:
+    """What a chosen arc writes and the args of its token; later arcs see what earlier ones wrote."""
+    pairs: list[list[Any]] = []
+    if arc.set:
+        pairs = draft.judge.writes(("arc-set", run.id, index), arc.set, scope).pairs
+    args = dict(draft.load(run.args))
+    own = draft.judge.value(("arc-args", run.id, index), arc.args, scope)
+    args.update(own or {})
+    for path, value in pairs:
+        scope.fixed["ctx"] = assign(scope.fixed["ctx"], path[1:], value)
+    own_input, token_args, _, *rest = scope.chain
+    scope.chain = (own_input, token_args, scope.fixed["ctx"], *rest)
+    return {"set": [[path[1:], value] for path, value in pairs], "args": args or None}
+
+
+def _keep_together(draft: Draft, effects: list[dict[str, Any]]) -> None:
+    """What the chosen arcs write and hand on, as the one event that records it keeps it."""
+    places: list[tuple[Any, Any]] = [(pair, 1) for effect in effects for pair in effect["set"]]
+    places += [(effect, "args") for effect in effects if effect["args"]]
+    if places:
+        kept = draft.kept([holder[key] for holder, key in places])
+        for (holder, key), value in zip(places, kept, strict=True):
+            holder[key] = value
+
+
+def _failure_facts(
+    run: Run, step: StepProgram, chosen: list[int], output: dict[str, Any], *, listed: bool
+) -> dict[str, Any]:
+    """What becomes of a failure. That of a fragment was `listed` when an arc inside the fragment took it."""
+    error = {**(output.get("error") or {}), "step": run.step}
+    if not chosen:
+        return {"fails": error}
+    if listed:
+        return {}
+    asking = [index for index in chosen if step.arcs[index].asks]
+    taken_by = step.arcs[(asking or chosen)[0]].step
+    return {"failure": {"step": run.step, "error": error, "taken_by": taken_by, "answered": bool(asking)}}
+
+
+def _fire(draft: Draft, run: Run, arc: ArcProgram, effect: dict[str, Any], event: dict[str, Any]) -> None:
+    if effect["set"]:
+        draft.emit("ctx.patched", run.id, patch=effect["set"], origin="arc", to=arc.step)
+    target = draft.step(arc.step)
+    carried = {key: value for key, value in event.items() if key != "data"}
+    if target.wants_event or target.routes_only:
+        carried["data"] = _small(draft, event["data"], effect["args"])
+    enqueue(
+        draft,
+        arc.step,
+        **{"from": run.step},
+        from_run=run.id,
+        event=carried,
+        args=effect["args"],
+        barred=run.barred,
+        fragment=run.fragment,
+    )
+
+
+def _small(draft: Draft, data: dict[str, Any], args: Any) -> dict[str, Any]:
+    """Event data fit for a token: a payload travels as its reference when it has no room beside the args."""
+    output = data["output"]
+    if "ref" in output and draft.store(output.get("data")) is not output.get("data"):
+        output = {**output, "data": None}
+    beside = draft.measured(args)[1] if args else 0
+    if beside or "results" in output:
+        output = draft.slim(output, max(0, beside - RIDES_BYTES))
+    return data if output is data["output"] else {**data, "output": output}

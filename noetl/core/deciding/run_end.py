@@ -1,0 +1,178 @@
+"""The end of a step run: step output and set, the terminal event, the router, the tokens that follow.
+
+Order of effects: the run's own writes, the step's set, the guards of all arcs, the sets of the chosen arcs,
+the new tokens. An error in the step's set turns the terminal event into `step.failed`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from noetl.core.deciding import router, synthesize, template_scopes
+from noetl.core.deciding.draft import Draft
+from noetl.core.deciding.evaluator import Unjudged
+from noetl.core.deciding.execution_end import awaited, cancel_left
+from noetl.core.deciding.payload_hydration import hydrated
+from noetl.core.program.program import StepProgram
+from noetl.core.state import Run
+from noetl.core.values.output import externalise, failed, problem, size_of
+from noetl.core.values.patch import apply
+
+PAIR_BYTES = 64  # about what stands around a value in a patch: its path, brackets
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """How a run ended: the terminal event's name, the output envelope, and what it still writes."""
+
+    name: str
+    output: dict[str, Any]
+    writes: list[list[Any]] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+    by: str = "s"
+
+    @classmethod
+    def failed(cls, error: Mapping[str, Any], **parts: Any) -> "RunOutcome":
+        """A run that ended in an error."""
+        return cls("step.failed", failed(error), **parts)
+
+
+def finish(draft: Draft, run: Run, outcome: RunOutcome) -> None:
+    """End a run and route on."""
+    publish(draft, run, outcome.writes)
+    step = draft.step(run.step)
+    outcome = replace(outcome, output=with_ref(draft, step, outcome.output))
+    before = outcome.name
+    outcome, written, left_out = _boundary(draft, run, outcome)
+    if before == "loop.done" and outcome.name == "step.failed":
+        outcome = replace(outcome, extra={**outcome.extra, "was": before})
+    fragment = (
+        synthesize.requested(draft, run, outcome) if step.synthesize and outcome.name == "step.done" else None
+    )
+    if isinstance(fragment, dict):
+        outcome, fragment = replace(outcome, name="step.failed", output=failed(fragment)), None
+    children = awaited(draft, run)
+    _record(draft, run, outcome, written, left_out)
+    cancel_left(draft, children, f"the step run {run.id} that waited for it is over")
+    publish(draft, run, written, origin="set")
+    if fragment is not None:
+        synthesize.extend(draft, run, fragment)
+    else:
+        router.route(draft, run, outcome.name, outcome.output)
+
+
+def publish(
+    draft: Draft, run: Run, pairs: list[list[Any]], origin: str = "run", at: str | None = None
+) -> None:
+    """Make kept writes effective: ctx through `ctx.patched`, step in the run itself."""
+    patch: list[list[Any]] = []
+    room, used = draft.limit("max_payload_bytes"), 0
+    for path, value in pairs:
+        if path[0] != "ctx":
+            continue
+        kept, size = draft.measured(value)
+        if patch and used + size > room:  # what has no room in one event comes in several, in order
+            draft.emit("ctx.patched", run.id, at, patch=patch, origin=origin)
+            patch, used = [], 0
+        patch.append([path[1:], kept])
+        used += size + PAIR_BYTES
+    if patch:
+        draft.emit("ctx.patched", run.id, at, patch=patch, origin=origin)
+    own = [[path[1:], value] for path, value in pairs if path[0] == "step"]
+    if own:
+        run.step_scope = apply(run.step_scope, own)
+
+
+def _boundary(draft: Draft, run: Run, outcome: RunOutcome) -> tuple[RunOutcome, list[list[Any]], list[str]]:
+    """The step's `output`, its schema, and its `set`; any error of them is the run's."""
+    step = draft.step(run.step)
+    well = outcome.name != "step.failed"
+    try:
+        if well and step.output is not None:
+            scope = template_scopes.ending(
+                draft, run, event_of(run, outcome), hydrated(draft, run, outcome.output)
+            )
+            data = draft.judge.value(("output", run.id), step.output, scope)
+            changed = {key: value for key, value in outcome.output.items() if key != "ref"}
+            outcome = replace(outcome, output=with_ref(draft, step, {**changed, "data": data}))
+        if well and (schema := step.validate.get("output")):
+            data = hydrated(draft, run, outcome.output).get("data")
+            draft.judge.fits(("output", run.id), schema, data)
+        if not step.set:
+            return outcome, [], []
+        scope = template_scopes.ending(
+            draft, run, event_of(run, outcome), hydrated(draft, run, outcome.output)
+        )
+        written = draft.judge.writes(("set", run.id), step.set, scope, lenient=not well)
+        values = draft.kept(
+            [value for _, value in written.pairs], lambda: size_of(_recorded_output(draft, outcome.output))
+        )
+    except Unjudged as error:
+        if not well:  # the first error is never replaced
+            return outcome, [], [".".join(write.path) for write in step.set]
+        loop = {key: outcome.output[key] for key in ("loop",) if key in outcome.output}
+        wrong = failed(problem(error.kind, error.message), **loop)
+        return RunOutcome("step.failed", wrong, by=outcome.by), [], []
+    kept = [[path, value] for (path, _), value in zip(written.pairs, values, strict=True)]
+    run.step_scope = apply(run.step_scope, [[path[1:], value] for path, value in kept if path[0] == "step"])
+    return outcome, kept, written.left_out
+
+
+def event_of(run: Run, outcome: RunOutcome) -> dict[str, Any]:
+    """The event as arcs see it."""
+    output = outcome.output
+    data = {"output": output, "error": output.get("error"), "loop": output.get("loop")}
+    return {"name": outcome.name, "step": run.step, "data": data}
+
+
+def _record(
+    draft: Draft, run: Run, outcome: RunOutcome, written: list[list[Any]], left_out: list[str]
+) -> None:
+    """The terminal event. Its own output is put aside when it is too large."""
+    step, program = draft.step(run.step), draft.program
+    result = outcome.name != "step.failed" and program.final_step in (None, run.step)
+    data: dict[str, Any] = {"output": _recorded_output(draft, outcome.output), **outcome.extra}
+    if outcome.name == "step.failed":
+        data["error"] = outcome.output.get("error")
+    if written:
+        data["set"] = written
+    if left_out:
+        data["left_out"] = left_out
+    if result:
+        data["result"] = True
+    if not step.read_later:
+        data["keep"] = False
+    if run.fragment:
+        data["fragment"] = run.fragment
+    if outcome.name != "step.failed" and step.best_effort:
+        data |= _failed_iterations(run)
+    draft.emit_as(outcome.by, outcome.name, run.id, **data)
+
+
+def _failed_iterations(run: Run) -> dict[str, int]:
+    """How many iterations a best-effort run goes on without, those of inner loops included."""
+    failed = run.failed_inside + (run.loop.failed if run.loop is not None else 0)
+    return {"failed_iterations": failed} if failed else {}
+
+
+def with_ref(draft: Draft, step: StepProgram, output: dict[str, Any]) -> dict[str, Any]:
+    """The output with a reference when its payload is large or someone reads the reference."""
+    value = output.get("data")
+    if "ref" in output or output["status"] != "ok" or not (step.wants_ref or _large(draft, value)):
+        return output
+    ref, payload = externalise(draft.state.execution_id, value)
+    draft.payloads.append(payload)
+    draft.hydrated[payload.key] = value
+    return {**output, "ref": ref}
+
+
+def _large(draft: Draft, value: Any) -> bool:
+    if value is None or isinstance(value, bool | int | float):
+        return False
+    return draft.program.reference_first or size_of(value) > draft.limit("max_payload_bytes")
+
+
+def _recorded_output(draft: Draft, output: dict[str, Any]) -> dict[str, Any]:
+    if "ref" in output and _large(draft, output.get("data")):
+        output = {**output, "data": None}
+    return draft.slim(output) if "results" in output else output

@@ -1,0 +1,185 @@
+"""The start of a step run: its input and items are fixed, its lease is made, its first work is handed out.
+
+A step whose input or items cannot be had is scheduled and fails before it starts. A step without tools
+completes here. Handing out the chunks of a distributed loop is loop.py's.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from noetl.core.deciding import loop, template_scopes
+from noetl.core.deciding.draft import Draft
+from noetl.core.deciding.evaluator import Unjudged
+from noetl.core.deciding.payload_demand import Unreadable
+from noetl.core.deciding.run_end import RunOutcome, finish
+from noetl.core.message import Dispatch
+from noetl.core.program.program import StepProgram
+from noetl.core.state import Token
+from noetl.core.values.output import is_reference, ok, problem, size_of
+from noetl.core.values.scope import Scope
+
+
+@dataclass(slots=True)
+class Arrival:
+    """The tokens that start a run together, merged."""
+
+    step: StepProgram
+    tokens: list[Token]
+    run_id: str
+    event: dict[str, Any]
+    args: dict[str, Any]
+    source: str | None
+    barred: list[str]
+    fragment: str | None
+    bars: str | None
+    input: Any = None
+
+    @classmethod
+    def of(cls, draft: Draft, step: StepProgram, tokens: list[Token], bars: str | None) -> "Arrival":
+        """Merge tokens: args key by key in arrival order, the event of the last one."""
+        count = draft.state.steps.get(step.name)
+        last = tokens[-1]
+        args: dict[str, Any] = {}
+        for token in tokens:
+            args.update(draft.load(token.args))
+        barred = [name for name in last.barred if all(name in token.barred for token in tokens)]
+        return cls(
+            step=step,
+            tokens=tokens,
+            run_id=f"{step.name}.{(count.runs if count else 0) + 1}",
+            event=last.event,
+            args=args,
+            source=last.source,
+            barred=[name for name in barred if name != bars],
+            fragment=last.fragment,
+            bars=bars,
+        )
+
+    def scope(self, draft: Draft) -> Scope:
+        """What the step's input, gate and items can see."""
+        return template_scopes.arrival(draft, self.event, self.args, self.input, self.fragment)
+
+    def facts(self, draft: Draft, items: list[Any] | None = None, beside: int = 0) -> dict[str, Any]:
+        """What `step.scheduled` says of every run, and the items of a loop."""
+        values = [self.args or None, self.input, items]
+        if any(values):
+            values = draft.kept(values, lambda: beside + size_of(self.event))
+        args, own_input, collection = values
+        parts = {
+            "from": self.source,
+            "event": self.event,
+            "args": args,
+            "input": own_input,
+            "barred": self.barred,
+            "fragment": self.fragment,
+            "bars": self.bars,
+        }
+        facts: dict[str, Any] = {"step": self.step.name, "tokens": [token.id for token in self.tokens]}
+        facts.update({key: value for key, value in parts.items() if value})
+        if items is not None:
+            facts |= {"total": len(items), "collection": collection}
+        return facts
+
+
+def fail_before_start(draft: Draft, arrived: Arrival, error: dict[str, Any]) -> None:
+    """Schedule a run only to record why it cannot start."""
+    for token in arrived.tokens:
+        draft.emit("token.claimed", token=token.id, step=arrived.step.name)
+    _schedule_failed(draft, arrived, error, "input")
+
+
+def _schedule_failed(draft: Draft, arrived: Arrival, error: dict[str, Any], place: str) -> None:
+    draft.emit("step.scheduled", arrived.run_id, **arrived.facts(draft), problem=error, place=place)
+    finish(draft, draft.state.runs[arrived.run_id], RunOutcome.failed(error))
+
+
+def schedule(draft: Draft, arrived: Arrival) -> None:
+    """Start a run."""
+    step = arrived.step
+    try:
+        draft.judge.fits(("input", arrived.run_id), step.validate.get("input"), arrived.input or {})
+        bounds, known = _bounds(draft, arrived), _known_collection(draft, arrived)
+        items = None if step.loop is None or known else _items(draft, arrived)
+        facts = {**arrived.facts(draft, items, size_of(known) if known else 0), **bounds, **known}
+        share, chunk = 1, 0
+        if step.loop is not None and facts["total"]:
+            share, chunk = loop.bounds(draft, arrived.run_id, step.loop, arrived.scope(draft))
+    except Unjudged as error:
+        _schedule_failed(draft, arrived, problem(error.kind, error.message), "schedule")
+        return
+    pool = step.pool or draft.program.pool
+    if step.routes_only or facts.get("total") == 0:
+        draft.emit("step.scheduled", arrived.run_id, **facts)
+        _complete_at_once(draft, arrived)
+    elif step.loop is not None and step.loop.distributed:
+        draft.emit("step.scheduled", arrived.run_id, **facts, pool=pool, max_in_flight=share)
+        loop.begin(draft, draft.state.runs[arrived.run_id], share, chunk)
+    else:
+        draft.emit("step.scheduled", arrived.run_id, **facts, pool=pool, lease=arrived.run_id, share=share)
+        draft.command(Dispatch(arrived.run_id, pool))
+
+
+def _complete_at_once(draft: Draft, arrived: Arrival) -> None:
+    """A step without tools passes on the output it came with; a loop over nothing is through."""
+    run = draft.state.runs[arrived.run_id]
+    if arrived.step.loop is not None:
+        draft.emit("loop.started", run.id, total=0)
+        finish(draft, run, loop.outcome(draft, run))
+        return
+    carried = (arrived.event.get("data") or {}).get("output")
+    finish(draft, run, RunOutcome("step.done", dict(carried) if carried else ok()))
+
+
+def _bounds(draft: Draft, arrived: Arrival) -> dict[str, Any]:
+    """The run's timeout and deadline, rendered now."""
+    step, bounds = arrived.step, {}
+    for name, value in (("timeout_ms", step.timeout), ("deadline", step.deadline)):
+        if value.static and value.render({}) is None:
+            continue
+        scope = arrived.scope(draft)
+        seconds = draft.judge.value(("limits", arrived.run_id, name), value, scope)
+        try:
+            bounds[name] = int(float(seconds) * 1000)
+        except (TypeError, ValueError, OverflowError):
+            raise Unjudged(
+                "template", f"spec of step {step.name!r}: {seconds!r} is not a number of seconds"
+            ) from None
+    if "deadline" in bounds:
+        bounds["deadline"] += draft.state.started_at or draft.now
+    return bounds
+
+
+def _known_collection(draft: Draft, arrived: Arrival) -> dict[str, Any]:
+    """The items of a loop that is retried: it runs over those whose iterations it keeps."""
+    if arrived.step.loop is None:
+        return {}
+    for token in arrived.tokens:
+        kept = draft.state.kept.get(token.id)
+        if kept is not None:
+            return {"total": kept.loop.total, "collection": kept.collection, "kept": True}
+    return {}
+
+
+def _items(draft: Draft, arrived: Arrival) -> list[Any]:
+    """The loop's collection as a list."""
+    assert arrived.step.loop is not None
+    scope = arrived.scope(draft)
+    value = draft.judge.value(("loop", arrived.run_id), arrived.step.loop.collection, scope)
+    if is_reference(value):
+        key = value["locator"].get("key")
+        if key not in draft.hydrated or isinstance(draft.hydrated[key], Unreadable):
+            raise Unjudged(
+                "reference", f"loop of step {arrived.step.name!r}: its reference is missing or expired"
+            )
+        value = draft.hydrated[key]
+    return as_items(value, arrived.step.name)
+
+
+def as_items(value: Any, step: str) -> list[Any]:
+    """A collection as a list of items; a mapping gives {key, value} pairs."""
+    if isinstance(value, dict):
+        return [{"key": key, "value": item} for key, item in value.items()]
+    if isinstance(value, list | tuple | range):
+        return list(value)
+    kind = "null" if value is None else type(value).__name__
+    raise Unjudged("value", f"loop of step {step!r}: `in` gave {kind}, which is not a list or mapping")

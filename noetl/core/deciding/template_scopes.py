@@ -1,0 +1,84 @@
+"""What the server's templates can see: the scopes at admission, at the end of a step run and on its arcs."""
+
+from typing import Any
+
+from noetl.core.deciding.draft import Draft, in_place, readable
+from noetl.core.deciding.payload_demand import Unreadable, in_envelope
+from noetl.core.state import Run
+from noetl.core.values.patch import rests_elsewhere
+from noetl.core.values.scope import Scope
+from noetl.dsl.net.routing import flags_of
+from noetl.dsl.templates.template import Envelope
+from noetl.errors import NotFound
+
+
+def arrival(
+    draft: Draft, event: dict[str, Any], args: dict[str, Any], given: Any = None, fragment: str | None = None
+) -> Scope:
+    """The scope in which a step's input is rendered (nothing given yet) and its admission decided."""
+    state = draft.state
+    own_input = given if isinstance(given, dict) else {}
+    try:
+        workload, ctx = draft.load(state.workload) or {}, in_place(state.ctx, draft.hydrated)
+        damaged = isinstance(given, Unreadable)
+    except NotFound:
+        workload, ctx = readable(state.workload, draft.hydrated) or {}, readable(state.ctx, draft.hydrated)
+        damaged = True
+    fixed = {
+        "workload": workload,
+        "ctx": ctx,
+        "args": args,
+        "event": {**_with_payload(draft, event), **flags_of(event.get("name", ""))},
+        "execution_id": state.execution_id,
+        "input": given if isinstance(given, Unreadable) else own_input,
+    }
+    return Scope(
+        fixed,
+        (own_input, args, ctx, {} if isinstance(workload, Unreadable) else workload),
+        steps=_steps(draft, fragment),
+        payloads=draft.hydrated,
+        most=draft.limit("max_hydrate_bytes"),
+        damaged=damaged,
+    )
+
+
+def departure(draft: Draft, run: Run, event: dict[str, Any], output: dict[str, Any]) -> Scope:
+    """The scope of a finished run: step output, step set and arcs, on the current ctx."""
+    given = readable(run.input, draft.hydrated) if rests_elsewhere(run.input) else run.input
+    scope = arrival(draft, event, draft.load(run.args), given, run.fragment)
+    scope.fixed["output"] = Envelope(output)
+    step = scope.fixed["step"] = in_place(run.step_scope, draft.hydrated)
+    own_input, args, ctx, workload = scope.chain
+    if run.loop is None:
+        iteration = scope.fixed["iter"] = in_place(run.iter_scope, draft.hydrated)
+        scope.chain = (own_input, args, ctx, step, iteration, workload)
+    else:
+        scope.chain = (own_input, args, ctx, step, workload)
+    return scope
+
+
+def ending(draft: Draft, run: Run, event: dict[str, Any], output: dict[str, Any]) -> Scope:
+    """The scope of a step's output and set: the run itself and its tasks have names, and mean this run."""
+    scope = departure(draft, run, event, output)
+    if draft.step(run.step).reads_itself:
+        own = run.step if run.fragment is None else run.step.removeprefix(f"{run.fragment}.")
+        scope.steps = {**scope.steps, run.step: output, own: output, **output.get("results", {})}
+    return scope
+
+
+def _with_payload(draft: Draft, event: dict[str, Any]) -> dict[str, Any]:
+    """The event with its output's payload in place when that was put aside and is at hand."""
+    data = event.get("data") or {}
+    output = data.get("output") or {}
+    whole = in_envelope(output, draft.hydrated, draft.limit("max_hydrate_bytes"))
+    return event if whole is output else {**event, "data": {**data, "output": whole}}
+
+
+def _steps(draft: Draft, fragment: str | None) -> dict[str, Any]:
+    """Finished steps by name; inside a fragment its own steps also by the names its author wrote."""
+    results = draft.state.results
+    if fragment is None:
+        return results
+    prefix = f"{fragment}."
+    own = {name.removeprefix(prefix): output for name, output in results.items() if name.startswith(prefix)}
+    return {**results, **own}

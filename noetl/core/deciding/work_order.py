@@ -1,0 +1,138 @@
+"""The work order of a lease: all a worker needs and nothing it does not name.
+
+Large values of its scopes stay in the result store: the order has their markers, and the worker loads them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from noetl.core.deciding.draft import in_place, loaded, stored_refs
+from noetl.core.deciding.loop_merge import spread
+from noetl.core.deciding.scheduling_scopes import seen
+from noetl.core.message import LoopOrder, WorkOrder
+from noetl.core.program.program import Program, StepProgram
+from noetl.core.program.template_reads import pruned
+from noetl.core.state import DONE, FAILED, Lease, Run, State
+from noetl.core.values.patch import apply, rests_elsewhere
+
+
+def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[str, Any]) -> WorkOrder:
+    """Everything the worker of a lease needs: ctx and finished steps are those of the run's scheduling."""
+    run = state.runs[lease.run]
+    step = program.steps[run.step]
+    mentions = step.mentions
+    answered = {at: parked.output for at, parked in run.parked.items() if parked.output is not None}
+    order = WorkOrder(
+        execution_id=state.execution_id,
+        lease=lease.id,
+        epoch=lease.epoch,
+        run=run.id,
+        step=run.step,
+        program=state.hash,
+        pool=step.pool or program.pool,
+        fragments=[{"origin": one.origin, "steps": one.steps} for one in state.fragments.values()],
+        workload=_workload(state.workload or {}, mentions.keys("workload")),
+        ctx=pruned(seen(state.ctx, run.ctx_then), mentions.keys("ctx")),
+        input=run.input,
+        args=run.args,
+        step_scope=_step_scope(run, step),
+        results=_results(state, run, mentions.bare()),
+        loop=_loop_order(run, lease, hydrated),
+        frames={at: _frame(frame, hydrated) for at, frame in run.frame.items()},
+        outcomes={at: _outcome(outcome, hydrated) for at, outcome in run.outcomes.items()},
+        answers={at: {**one, "data": loaded(one.get("data"), hydrated)} for at, one in answered.items()},
+        waiting=[at for at, parked in run.parked.items() if parked.output is None],
+        answered=list(run.answers_left().values()),
+        started=run.started_at is not None,
+    )
+    order.aside = bool(hydrated) and bool(stored_refs(scopes_of(order)))
+    return order
+
+
+def _workload(workload: dict[str, Any], keys: frozenset[str] | None) -> dict[str, Any]:
+    """The entries that are read; one that rests in the result store has no entries yet."""
+    return workload if rests_elsewhere(workload) and keys != frozenset() else pruned(workload, keys)
+
+
+def scopes_of(order: WorkOrder) -> list[Any]:
+    """The values of an order that may rest in the result store."""
+    return [order.workload, order.ctx, order.input, order.args, order.step_scope]
+
+
+def put_in_place(order: WorkOrder, payloads: Mapping[str, Any]) -> None:
+    """Put the values of an order that rest in the result store back where they are read."""
+    order.workload, order.ctx, order.input, order.args, order.step_scope = (
+        in_place(kept, payloads) for kept in scopes_of(order)
+    )
+
+
+def _frame(frame: dict[str, Any], hydrated: Mapping[str, Any]) -> dict[str, Any]:
+    """A checkpoint with its values in place."""
+    whole = _with_writes(frame, hydrated)
+    for key in ("prev", "output"):
+        if key in whole:
+            whole[key] = loaded(whole[key], hydrated)
+    for key in ("iter", "step", "results"):
+        if key in whole:
+            whole[key] = {name: loaded(value, hydrated) for name, value in whole[key].items()}
+    return whole
+
+
+def _outcome(outcome: dict[str, Any], hydrated: Mapping[str, Any]) -> dict[str, Any]:
+    """How an iteration ended, with its output and what its error tells in place."""
+    whole = _with_writes(outcome, hydrated)
+    for part, key in (("output", "data"), ("error", "details")):
+        if key in (whole.get(part) or ()):
+            whole[part] = {**whole[part], key: loaded(whole[part][key], hydrated)}
+    return whole
+
+
+def _with_writes(kept: dict[str, Any], hydrated: Mapping[str, Any]) -> dict[str, Any]:
+    if "writes" not in kept:
+        return dict(kept)
+    writes = [
+        [path, one]
+        for path, value in kept["writes"]
+        for one in spread(value, lambda aside: loaded(aside, hydrated))
+    ]
+    return {**kept, "writes": writes}
+
+
+def _results(state: State, run: Run, names: frozenset[str]) -> dict[str, dict[str, Any]]:
+    """Finished steps by name; inside a fragment also by the name its author wrote."""
+    results = seen(state.results, run.results_then)
+    found = {name: results[name] for name in names if name in results}
+    if run.fragment is not None:
+        own = {name: f"{run.fragment}.{name}" for name in names}
+        found |= {name: results[full] for name, full in own.items() if full in results}
+    return found
+
+
+def _step_scope(run: Run, step: StepProgram) -> dict[str, Any]:
+    """In a sequential loop on another worker, what earlier iterations wrote to `step` is there."""
+    if run.loop is None or step.loop is None or step.loop.parallel:
+        return run.step_scope
+    scope = run.step_scope
+    for index in sorted(int(key) for key in run.loop.writes):
+        own = [[path[1:], value] for path, value in run.loop.writes[str(index)] if path[0] == "step"]
+        scope = apply(scope, own)
+    return scope
+
+
+def _loop_order(run: Run, lease: Lease, hydrated: Mapping[str, Any]) -> LoopOrder | None:
+    loop = run.loop
+    if loop is None:
+        return None
+    lo, hi = lease.lo or 0, loop.total if lease.hi is None else lease.hi
+    items = in_place(run.collection, hydrated)
+    finished = {
+        str(index): _known(loop, index) for index in range(lo, hi) if loop.marks[index] in (DONE, FAILED)
+    }
+    return LoopOrder(total=loop.total, lo=lo, hi=hi, share=lease.share, items=items[lo:hi], finished=finished)
+
+
+def _known(loop: Any, index: int) -> dict[str, Any]:
+    """That an iteration is over; its output stays with the server."""
+    if loop.marks[index] == FAILED:
+        return {"error": loop.errors.get(str(index), {"kind": "failed", "message": "failed earlier"})}
+    return {}

@@ -1,0 +1,114 @@
+"""What a pipeline asks of the shell that drives it, and how it ends. Plain data."""
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.event import Event
+from noetl.core.pipeline.frame import Frame
+from noetl.core.program.program import TaskProgram
+
+LOGS = "$logs"  # what a tool printed travels beside its output, into the task's event
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    """Call a tool."""
+
+    task: TaskProgram
+    label: str
+    input: Mapping[str, Any]
+    spec: Mapping[str, Any]
+    auth: Any
+    attempt: int
+    key: str
+    prev: Any
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class NeedSecrets:
+    """Fetch keychain entries; answered with a mapping of name to material, or why there is none."""
+
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class NeedPayloads:
+    """Have payloads at hand in `Surroundings.loaded`: whose, and their references; answered with nothing."""
+
+    refs: list[tuple[str, dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Wait a short while in place."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Park:
+    """Wait without a slot; answered with an output envelope."""
+
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class CallBlock:
+    """Run a workbook block behind its call boundary; answered with (output, writes)."""
+
+    block: str
+    label: str
+    at: str  # the address of the block's pipeline, another one for each call
+    input: Mapping[str, Any]
+    frame: Frame
+    keyed: str  # the same as far as idempotency keys are concerned
+    bound: float | None = None  # seconds the whole call may take
+    ends: int | None = None  # when they are over, wherever it is taken up again
+
+
+Effect = RunTool | NeedSecrets | NeedPayloads | Sleep | Park | CallBlock
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a pipeline ended. `handed_back`: it stopped at a task boundary and its frame is the checkpoint."""
+
+    well: bool
+    output: dict[str, Any]
+    error: dict[str, Any] | None = None
+    broke: bool = False
+    answered: bool = False  # it failed, and no attempt under its last key can have been carried out unseen
+    handed_back: bool = False
+
+
+Drive = Generator[Effect, Any, Ended]
+HANDED_BACK = Ended(True, {}, handed_back=True)
+
+
+@dataclass(slots=True)
+class Visit:
+    """One attempt at one task."""
+
+    task: TaskProgram
+    label: str
+    visit: int
+    started: bool = False
+    logs: Any = None
+    answered: bool = False
+    input: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parking(frame: Frame, visit: "Visit", data: dict[str, Any]) -> Park:
+    """Wait without a slot, but not for longer than the calls around it may take."""
+    bound = {} if frame.within is None else {"within": frame.within}
+    return Park(task_event(frame, visit, "task.parked", {**data, **bound}))
+
+
+def task_event(frame: Frame, visit: Visit, name: str, data: dict[str, Any] | None) -> Event:
+    """Something that happened in one attempt at one task."""
+    around, attempt = frame.around, max(frame.attempt, 1)
+    return Event(
+        name, around.now(), "w", around.run, frame.at or None, visit.label, visit.visit, attempt, data
+    )

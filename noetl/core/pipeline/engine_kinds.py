@@ -1,0 +1,181 @@
+"""The kinds the engine carries out itself: noop, wait, playbook, workbook. None of them leaves for a tool."""
+
+import hashlib
+import math
+import re
+from collections.abc import Generator, Mapping
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+from noetl.core.deciding.evaluator import Unjudged, binding
+from noetl.core.pipeline import task_policy
+from noetl.core.pipeline.effects import CallBlock, Effect, Sleep, Visit, parking
+from noetl.core.pipeline.frame import Frame
+from noetl.core.values.output import failed, ok, problem
+from noetl.dsl.templates.template import TemplateError
+
+SHORT_WAIT_S = 5.0
+CALL_DEPTH = 32  # blocks inside one another: as deep as playbooks may call playbooks
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,63}")
+_INDEX = re.compile(r"\[\d+\]")
+
+
+def idempotency_key(frame: Frame, visit: Visit) -> str:
+    """Stable over takeover and unanswered attempts; new after an answered error and on each visit."""
+    around, at = frame.around, frame.at if frame.keyed is None else frame.keyed
+    parts = (around.execution_id, around.run, at, visit.label, visit.visit, frame.answered)
+    return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()[:32]
+
+
+def answered(answer: dict[str, Any], waiting: str) -> dict[str, Any]:
+    """The output of a wait or child. An approval that was declined is an error."""
+    data = answer.get("data")
+    if waiting == "wait" and isinstance(data, dict) and data.get("approved") is False:
+        return {
+            **failed(problem("rejected", str(data.get("reason") or "the approval was declined"))),
+            "data": data,
+        }
+    return answer
+
+
+def bound_s(spec: Mapping[str, Any]) -> float | None:
+    """The seconds one attempt may take; connect and read timeouts are the tool's own."""
+    seconds = spec.get("timeout")
+    return seconds if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None
+
+
+def with_bound(spec: Mapping[str, Any], label: str) -> Mapping[str, Any]:
+    """A rendered spec whose timeout is a number, also when a template made a text of it."""
+    given = spec.get("timeout")
+    if not isinstance(given, str | bool | list):
+        return spec
+    number = math.nan
+    with suppress(ValueError):
+        number = float(given) if isinstance(given, str) else number
+    if not math.isfinite(number):
+        raise Unjudged("template", f"spec of task {label!r}: timeout {given!r} is not a number of seconds")
+    return {**spec, "timeout": number}
+
+
+def too_slow(label: str, bound: float) -> dict[str, Any]:
+    """The output of a task that took longer than its timeout."""
+    return failed(problem("timeout", f"task {label!r} took longer than {bound:g} s", retryable=True))
+
+
+def _noop(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
+    yield from ()  # a generator like the others, though it never waits
+    return ok(frame.prev)
+
+
+def _wait(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
+    given, now = visit.input, frame.around.now()
+    data: dict[str, Any] = {"for": "wait"}
+    try:
+        seconds = _wait_s(given, now)
+    except Unjudged as error:
+        return failed(problem("value", f"task {visit.label!r}: {error.message}"))
+    name = _signal_name(frame, visit)
+    if seconds is None and name is None:
+        empty = " and ".join(sorted(given)) or "nothing"
+        told = f"waits for a time, a signal or an approval; {empty} was given without a value"
+        return failed(problem("value", f"task {visit.label!r} {told}"))
+    if seconds is not None and seconds <= SHORT_WAIT_S and name is None:
+        yield Sleep(seconds if bound is None else min(seconds, bound))
+        return ok() if bound is None or seconds <= bound else too_slow(visit.label, bound)
+    if seconds is not None:
+        data["until"] = now + int(seconds * 1000)
+    if name is not None:
+        data["signal"] = name
+    if given.get("approval"):
+        data["approval"] = str(frame.around.redactor.clean(given["approval"]))
+    if bound is not None:
+        data["expires"] = now + int(bound * 1000)
+    frame.waiting = "wait"
+    answer = yield parking(frame, visit, data)
+    frame.waiting = None
+    return answered(answer, "wait")
+
+
+def _signal_name(frame: Frame, visit: Visit) -> str | None:
+    """What the awaited signal is called. An approval whose text is no name is called after its task."""
+    if given := visit.input.get("signal"):
+        return str(given)
+    text = visit.input.get("approval")
+    if not text or _NAME.fullmatch(str(text)):
+        return str(text) if text else None
+    step = frame.around.step
+    place = step if visit.label == f"{step}_task" else f"{step}.{visit.label}"
+    return place + "".join(_INDEX.findall(frame.at))
+
+
+def _wait_s(given: Mapping[str, Any], now: int) -> float | None:
+    if given.get("seconds") is not None:
+        return task_policy.seconds(given["seconds"], now)
+    if given.get("until") is not None:
+        return max(0.0, (_moment(given["until"]) - now) / 1000)
+    return None
+
+
+def _moment(value: Any) -> int:
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        raise Unjudged(
+            "value", f"until is {value!r}; it must be a date and time such as 2030-01-31T12:00:00Z"
+        ) from None
+    if moment.tzinfo is None:
+        told = f"until is {str(value)!r}, which names no time zone"
+        raise Unjudged("value", f"{told}; write one at its end, such as 2030-01-31T12:00:00Z")
+    return int(moment.timestamp() * 1000)
+
+
+def _playbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
+    task = visit.task
+    try:
+        call = dict(task.call.render(binding(task.call, frame.scope(task.label))))
+    except TemplateError as error:
+        return failed(problem("template", f"call of task {visit.label!r}: {error.message}"))
+    call["input"] = dict(visit.input)
+    data = {
+        "for": "child",
+        "call": call,
+        "key": idempotency_key(frame, visit),
+        "wait": call.pop("wait", True),
+    }
+    if bound is not None:
+        data["expires"] = frame.around.now() + int(bound * 1000)
+    frame.waiting = "child"
+    answer: dict[str, Any] = yield parking(frame, visit, data)
+    frame.waiting = None
+    return answer
+
+
+def _call(visit: Visit, number: int) -> str:
+    """What one call of a task is known by: the first one by its label alone."""
+    return visit.label if (visit.visit, number) == (1, 1) else f"{visit.label}.{visit.visit}.{number}"
+
+
+def _workbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
+    task = visit.task
+    block = str(task.call.render({}).get("block") or task.label)
+    if frame.prefix.count("/") >= CALL_DEPTH:
+        told = f"task {task.label!r}: blocks call one another more than {CALL_DEPTH} deep, here {block!r}"
+        return failed(problem("limit", f"{told}; end the recursion, or use a loop"))
+    at = f"{frame.at}/{_call(visit, frame.attempt)}"
+    keyed = f"{frame.at if frame.keyed is None else frame.keyed}/{_call(visit, frame.answered + 1)}"
+    if bound is not None and frame.call_ends is None:  # else it is taken up again
+        frame.call_ends = frame.around.now() + int(bound * 1000)
+        frame.moved = True  # what waits inside is told of together with this
+    frame.inside = at
+    output, writes = yield CallBlock(
+        block, visit.label, at, visit.input, frame, keyed=keyed, bound=bound, ends=frame.call_ends
+    )
+    frame.inside, frame.call_ends = None, None
+    frame.write(writes)
+    return output  # type: ignore[no-any-return]
+
+
+OWN_KINDS = frozenset({"noop", "wait", "playbook"})
+"""Those whose end is in the log, not in the hands of somebody else."""
+ENGINE_KINDS = {"noop": _noop, "wait": _wait, "playbook": _playbook, "workbook": _workbook}

@@ -1,0 +1,186 @@
+"""Loops as the worker drives them: frames of iterations, and what the iterations of one level amount to.
+
+The outer loop's outcome is the server's (loop.py); inner loops and block loops end here. Concurrency, and so
+everything that waits, is the worker's shell.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.deciding.event_size import MARKER_BYTES, bounded_errors
+from noetl.core.deciding.loop_merge import merged
+from noetl.core.deciding.recorded_output import recorded
+from noetl.core.event import Event
+from noetl.core.fold import outer_index
+from noetl.core.pipeline.effects import Ended
+from noetl.core.pipeline.frame import Frame, Surroundings, Writes
+from noetl.core.program.program import LoopProgram, Pipeline
+from noetl.core.state import loop_totals
+from noetl.core.values.error_details import short
+from noetl.core.values.output import failed, ok, problem, size_of
+from noetl.core.values.patch import PatchProblem, assign, look_up
+
+
+@dataclass(slots=True)
+class Level:
+    """One level of iteration: where it is, what it iterates, and what every iteration starts from."""
+
+    address: str
+    loop: LoopProgram
+    pipeline: Pipeline
+    around: Surroundings
+    total: int
+    share: int
+    best_effort: bool
+    input: Mapping[str, Any]
+    ctx: dict[str, Any]
+    step: dict[str, Any]
+    args: Mapping[str, Any]
+    parent: Mapping[str, Any] | None = None
+    iterators: Mapping[str, Any] = field(default_factory=dict)
+    prefix: str = ""
+    buffered: bool = False  # an enclosing loop is parallel
+    inner: LoopProgram | None = None
+    reduced: Mapping[tuple[str, ...], str] = field(default_factory=dict)  # by enclosing loops
+    keyed: str | None = None  # see Frame
+    within: int | None = None
+
+    def frame(self, index: int, item: Any) -> Frame:
+        """The frame of one iteration."""
+        name = self.loop.iterator
+        own: dict[str, Any] = {name: item, "index": index, "count": self.total}
+        if self.parent is not None:
+            own["parent"] = self.parent
+        return Frame(
+            at=f"{self.address}[{index}]",
+            pipeline=self.pipeline,
+            around=self.around,
+            input=self.input,
+            ctx=self.ctx,
+            step=self.step,
+            iter=own,
+            iterators={**self.iterators, name: item},
+            prefix=self.prefix,
+            buffered=self.buffered or self.loop.parallel or bool(self.loop.reduce),
+            reduced={**self.reduced, **self.loop.reduce},
+            args=self.args,
+            keyed=None if self.keyed is None else f"{self.keyed}[{index}]",
+            within=self.within,
+        )
+
+    def take_up(self, known: Mapping[int, "IterationOutcome"]) -> None:
+        """In a sequential loop what is left to run sees what the iterations that are over wrote."""
+        if self.loop.parallel:
+            return
+        reduced = {**self.reduced, **self.loop.reduce}
+        for _, outcome in sorted(known.items()):
+            for path, value in outcome.writes:
+                if tuple(path) in reduced:
+                    continue
+                if path[0] == "ctx":
+                    self.ctx = assign(self.ctx, path[1:], value)
+                else:
+                    self.step = assign(self.step, path[1:], value)
+
+    def carry(self, frame: Frame) -> None:
+        """In a sequential loop the next iteration sees what this one wrote."""
+        if not self.loop.parallel:
+            self.ctx, self.step = frame.ctx, frame.step
+
+
+@dataclass(slots=True)
+class IterationOutcome:
+    """How one iteration ended."""
+
+    well: bool
+    output: dict[str, Any]
+    error: dict[str, Any] | None = None
+    writes: Writes = field(default_factory=list)
+    broke: bool = False
+
+    @classmethod
+    def of(cls, ended: Ended, writes: Writes) -> "IterationOutcome":
+        """The outcome of an iteration whose pipeline ended."""
+        return cls(ended.well, ended.output, ended.error, writes, ended.broke)
+
+    @classmethod
+    def known(cls, data: Mapping[str, Any]) -> "IterationOutcome":
+        """The outcome that an earlier report recorded."""
+        error = data.get("error")
+        return cls(error is None, data.get("output") or ok(), error, list(data.get("writes", ())))
+
+
+def iteration_started(around: Surroundings, at: str) -> None:
+    """Say that an iteration begins."""
+    around.record(Event("loop.iteration.started", around.now(), "w", around.run, at))
+
+
+def iteration_ended(frame: Frame, outcome: IterationOutcome) -> None:
+    """Say how an iteration ended; a successful output is put aside when it is large."""
+    around = frame.around
+    data: dict[str, Any] = {}
+    if outcome.writes:
+        data["writes"] = frame.fit(outcome.writes)
+    if outcome.well:
+        kept = (
+            recorded(frame, outcome.output, size_of(data["writes"]) if "writes" in data else 0)
+            if outer_index(frame.at) is not None
+            else _taken_up_again(frame, outcome)
+        )
+        if kept.get("data") is not None or "ref" in kept or kept["status"] != "ok":
+            data["output"] = {
+                key: kept[key] for key in ("status", "data", "ref", "error") if kept.get(key) is not None
+            }
+        if outcome.broke:
+            data["break"] = True
+    else:
+        data["error"] = outcome.error if outer_index(frame.at) is not None else _told_again(frame, outcome)
+    name = "loop.iteration.done" if outcome.well else "loop.iteration.failed"
+    around.record(Event(name, around.now(), "w", around.run, frame.at, None, None, None, data or None))
+
+
+def _taken_up_again(frame: Frame, outcome: IterationOutcome) -> dict[str, Any]:
+    """The output of an inner iteration: whoever takes the enclosing one over goes on with it as it was."""
+    most = MARKER_BYTES if outcome.writes else None  # which have room beside it then
+    return {**outcome.output, "data": frame.stored(outcome.output.get("data"), most)}
+
+
+def _told_again(frame: Frame, outcome: IterationOutcome) -> dict[str, Any]:
+    """The error of an inner iteration, kept like its output."""
+    error = dict(outcome.error or {})
+    return error | {key: frame.stored(error[key]) for key in ("details",) if key in error}
+
+
+def level_result(level: Level, outcomes: Sequence[IterationOutcome | None]) -> tuple[dict[str, Any], Writes]:
+    """What an inner loop amounts to: its output envelope and the writes it passes outward."""
+    errors = [(i, one.error) for i, one in enumerate(outcomes) if one is not None and not one.well]
+    done = sum(1 for one in outcomes if one is not None and one.well)
+    totals = loop_totals(level.total, done, len(errors))
+    if errors and not level.best_effort:
+        return failed(errors[0][1] or {}, loop=totals), []
+    if errors:
+        totals["errors"] = bounded_errors([(index, short(error or {})) for index, error in errors[:100]])
+    data = [one.output.get("data") if one is not None and one.well else None for one in outcomes]
+    try:
+        writes = _combined(level, outcomes)
+    except PatchProblem as wrong:
+        return failed(problem("conflict", str(wrong)), loop=totals), []
+    return {**ok(data), "loop": totals}, writes
+
+
+def _combined(level: Level, outcomes: Sequence[IterationOutcome | None]) -> Writes:
+    """All writes in index order; a failed iteration contributes nothing."""
+    writes = [
+        (index, path, value)
+        for index, one in enumerate(outcomes)
+        if one is not None and one.well
+        for path, value in one.writes
+    ]
+    return merged(
+        writes,
+        reduce=level.loop.reduce,
+        parallel=level.loop.parallel,
+        existing=lambda key: look_up(level.ctx if key[0] == "ctx" else level.step, key[1:]),
+        outer=level.reduced,
+    )

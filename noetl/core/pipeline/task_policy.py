@@ -1,0 +1,107 @@
+"""Task policy: which rule an output meets, and how long a retry waits. Acting on it is pipeline.py's."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from noetl.core.deciding.evaluator import Judged, TemplateJudge, Unjudged, binding
+from noetl.core.program.program import RuleProgram, TaskProgram
+from noetl.core.values.scope import Scope
+from noetl.dsl.templates.template import TemplateError
+
+JITTER = 0.25
+_NO_SET: list[list[Any]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The directive chosen, the rule that chose it (index, `else`, None: default), and what it saw."""
+
+    do: str
+    rule: int | str | None = None
+    program: RuleProgram | None = None
+    seen: dict[str, Any] = field(default_factory=dict)
+
+
+def choose(rules: Sequence[RuleProgram], scope: Scope, place: str) -> Choice | None:
+    """The first rule that holds; None when none does. An error in a guard is never `no match`."""
+    for index, rule in enumerate(rules):
+        if rule.guard is None:
+            return Choice(rule.do, "else", rule)
+        judged = _holds(rule, scope, f"{place} rule {index}")
+        if judged.value:
+            return Choice(rule.do, index, rule, judged.seen)
+    return None
+
+
+def by_status(task: TaskProgram, status: str) -> Choice:
+    """What happens when no rule decides."""
+    if task.rules is not None and task.on_unmatched == "continue":
+        return Choice("continue")
+    return Choice("continue" if status == "ok" else "fail")
+
+
+def _holds(rule: RuleProgram, scope: Scope, place: str) -> Judged:
+    assert rule.guard is not None
+    if rule.guard.template is None:
+        return Judged(bool(rule.guard.literal))
+    try:
+        value = rule.guard.template.truth(binding(rule.guard.template, scope))
+    except TemplateError as problem:
+        raise Unjudged("template", f"{place}: {problem.message}") from None
+    except Unjudged as wrong:
+        raise Unjudged(wrong.kind, f"{place}: {wrong.message}") from None
+    return Judged(value, scope.seen(rule.guard.paths) if value else {})
+
+
+def rendered_set(rule: RuleProgram, scope: Scope) -> list[list[Any]]:
+    """What the chosen rule writes."""
+    if not rule.set:
+        return _NO_SET
+    return TemplateJudge().writes(("rule",), rule.set, scope).pairs
+
+
+def options(rule: RuleProgram, scope: Scope, place: str) -> Mapping[str, Any]:
+    """The rule's attempts, delay, max_delay and message, rendered."""
+    try:
+        return rule.options.render(binding(rule.options, scope))  # type: ignore[no-any-return]
+    except TemplateError as problem:
+        raise Unjudged("template", f"{place}: {problem.message}") from None
+
+
+def wait_s(
+    rule: RuleProgram, given: Mapping[str, Any], attempt: int, now: int, spread: Callable[[], float]
+) -> float:
+    """Seconds to wait after attempt n, capped, jitter only ever lengthening it."""
+    delay = seconds(given.get("delay"), now)
+    if rule.backoff == "linear":
+        delay *= attempt
+    elif rule.backoff == "exponential":
+        delay *= 2.0 ** min(attempt - 1, 60)
+    delay = min(delay, seconds(given.get("max_delay"), now))
+    return delay * (1 + JITTER * spread()) if rule.jitter else delay
+
+
+def seconds(value: Any, now: int) -> float:
+    """A delay as written: a number, a numeric string or an HTTP date."""
+    if isinstance(value, bool) or value is None:
+        raise Unjudged("template", f"a delay is a number of seconds or a date, not {value!r}")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return _until(value, now)
+    if not math.isfinite(number):
+        raise Unjudged("template", f"a delay is a number of seconds or a date, not {value!r}")
+    return max(0.0, number)
+
+
+def _until(value: Any, now: int) -> float:
+    try:
+        moment = parsedate_to_datetime(str(value))
+    except ValueError:
+        raise Unjudged("template", f"a delay is a number of seconds or a date, not {value!r}") from None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.fromtimestamp(now / 1000, UTC)).total_seconds())

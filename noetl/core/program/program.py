@@ -1,0 +1,565 @@
+"""A playbook compiled for running: templates as code, labels as indices, effective specs merged.
+
+Compiled once per playbook version and shared by control plane and workers. Nothing here renders or decides.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from noetl.core.program.template_reads import Mentions
+from noetl.dsl import effective_spec, model
+from noetl.dsl.net.routing import asks
+from noetl.dsl.net.workflow_graph import Graph
+from noetl.dsl.sugar.labels import merged, name_of
+from noetl.dsl.templates.template import CompiledValue, compile_value
+from noetl.dsl.templates.values import ENVELOPE_FIELDS
+from noetl.dsl.tool_kind import Kind, Kinds
+from noetl.dsl.yaml.tree import plain
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition: a literal, or a template judged by the language's truth rules."""
+
+    literal: bool | None = None
+    template: CompiledValue | None = None
+
+    @property
+    def paths(self) -> frozenset[Path]:
+        """What the guard reads."""
+        return self.template.paths if self.template else frozenset()
+
+
+ALWAYS = Guard(literal=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One compiled entry of a `set`."""
+
+    path: Path  # scope first: ("ctx", "page")
+    value: CompiledValue
+
+
+@dataclass(frozen=True, slots=True)
+class RuleProgram:
+    """One compiled policy rule. `guard` None is `else`."""
+
+    guard: Guard | None
+    do: model.Directive
+    set: tuple[Write, ...]
+    to: int | None
+    options: CompiledValue  # attempts, delay, max_delay, message
+    backoff: str
+    jitter: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TaskProgram:
+    """One compiled task of a pipeline."""
+
+    index: int
+    label: str
+    kind: str
+    input: CompiledValue
+    literal: Mapping[str, Any]  # inputs that are never templates, such as python code
+    auth: CompiledValue | None
+    call: CompiledValue
+    spec: CompiledValue
+    before: tuple[RuleProgram, ...]
+    rules: tuple[RuleProgram, ...] | None
+    on_unmatched: str
+    output: CompiledValue | None
+    set: tuple[Write, ...]
+    merge_point: str | None  # `<name>` when this is the generated `<name>.end`
+    reads: frozenset[Path] = frozenset()  # by all of its templates
+
+
+@dataclass(frozen=True, slots=True)
+class LoopProgram:
+    """A compiled loop; `inner` is nested by `loop.loop`."""
+
+    collection: CompiledValue
+    iterator: str
+    parallel: bool
+    max_in_flight: CompiledValue
+    chunk: CompiledValue
+    distributed: bool
+    reduce: Mapping[Path, str]
+    inner: "LoopProgram | None"
+
+    @property
+    def reads(self) -> frozenset[Path]:
+        """What the collection and its bounds read."""
+        return self.collection.paths | self.max_in_flight.paths | self.chunk.paths
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """An ordered list of tasks, and what its templates mention."""
+
+    tasks: tuple[TaskProgram, ...]
+    labels: Mapping[str, int]
+    mentions: Mentions
+    named: frozenset[str]  # names that are read here or where the pipeline has ended, tasks among them
+    wants_ref: bool  # some template of the pipeline, or after it, reads a task's `ref`
+    wants_meta: bool  # some template of the pipeline, or after it, reads a task's `meta`
+
+
+@dataclass(frozen=True, slots=True)
+class BlockProgram:
+    """A compiled workbook block."""
+
+    name: str
+    input: CompiledValue
+    loop: LoopProgram | None
+    pipeline: Pipeline
+    output: CompiledValue | None
+    set: tuple[Write, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AdmitProgram:
+    """One compiled admission rule."""
+
+    guard: Guard | None
+    allow: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArcProgram:
+    """One compiled arc. `asks`: its guard reads how the step ended, so a failure it takes is answered."""
+
+    step: str
+    guard: Guard
+    asks: bool
+    set: tuple[Write, ...]
+    args: CompiledValue
+
+
+@dataclass(frozen=True, slots=True)
+class StepProgram:
+    """One compiled step."""
+
+    name: str
+    input: CompiledValue
+    admit: tuple[AdmitProgram, ...]
+    loop: LoopProgram | None
+    pipeline: Pipeline
+    output: CompiledValue | None
+    set: tuple[Write, ...]
+    inclusive: bool
+    arcs: tuple[ArcProgram, ...]
+    join: str | None  # None: fewer than two incoming arcs, nothing to join
+    sources: tuple[str, ...]
+    pool: str | None
+    timeout: CompiledValue
+    deadline: CompiledValue
+    best_effort: bool
+    synthesize: model.Synthesize | None
+    synthesize_from: CompiledValue | None
+    validate: Mapping[str, Any]
+    limits: Mapping[str, Any]
+    mentions: Mentions  # of everything the worker renders, called blocks included
+    arrival: Mentions  # of input, gate, bounds and items: what the server renders before the start
+    boundary: Mentions  # of step set, output, arcs: what the server renders at the end
+    loops_over: frozenset[Path]  # what the loop's collection may be a reference from
+    wants_event: bool  # the step's input, gate or items read `event.data`
+    wants_ref: bool  # someone reads the step's own `ref`
+    wants_results: frozenset[str]  # tasks read by name once they are over, here or elsewhere
+    wants_iter: frozenset[str] | None  # keys of `iter` read once the pipeline is over; None is all of it
+    reads_itself: bool  # the step's output or set reads the step or its tasks by name
+    read_later: bool  # some other template mentions the step by name
+
+    @property
+    def routes_only(self) -> bool:
+        """Whether the server completes the step itself."""
+        return not self.pipeline.tasks and self.loop is None
+
+    @property
+    def may_end_at_once(self) -> bool:
+        """Whether the decision that starts a run may end it: nothing to do, no items, or an input amiss."""
+        rendered = (self.input, self.timeout, self.deadline)
+        amiss = bool(self.validate.get("input")) or not all(value.static for value in rendered)
+        return self.routes_only or self.loop is not None or amiss
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A whole compiled playbook."""
+
+    hash: str
+    path: str
+    playbook: model.Playbook
+    steps: Mapping[str, StepProgram]
+    blocks: Mapping[str, BlockProgram]
+    graph: Graph
+    entry: str
+    final_step: str | None
+    drain: bool
+    pool: str
+    limits: Mapping[str, Any]
+    reference_first: bool  # every payload is put aside, whatever its size
+    loops_over: frozenset[Path]  # what the items of any loop are read from
+    results_read: frozenset[
+        str
+    ]  # names of finished steps and tasks whose payloads the server's templates read
+    kinds: Kinds = field(repr=False, default_factory=dict)
+
+
+def compile_program(playbook: model.Playbook, kinds: Kinds, content_hash: str) -> Program:
+    """Compile a playbook that has no errors."""
+    blocks = {name: _block(block, playbook, kinds) for name, block in playbook.workbook.items()}
+    whole = _Whole.of(playbook, kinds)
+    steps = {
+        step.name: _StepCompiler(step, playbook, kinds, blocks, whole).compile() for step in playbook.steps
+    }
+    executor = playbook.executor
+    return Program(
+        hash=content_hash,
+        path=playbook.path,
+        playbook=playbook,
+        steps=steps,
+        blocks=blocks,
+        graph=whole.graph,
+        entry=playbook.entry,
+        final_step=executor.final_step,
+        drain=executor.on_failure == "drain",
+        pool=executor.pool or "default",
+        limits=effective_spec.step_limits(executor, None),
+        reference_first=_reference_first(executor.spec),
+        loops_over=frozenset(path for step in steps.values() for path in step.loops_over),
+        results_read=_results_read(steps),
+        kinds=kinds,
+    )
+
+
+def _results_read(steps: Mapping[str, StepProgram]) -> frozenset[str]:
+    names = {name.rpartition(".")[2] for name in steps} | steps.keys()
+    names |= {task for step in steps.values() if step.reads_itself for task in step.wants_results}
+    if any(step.synthesize for step in steps.values()):  # what it makes may name any
+        return frozenset(names)
+    read = Mentions().union(*(mentions for one in steps.values() for mentions in (one.arrival, one.boundary)))
+    return frozenset(path[0] for path in read.paths if path[0] in names)
+
+
+def _reference_first(given: Mapping[str, Any]) -> bool:
+    results = (given.get("policy") or {}).get("results") or {}
+    return results.get("reference_first") is True
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """What compiling one step needs to know of all of them."""
+
+    graph: Graph
+    incoming: Counter[str]
+    everything: Mentions
+    synthesises: bool  # some step makes a fragment, which may name any other step
+
+    @classmethod
+    def of(cls, playbook: model.Playbook, kinds: Kinds) -> "_Whole":
+        """Look at the playbook once."""
+        incoming = Counter(arc.step for step in playbook.steps for arc in step.next.arcs)
+        synthesises = any(step.synthesize for step in playbook.steps)
+        return cls(Graph.of(playbook), incoming, _mentions_of_playbook(playbook, kinds), synthesises)
+
+
+class _StepCompiler:
+    """Compiles one step with what it needs to know of its playbook."""
+
+    def __init__(
+        self,
+        step: model.Step,
+        playbook: model.Playbook,
+        kinds: Kinds,
+        blocks: Mapping[str, BlockProgram],
+        whole: "_Whole",
+    ) -> None:
+        self.step, self.playbook, self.kinds, self.blocks = step, playbook, kinds, blocks
+        self.graph, self.incoming, self.everything = whole.graph, whole.incoming, whole.everything
+        self.synthesises = whole.synthesises
+
+    def compile(self) -> StepProgram:
+        """The step as a program."""
+        step = self.step
+        arrival = self._arrival_mentions()
+        arcs = tuple(_arc(arc, step.name) for arc in step.next.arcs)
+        writes = _writes(step.set)
+        output = compile_value(step.output) if step.has_output else None
+        source = compile_value(step.synthesize.source) if step.synthesize else None
+        name = step.name.rpartition(".")[2]  # a fragment's steps name one another as their author did
+        ending = Mentions.of(_present(output, source, *(write.value for write in writes)))
+        boundary = ending.union(Mentions.of(_arc_values(arcs)))
+        tasks = _names(step.tasks)
+        boundary = boundary.union(boundary.of_itself(name, tasks))
+        outside = Mentions() if step.loop else self.everything.results(name).union(ending.only(tasks))
+        pipeline = _pipeline(step.tasks, self._spec_of, self.kinds, outside)
+        if step.validate.get("output") or boundary.below("output") - ENVELOPE_FIELDS:
+            # a schema reads the payload, and so does a field that is none of the envelope's
+            boundary = boundary.union(Mentions(frozenset({("output", "data")})))
+        return StepProgram(
+            name=step.name,
+            input=compile_value(step.whole_input or step.input),
+            admit=tuple(AdmitProgram(_guard(rule.when), rule.allow) for rule in step.admit),
+            loop=_loop(step.loop),
+            pipeline=pipeline,
+            output=output,
+            set=writes,
+            inclusive=step.next.mode == "inclusive",
+            arcs=arcs,
+            join=step.join if self.incoming[step.name] >= 2 else None,
+            sources=self.graph.predecessors(step.name),
+            pool=step.pool,
+            timeout=compile_value(step.timeout_s),
+            deadline=compile_value(step.deadline_s),
+            best_effort=step.failure_mode == "best_effort",
+            synthesize=step.synthesize,
+            synthesize_from=source,
+            validate=plain(step.validate),
+            limits=effective_spec.step_limits(self.playbook.executor, step),
+            mentions=self._worker_mentions(pipeline),
+            arrival=arrival,
+            boundary=boundary,
+            loops_over=self._loops_over(),
+            wants_event=arrival.reads("event", "data"),
+            wants_ref=boundary.names("output", "ref") or self.everything.names(name, "ref"),
+            wants_results=self.everything.below(name, "results") | ending.only(tasks).bare(),
+            wants_iter=boundary.keys("iter") if step.loop is None else frozenset(),
+            reads_itself=any(ending.mentions(own) for own in {name, *tasks}),
+            read_later=self.everything.mentions(name) or self.synthesises,
+        )
+
+    def _spec_of(self, task: model.Task) -> Any:
+        kind = self.kinds.get(task.kind) or Kind(task.kind, "")
+        return effective_spec.effective_spec(self.playbook.executor, self.step, self.step.loop, task, kind)
+
+    def _arrival_mentions(self) -> Mentions:
+        step = self.step
+        values = [
+            compile_value(step.whole_input or step.input),
+            compile_value(step.timeout_s),
+            compile_value(step.deadline_s),
+        ]
+        values += [compile_value(rule.when) for rule in step.admit if isinstance(rule.when, str)]
+        if (loop := step.loop) is not None:
+            values += map(compile_value, (loop.collection, loop.max_in_flight, loop.chunk))
+        return Mentions.of(values)
+
+    def _loops_over(self) -> frozenset[Path]:
+        """Paths that may give the collection as a reference, also through the step's input."""
+        if self.step.loop is None:
+            return frozenset()
+        collection = compile_value(self.step.loop.collection)
+        given = compile_value(self.step.whole_input or self.step.input)
+        return collection.paths | given.paths if collection.paths else frozenset()
+
+    def _worker_mentions(self, pipeline: Pipeline) -> Mentions:
+        found = pipeline.mentions
+        loop = self.step.loop
+        while loop is not None and loop.inner is not None:
+            loop = loop.inner
+            found = found.union(
+                Mentions.of([compile_value(loop.collection), compile_value(loop.max_in_flight)])
+            )
+        for name in _called_blocks(self.step.tasks, self.playbook):
+            found = found.union(_block_mentions(self.blocks[name]))
+        return found
+
+
+def _names(tasks: Iterable[model.Task]) -> frozenset[str]:
+    """What templates after a pipeline can call its tasks: by their labels, and items of sugar by theirs."""
+    labels = [task.label for task in tasks]
+    return frozenset((*labels, *filter(None, map(merged, labels))))
+
+
+def _called_blocks(tasks: Iterable[model.Task], playbook: model.Playbook) -> set[str]:
+    found: set[str] = set()
+    queue = [task for task in tasks if task.kind == "workbook"]
+    while queue:
+        task = queue.pop()
+        name = str(task.call.get("block") or task.label)
+        if name in playbook.workbook and name not in found:
+            found.add(name)
+            queue += [inner for inner in playbook.workbook[name].tasks if inner.kind == "workbook"]
+    return found
+
+
+def _block_mentions(block: BlockProgram) -> Mentions:
+    values = [block.input, *(write.value for write in block.set)]
+    loop = block.loop
+    while loop is not None:
+        values += [loop.collection, loop.max_in_flight]
+        loop = loop.inner
+    return block.pipeline.mentions.union(Mentions.of([*values, *_present(block.output)]))
+
+
+def _block(block: model.Block, playbook: model.Playbook, kinds: Kinds) -> BlockProgram:
+    def spec_of(task: model.Task) -> Any:
+        kind = kinds.get(task.kind) or Kind(task.kind, "")
+        return effective_spec.effective_spec(playbook.executor, None, block.loop, task, kind)
+
+    output = compile_value(block.output) if block.has_output else None
+    writes = _writes(block.set)
+    outside = Mentions.of(_present(output, *(write.value for write in writes)))
+    return BlockProgram(
+        name=block.name,
+        input=compile_value(block.input),
+        loop=_loop(block.loop),
+        pipeline=_pipeline(block.tasks, spec_of, kinds, outside),
+        output=output,
+        set=writes,
+    )
+
+
+def _pipeline(
+    tasks: tuple[model.Task, ...],
+    spec_of: Callable[[model.Task], Any],
+    kinds: Kinds,
+    outside: Mentions = Mentions(),  # noqa: B008 # frozen
+) -> Pipeline:
+    labels = {task.label: index for index, task in enumerate(tasks)}
+    compiled = tuple(
+        _with_reads(_task(index, task, labels, spec_of(task), kinds.get(task.kind)))
+        for index, task in enumerate(tasks)
+    )
+    mentions = Mentions(frozenset[Path]().union(*(task.reads for task in compiled)))
+    names = {name_of(label) for label in (*labels, *filter(None, map(merged, labels)))}
+    both = mentions.union(outside)
+    wants_ref = mentions.names("output", "ref") or any(both.names(name, "ref") for name in names)
+    wants_meta = any("meta" in path for path in both.paths)
+    return Pipeline(compiled, labels, mentions, both.bare(), wants_ref, wants_meta)
+
+
+def _task(
+    index: int, task: model.Task, labels: Mapping[str, int], effective: Any, kind: Kind | None
+) -> TaskProgram:
+    literal = {key: task.input[key] for key in (kind.untemplated if kind else ()) if key in task.input}
+    return TaskProgram(
+        index=index,
+        label=task.label,
+        kind=task.kind,
+        input=compile_value(
+            task.whole_input or {key: value for key, value in task.input.items() if key not in literal}
+        ),
+        literal=literal,
+        auth=None if task.auth is None else compile_value(task.auth),
+        call=compile_value(task.call),
+        spec=compile_value(effective),
+        before=tuple(_rule(rule, labels) for rule in task.before),
+        rules=None if task.rules is None else tuple(_rule(rule, labels) for rule in task.rules),
+        on_unmatched=task.on_unmatched,
+        output=compile_value(task.output) if task.has_output else None,
+        set=_writes(task.set),
+        merge_point=merged(task.label),
+    )
+
+
+def _with_reads(task: TaskProgram) -> TaskProgram:
+    return replace(task, reads=Mentions.of(_task_values(task)).paths)
+
+
+def _rule(rule: model.Rule, labels: Mapping[str, int]) -> RuleProgram:
+    options = {"attempts": rule.attempts, "delay": rule.delay, "max_delay": rule.max_delay}
+    if rule.message is not None:
+        options["message"] = rule.message
+    return RuleProgram(
+        guard=None if rule.when is None else _guard(rule.when),
+        do=rule.do,
+        set=_writes(rule.set),
+        to=labels[rule.to] if rule.to is not None else None,
+        options=compile_value(options),
+        backoff=rule.backoff,
+        jitter=rule.jitter,
+    )
+
+
+def _guard(when: Any) -> Guard | None:
+    if when is None:
+        return None
+    return Guard(literal=when) if isinstance(when, bool) else Guard(template=compile_value(when))
+
+
+def _writes(assigns: tuple[model.Assign, ...]) -> tuple[Write, ...]:
+    return tuple(Write((item.scope, *item.path), compile_value(item.value)) for item in assigns)
+
+
+def _loop(loop: model.Loop | None) -> LoopProgram | None:
+    if loop is None:
+        return None
+    return LoopProgram(
+        collection=compile_value(loop.collection),
+        iterator=loop.iterator,
+        parallel=loop.mode == "parallel",
+        max_in_flight=compile_value(loop.max_in_flight),
+        chunk=compile_value(loop.chunk),
+        distributed=loop.placement == "distributed",
+        reduce={tuple(target.split(".")): how for target, how in loop.reduce.items()},
+        inner=_loop(loop.inner),
+    )
+
+
+def _arc(arc: model.Arc, step: str) -> ArcProgram:
+    guard = _guard(arc.when) or ALWAYS
+    return ArcProgram(
+        step=arc.step,
+        guard=guard,
+        asks=asks(guard.paths, step),
+        set=_writes(arc.set),
+        args=compile_value(arc.args),
+    )
+
+
+def _present(*values: CompiledValue | None) -> list[CompiledValue]:
+    return [value for value in values if value is not None]
+
+
+def _arc_values(arcs: Iterable[ArcProgram]) -> Iterator[CompiledValue]:
+    for arc in arcs:
+        yield arc.args
+        yield from _present(arc.guard.template)
+        yield from (write.value for write in arc.set)
+
+
+def _task_values(task: TaskProgram) -> Iterator[CompiledValue]:
+    yield from (task.input, task.call, task.spec)
+    yield from _present(task.auth, task.output)
+    yield from (write.value for write in task.set)
+    for rule in (*task.before, *(task.rules or ())):
+        yield rule.options
+        yield from _present(rule.guard.template if rule.guard else None)
+        yield from (write.value for write in rule.set)
+
+
+def _mentions_of_playbook(playbook: model.Playbook, kinds: Kinds) -> Mentions:
+    values: list[CompiledValue] = []
+    for step in playbook.steps:
+        values += [compile_value(step.whole_input or step.input), compile_value(step.output)]
+        values += [compile_value(step.timeout_s), compile_value(step.deadline_s)]
+        values += [compile_value(step.synthesize.source)] if step.synthesize else []
+        values += [compile_value(rule.when) for rule in step.admit if isinstance(rule.when, str)]
+        values += [write.value for write in _writes(step.set)]
+        values += list(_arc_values(_arc(arc, step.name) for arc in step.next.arcs))
+        values += _loop_values(step.loop)
+        values += _task_list_values(step.tasks, kinds)
+    for block in playbook.workbook.values():
+        values += [compile_value(block.input), compile_value(block.output), *_loop_values(block.loop)]
+        values += [write.value for write in _writes(block.set)]
+        values += _task_list_values(block.tasks, kinds)
+    return Mentions.of(values)
+
+
+def _loop_values(loop: model.Loop | None) -> list[CompiledValue]:
+    if loop is None:
+        return []
+    own = [compile_value(loop.collection), compile_value(loop.max_in_flight), compile_value(loop.chunk)]
+    return own + _loop_values(loop.inner)
+
+
+def _task_list_values(tasks: tuple[model.Task, ...], kinds: Kinds) -> list[CompiledValue]:
+    pipeline = _pipeline(tasks, lambda task: task.spec, kinds)
+    return [value for task in pipeline.tasks for value in _task_values(task)]

@@ -1,0 +1,1 @@
+"""Reading a log: why, progress, timeline, provenance, comparison. Nothing here decides anything."""

@@ -1,0 +1,336 @@
+"""Why an execution went as it did, in words with the values seen, from the log alone.
+
+One pass over the events; each handler turns a recorded decision into reasons. Words: explain_text.py.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.deciding.waiting_status import status_of
+from noetl.core.event import TERMINAL, Event, step_of
+from noetl.core.fold import evolve
+from noetl.core.reading import explain_text
+from noetl.core.state import State
+
+EXAMPLES = 3  # of one decision that a task took again and again
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One thing that happened and why: the event that says so, what it is about, the sentence, the facts."""
+
+    seq: int
+    about: str
+    text: str
+    step: str | None = None
+    run: str | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The execution's status, why it is as it is, and every reason on the way."""
+
+    status: str
+    summary: str
+    reasons: list[Reason]
+
+
+@dataclass(slots=True)
+class _Repeated:
+    """A decision of one task of one run, taken perhaps many times."""
+
+    count: int = 0
+    examples: list[tuple[int, str, dict[str, Any]]] = field(default_factory=list)
+
+
+def explain(execution_id: str, events: Iterable[tuple[int, Event]], step: str | None = None) -> Explanation:
+    """Explain an execution, or one of its steps."""
+    story = _Story(State(execution_id))
+    for seq, event in events:
+        reader = READERS.get(event.name)
+        if reader is not None:
+            reader(story, seq, event, event.data or {})
+        evolve(story.state, event)
+    story.stand_still()
+    reasons = sorted(story.reasons, key=lambda reason: reason.seq)
+    if step is not None:
+        reasons = [reason for reason in reasons if reason.step == step or step in reason.facts.get("to", ())]
+        if step not in story.state.steps:
+            reasons.append(story.never_ran(step, reasons))
+    return Explanation(status_of(story.state), story.summary, reasons)
+
+
+@dataclass(slots=True)
+class _Story:
+    """What is remembered while the log is read."""
+
+    state: State
+    reasons: list[Reason] = field(default_factory=list)
+    summary: str = ""
+    sources: dict[str, str] = field(default_factory=dict)  # token -> where it came from
+    repeated: dict[tuple[str, str, str], _Repeated] = field(default_factory=dict)
+    retrying: set[tuple[str | None, ...]] = field(default_factory=set)  # tasks whose last attempt was retried
+
+    def say(self, seq: int, about: str, text: str, event: Event | None = None, **facts: Any) -> None:
+        """Add a reason."""
+        run = event.run if event is not None else None
+        step = facts.pop("step", None) or (step_of(run) if run else None)
+        self.reasons.append(Reason(seq, about, text, step, run, facts))
+
+    # The request and the end
+
+    def _requested(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        kept = f", going on from execution {data['retry_of']}" if data.get("retry_of") else ""
+        parent = data.get("parent")
+        by = f"step run {parent['run']} of execution {parent['execution_id']}" if parent else data.get("by")
+        self.say(seq, "execution", f"requested by {by}{kept}", payload=data.get("payload"))
+
+    def _evaluated(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        if "error" in data:
+            self.summary = f"the request could not be carried out: {explain_text.error(data['error'])}"
+            self.say(seq, "execution", self.summary, error=data["error"])
+
+    def _restored(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        if data.get("more"):
+            return  # what had no room in the event before
+        kept = ", ".join(data.get("steps", {})) or "nothing"
+        self.say(seq, "execution", f"kept of execution {data['of']}: {kept}", steps=data.get("steps", {}))
+
+    def _loop_restored(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        count = len(data["iterations"])
+        text = f"{count} of {data['total']} iterations are kept and do not run again"
+        self.say(seq, "loop", text, step=data["step"])
+
+    def _controlled(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        what = event.name.partition(".")[2]
+        why = f": {data['why']}" if data.get("why") else ""
+        self.say(seq, "execution", f"{what} by {data.get('by')}{why}")
+
+    def _signalled(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        self.say(seq, "execution", f"the signal '{data['signal']}' came", payload=data.get("payload"))
+
+    def _finished(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        self.summary = _ending(data, self.reasons, self.state.unanswered)
+        self.say(seq, "execution", self.summary, error=data.get("error"))
+
+    # Tokens
+
+    def _enqueued(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        came = data.get("from_run") or data.get("from")
+        self.sources[data["token"]] = f"from {came}" if came else "as the first one"
+
+    def _held(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        came, others = self.sources[data["token"]], ", ".join(data["waits_for"])
+        text = f"the token that came {came} waits here: another may still come from {others}"
+        self.say(seq, "token", text, step=data["step"], waits_for=data["waits_for"])
+
+    def _claimed(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        if data.get("rule") is not None:
+            text = explain_text.admission(data["rule"], data.get("guards", ()), allowed=True)
+            self.say(seq, "token", text, step=data["step"], rule=data["rule"], guards=data.get("guards"))
+
+    def _refused(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        came = f"the token that came {self.sources[data['token']]} is refused"
+        if data.get("reason") == "join":
+            text = f"{came}: this join runs for the first token only, and that was another"
+        else:
+            text = (
+                f"{came}: {explain_text.admission(data.get('rule'), data.get('guards', ()), allowed=False)}"
+            )
+        self.say(seq, "token", text, step=data["step"], rule=data.get("rule"), guards=data.get("guards"))
+
+    def _discarded(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        text = f"the token that came {self.sources[data['token']]} is discarded: {data['reason']}"
+        self.say(seq, "token", text, step=data["step"])
+
+    # Runs
+
+    def _scheduled(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        came = " and ".join(dict.fromkeys(self.sources[token] for token in data["tokens"]))
+        many = f"{len(data['tokens'])} tokens that came {came} met" if len(data["tokens"]) > 1 else ""
+        text = f"runs ({event.run}): {many or f'a token came {came}'}"
+        if "problem" in data:
+            text += f"; it could not start: {explain_text.error(data['problem'])}"
+        self.say(seq, "step", text, event, input=data.get("input"))
+
+    def _expired(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        told = explain_text.again("returned" if event.name == "lease.returned" else data.get("why", "silent"))
+        self.say(seq, "step", f"its work {told} and goes out again from where it stood", event)
+
+    def _parked(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        self._repeat(seq, event, "parked", f"waits for {explain_text.waiting(data)}", {})
+
+    def _rejected(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        self.say(seq, "step", f"a reported {data['event']} was not accepted: {data['why']}", event)
+
+    def _task_done(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        directive, place = data.get("do", "continue"), (event.run, event.at, event.label, str(event.visit))
+        exhausted = directive == "fail" and place in self.retrying
+        self.retrying.discard(place)
+        if directive == "retry":
+            self.retrying.add(place)
+        text = _directive(event, data, exhausted=exhausted)
+        if text is not None and not _is_plumbing(event, data):
+            error = (data.get("output") or {}).get("error")
+            self._repeat(seq, event, directive, text, {"error": error} if error else {})
+
+    def _repeat(self, seq: int, event: Event, what: str, text: str, facts: dict[str, Any]) -> None:
+        known = self.repeated.setdefault((event.run or "", event.label or "", what), _Repeated())
+        known.count += 1
+        if len(known.examples) < EXAMPLES:
+            where = f" in iteration {event.at}" if event.at else ""
+            known.examples.append((seq, f"task '{event.label}'{where} {text}", facts))
+
+    def _tell_repeated(self, event: Event) -> None:
+        for key in [key for key in self.repeated if key[0] == event.run]:
+            known = self.repeated.pop(key)
+            _, task, what = key
+            for seq, example, facts in known.examples:
+                self.say(seq, "task", example, event, task=task, do=what, **facts)
+            if known.count > EXAMPLES:
+                text = f"task '{task}' did so {known.count} times in all ({what})"
+                self.say(known.examples[-1][0], "task", text, event, task=task, do=what, count=known.count)
+
+    def _ended(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        self._tell_repeated(event)
+        output = data.get("output") or {}
+        counts = explain_text.loop(output.get("loop"))
+        if event.name == "step.failed":
+            text = f"failed: {explain_text.error(data.get('error'))}" + (f" ({counts})" if counts else "")
+        else:
+            text = "ended well" + (f": {counts}" if counts else "")
+        if data.get("left_out"):
+            text += f"; not set, because a value was missing: {', '.join(data['left_out'])}"
+        self.say(seq, "step", text, event, error=data.get("error"))
+
+    def _routed(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        if "error" in data:
+            self.say(seq, "arc", f"its arcs could not be evaluated: {data['error']}", event)
+            return
+        for record in data["arcs"]:
+            self.say(seq, "arc", explain_text.arc(record), event, to=[record["step"]], **_only(record))
+        if not data["taken"]:
+            after = (
+                "nothing took the failure" if "fails" in data else "no arc was taken: this branch ends here"
+            )
+            self.say(seq, "arc", after, event)
+        elif "failure" in data:
+            self.say(seq, "arc", explain_text.taken(data["failure"]), event)
+
+    def _extended(self, seq: int, event: Event, data: dict[str, Any]) -> None:
+        names = ", ".join(item["step"] for item in data["steps"])
+        self.say(seq, "step", f"added steps to the workflow: {names}", event)
+
+    # What is still open
+
+    def stand_still(self) -> None:
+        """Of an execution that is not over: what it waits for."""
+        state = self.state
+        for run_id in list(state.runs):
+            self._tell_repeated(Event("step.started", 0, run=run_id))
+        if state.ended:
+            return
+        waits = [f"{run.id} {_doing(run)}" for run in state.runs.values()]
+        waits += [f"a token is held at '{token.step}'" for token in state.tokens.values() if token.held]
+        self.summary = f"it is {status_of(state)}: {'; '.join(waits) or 'nothing is under way'}"
+
+    def never_ran(self, step: str, reasons: list[Reason]) -> Reason:
+        """Why a step has no run, or none yet."""
+        text = "it never ran" if self.state.ended else "it has not run yet"
+        if reasons:
+            text += "; the reasons stand above"
+        else:
+            ran = ", ".join(self.state.steps) or "none"
+            text += f": no step that ran has an arc to it (steps that ran: {ran})"
+        return Reason(self.state.seq, "step", text, step)
+
+
+def _only(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: record[key] for key in ("matched", "seen", "asked") if key in record}
+
+
+def _ending(data: dict[str, Any], reasons: list[Reason], unanswered: dict[str, Any] | None) -> str:
+    if data["status"] == "completed":
+        failed = data["counts"].get("failed_iterations", 0) if "counts" in data else 0
+        without = f", and {explain_text.failed_iterations(failed)}" if failed else ""
+        return f"it completed: no token was left to move{without}"
+    error = data.get("error")
+    if data["status"] == "cancelled":
+        return f"it was cancelled: {(error or {}).get('message', 'no reason was given')}"
+    step = (error or {}).get("step")
+    if step is None or (error or {}).get("kind") == "join":  # a join that was in vain never ran
+        return f"it failed: {explain_text.error(error)}"
+    if unanswered is not None and unanswered["error"] == error:
+        return f"it failed because {explain_text.unasked(unanswered)}: {explain_text.error(error)}"
+    untaken = any(reason.step == step and reason.text.startswith("nothing took") for reason in reasons)
+    why = "failed and no arc took the failure" if untaken else "failed"
+    return f"it failed because step '{step}' {why}: {explain_text.error(error)}"
+
+
+def _directive(event: Event, data: dict[str, Any], *, exhausted: bool) -> str | None:
+    """What a task's policy chose, when that was more than going on."""
+    directive, output = data.get("do", "continue"), data.get("output") or {}
+    place = "before" if "before" in data else "rule"
+    told = explain_text.rule(data, place)
+    error = f" after {explain_text.error(output.get('error'))}" if output.get("status") == "error" else ""
+    if directive == "retry":
+        return (
+            f"is tried again in {data.get('delay', 0):.3g} s (attempt {event.attempt} failed){error}: {told}"
+        )
+    if exhausted:
+        return f"failed: its {event.attempt} attempts are used up{error}"
+    if directive == "fail":
+        return f"failed{error}: {told}"
+    if directive == "jump":
+        return f"jumped to '{data.get('to')}': {told}"
+    if directive in ("break", "skip"):
+        return f"{'ended the pipeline' if directive == 'break' else 'was skipped'}: {told}"
+    return f"went on{error}: {told}" if error else None
+
+
+def _is_plumbing(event: Event, data: dict[str, Any]) -> bool:
+    """Whether a generated task (its label has a dot) only passed on, and chose nothing the author wrote."""
+    generated = "." in (event.label or "") and "before" in data
+    return generated and (data.get("do") == "skip" or data["before"] == "else")
+
+
+def _doing(run: Any) -> str:
+    waits = [explain_text.waiting(_facts(parked)) for parked in run.parked.values() if parked.output is None]
+    if waits:
+        return f"waits for {' and '.join(dict.fromkeys(waits))}"
+    if run.loop is not None:
+        return f"has {run.loop.done + run.loop.failed} of {run.loop.total} iterations behind it"
+    return "is running" if run.started_at is not None else "has not been started by a worker"
+
+
+def _facts(parked: Any) -> dict[str, Any]:
+    return {key: getattr(parked, key) for key in ("signal", "approval", "child", "call")}
+
+
+READERS: dict[str, Callable[[_Story, int, Event, dict[str, Any]], None]] = {
+    "playbook.execution.requested": _Story._requested,
+    "playbook.request.evaluated": _Story._evaluated,
+    "execution.restored": _Story._restored,
+    "loop.restored": _Story._loop_restored,
+    "execution.paused": _Story._controlled,
+    "execution.resumed": _Story._controlled,
+    "execution.cancelled": _Story._controlled,
+    "execution.signalled": _Story._signalled,
+    "workflow.finished": _Story._finished,
+    "token.enqueued": _Story._enqueued,
+    "token.held": _Story._held,
+    "token.claimed": _Story._claimed,
+    "token.refused": _Story._refused,
+    "token.discarded": _Story._discarded,
+    "step.scheduled": _Story._scheduled,
+    "lease.expired": _Story._expired,
+    "lease.returned": _Story._expired,
+    "task.parked": _Story._parked,
+    "task.done": _Story._task_done,
+    "event.rejected": _Story._rejected,
+    **dict.fromkeys(TERMINAL, _Story._ended),
+    "next.evaluated": _Story._routed,
+    "workflow.extended": _Story._extended,
+}

@@ -1,0 +1,163 @@
+"""What one pass over the log of an ended execution remembers, for those who go on from a part of it.
+
+Which runs came from which tokens, what each of them wrote, and which iterations of a loop are over. Nothing
+here chooses what is kept; execution_retry.py does.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from noetl.core.event import TERMINAL, Event
+from noetl.core.fold import evolve, outer_index, together
+from noetl.core.state import State
+
+TOKEN_PARTS = ("step", "from", "from_run", "event", "args")
+
+
+@dataclass(slots=True)
+class PastToken:
+    """A token, as it would be put on its way again, and the run that took it."""
+
+    parts: dict[str, Any]
+    origin: str | None  # the run it came from
+    fragment: str | None
+    barred: list[str] = field(default_factory=list)
+    taken_by: str | None = None
+    discarded: bool = False
+
+
+@dataclass(slots=True)
+class PastLoop:
+    """The items of a loop and the iterations that went well."""
+
+    total: int
+    collection: Any
+    done: dict[str, dict[str, Any]] = field(default_factory=dict)
+    flawed: set[int] = field(default_factory=set)  # iterations inside which another one failed
+
+
+@dataclass(slots=True)
+class PastRun:
+    """One step run: what it consumed and how it ended."""
+
+    step: str
+    tokens: list[str]
+    fragment: str | None = None
+    loop: PastLoop | None = None
+    ended: str | None = None  # its terminal event
+    output: dict[str, Any] = field(default_factory=dict)
+    barred: list[str] = field(default_factory=list)  # joins of mode `first` that were taken by others
+    result: bool = False  # its output was the workflow's
+    routed: bool = False  # its arcs were evaluated
+    fails: bool = False  # nothing took its failure, or its arcs could not be evaluated
+    failure: dict[str, Any] | None = None  # an arc took its failure, and whether its guard asked about it
+    failed_iterations: int = 0  # that it went on without
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the end of the execution cut the run off."""
+        return self.ended == "step.failed" and not self.routed
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether an arc took its failure without asking about it."""
+        return self.failure is not None and not self.failure.get("answered")
+
+
+@dataclass(slots=True)
+class Past:
+    """A whole execution, looked back upon."""
+
+    state: State
+    tokens: dict[str, PastToken] = field(default_factory=dict)
+    runs: dict[str, PastRun] = field(default_factory=dict)
+    patches: list[tuple[str, int | None, list[Any]]] = field(default_factory=list)  # run, iteration, patch
+    base: dict[str, Any] = field(default_factory=dict)  # what it had kept itself, when it was a retry
+    loops: dict[str, PastLoop] = field(default_factory=dict)  # kept iterations, by token
+
+    @classmethod
+    def of(cls, execution_id: str, events: Iterable[Event]) -> "Past":
+        """Read a log."""
+        past = cls(State(execution_id))
+        for event in events:
+            reader = READERS.get(event.name)
+            if reader is not None:
+                reader(past, event, event.data or {})
+            evolve(past.state, event)
+        return past
+
+    def _restored(self, event: Event, data: dict[str, Any]) -> None:
+        self.base = {**self.base, **{key: together(self.base.get(key), value) for key, value in data.items()}}
+
+    def _loop_restored(self, event: Event, data: dict[str, Any]) -> None:
+        loop = self.loops.setdefault(data["token"], PastLoop(data["total"], data.get("collection")))
+        loop.done |= data["iterations"]
+
+    def _enqueued(self, event: Event, data: dict[str, Any]) -> None:
+        parts = {key: data[key] for key in TOKEN_PARTS if key in data}
+        restored = len(self.tokens) < self.base.get("tokens", 0)
+        origin = None if restored else data.get("from_run")  # a run of the log that it was kept from
+        self.tokens[data["token"]] = PastToken(parts, origin, data.get("fragment"))
+
+    def _discarded(self, event: Event, data: dict[str, Any]) -> None:
+        token = self.tokens[data["token"]]
+        token.discarded, token.barred = True, self.state.tokens[data["token"]].barred
+
+    def _scheduled(self, event: Event, data: dict[str, Any]) -> None:
+        run_id = event.run or ""
+        run = self.runs[run_id] = PastRun(data["step"], data["tokens"], data.get("fragment"))
+        for token in data["tokens"]:
+            self.tokens[token].taken_by = run_id
+            if data.get("kept") and token in self.loops:
+                run.loop = self.loops[token]
+        if run.loop is None and data.get("total"):
+            run.loop = PastLoop(data["total"], data.get("collection"))
+
+    def _iteration_done(self, event: Event, data: dict[str, Any]) -> None:
+        run, index = self.runs[event.run or ""], outer_index(event.at)
+        if index is not None and run.loop is not None:
+            run.loop.done[str(index)] = {key: data[key] for key in ("output", "writes") if key in data}
+
+    def _iteration_failed(self, event: Event, data: dict[str, Any]) -> None:
+        run, index = self.runs[event.run or ""], _outermost(event.at)
+        if index is not None and run.loop is not None:
+            run.loop.flawed.add(index)
+
+    def _ended(self, event: Event, data: dict[str, Any]) -> None:
+        run = self.runs[event.run or ""]
+        run.ended, run.result = event.name, bool(data.get("result"))
+        run.barred = self.state.runs[event.run or ""].barred
+        run.output = data.get("output") or {"status": "error", "error": data.get("error")}
+        if event.name != "step.failed":
+            of_loop = (run.output.get("loop") or {}).get("failed", 0)  # all that older logs say of them
+            run.failed_iterations = data.get("failed_iterations", of_loop)
+        if event.name == "loop.done" and not run.failed_iterations:
+            run.loop = None  # nothing of it can be left to do
+
+    def _patched(self, event: Event, data: dict[str, Any]) -> None:
+        self.patches.append((event.run or "", _outermost(event.at), data["patch"]))
+
+    def _routed(self, event: Event, data: dict[str, Any]) -> None:
+        run = self.runs[event.run or ""]
+        run.routed, run.fails = True, "fails" in data or "error" in data
+        run.failure = data.get("failure")
+
+
+def _outermost(at: str | None) -> int | None:
+    """The index of the outermost iteration that an address is in."""
+    return int(at[1 : at.index("]")]) if at and at.startswith("[") else None
+
+
+READERS: dict[str, Callable[[Past, Event, dict[str, Any]], None]] = {
+    "execution.restored": Past._restored,
+    "loop.restored": Past._loop_restored,
+    "token.enqueued": Past._enqueued,
+    "token.discarded": Past._discarded,
+    "step.scheduled": Past._scheduled,
+    "loop.iteration.done": Past._iteration_done,
+    "loop.iteration.failed": Past._iteration_failed,
+    **dict.fromkeys(TERMINAL, Past._ended),
+    "ctx.patched": Past._patched,
+    "next.evaluated": Past._routed,
+}

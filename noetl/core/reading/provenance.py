@@ -1,0 +1,91 @@
+"""Which event wrote each value: the keys of ctx, and the outputs of runs. Logs of tasks line by line.
+
+One pass over the log, event by event.
+"""
+
+from collections import deque
+from typing import Any
+
+from noetl.core.event import TERMINAL, Event, iso, step_of
+from noetl.core.reading.task_logs import texts_of
+
+Data = dict[str, Any]
+OUTPUTS_MOST = 300
+LINES_MOST = 20_000
+
+
+class Provenance:
+    """The reader of one log."""
+
+    def __init__(self) -> None:
+        self.writers: dict[str, Data] = {}
+        self.outputs: deque[Data] = deque(maxlen=OUTPUTS_MOST)
+        self.lines: deque[Data] = deque(maxlen=LINES_MOST)
+        self.dropped = 0
+
+    def read(self, seq: int, event: Event) -> None:
+        """Take one more event in."""
+        data = event.data or {}
+        if event.name == "ctx.patched":
+            for path, _ in data["patch"]:
+                self._written(".".join(map(str, path)), seq, event, data.get("origin"))
+        elif event.name == "execution.restored":
+            for key in data.get("ctx") or {}:
+                self._written(str(key), seq, event, "kept")
+        elif event.name in TERMINAL:
+            self._put_out(seq, event, data)
+        elif event.name == "task.done":
+            self._logged(seq, event, data)
+
+    def _written(self, path: str, seq: int, event: Event, origin: str | None) -> None:
+        for below in [known for known in self.writers if known.startswith(f"{path}.")]:
+            del self.writers[below]
+        self.writers[path] = {
+            "seq": seq,
+            "at": iso(event.ts),
+            "run": event.run,
+            "address": event.at,
+            "origin": origin,
+        }
+
+    def _put_out(self, seq: int, event: Event, data: Data) -> None:
+        output, run = data.get("output") or {}, event.run or ""
+        self.outputs.append(
+            {
+                "seq": seq,
+                "at": iso(event.ts),
+                "run": run,
+                "step": step_of(run),
+                "status": "failed" if event.name == "step.failed" else "done",
+                "data": output.get("data"),
+                "ref": output.get("ref"),
+                "bytes": (output.get("meta") or {}).get("bytes"),
+                "error": data.get("error"),
+                "loop": {key: value for key, value in (output.get("loop") or {}).items() if key != "errors"},
+            }
+        )
+
+    def _logged(self, seq: int, event: Event, data: Data) -> None:
+        for line, level in texts_of(data):
+            self.dropped += len(self.lines) == LINES_MOST
+            self.lines.append(
+                {
+                    "seq": seq,
+                    "at": iso(event.ts),
+                    "run": event.run,
+                    "address": event.at or "",
+                    "task": event.label,
+                    "attempt": event.attempt,
+                    "text": line,
+                    "level": level,
+                }
+            )
+
+    def found(self, text: str = "", step: str | None = None) -> list[Data]:
+        """The lines that have a text in them, perhaps of one step only."""
+        wanted = text.casefold()
+        return [
+            line
+            for line in self.lines
+            if wanted in line["text"].casefold() and (step is None or step_of(line["run"]) == step)
+        ]

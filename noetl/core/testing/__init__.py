@@ -1,0 +1,1 @@
+"""Tests of playbooks: what a test expects against what was seen, and how much its runs went through."""

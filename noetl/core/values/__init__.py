@@ -1,0 +1,1 @@
+"""Values of an execution: scopes, writes into them, outputs, redaction. Nothing here knows a step."""

@@ -1,0 +1,157 @@
+"""What names mean in a template: the scopes, the order in which a bare name is looked for, and what was seen.
+
+A scope binds just the names a template reads. Rendering itself is dsl/template.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from noetl.core.deciding.payload_demand import (
+    Reading,
+    Unreadable,
+    event_readings,
+    in_envelope,
+    readings,
+    refusal,
+    resting,
+)
+from noetl.core.values.output import bounded
+from noetl.dsl.sugar.labels import read_as
+from noetl.dsl.templates.template import Envelope
+
+_MISSING: Any = object()
+_EMPTY: dict[str, Any] = {}
+
+
+class Scope:
+    """Fixed scopes by name, then where bare names are looked for: mappings in order, tasks, steps.
+
+    `payloads` are those at hand of steps whose results rest in the result store, by key; `most` is the size
+    of the largest that may be. Where a scope is `damaged`, why stands for each value that is gone.
+    """
+
+    __slots__ = ("chain", "damaged", "fixed", "most", "payloads", "reader", "steps", "tasks")
+
+    def __init__(
+        self,
+        fixed: dict[str, Any],
+        chain: tuple[Mapping[str, Any], ...] = (),
+        tasks: Mapping[str, Any] = _EMPTY,
+        steps: Mapping[str, Any] = _EMPTY,
+        reader: str = "",
+        *,
+        payloads: Mapping[str, Any] = _EMPTY,
+        most: int = 0,
+        damaged: bool = False,
+    ) -> None:
+        self.fixed = fixed
+        self.chain = chain
+        self.tasks = tasks
+        self.steps = steps
+        self.reader = reader  # the label of the task that reads: inside sugar, names near it come first
+        self.payloads = payloads
+        self.most = most
+        self.damaged = damaged
+
+    def bind(self, names: Iterable[str]) -> dict[str, Any]:
+        """The names a template reads, as far as they mean something here."""
+        bound = {}
+        fixed = self.fixed
+        for name in names:
+            value = fixed[name] if name in fixed else self._bare(name)
+            if value is not _MISSING:
+                bound[name] = value
+        return bound
+
+    def _bare(self, name: str) -> Any:
+        for mapping in self.chain:
+            if name in mapping:
+                return mapping[name]
+        label = read_as(self.reader, name, self.tasks)
+        if label is not None:
+            return Envelope(self.tasks[label])
+        return _finished(self.steps[name], self.payloads, self.most) if name in self.steps else _MISSING
+
+    def wanted(self, paths: Iterable[tuple[str, ...]]) -> list[tuple[str, dict[str, Any]]]:
+        """Payloads that templates with these paths read and that are not at hand: whose, and references."""
+        found = {}
+        for reading in self._readings(paths):
+            ref = resting(reading.envelope)
+            if ref is not None and ref["meta"].get("bytes", 0) <= self.most:
+                key = ref["locator"]["key"]
+                known = self.payloads.get(key, _MISSING)
+                if known is _MISSING or (isinstance(known, Unreadable) and known.kind == "backend"):
+                    found[key] = reading.owner, ref
+        return list(found.values())
+
+    def _readings(self, paths: Iterable[tuple[str, ...]]) -> Iterable[Reading]:
+        """What paths read of finished steps; a name that means something nearer is none."""
+        steps = {path[0] for path in paths if path[0] in self.steps}
+        hidden = {name for name in steps if name in self.fixed or self._near(name)} if steps else steps
+        return readings(self.steps, [path for path in paths if path[0] in steps and path[0] not in hidden])
+
+    def _near(self, name: str) -> bool:
+        return any(name in mapping for mapping in self.chain) or (
+            read_as(self.reader, name, self.tasks) is not None
+        )
+
+    def out_of_reach(self, paths: Iterable[tuple[str, ...]]) -> Unreadable | None:
+        """Why a template cannot be rendered here: it reads a payload that cannot be had."""
+        found = list(self._readings(paths)) if self.steps else []
+        if "event" in self.fixed:
+            found += event_readings(self.fixed["event"], paths)
+        for reading in found:
+            wrong = refusal(reading, self.payloads, self.most)
+            if wrong is not None:
+                return wrong
+        return self._gone(paths) if self.damaged else None
+
+    def _gone(self, paths: Iterable[tuple[str, ...]]) -> Unreadable | None:
+        for path in paths:
+            value = self.bind(path[:1]).get(path[0])
+            for key in path[1:]:
+                value = value if isinstance(value, Unreadable) else _below(value, key)
+            wrong = _unreadable(value)
+            if wrong is not None:
+                return Unreadable(wrong.kind, f"{'.'.join(path)}: {wrong.message}")
+        return None
+
+    def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, Any]:
+        """The values at the paths a guard reads, small enough to be kept with the decision."""
+        found = {}
+        for path in sorted(paths):
+            if path[0] == "keychain":
+                continue
+            value = self.bind((path[0],)).get(path[0], _MISSING)
+            for key in path[1:]:
+                value = _below(value, key)
+            found[".".join(str(part) for part in path)] = None if value is _MISSING else bounded(value)
+        return found
+
+
+def _finished(step: Mapping[str, Any], payloads: Mapping[str, Any], most: int) -> Envelope:
+    """A finished step as templates read it: its tasks under `results` are envelopes too."""
+    envelope = Envelope(in_envelope(step, payloads, most))
+    if "results" in envelope:
+        envelope["results"] = {
+            label: Envelope(in_envelope(output, payloads, most))
+            for label, output in envelope["results"].items()
+        }
+    return envelope
+
+
+def _unreadable(value: Any) -> Unreadable | None:
+    """Why a value, or something in it, cannot be read."""
+    if isinstance(value, dict):
+        return next(filter(None, map(_unreadable, value.values())), None)
+    return value if isinstance(value, Unreadable) else None
+
+
+def _below(value: Any, key: str) -> Any:
+    if isinstance(value, Envelope) and key not in value:
+        value = value.get("data")
+    if isinstance(value, dict):
+        return value.get(key, _MISSING)
+    if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+        return value[int(key)]
+    return _MISSING
