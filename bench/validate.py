@@ -19,8 +19,8 @@ FILES = 500
 
 def run() -> list[Figure]:
     """Validation in this process for one text, and through the command line for a folder."""
-    from noetl.cli.checked import check
-    from noetl.cli.sources import Source
+    from noetl.cli.playbooks.sources import Source
+    from noetl.cli.playbooks.validation import check
 
     def validate(text: str) -> None:
         assert not check(Source("bench", text.encode())).diagnostics

@@ -454,15 +454,17 @@ def test_every_file_of_the_package_is_used(sources: list[Source]) -> None:
 
 def test_a_module_named_by_parts_is_used() -> None:
     main = Source("noetl/cli/main.py", "COMMANDS = {'run': 'help'}\nimport_module(f'noetl.cli.{name}')")
-    listed, forgotten = Source("noetl/cli/run.py", ""), Source("noetl/cli/stop.py", "")
+    listed, forgotten = Source("noetl/cli/commands/run.py", ""), Source("noetl/cli/stop.py", "")
     assert [finding.partition(":")[0] for finding in unused_files([main, listed, forgotten])] == [
         forgotten.path
     ]
 
 
 def test_unused_files_are_found() -> None:
-    main = Source("noetl/cli/main.py", "COMMANDS = {'run': 'noetl.cli.run:command'}\nDATA = 'words.json'")
-    run = Source("noetl/cli/run.py", "from noetl.dsl import load")
+    main = Source(
+        "noetl/cli/main.py", "COMMANDS = {'run': 'noetl.cli.commands.run:command'}\nDATA = 'words.json'"
+    )
+    run = Source("noetl/cli/commands/run.py", "from noetl.dsl import load")
     load = Source("noetl/dsl/load.py", "import noetl.dsl.load")
     words = Source("noetl/dsl/words.json", "{}")
     assert unused_files([main, run, load, words]) == []

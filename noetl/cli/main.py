@@ -13,7 +13,7 @@ import click
 
 from noetl import __version__
 
-# Group -> command -> its line in the help. The module is noetl.cli.<command>, unless MODULES names another.
+# Group -> command -> its line in the help. The module is noetl.cli.commands.<command>.
 COMMANDS: dict[str, dict[str, str]] = {
     "Run playbooks": {
         "run": "run a playbook and say how it went",
@@ -50,7 +50,6 @@ COMMANDS: dict[str, dict[str, str]] = {
         "schema": "print the JSON Schema for editors, or that of one tool kind",
     },
 }
-MODULES = {"render": "evaluate"}  # the module called render prints
 ALIASES = {"lint": "validate", "exec": "execution"}
 
 EXIT_USAGE = 2
@@ -87,7 +86,7 @@ class Door(click.Group):
         name = ALIASES.get(cmd_name, cmd_name)
         if name not in self.list_commands(ctx):
             return None
-        command: click.Command = importlib.import_module(f"noetl.cli.{MODULES.get(name, name)}").command
+        command: click.Command = importlib.import_module(f"noetl.cli.commands.{name}").command
         return command
 
     def resolve_command(
@@ -179,7 +178,7 @@ def _tolerate_any_character() -> None:
 
 
 def _usage(error: click.ClickException) -> int:
-    from noetl.cli.render import failure
+    from noetl.cli.terminal import failure
 
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
@@ -192,7 +191,7 @@ def _usage(error: click.ClickException) -> int:
 
 
 def _failed(error: Exception) -> int:
-    from noetl.cli.render import failure
+    from noetl.cli.terminal import failure
     from noetl.errors import NoetlError
 
     if isinstance(error, NoetlError):

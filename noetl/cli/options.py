@@ -69,7 +69,7 @@ def workload(function: Command) -> Command:
 
 def path(name: str) -> str:
     """The path of a registered playbook; a file has one, but is none."""
-    from noetl.cli.sources import SUFFIXES
+    from noetl.cli.playbooks.sources import SUFFIXES
     from noetl.errors import RequestError
 
     if name.endswith(SUFFIXES):

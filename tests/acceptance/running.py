@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
-from noetl.cli.reach import find
+from noetl.cli.connection.connection import find
 from noetl.control.audit import audit
 from noetl.control.history import envelopes
 from noetl.errors import NotFound

@@ -12,7 +12,7 @@ import jsonschema_rs
 import pytest
 from click.testing import CliRunner
 
-from noetl.cli.compile import command as compile_command
+from noetl.cli.commands.compile import command as compile_command
 from noetl.dsl.load import load
 from noetl.dsl.yaml.source import parse
 from noetl.dsl.yaml.tree import plain

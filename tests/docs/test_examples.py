@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from examples.api import Server, Shop
-from noetl.cli.checked import Checked, check
 from noetl.cli.formats import text
-from noetl.cli.render import Paint
-from noetl.cli.sources import Source
+from noetl.cli.playbooks.sources import Source
+from noetl.cli.playbooks.validation import Checked, check
+from noetl.cli.terminal import Paint
 from tests.docs.generated import ROOT, generated, run_commands
 from tests.docs.pages import API, Block, blocks, matches, pages
 from tests.engine.harness import run

@@ -1,6 +1,6 @@
 """Reading a long log page by page costs as much as the log is long, not that times its pages."""
 
-from noetl.cli.execution.pages import envelopes, lines
+from noetl.cli.commands.execution.pages import envelopes, lines
 from noetl.control import history, rows
 from tests.engine.harness import begin, engine, finish, playbook
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from noetl.cli.checked import Checked, findings
+from noetl.cli.playbooks.validation import Checked, findings
 from noetl.dsl.diagnostic import Diagnostic
 
 LEVELS = {"error": "error", "warning": "warning", "info": "notice"}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from noetl.cli.checked import Checked, tally
+from noetl.cli.playbooks.validation import Checked, tally
 from noetl.dsl.diagnostic import Diagnostic
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from noetl import __version__
-from noetl.cli.checked import Checked, findings
-from noetl.cli.sources import STDIN_NAME
+from noetl.cli.playbooks.sources import STDIN_NAME
+from noetl.cli.playbooks.validation import Checked, findings
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.finding_codes import catalogue
 

@@ -12,8 +12,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from noetl.cli.checked import Checked, tally
-from noetl.cli.render import Paint, counted
+from noetl.cli.playbooks.validation import Checked, tally
+from noetl.cli.terminal import Paint, counted
 from noetl.dsl.diagnostic import Diagnostic, Severity
 
 NOUNS: tuple[tuple[Severity, str], ...] = (("error", "error"), ("warning", "warning"), ("info", "note"))

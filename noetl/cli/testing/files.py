@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from noetl.cli.sources import (
+from noetl.cli.playbooks.sources import (
     IGNORED_FOLDERS,
     LOOKS_LIKE_PLAYBOOK,
     TEST_ENDINGS,
@@ -18,7 +18,7 @@ from noetl.cli.sources import (
 from noetl.errors import NotFound, RequestError
 
 if TYPE_CHECKING:
-    from noetl.cli.checked import Checked
+    from noetl.cli.playbooks.validation import Checked
     from noetl.dsl.testing.suite import Suite
 
 
@@ -92,7 +92,7 @@ def _nothing(argument: str) -> NotFound:
 
 def load(name: str) -> CaseFile:
     """Read a test file and its playbook; raises RequestError when a file cannot be read."""
-    from noetl.cli.checked import check
+    from noetl.cli.playbooks.validation import check
     from noetl.dsl.testing.names import check_names
     from noetl.dsl.testing.suite import read_suite
 
@@ -122,7 +122,7 @@ def check_file(name: str) -> "Checked":
 
 
 def _checked(file: CaseFile) -> "Checked":
-    from noetl.cli.checked import Checked
+    from noetl.cli.playbooks.validation import Checked
     from noetl.dsl.load import Loaded
 
     return Checked(file.source, Loaded(None, None, None, file.suite.diagnostics, {}))

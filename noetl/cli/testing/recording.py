@@ -5,10 +5,10 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from noetl.cli import local
-from noetl.cli.render import emit, note
-from noetl.cli.running import text_of
-from noetl.cli.sources import Source, is_test, read_one
+from noetl.cli.connection import embedded_engine
+from noetl.cli.playbooks.sources import Source, is_test, read_one
+from noetl.cli.running.run_flow import text_of
+from noetl.cli.terminal import emit, note
 from noetl.cli.testing import files
 from noetl.cli.testing.files import CaseFile
 from noetl.errors import RequestError
@@ -30,7 +30,7 @@ HEAD = (
 
 def record(path: str, given: dict[str, Any]) -> int:
     """Record a playbook into a new test file, or the tests of a file again."""
-    settings = local.settings()
+    settings = embedded_engine.settings()
     return _again(path, given, settings) if is_test(path) else _new(path, given, settings)
 
 
@@ -40,9 +40,9 @@ def target_of(path: str) -> str:
 
 
 def _new(path: str, given: dict[str, Any], settings: "Settings") -> int:
-    from noetl.cli.checked import check
-    from noetl.cli.payload import read_payload
-    from noetl.cli.watches import print_findings
+    from noetl.cli.playbooks.validation import check
+    from noetl.cli.running.run_input import read_payload
+    from noetl.cli.running.watches import print_findings
     from noetl.dsl.testing.suite import Case, read_suite
     from noetl.dsl.testing.write_suite import recorded_case, suite_text
     from noetl.dsl.yaml.tree import Map, Mark
@@ -187,7 +187,7 @@ def _expect(facts: "Facts") -> dict[str, Any]:
 
 
 def _told(target: str, recorded: Recorded, *, as_json: bool) -> None:
-    from noetl.cli.render import counted
+    from noetl.cli.terminal import counted
 
     tell = note if as_json else emit
     tell(f"{target}: {counted(recorded.calls, 'output')} of an execution that {recorded.status}")

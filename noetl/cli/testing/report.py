@@ -4,10 +4,10 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from noetl.cli.checked import Checked
-from noetl.cli.closing import detailed
 from noetl.cli.formats import json, text
-from noetl.cli.render import Paint, colourful, counted, emit, note
+from noetl.cli.playbooks.validation import Checked
+from noetl.cli.running.run_summary import detailed
+from noetl.cli.terminal import Paint, colourful, counted, emit, note
 from noetl.cli.testing.files import CaseFile
 from noetl.cli.testing.files import shown as wrong_with
 from noetl.dsl.sugar.labels import is_generated
@@ -33,7 +33,7 @@ class Progress:
 
     def ended(self, outcome: "Outcome") -> None:
         """One test is over."""
-        from noetl.cli.closing import duration
+        from noetl.cli.running.run_summary import duration
 
         if outcome.passed and self.quiet:
             return

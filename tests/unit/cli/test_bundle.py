@@ -7,8 +7,8 @@ import pytest
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
-from noetl.cli.bundle import bundled, in_project
-from noetl.cli.sources import Source, read
+from noetl.cli.playbooks.bundle import bundled, in_project
+from noetl.cli.playbooks.sources import Source, read
 from noetl.errors import RequestError
 from noetl.ports.front import Front
 from noetl.settings import load

@@ -5,8 +5,8 @@ import gc
 import pytest
 
 from noetl import tools
-from noetl.cli.checked import check, tally
-from noetl.cli.sources import Source
+from noetl.cli.playbooks.sources import Source
+from noetl.cli.playbooks.validation import check, tally
 from noetl.ports.tool import Tool, define
 
 TEXT = """\

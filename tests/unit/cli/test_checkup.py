@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from noetl.cli.checkup import effective, examined
+from noetl.cli.doctor_checks import effective, examined
 from noetl.settings import load
 from tests.servers import NatsServer
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from noetl.cli.closing import tally
-from noetl.cli.render import Paint
+from noetl.cli.running.run_summary import tally
+from noetl.cli.terminal import Paint
 
 COUNTS = {"steps": 1, "tasks": 0, "iterations": 0, "events": 6}
 

@@ -12,7 +12,7 @@ from noetl.adapters.postgres.results import PostgresResults
 from noetl.adapters.postgres.schema import newest_version as newest_schema
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.adapters.sqlite.connection import connect, fetch, migrations, newest_version
-from noetl.cli.db import Span, size
+from noetl.cli.commands.db import Span, size
 from noetl.cli.main import run
 from noetl.core.message import Payload
 from tests.conformance.stores import begin, eid, end
@@ -216,7 +216,7 @@ def test_a_postgresql_store_that_is_away_is_told_without_its_password(
     noetl: Noetl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NOETL_STORE", "postgresql://me:s3cret@127.0.0.1:1/d")
-    monkeypatch.setattr("noetl.cli.upkeep.PATIENCE_S", 0.1)
+    monkeypatch.setattr("noetl.cli.store_admin.PATIENCE_S", 0.1)
     code, _, err = noetl("db", "status")
     assert code == 3
     assert "127.0.0.1:1" in err

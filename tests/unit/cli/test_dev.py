@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from noetl.adapters.memory.store import MemoryStore
-from noetl.cli.dev import Shelf
+from noetl.cli.commands.dev import Shelf
 from noetl.errors import BackendError, NotFound
 from tests.engine.harness import engine, playbook
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from noetl.cli.checked import Checked
 from noetl.cli.formats import github, sarif, text
 from noetl.cli.formats import json as findings_json
-from noetl.cli.render import Paint
-from noetl.cli.sources import Source
+from noetl.cli.playbooks.sources import Source
+from noetl.cli.playbooks.validation import Checked
+from noetl.cli.terminal import Paint
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.yaml.tree import Mark
 

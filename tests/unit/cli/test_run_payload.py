@@ -4,7 +4,7 @@ import click
 import pytest
 
 from noetl.cli.formats.xes import attribute
-from noetl.cli.payload import read_payload, read_value
+from noetl.cli.running.run_input import read_payload, read_value
 from noetl.errors import RequestError
 
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from noetl.cli.closing import brief, duration, explained, number, tally
-from noetl.cli.progress import LoopProgress, Progress, StepProgress
-from noetl.cli.render import Paint
-from noetl.cli.tree import TreeWatch
-from noetl.cli.watches import line, loop_words
+from noetl.cli.running.progress import LoopProgress, Progress, StepProgress
+from noetl.cli.running.progress_tree import TreeWatch
+from noetl.cli.running.run_summary import brief, duration, explained, number, tally
+from noetl.cli.running.watches import line, loop_words
+from noetl.cli.terminal import Paint
 from noetl.core.event import Event
 
 PLAIN = Paint(False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noetl.cli import sources
+from noetl.cli.playbooks import sources
 from noetl.errors import NotFound, RequestError
 
 PLAYBOOK = "apiVersion: noetl.io/v2\nkind: Playbook\n"

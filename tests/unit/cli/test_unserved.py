@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from noetl.cli import unserved
-from noetl.cli.watches import JsonWatch
+from noetl.cli.running import no_worker_notice
+from noetl.cli.running.watches import JsonWatch
 from noetl.errors import Denied
 from noetl.ports.front import Front, Worker
 
@@ -50,7 +50,7 @@ async def sentences(server: Answering, looks: int) -> list[str]:
     """What is told before the server was looked at so many times."""
     watch = Listening()
     server.enough = looks
-    telling = asyncio.ensure_future(unserved.tell(cast("Front", server), "e", watch))
+    telling = asyncio.ensure_future(no_worker_notice.tell(cast("Front", server), "e", watch))
     looked = asyncio.ensure_future(server.looked.wait())
     await asyncio.wait({telling, looked}, timeout=LONG, return_when=asyncio.FIRST_COMPLETED)
     telling.cancel()
@@ -60,7 +60,7 @@ async def sentences(server: Answering, looks: int) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unserved, "FIRST_S", 0.001)
+    monkeypatch.setattr(no_worker_notice, "FIRST_S", 0.001)
 
 
 async def test_work_for_a_pool_without_workers_is_told_once() -> None:

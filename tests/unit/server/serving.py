@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
-from noetl.cli.serving import options_for
+from noetl.cli.processes.serving import options_for
 from noetl.control.sweep import sweep
 from noetl.ports.front import TokenAsk
 from noetl.ports.store import AccessToken, Store

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from noetl.adapters.http.front import HttpFront
-from noetl.cli import reach
-from noetl.cli.caller import caller
+from noetl.cli.connection import connection
+from noetl.cli.connection.caller import caller
 from noetl.cli.main import root
 from noetl.core.message import Control
 from noetl.errors import NotFound
@@ -91,17 +91,17 @@ async def test_what_stands_in_for_a_person_is_named_by_who_made_it_and_says_what
 async def test_last_on_a_server_is_the_callers_own(server: Served) -> None:
     ann, bob = await front(server, "ann"), await front(server, "bob")
     with pytest.raises(NotFound, match="there is no execution yet"):
-        await reach.find(ann, "@last")
+        await connection.find(ann, "@last")
     one = await ann.start(Ask(text=HELLO))
     two = await bob.start(Ask(text=HELLO.replace("tests/hello", "tests/other")))
-    assert await reach.find(ann, "@last") == one.execution_id
-    assert await reach.find(bob, "@last") == two.execution_id
-    assert await reach.find(bob, "@last:tests/hello") == one.execution_id
+    assert await connection.find(ann, "@last") == one.execution_id
+    assert await connection.find(bob, "@last") == two.execution_id
+    assert await connection.find(bob, "@last:tests/hello") == one.execution_id
     carl = await front(server, "carl")
     with pytest.raises(NotFound, match="none of the executions there was started by you"):
-        await reach.find(carl, "@last")
+        await connection.find(carl, "@last")
     with pytest.raises(NotFound, match="there is no execution of 'tests/none' yet"):
-        await reach.find(bob, "@last:tests/none")
+        await connection.find(bob, "@last:tests/none")
     listed = (await server.client.get("/api/v1/executions", params={"by": "ann"})).json()["items"]
     assert [item["execution_id"] for item in listed] == [one.execution_id]
     for started in (one, two):

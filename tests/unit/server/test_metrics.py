@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from noetl.cli.logs import set_up
+from noetl.cli.processes.process_log import set_up
 from noetl.errors import BackendError
 from tests.unit.server.serving import HELLO, Served
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from noetl.cli.mcp import protocol
-from noetl.cli.mcp.session import UNDER_WAY_MAX, Asked, Session
+from noetl.cli.commands.mcp import protocol
+from noetl.cli.commands.mcp.session import UNDER_WAY_MAX, Asked, Session
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 META = {f"{protocol.OWN}protocolVersion": "2026-07-28", f"{protocol.OWN}clientCapabilities": {}}

@@ -1,0 +1,158 @@
+"""`noetl catalog`: the registered playbooks, by path and version."""
+
+import asyncio
+import difflib
+from typing import Any
+
+import click
+
+from noetl.cli import options
+from noetl.cli.commands import register
+from noetl.cli.terminal import emit, note
+from noetl.errors import NotFound
+from noetl.ports.store import PlaybookText
+
+
+@click.group("catalog")
+def command() -> None:
+    """Register, list, show, compare and delete playbooks by path and version.
+
+    A run registers its playbook too. A playbook that is named by its path is read from its file while that is
+    there, and registered again when it has changed; a server knows no files of yours.
+    """
+
+
+command.add_command(register.command)
+
+
+@command.command("list")
+@click.argument("path", required=False)
+@options.server
+@options.as_json
+def list_playbooks(path: str | None, as_json: bool) -> None:
+    """List the newest version of every playbook, or every version of PATH."""
+    found = asyncio.run(_entries(path))
+    if as_json:
+        from noetl.cli.running.run_summary import pretty
+
+        emit(pretty([_data(entry) for entry in found]))
+        return
+    if not found:
+        note("the catalog is empty; register a playbook with: noetl register FILE")
+    for entry in found:
+        moment = _data(entry)["registered_at"][:19]
+        emit(f"{entry.path} v{entry.version}  {moment}  {entry.file or ''}".rstrip())
+
+
+def _data(entry: PlaybookText) -> dict[str, Any]:
+    from noetl.core.event import iso
+
+    shown = {"path": entry.path, "version": entry.version, "hash": entry.hash}
+    told = {"description": entry.description, "file": entry.file}
+    return {**shown, **told, "registered_at": iso(entry.registered_at)}
+
+
+async def _entries(path: str | None) -> list[PlaybookText]:
+    from noetl.cli.connection import connection, embedded_engine
+
+    settings = embedded_engine.settings()
+    if not connection.anything(settings):
+        if path is not None:
+            raise _nothing(path)
+        return []
+    async with connection.reached(settings) as reached:
+        found = list(await reached.front.playbooks(path))
+        if path is not None and not found:
+            await reached.front.playbook(path)  # says that there is none, and which one is near
+        return found
+
+
+def _nothing(path: str) -> NotFound:
+    return NotFound(
+        f"there is no playbook with the path '{path}'", hint=f"noetl catalog list{options.there()}"
+    )
+
+
+@command.command("show")
+@click.argument("path")
+@click.option(
+    "--version", type=click.IntRange(min=1), metavar="N", help="This version instead of the newest."
+)
+@options.server
+@options.as_json
+def show(path: str, version: int | None, as_json: bool) -> None:
+    """Print the text of a registered playbook."""
+    (entry,) = asyncio.run(_texts(path, version))
+    if as_json:
+        from noetl.cli.running.run_summary import pretty
+
+        emit(pretty({**_data(entry), "text": entry.text}))
+    else:
+        emit(entry.text.removesuffix("\n"))
+
+
+async def _texts(path: str, *versions: int | None) -> list[PlaybookText]:
+    """Versions of a playbook with their texts; None is the newest."""
+    from noetl.cli.connection import connection, embedded_engine
+
+    settings = embedded_engine.settings()
+    if not connection.anything(settings):
+        raise _nothing(path)
+    async with connection.reached(settings) as reached:
+        return [await reached.front.playbook(path, version) for version in versions]
+
+
+@command.command("diff")
+@click.argument("path")
+@click.argument("first", type=click.IntRange(min=1), required=False, metavar="[A]")
+@click.argument("second", type=click.IntRange(min=1), required=False, metavar="[B]")
+@options.server
+@options.as_json
+def diff(path: str, first: int | None, second: int | None, as_json: bool) -> None:
+    """Compare two versions of a playbook: A with B, A with the newest, or the newest with the one before."""
+    if first is None:
+        entries = asyncio.run(_entries(path))
+        if len(entries) < 2:
+            raise NotFound(
+                f"'{path}' has only one version", hint=f"noetl catalog show {path}{options.there()}"
+            )
+        first = entries[1].version
+    older, newer = asyncio.run(_texts(path, first, second))
+    lines = _compared(older, newer)
+    if as_json:
+        from noetl.cli.running.run_summary import pretty
+
+        sides = {"path": path, "a": older.version, "b": newer.version, "same": older.text == newer.text}
+        emit(pretty({**sides, "diff": lines}))
+        return
+    for line in lines:
+        emit(line)
+    if older.text == newer.text:
+        note("no difference")
+
+
+def _compared(older: PlaybookText, newer: PlaybookText) -> list[str]:
+    """The lines of a unified diff."""
+    before, after = (f"{entry.path} v{entry.version}" for entry in (older, newer))
+    texts = older.text.splitlines(), newer.text.splitlines()
+    return list(difflib.unified_diff(*texts, before, after, lineterm=""))
+
+
+@command.command("delete")
+@click.argument("path")
+@click.option("--version", type=click.IntRange(min=1), metavar="N", help="Only this version.")
+@options.server
+def delete(path: str, version: int | None) -> None:
+    """Take a playbook off the catalog; executions that ran it keep its text, its file stays."""
+    count = asyncio.run(_delete(path, version))
+    note(f"deleted {path}: {count} version{'' if count == 1 else 's'}")
+
+
+async def _delete(path: str, version: int | None) -> int:
+    from noetl.cli.connection import connection, embedded_engine
+
+    settings = embedded_engine.settings()
+    if not connection.anything(settings):
+        raise _nothing(path)
+    async with connection.reached(settings) as reached:
+        return await reached.front.delete_playbook(path, version)

@@ -1,0 +1,171 @@
+"""`noetl credential`: secrets that playbooks use by name. Values go in; none comes out."""
+
+import asyncio
+import re
+import sys
+from typing import Any
+
+import click
+
+from noetl.cli import options
+from noetl.cli.terminal import emit, note
+
+NAME = re.compile(r"[A-Za-z_][\w.-]*")
+
+
+@click.group("credential")
+def command() -> None:
+    """Store secrets that playbooks use by name, sealed with AES-256-GCM. No command prints a value.
+
+    A playbook uses one as `auth: NAME`, or declares it first:
+    keychain: [{name: pg, kind: credential, credential: NAME}].
+    """
+
+
+@command.command("set")
+@click.argument("name")
+@click.option(
+    "--field", "fields", multiple=True, metavar="KEY=VALUE", help="A field, as in user=app; repeatable."
+)
+@click.option("--value", metavar="TEXT|-", help="The one secret value; `-` reads it from standard input.")
+@click.option("--input", "file", metavar="FILE|-", help="Fields from a JSON or YAML file.")
+@options.server
+def set_credential(name: str, fields: tuple[str, ...], value: str | None, file: str | None) -> None:
+    """Store a credential; one that has the name is replaced.
+
+    What stands on a command line can be seen by others: prefer `--value -` or `--input -`.
+    """
+    if not NAME.fullmatch(name):
+        raise click.UsageError(f"'{name}' is no name for a credential: use letters, digits, _ . and -")
+    from noetl.control.credential_spelling import current_fields
+
+    material = current_fields(_material(fields, value, file))
+    asyncio.run(_keep(name, material))
+    note(f"stored {name}: {', '.join(material)}")
+
+
+def _material(fields: tuple[str, ...], value: str | None, file: str | None) -> dict[str, Any]:
+    from noetl.cli.running.run_input import read_payload
+
+    if value == "-" and file == "-":
+        raise click.UsageError("only one of --value and --input can read standard input")
+    material = read_payload(file, ())
+    for field in fields:
+        key, separator, written = field.partition("=")
+        if not separator or not key:
+            raise click.UsageError("--field takes KEY=VALUE")
+        material[key] = written
+    if value is not None:
+        material["value"] = sys.stdin.read().removesuffix("\n") if value == "-" else value
+        if not material["value"]:
+            raise click.UsageError("the value is empty")
+    if not material:
+        raise click.UsageError("give --value -, --field KEY=VALUE or --input FILE")
+    return material
+
+
+async def _keep(name: str, material: dict[str, Any]) -> None:
+    from noetl.cli.connection import connection
+
+    async with connection.reached(make=True) as reached:
+        await reached.front.put_credential(name, material)
+
+
+@command.command("list")
+@options.server
+@options.as_json
+def list_credentials(as_json: bool) -> None:
+    """List the names of credentials and when each was set."""
+    found = asyncio.run(_names())
+    if as_json:
+        from noetl.cli.running.run_summary import pretty
+
+        emit(pretty([{"name": name, "set_at": moment} for name, moment in found]))
+        return
+    if not found:
+        note("no credentials; store one with: noetl credential set NAME --value -")
+    width = max((len(name) for name, _ in found), default=0)
+    for name, moment in found:
+        emit(f"{name:<{width}}  set {moment[:19]}")
+
+
+async def _names() -> list[tuple[str, str]]:
+    from noetl.cli.connection import connection, embedded_engine
+    from noetl.core.event import iso
+
+    settings = embedded_engine.settings()
+    if not connection.anything(settings):
+        return []
+    async with connection.reached(settings) as reached:
+        return [(name, iso(moment)) for name, moment in await reached.front.credentials()]
+
+
+@command.command("show")
+@click.argument("name")
+@options.server
+@options.as_json
+def show(name: str, as_json: bool) -> None:
+    """Show which fields a credential has and when it was set; never their values."""
+    from noetl.cli.running.run_summary import pretty
+
+    found = asyncio.run(_fields(name))
+    if as_json:
+        emit(pretty(found))
+    else:
+        emit(f"{name}  set {found['set_at'][:19]}\nfields: {', '.join(found['fields'])}")
+
+
+async def _fields(name: str) -> dict[str, Any]:
+    from noetl.cli.connection import connection
+
+    async with connection.reached() as reached:
+        return await reached.front.credential(name)
+
+
+@command.command("delete")
+@click.argument("name")
+@options.server
+def delete(name: str) -> None:
+    """Forget a credential."""
+    asyncio.run(_delete(name))
+    note(f"deleted {name}")
+
+
+async def _delete(name: str) -> None:
+    from noetl.cli.connection import connection
+
+    async with connection.reached() as reached:
+        await reached.front.delete_credential(name)
+
+
+@command.command("rotate-key")
+@options.server
+def rotate_key() -> None:
+    """Make a new key and seal every credential of this project with it.
+
+    The older key stays in the key file, since credentials of other projects may be sealed with it. A key that
+    is given as NOETL_KEY is changed by you: set NOETL_KEY=NEW,OLD, run this, then set NOETL_KEY=NEW. A server
+    is told to seal with the newest of the keys that it was started with.
+    """
+    count = asyncio.run(_rotate())
+    note(f"sealed {count} credential{'' if count == 1 else 's'} with the new key")
+
+
+async def _rotate() -> int:
+    from noetl.adapters.secrets.sealed import add_key
+    from noetl.cli.connection import connection, embedded_engine
+    from noetl.errors import Conflict
+
+    settings = embedded_engine.settings()
+    if settings.server is not None:  # its key is its operator's; here it is only told to use the newest
+        async with connection.server(settings) as there:
+            return await there.front.seal_again()
+    if settings.key is not None and "," not in settings.key:
+        raise Conflict(
+            f"the key comes from {settings.origins['key']}, which noetl cannot change",
+            hint="set NOETL_KEY=NEW,OLD (openssl rand -base64 32 makes one), then run this again",
+        )
+    if settings.key is None:
+        await asyncio.to_thread(add_key, settings.home / "key")
+    async with connection.reached(settings) as here:
+        return await here.front.seal_again()

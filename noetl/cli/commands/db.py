@@ -1,0 +1,207 @@
+"""`noetl db`: the store's schema, what is in it, and what may go. The work is done elsewhere."""
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from noetl.adapters.clock.wall import now_ms
+
+if TYPE_CHECKING:
+    from noetl.cli.store_admin import Upkeep
+    from noetl.control.collect import Collected
+    from noetl.ports.store import Extent
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
+_SPAN = re.compile(r"(\d+)\s*([smhdw])")
+
+EPILOG = """\b
+Examples:
+  noetl db status
+  noetl db gc --dry-run
+  noetl db gc --executions-older-than 30d
+"""
+
+
+class Span(click.ParamType[int]):
+    """A span of time such as 90s, 15m, 24h, 30d or 2w, in milliseconds."""
+
+    name = "span"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read a span."""
+        found = _SPAN.fullmatch(str(value).strip())
+        if found is None:
+            self.fail(f"{value!r} is no span of time; write 90s, 15m, 24h, 30d or 2w", param, ctx)
+        return int(found[1]) * UNITS[found[2]] * 1000
+
+
+@click.group("db", epilog=EPILOG)
+def command() -> None:
+    """The store of this project: its schema, what is in it, and what may go."""
+
+
+@command.command("init")
+def init() -> int:
+    """Make the store. Commands that need one make it themselves; this is for looking after it first."""
+    from noetl.cli.store_admin import upkeep
+    from noetl.cli.terminal import note
+
+    found = upkeep()
+    before, after = found.migrate()
+    told = f"schema {after}" if before in (0, after) else f"schema {before} -> {after}"
+    note(f"{'there is a store already' if before else 'made a store'}: {found.shown} ({told})")
+    return 0
+
+
+@command.command("migrate")
+def migrate() -> int:
+    """Bring the schema of the store up to date. Opening a store does the same."""
+    from noetl.cli.terminal import note
+
+    before, after = _existing().migrate()
+    note(f"schema {after}: up to date" if before == after else f"schema {before} -> {after}")
+    return 0
+
+
+@command.command("status", short_help="Say what is in the store.")
+@click.option("--json", "as_json", is_flag=True, help="Print the same as data.")
+def status(as_json: bool) -> int:
+    """Say how far the schema is, how much the store holds, and what has been due for longest."""
+    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.terminal import emit
+
+    found = _existing()
+    schema, newest = found.version(), found.newest
+    shown: dict[str, Any] = {"store": found.shown, "schema": schema, "newest_schema": newest}
+    if schema == newest:
+        extent, held = asyncio.run(_measured(found))
+        shown |= {**_as_data(extent), "payloads": held[0], "payload_bytes": held[1]}
+    shown["file_bytes"] = found.size()
+    emit(pretty(shown) if as_json else "\n".join(_lines(shown)))
+    return 0
+
+
+@command.command("gc", short_help="Remove what is over.")
+@click.option(
+    "--older-than",
+    type=Span(),
+    default="24h",
+    show_default=True,
+    help="Remove payloads of executions that ended longer ago, and those that no execution knows.",
+)
+@click.option(
+    "--executions-older-than",
+    type=Span(),
+    help="Also forget executions that ended longer ago, with their logs.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--json", "as_json", is_flag=True, help="Print the same as data.")
+def gc(older_than: int, executions_older_than: int | None, dry_run: bool, as_json: bool) -> int:
+    """Remove what is over: payloads, task detail that `executor.spec.trace` does not keep, old executions.
+
+    Nothing of an execution is removed while it runs, or while its parent, a child or a retry of it does.
+    """
+    import dataclasses
+
+    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.terminal import emit, note
+
+    found = asyncio.run(_collect(_existing(), older_than, executions_older_than, dry_run))
+    if as_json:
+        emit(pretty({**dataclasses.asdict(found), "dry_run": dry_run}))
+    else:
+        note(_told(found, dry_run))
+    return 0
+
+
+def _told(found: "Collected", dry_run: bool) -> str:
+    from noetl.cli.terminal import counted
+
+    told = "would remove" if dry_run else "removed"
+    told += f" {counted(found.payloads, 'payload')} ({size(found.bytes)})"
+    told += f" and {counted(found.executions, 'execution')}"
+    if found.trimmed:
+        told += "; would take" if dry_run else "; took"
+        told += f" task detail out of {counted(found.trimmed, 'execution')}"
+    return told
+
+
+async def _collect(found: "Upkeep", ttl_ms: int, retention_ms: int | None, dry_run: bool) -> "Collected":
+    from noetl.control.collect import Terms, collect
+
+    now = now_ms()
+    terms = Terms(now - ttl_ms, None if retention_ms is None else now - retention_ms, dry_run)
+    async with found.opened() as made:
+        return await collect(made.store, made.results, made.catalog, terms)
+
+
+async def _measured(found: "Upkeep") -> "tuple[Extent, tuple[int, int]]":
+    async with found.opened() as made:
+        there = await made.results.footprints()
+        return await made.store.extent(), (
+            sum(one.payloads for one in there),
+            sum(one.bytes for one in there),
+        )
+
+
+def _as_data(extent: "Extent") -> dict[str, Any]:
+    from noetl.core.event import iso
+
+    due = extent.oldest_due
+    return {
+        "executions": extent.executions,
+        "events": extent.events,
+        "playbooks": extent.playbooks,
+        "credentials": extent.credentials,
+        "messages": extent.messages,
+        "oldest_due": None if due is None else {"execution_id": due[0], "due_at": iso(due[1])},
+    }
+
+
+def _lines(shown: dict[str, Any]) -> list[str]:
+    schema, newest = shown["schema"], shown["newest_schema"]
+    told = "up to date" if schema == newest else f"this noetl works with {newest}"
+    lines = [("store", shown["store"]), ("schema", f"{schema} ({told})"), ("size", size(shown["file_bytes"]))]
+    if "executions" in shown:
+        lines += _content(shown)
+    elif schema < newest:
+        lines.append(("next", "noetl db migrate"))
+    width = max(len(name) for name, _ in lines)
+    return [f"{name.ljust(width)}  {value}" for name, value in lines]
+
+
+def _content(shown: dict[str, Any]) -> list[tuple[str, str]]:
+    by_status = shown["executions"]
+    parts = ", ".join(f"{count:,} {name}" for name, count in sorted(by_status.items()))
+    due = shown["oldest_due"]
+    return [
+        ("executions", f"{sum(by_status.values()):,}" + (f" ({parts})" if parts else "")),
+        ("events", f"{shown['events']:,}"),
+        ("payloads", f"{shown['payloads']:,} ({size(shown['payload_bytes'])})"),
+        ("playbooks", f"{shown['playbooks']:,}"),
+        ("credentials", f"{shown['credentials']:,}"),
+        ("messages", f"{shown['messages']:,}"),
+        ("oldest due", f"{due['due_at']} ({due['execution_id']})" if due else "nothing"),
+    ]
+
+
+def size(number: float) -> str:
+    """A number of bytes as a person reads it."""
+    for unit in SIZES:
+        if number < 1024 or unit == SIZES[-1]:
+            break
+        number /= 1024
+    return f"{number:.0f} {unit}" if unit == SIZES[0] else f"{number:.1f} {unit}"
+
+
+def _existing() -> "Upkeep":
+    from noetl.cli.store_admin import upkeep
+    from noetl.errors import NotFound
+
+    found = upkeep()
+    if found.version() == 0:
+        raise NotFound(f"there is no store '{found.shown}'", hint="noetl db init, or run a playbook")
+    return found

@@ -1,0 +1,124 @@
+"""`noetl dev`: server, worker, store and UI in one process, over the playbooks of a folder."""
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from noetl.cli.connection.caller import caller
+from noetl.cli.terminal import emit, note
+from noetl.settings import Settings, load
+
+if TYPE_CHECKING:
+    from noetl.cli.playbooks.sources import Source
+    from noetl.ports.front import Front
+
+LOOK_S = 1.0  # how often the folder is looked at
+
+EPILOG = """\b
+Examples:
+  noetl dev
+  noetl dev examples/ --port 0
+
+The store is the project's own, so `noetl execution list` shows the same executions.
+"""
+
+
+@click.command("dev", epilog=EPILOG)
+@click.argument("folder", metavar="[DIR]", default=".", type=click.Path(exists=True, file_okay=False))
+@click.option("--host", metavar="ADDRESS", help="The address to listen on.  [default: 127.0.0.1]")
+@click.option("--port", metavar="N", help="The port; 0 takes a free one.  [default: 8080]")
+def command(folder: str, host: str | None, port: str | None) -> int:
+    """Serve the playbooks of a folder: API, web page, worker and store in one process.
+
+    Playbooks are registered when it starts and again whenever a file changes. Ctrl-C lets running tasks come
+    to their end, and leaves executions so that the next start goes on with them.
+    """
+    from noetl.cli.processes.lifecycle import run_fast
+
+    settings = replace(
+        load({"host": host, "port": port}), bus=None
+    )  # one process: there are no others to reach
+    return run_fast(lambda: _serve(Path(folder), settings))
+
+
+async def _serve(folder: Path, settings: Settings) -> int:
+    from noetl.cli.processes.process_log import set_up
+    from noetl.cli.processes.serving import options_for, stopped_by_signals, traced
+    from noetl.server.app import create_app
+    from noetl.server.listen import bind, serve, url_of
+    from noetl.wiring.distributed import serving
+
+    set_up("dev")
+    bound = bind(settings.host, settings.port, guarded=settings.guarded)
+    with stopped_by_signals() as stopping:
+        async with serving(settings, files=True) as made:
+            shelf = Shelf(made.front, folder)
+            await shelf.look()
+            app = create_app(made.front, options_for(settings, made.plane.engine))
+            emit(url_of(bound))
+            with traced(settings, made.plane.engine), _background(shelf.keep_looking()):
+                await serve(app, bound, stopping)
+            note("stopping: running tasks come to their end")
+    return 0
+
+
+@contextmanager
+def _background(work: Coroutine[Any, Any, None]) -> Iterator[None]:
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+class Shelf:
+    """The playbooks of a folder, kept registered as they change."""
+
+    def __init__(self, front: "Front", folder: Path) -> None:
+        self.front, self.folder = front, folder
+        self._seen: dict[str, float] = {}
+
+    async def keep_looking(self) -> None:
+        """Look again and again."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            await self.look()
+
+    async def look(self) -> None:
+        """Register every playbook that is new or has changed."""
+        for source in await asyncio.to_thread(self._changed):
+            await self._register(source)
+
+    def _changed(self) -> "list[Source]":
+        from noetl.cli.playbooks.sources import find, read
+        from noetl.errors import NoetlError
+
+        changed = []
+        with suppress(NoetlError):  # an empty folder is fine: playbooks may come
+            for name in find([str(self.folder)]):
+                with suppress(OSError):
+                    moment = Path(name).stat().st_mtime
+                    if self._seen.get(name) != moment:
+                        self._seen[name] = moment
+                        changed.append(read(name))
+        return changed
+
+    async def _register(self, source: "Source") -> None:
+        from noetl.cli.running.run_flow import file_of, text_of
+        from noetl.cli.running.watches import print_findings
+        from noetl.errors import BackendError, PlaybookError
+
+        try:
+            entry = await self.front.register(text_of(source), file_of(source), caller())
+        except PlaybookError:
+            print_findings(source)
+        except BackendError as error:
+            self._seen.pop(source.name, None)  # the next look tries it again
+            note(f"cannot register {source.name}: {error.message}")
+        else:
+            note(f"registered {entry.path} v{entry.version}  {source.name}")

@@ -1,0 +1,61 @@
+"""`noetl execution events`: what happened, in order."""
+
+import asyncio
+from typing import Any
+
+import click
+import msgspec
+
+from noetl.cli import options
+from noetl.cli.terminal import emit, note
+
+
+@click.command("events")
+@options.execution
+@click.option("--json", "as_json", is_flag=True, help="One event envelope per line.")
+@click.option(
+    "--from", "first", type=click.IntRange(min=1), default=1, metavar="SEQ", help="Begin with this event."
+)
+@click.option("--name", metavar="GLOB", help="Only events whose name matches, as in 'task.*'.")
+@click.option("--step", metavar="S", help="Only events of a step.")
+def command(execution: str, as_json: bool, **which: Any) -> None:
+    """Print the events of an execution, in the order of their sequence numbers."""
+    asyncio.run(_print(execution, as_json, which))
+
+
+async def _print(execution: str, as_json: bool, which: dict[str, Any]) -> None:
+    from noetl.cli.commands.execution.pages import envelopes
+    from noetl.cli.connection import connection
+
+    async with connection.reached() as reached:
+        execution_id = await connection.find(reached.front, execution)
+        count = 0
+        async for shown in envelopes(reached.front, execution_id, **which):
+            count += 1
+            emit(msgspec.json.encode(shown).decode() if as_json else _line(shown))
+    if not count:
+        note(f"no such events; see all with: noetl execution events {execution_id}{options.there()}")
+
+
+def _line(shown: dict[str, Any]) -> str:
+    data = shown["data"]
+    place = shown.get("task_run_id") or shown.get("iteration_id") or shown.get("step_run_id")
+    place = place or data.get("step") or ""
+    return (
+        f"{shown['seq']:>6}  {shown['ts'][11:23]}  {shown['name']:<28} {place:<24} {_detail(data)}".rstrip()
+    )
+
+
+def _detail(data: dict[str, Any]) -> str:
+    """What an event says in a few words."""
+    output = data.get("output")  # an envelope, or the value that the workflow ended with
+    error = data.get("error") or (output.get("error") if isinstance(output, dict) else None)
+    if isinstance(error, dict) and "kind" in error:
+        return f"{error.get('kind')}: {error.get('message', '')}"[:100]
+    if "taken" in data:
+        return f"to {', '.join(data['taken'])}" if data["taken"] else "no arc taken"
+    if data.get("do") not in (None, "continue"):
+        return f"{data['do']} {data.get('to') or ''}".rstrip()
+    if "patch" in data:
+        return ", ".join(f"ctx.{'.'.join(path)}" for path, _ in data["patch"])[:100]
+    return str(data.get("reason") or data.get("why") or (data["status"] if "counts" in data else ""))

@@ -1,0 +1,69 @@
+"""`noetl execution export`: the whole log in a format that other programs read."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import nullcontext
+from typing import Any
+
+import click
+import msgspec
+
+from noetl.cli import options
+
+
+@click.command("export")
+@options.execution
+@click.option(
+    "--format", "as_format", type=click.Choice(["jsonl", "xes"]), default="jsonl", show_default=True,
+    help="JSON lines (one event envelope each), or XES for process mining.",
+)  # fmt: skip
+@click.option("--json", "as_format", flag_value="jsonl", help="The same as --format jsonl.")
+@click.option("-o", "--output", metavar="FILE", help="Write here instead of to stdout.")
+def command(execution: str, as_format: str, output: str | None) -> None:
+    """Export the log of an execution."""
+    asyncio.run(_export(execution, as_format, output))
+
+
+async def _export(execution: str, as_format: str, output: str | None) -> None:
+    from noetl.cli.commands.execution.pages import envelopes
+    from noetl.cli.connection import connection
+
+    async with connection.reached() as reached:
+        execution_id = await connection.find(reached.front, execution)
+        path = (await reached.front.execution(execution_id))["playbook"]["path"]
+        events = envelopes(reached.front, execution_id)
+        if as_format == "xes":
+            from noetl.cli.formats.xes import document
+
+            pieces = document(execution_id, path, events)
+        else:
+            pieces = _lines(events)
+        await _write(pieces, output)
+
+
+async def _lines(events: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
+    async for shown in events:
+        yield msgspec.json.encode(shown).decode() + "\n"
+
+
+async def _write(pieces: AsyncIterator[str], output: str | None) -> None:
+    from noetl.cli.terminal import emit
+
+    if output is None:
+        async for piece in pieces:
+            emit(piece.removesuffix("\n"))
+        return
+    with _file(output) as file:
+        async for piece in pieces:
+            file.write(piece)
+
+
+def _file(name: str) -> Any:
+    from noetl.errors import RequestError
+
+    try:
+        return nullcontext(sys.stdout) if name == "-" else open(name, "w", encoding="utf-8")
+    except OSError as error:
+        told = f"cannot write '{name}': {error.strerror}"
+        raise RequestError(told, hint="choose another place with -o") from error

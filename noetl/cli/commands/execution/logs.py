@@ -1,0 +1,39 @@
+"""`noetl execution logs`: what the tasks of an execution printed."""
+
+import asyncio
+from typing import Any
+
+import click
+import msgspec
+
+from noetl.cli import options
+from noetl.cli.terminal import emit, note
+
+
+@click.command("logs")
+@options.execution
+@click.option("--step", metavar="S", help="Only tasks of a step.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line of the log.")
+def command(execution: str, step: str | None, as_json: bool) -> None:
+    """Print what tasks wrote to their output: each line with its step, task and iteration."""
+    asyncio.run(_print(execution, step, as_json))
+
+
+async def _print(execution: str, step: str | None, as_json: bool) -> None:
+    from noetl.cli.commands.execution.pages import lines
+    from noetl.cli.connection import connection
+
+    count = 0
+    async with connection.reached() as reached:
+        execution_id = await connection.find(reached.front, execution)
+        async for line in lines(reached.front, execution_id, step):
+            count += 1
+            emit(msgspec.json.encode(line).decode() if as_json else _told(line))
+    if not count:
+        note("no task printed anything")
+
+
+def _told(line: dict[str, Any]) -> str:
+    place = f"{line['step']}{line['iteration'] or ''}/{line['task']}"
+    again = f" attempt {line['attempt']}" if (line["attempt"] or 1) > 1 else ""
+    return f"{line['ts'][11:23]}  {place}{again}  {line['text']}"

@@ -1,0 +1,30 @@
+"""`noetl execution rerun`: an ended execution again from any step, perhaps with a changed playbook."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from noetl.cli import options
+
+
+@click.command("rerun")
+@options.execution
+@click.option(
+    "--from", "start", required=True, metavar="STEP", help="The step, or one run of it as in 'load.2'."
+)
+@click.option("--playbook", metavar="FILE", help="Go on with this playbook instead.")
+@options.showing
+@options.timeout
+def command(execution: str, start: str, playbook: str | None, **given: Any) -> int:
+    """Run an ended execution again from a step on, as a new execution that keeps what does not depend on it.
+
+    A step that ran often begins again with its first run. What had failed or was cut off runs again too.
+    """
+    from noetl.cli.connection import embedded_engine
+    from noetl.cli.playbooks.sources import read_one
+    from noetl.cli.running import run_flow
+
+    watch = run_flow.watcher(**options.shown(given))
+    again = run_flow.Again(execution, start, read_one(playbook) if playbook is not None else None)
+    return asyncio.run(run_flow.rerun(embedded_engine.settings(), again, watch, given["timeout"]))

@@ -1,0 +1,24 @@
+"""`noetl execution resume`: go on with an execution that was interrupted, crashed or paused."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from noetl.cli import options
+
+
+@click.command("resume")
+@options.execution
+@options.showing
+@options.timeout
+def command(execution: str, **given: Any) -> int:
+    """Go on with an execution in this process, from where it stood; shows progress like `noetl run`.
+
+    One that is paused but still has its process, or a server, is resumed there and watched from here.
+    """
+    from noetl.cli.connection import embedded_engine
+    from noetl.cli.running import run_flow
+
+    watch = run_flow.watcher(**options.shown(given))
+    return asyncio.run(run_flow.resume(embedded_engine.settings(), execution, watch, given["timeout"]))

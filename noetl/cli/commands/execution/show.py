@@ -1,0 +1,74 @@
+"""`noetl execution show`: how one execution stands or ended."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from noetl.cli import options
+from noetl.cli.terminal import emit, note
+
+
+@click.command("show")
+@options.execution
+@options.as_json
+def command(execution: str, as_json: bool) -> None:
+    """Show one execution: status, steps, ctx, output and error.
+
+    --json prints the same object as `noetl run --json`.
+    """
+    asyncio.run(_show(execution, as_json))
+
+
+async def _show(execution: str, as_json: bool) -> None:
+    from noetl.cli.connection import connection
+    from noetl.cli.running.run_summary import pretty
+
+    async with connection.reached() as reached:
+        result = await reached.front.execution(await connection.find(reached.front, execution))
+        still = result["status"] in ("running", "waiting") and await reached.interrupted(
+            result["execution_id"]
+        )
+    if as_json:
+        emit(pretty(result))
+        return
+    emit("\n".join(_lines({**result, "status": "interrupted"} if still else result)))
+    if still:
+        note(f"its process is gone; go on with: noetl execution resume {result['execution_id']}")
+
+
+def _lines(result: dict[str, Any]) -> list[str]:
+    from noetl.cli.running.run_summary import brief, detailed, duration, taken
+    from noetl.core.reading import explain_text
+
+    playbook, counts = result["playbook"], result["counts"]
+    lines = [
+        f"execution  {result['execution_id']}",
+        f"playbook   {playbook['path']} v{playbook['version']}{_executor(playbook)}",
+        f"status     {result['status']} after {duration(result['duration_ms'])}",
+        f"counts     {', '.join(f'{number} {_words(name)}' for name, number in counts.items())}",
+    ]
+    if "stuck" in result:
+        lines.append(f"stuck      since {result['stuck']['since']}: {result['stuck']['message']}")
+    if result["error"] is not None:
+        lines += [f"error      {explain_text.error(result['error'])}", *detailed(result["error"], " " * 11)]
+    for key in ("parent", "retry_of", "output", "ctx"):
+        value = result[key]
+        if value not in (None, {}):
+            lines.append(f"{key:<9}  {value if isinstance(value, str) else brief(value, 2000)}")
+    width = max((len(name) for name in result["steps"]), default=0)
+    for name, step in result["steps"].items():
+        runs = f"  {step['runs']} runs" if step["runs"] > 1 else ""
+        lines.append(f"step       {name:<{width}}  {step['status']}{runs}")
+    lines += [f"failure    {item['step']}, {taken(item)}" for item in result["failures"]]
+    return lines
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _executor(playbook: dict[str, Any]) -> str:
+    """The version that the playbook's executor section names."""
+    version = playbook.get("executor_version")
+    return "" if version is None else f"  executor {version}"

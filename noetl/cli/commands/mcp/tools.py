@@ -1,0 +1,291 @@
+"""The tools that AI agents are offered: their descriptions, and which function carries each out.
+
+What a tool answers is what the same command prints with `--json`. What goes wrong is part of the answer, so
+that whoever called can do better next time.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from noetl.cli.commands.mcp import work
+from noetl.cli.commands.mcp.reached import Reach
+from noetl.cli.commands.mcp.session import Asked
+from noetl.core.state import STATUSES
+from noetl.core.values.schema_check import schema_problem
+from noetl.dsl.nearest import nearest
+from noetl.errors import NoetlError, PlaybookError
+
+Work = Callable[[Reach, Mapping[str, Any], Asked], Awaitable[dict[str, Any]]]
+
+INSTRUCTIONS = (
+    "NoETL runs workflows written as YAML playbooks: steps with tools, joined by arcs with conditions. To "
+    "write one, look at `tool_kinds`, write the text, `validate` it until it has no errors, then `run` "
+    "it. When a run fails, `why` explains every decision with the values it saw, `events` shows what "
+    "happened, and `render` evaluates a template as of any event. Executions are named by id, by its "
+    "beginning, by @last, or by @last:PATH. A test of a playbook, NAME.test.yaml beside it, gives tool "
+    "outputs and says what must come of them; `test` runs it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One tool: its name, what it says of itself, the arguments it takes, and what it does."""
+
+    name: str
+    title: str
+    description: str
+    arguments: dict[str, Any]
+    work: Work
+    required: tuple[str, ...] = ()
+    changes: bool = False  # whether anything is different afterwards
+    ends: bool = False  # whether that could be something lost
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """What its arguments must be."""
+        schema: dict[str, Any] = {"type": "object", "properties": self.arguments}
+        return {**schema, "required": list(self.required), "additionalProperties": False}
+
+    def listed(self) -> dict[str, Any]:
+        """The tool as clients see it."""
+        hints = {
+            "readOnlyHint": not self.changes,
+            "destructiveHint": self.ends,
+            "openWorldHint": self.changes,
+        }
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": self.schema,
+            "annotations": {"title": self.title, **hints},
+        }
+
+
+def _text(words: str) -> dict[str, Any]:
+    return {"type": "string", "minLength": 1, "description": words}
+
+
+def _number(words: str, default: int, most: int) -> dict[str, Any]:
+    return {"type": "integer", "minimum": 1, "maximum": most, "default": default, "description": words}
+
+
+EXECUTION = {
+    "execution": _text("The id of the execution, its beginning, @last for your newest, or @last:PATH.")
+}
+STEP = {"step": _text("Only what concerns this step.")}
+ONE = {
+    "playbook": _text("The whole text of a playbook, YAML."),
+    "file": _text("Or a playbook's file."),
+}
+WORKLOAD = {"type": "object", "description": "Values merged over the playbook's workload."}
+STATUS = {"enum": list(STATUSES)}
+
+OFFERS = (
+    Offer(
+        "validate",
+        "Check a playbook",
+        "Check a playbook and give every finding: a code, a sentence, line and column, and how to fix it. "
+        "Nothing is run or kept.",
+        {**ONE, "strict": {"type": "boolean", "description": "Older spellings are errors."}},
+        work.validate,
+    ),
+    Offer(
+        "tool_kinds",
+        "Tool kinds of playbooks",
+        "List the kinds of tasks that playbooks can use, or explain one: its inputs, its output, an example.",
+        {"kind": _text("Explain this kind, such as http.")},
+        work.tool_kinds,
+    ),
+    Offer(
+        "run",
+        "Run a playbook",
+        "Run a playbook by its text, its file or its registered path, and wait for its end. Gives status, "
+        "output, error, ctx and steps; when it fails, also why. When it is not over in time it goes on, and "
+        "`execution` tells how it stands.",
+        {
+            **ONE,
+            "path": _text("Or the path of a registered playbook, or of one in the project's folder."),
+            "version": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "Not the newest version of the path.",
+            },
+            "workload": WORKLOAD,
+            "wait_s": {"type": "number", "minimum": 0, "maximum": 86400, "default": work.WAIT_S}
+            | {"description": "How long to wait for its end, in seconds; 0 only starts it."},
+            "idempotency_key": _text("Run at most once under this key; a repeat attaches to the first."),
+        },
+        work.run,
+        changes=True,
+    ),
+    Offer(
+        "test",
+        "Test playbooks",
+        "Run playbook tests (*.test.yaml): tool outputs are given, nothing outside is called, waits are "
+        "skipped. Gives every test's result and which arcs and rules were covered.",
+        {"path": _text("A test file, a playbook with a test file beside it, or a folder.")},
+        work.test,
+        changes=True,
+    ),
+    Offer(
+        "register",
+        "Register a playbook",
+        "Keep a playbook under its metadata.path; a changed text becomes the next version.",
+        ONE,
+        work.register,
+        changes=True,
+    ),
+    Offer(
+        "playbooks",
+        "Registered playbooks",
+        "List the registered playbooks, or give the text of one.",
+        {
+            "path": _text("Give the text of this playbook."),
+            "version": {"type": "integer", "minimum": 1, "description": "Not its newest version."},
+        },
+        work.playbooks,
+    ),
+    Offer(
+        "executions",
+        "Executions",
+        "List executions, the newest first.",
+        {
+            "status": {**STATUS, "description": "Only those of this status."},
+            "path": _text("Only those of this playbook."),
+            "limit": _number("How many.", 20, 200),
+        },
+        work.executions,
+    ),
+    Offer(
+        "execution",
+        "One execution",
+        "How one execution stands or ended: status, output, error, ctx, steps, and what it waits for.",
+        EXECUTION,
+        work.execution,
+        ("execution",),
+    ),
+    Offer(
+        "why",
+        "Explain an execution",
+        "Explain in words why an execution went as it did: arcs taken or not, tokens refused or held, tasks "
+        "retried, with the values each decision saw; or why one step never ran.",
+        {**EXECUTION, **STEP},
+        work.why,
+        ("execution",),
+    ),
+    Offer(
+        "events",
+        "Events of an execution",
+        "The events of an execution in order. `next` is where to go on when there are more.",
+        {
+            **EXECUTION,
+            **STEP,
+            "from": {"type": "integer", "minimum": 1, "default": 1, "description": "Begin with this event."},
+            "name": _text("Only events whose name matches, as in task.*"),
+            "limit": _number("How many.", 100, 1000),
+        },
+        work.events,
+        ("execution",),
+    ),
+    Offer(
+        "render",
+        "Evaluate a template",
+        "Evaluate a template against the state of an execution, now or after one of its events.",
+        {
+            **EXECUTION,
+            "template": _text("Such as {{ ctx.total > 10 }}"),
+            "at": {"type": "integer", "minimum": 1, "description": "After this event."},
+        },
+        work.render,
+        ("execution", "template"),
+    ),
+    Offer(
+        "cancel",
+        "Cancel an execution",
+        "End an execution: tasks that run are stopped, nothing more is started.",
+        {**EXECUTION, "why": _text("The reason, kept in the log.")},
+        work.cancel,
+        ("execution",),
+        changes=True,
+        ends=True,
+    ),
+    Offer(
+        "signal",
+        "Signal an execution",
+        "Send an execution a signal that a task waits for; an approval is {approved: true} with its name.",
+        {
+            **EXECUTION,
+            "name": _text("The signal's name."),
+            "payload": {"description": "What the task is given."},
+        },
+        work.signal,
+        ("execution", "name"),
+        changes=True,
+    ),
+    Offer(
+        "retry",
+        "Retry an execution",
+        "Run a failed execution again from what failed, keeping what succeeded, as a new execution.",
+        {
+            **EXECUTION,
+            **STEP,
+            "wait_s": {"type": "number", "minimum": 0, "maximum": 86400, "default": work.WAIT_S}
+            | {"description": "How long to wait for its end, in seconds."},
+        },
+        work.retry,
+        ("execution",),
+        changes=True,
+    ),
+)
+
+
+class Offered:
+    """The tools of one conversation."""
+
+    def __init__(self, reach: Reach, *, read_only: bool) -> None:
+        self._reach = reach
+        self._offers = {offer.name: offer for offer in OFFERS if not (read_only and offer.changes)}
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Every tool, in the order of the table."""
+        return [offer.listed() for offer in self._offers.values()]
+
+    def knows(self, name: str) -> str | None:
+        """None when there is such a tool, else what to say."""
+        if name in self._offers:
+            return None
+        near = nearest(name, self._offers)
+        return f"there is no tool {name!r}; " + (f"did you mean {near!r}?" if near else "see tools/list")
+
+    async def call(self, name: str, arguments: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+        """The result of a call."""
+        offer = self._offers[name]
+        wrong = schema_problem(offer.schema, dict(arguments), "arguments")
+        if wrong is not None:
+            return _failed({"code": "arguments", "message": wrong.message, "hint": None})
+        try:
+            found = await partial(offer.work, self._reach, arguments, asked)()
+        except PlaybookError as error:
+            return _failed(_told(error) | {"diagnostics": work.findings(error.diagnostics)})
+        except NoetlError as error:
+            return _failed(_told(error))
+        return _result(found) | {"isError": False}
+
+
+def _told(error: NoetlError) -> dict[str, Any]:
+    return {"code": error.code, "message": error.message, "hint": error.hint}
+
+
+def _failed(error: dict[str, Any]) -> dict[str, Any]:
+    return _result({"error": error}) | {"isError": True}
+
+
+def _result(found: dict[str, Any]) -> dict[str, Any]:
+    """Data for programs, and the same as text for those that only read text."""
+    body = msgspec.json.encode(found)
+    return {"content": [{"type": "text", "text": body.decode()}], "structuredContent": msgspec.Raw(body)}

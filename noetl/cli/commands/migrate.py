@@ -1,0 +1,211 @@
+"""`noetl migrate`: rewrite older spellings to the current language. What is rewritten is the language's."""
+
+import os
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from noetl.cli.playbooks.sources import Source
+    from noetl.cli.terminal import Paint
+    from noetl.dsl.migrate import Migrated
+    from noetl.errors import PlaybookError
+
+EPILOG = """\b
+Examples:
+  noetl migrate old.yaml                     show what would change
+  noetl migrate playbooks/ --write           rewrite every playbook of a folder
+  noetl migrate playbooks/ --check           fail when a playbook still uses older spellings
+  noetl migrate - --write < old.yaml         filter standard input
+
+\b
+Exit codes: 0 done, 1 a file is not valid YAML or --check found something to change, 2 wrong usage.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to do with a migrated text."""
+
+    write: bool
+    check: bool
+    diff: bool
+
+
+@click.command("migrate", epilog=EPILOG)
+@click.argument("playbooks", nargs=-1, required=True, metavar="FILE...")
+@click.option("--diff", is_flag=True, help="Print a unified diff; this is the default.")
+@click.option("--write", is_flag=True, help="Rewrite the files in place.")
+@click.option("--check", is_flag=True, help="Change nothing; exit 1 when something would change.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON instead of the diff.")
+@click.option("-q", "--quiet", is_flag=True, help="No notes and no summary on stderr.")
+def command(
+    playbooks: tuple[str, ...], *, diff: bool, write: bool, check: bool, as_json: bool, quiet: bool
+) -> int:
+    """Rewrite older spellings to the current language.
+
+    Comments, order and style stay as they are; a file that is up to date is not touched. FILE is a file, a
+    folder (searched for playbooks), a glob pattern, or - for standard input, which --write rewrites to
+    stdout. Notes on stderr say what was changed and what deserves a look.
+    """
+    from noetl.cli.playbooks import sources
+
+    if write and check:
+        raise click.UsageError("--write and --check exclude each other")
+    if as_json:
+        return _as_json(sources.find(playbooks), Wanted(write, check, diff=False))
+    wanted = Wanted(write, check, diff or not (write or check))
+    codes = [_migrate_one(name, wanted, quiet) for name in sources.find(playbooks)]
+    return max(codes)
+
+
+def _as_json(names: list[str], wanted: Wanted) -> int:
+    """Every file with what was changed in it, what needs a look, and its text as it became."""
+    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.terminal import emit
+
+    found = [_examined(name, wanted) for name in names]
+    changed = sum(1 for file, _ in found if file.get("changed"))
+    emit(pretty({"files": [file for file, _ in found], "changed": changed, "written": wanted.write}))
+    return max(code for _, code in found)
+
+
+def _examined(name: str, wanted: Wanted) -> tuple[dict[str, Any], int]:
+    from noetl.cli.formats.json import finding
+    from noetl.cli.main import EXIT_USAGE
+    from noetl.cli.playbooks import sources
+    from noetl.dsl.migrate import migrate
+    from noetl.errors import PlaybookError, RequestError
+    from noetl.tools import kinds
+
+    try:
+        source = sources.read(name)
+        migrated = migrate(source.data, kinds=kinds())
+        if wanted.write and migrated.changed and name != sources.STDIN:
+            _replace(name, migrated.text)
+    except PlaybookError as error:
+        return {"file": source.name, "diagnostics": [finding(item) for item in error.diagnostics]}, 1
+    except RequestError as error:
+        return {"file": name, "error": error.message}, EXIT_USAGE
+    notes = [
+        {"line": note.line, "message": note.message, "hint": note.hint, "look": note.look}
+        for note in migrated.notes
+    ]
+    found = {"file": source.name, "changed": migrated.changed, "notes": notes, "text": migrated.text}
+    return found, 1 if wanted.check and migrated.changed else 0
+
+
+def _migrate_one(name: str, wanted: Wanted, quiet: bool) -> int:
+    from noetl.cli.main import EXIT_USAGE
+    from noetl.cli.playbooks import sources
+    from noetl.cli.terminal import failure
+    from noetl.dsl.migrate import migrate
+    from noetl.errors import PlaybookError, RequestError
+    from noetl.tools import kinds
+
+    try:
+        source = sources.read(name)
+        migrated = migrate(source.data, kinds=kinds())
+        _deliver(name, source, migrated, wanted)
+    except PlaybookError as error:
+        _refuse(source, error)
+        return 1
+    except RequestError as error:  # the others are still worth migrating
+        failure(error.code, error.message, error.hint)
+        return EXIT_USAGE
+    if not quiet:
+        _tell(source, migrated, wanted)
+    return 1 if wanted.check and migrated.changed else 0
+
+
+def _deliver(name: str, source: "Source", migrated: "Migrated", wanted: Wanted) -> None:
+    """Print the diff and write the file, as far as that was asked for."""
+    from noetl.cli.playbooks.sources import STDIN
+    from noetl.cli.terminal import emit
+
+    if wanted.diff and migrated.changed:
+        emit(_unified(source.name, source.data.decode(), migrated.text))
+    if wanted.write and name == STDIN:
+        click.echo(migrated.text, nl=False)
+    elif wanted.write and migrated.changed:
+        _replace(name, migrated.text)
+
+
+def _unified(name: str, old: str, new: str) -> str:
+    import difflib
+
+    from noetl.cli.terminal import Paint, colourful
+
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), name, name, lineterm="")
+    paint = Paint(colourful(sys.stdout))
+    return "\n".join(_painted(line, paint) for line in lines)
+
+
+def _painted(line: str, paint: "Paint") -> str:
+    if line.startswith(("---", "+++")):
+        return paint(line, "strong")
+    if line.startswith(""):
+        return paint(line, "info")
+    return (
+        paint(line, "error")
+        if line.startswith("-")
+        else paint(line, "good")
+        if line.startswith("+")
+        else line
+    )
+
+
+def _replace(name: str, text: str) -> None:
+    """Put a text in the place of a file: all of it or nothing, with the file's own permissions."""
+    import shutil
+    import tempfile
+
+    from noetl.errors import RequestError
+
+    path = os.path.realpath(name)
+    try:
+        descriptor, draft = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".noetl-", suffix=".tmp")
+        try:
+            with open(descriptor, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            shutil.copymode(path, draft)
+            os.replace(draft, path)
+        finally:
+            with suppress(FileNotFoundError):  # it is gone once it has become the file
+                os.unlink(draft)
+    except OSError as error:
+        raise RequestError(f"cannot write '{name}': {error.strerror or error}") from error
+
+
+def _refuse(source: "Source", error: "PlaybookError") -> None:
+    """Show why a text cannot be read at all."""
+    from noetl.cli.formats.text import render
+    from noetl.cli.playbooks.validation import Checked
+    from noetl.cli.terminal import Paint, colourful, note
+    from noetl.dsl.load import Loaded
+
+    checked = Checked(source, Loaded(None, None, None, error.diagnostics, {}))
+    note(render([checked], Paint(colourful(sys.stderr))))
+
+
+def _tell(source: "Source", migrated: "Migrated", wanted: Wanted) -> None:
+    """The notes of one file, and one line that says how it went."""
+    from noetl.cli.terminal import Paint, colourful, counted, note
+
+    paint = Paint(colourful(sys.stderr))
+    for item in migrated.notes:
+        mark = paint("look", "warning") if item.look else paint("changed", "info")
+        note(f"{source.name}:{item.line}: {mark}: {item.message}" + (f"; {item.hint}" if item.hint else ""))
+    if not migrated.changed:
+        note(f"{paint('ok', 'good')}: {source.name}: nothing to migrate")
+        return
+    looks = sum(1 for item in migrated.notes if item.look)
+    verb = "rewritten" if wanted.write else "would be rewritten"
+    rest = f", {counted(looks, 'place')} to look at" if looks else ""
+    how = paint("failed", "error") if wanted.check else paint("ok", "good")
+    note(f"{how}: {source.name}: {counted(len(migrated.notes) - looks, 'place')} {verb}{rest}")

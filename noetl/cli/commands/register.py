@@ -1,0 +1,50 @@
+"""`noetl register`, also `noetl catalog register`: keep playbooks in the catalog under their paths."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from noetl.cli import options
+from noetl.cli.connection.caller import caller
+from noetl.cli.terminal import emit
+
+
+@click.command("register")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@options.server
+@options.as_json
+def command(files: tuple[str, ...], as_json: bool) -> int:
+    """Register playbooks under their metadata.path; a changed text becomes the next version.
+
+    FILE is a playbook, a folder of them, a glob pattern or `-`. When one has errors, none is registered.
+    Tests of playbooks are left out.
+    """
+    return asyncio.run(_register(files, as_json))
+
+
+async def _register(files: tuple[str, ...], as_json: bool) -> int:
+    from noetl.cli.connection import connection
+    from noetl.cli.playbooks.bundle import bundled
+    from noetl.cli.playbooks.sources import find, is_test, read
+    from noetl.cli.playbooks.validation import check
+    from noetl.cli.running.run_flow import file_of, text_of
+    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.running.watches import print_findings
+
+    sources = [read(name) for name in find(files) if not is_test(name)]
+    wrong = [source for source in sources if not check(source).valid]
+    for source in wrong:
+        print_findings(source)
+    if wrong:
+        return 1
+    done: list[dict[str, Any]] = []
+    async with connection.reached(make=True) as reached:
+        for source in sources:
+            text = text_of(source)
+            if reached.url is not None:
+                text = await bundled(reached.front, source, text)
+            entry = await reached.front.register(text, file_of(source), caller())
+            done.append({"path": entry.path, "version": entry.version, "hash": entry.hash})
+    emit(pretty(done) if as_json else "\n".join(f"{item['path']} v{item['version']}" for item in done))
+    return 0

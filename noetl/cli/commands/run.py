@@ -1,0 +1,82 @@
+"""`noetl run`: run a playbook, in this process or on a server, and say how it went."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from noetl.cli import options
+
+FOR_A_NEW_RUN = {
+    "--set": "assignments",
+    "--input": "input_file",
+    "--until": "until",
+    "--detach": "detach",
+    "--idempotency-key": "idempotency_key",
+}
+SERVER = "Run on this server: its address, or the name of a context."
+
+
+@click.command("run")
+@click.argument("playbook", required=False, metavar="FILE|PATH")
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set a workload key; typed as YAML, dotted.",
+)
+@click.option("--input", "input_file", metavar="FILE|-", help="Workload values from a JSON or YAML file.")
+@options.showing
+@options.timeout
+@click.option("--until", metavar="STEP", help="Pause when a token comes to STEP.")
+@options.server_told(SERVER)
+@click.option("--detach", is_flag=True, help="Start it, print its id and leave it to another process.")
+@click.option("--idempotency-key", metavar="K", help="Run at most once under this key; a repeat attaches.")
+@click.option(
+    "--fail-on-errors", is_flag=True, help="Exit with 1 also when iterations of a best-effort loop failed."
+)
+@click.option("--resume", is_flag=True, help="Go on with the newest execution instead of starting one.")
+def command(playbook: str | None, **given: Any) -> int:
+    """Run a playbook and say how it went.
+
+    FILE is a playbook file or `-`; PATH is the path of a registered playbook or of one in the project folder.
+    Ctrl-C once finishes the running tasks and leaves an execution that can be resumed; twice stops at once.
+    On a server it goes on: Ctrl-C and --timeout only stop the watching.
+
+    A failure that no guard asked about fails the run; failed iterations of a best-effort loop, which the last
+    line counts, do so only with --fail-on-errors.
+
+    Exit codes: 0 completed, 1 failed or not valid, 2 wrong usage, 3 no server, 4 cancelled, 5 paused,
+    124 out of time, 130 interrupted.
+    """
+    _check(playbook, given)
+    from noetl.cli.connection import connection, embedded_engine
+    from noetl.cli.running import run_flow
+    from noetl.cli.running.run_input import read_payload
+
+    settings = embedded_engine.settings()
+    payload = read_payload(given["input_file"], given["assignments"])
+    watch = run_flow.watcher(**options.shown(given))
+    watch.fails_on_errors = given["fail_on_errors"]
+    if playbook is None:
+        return asyncio.run(run_flow.resume(settings, connection.LAST, watch, given["timeout"]))
+    wish = run_flow.Wish(payload, given["timeout"], given["until"], given["idempotency_key"], given["detach"])
+    return asyncio.run(run_flow.run(settings, playbook, wish, watch))
+
+
+def _check(playbook: str | None, given: dict[str, Any]) -> None:
+    """Refuse what cannot be meant together."""
+    if given["resume"] and playbook is not None:
+        raise click.UsageError("--resume goes on with the newest execution; it takes no playbook")
+    if not given["resume"] and playbook is None:
+        raise click.UsageError("name a playbook to run, or use --resume")
+    wrong = [flag for flag, name in FOR_A_NEW_RUN.items() if given["resume"] and given[name]]
+    if playbook == given["input_file"] == "-":
+        raise click.UsageError("only one of the playbook and --input can come from standard input")
+    if given["idempotency_key"] == "":
+        raise click.UsageError("the idempotency key is empty")
+    if given["detach"] and given["fail_on_errors"]:
+        raise click.UsageError("--fail-on-errors waits for the end of the run, which --detach does not")
+    if wrong:
+        raise click.UsageError(f"--resume cannot be used with {', '.join(wrong)}")

@@ -1,0 +1,106 @@
+"""`noetl server`: start, stop and look at servers."""
+
+from typing import Any
+
+import click
+
+from noetl.cli import options
+from noetl.cli.terminal import emit, note
+from noetl.settings import Settings, load
+
+EPILOG = """\b
+Examples:
+  noetl server start
+  NOETL_STORE=postgresql://localhost/noetl NOETL_BUS=nats://localhost:4222 noetl server start --background
+"""
+
+
+@click.group("server")
+def command() -> None:
+    """Start, stop and look at the control plane.
+
+    A server keeps executions in its store (SQLite, or PostgreSQL) and hands work to workers over its bus
+    (NATS). Without a bus it is its own worker. Several servers may share one PostgreSQL.
+    """
+
+
+@command.command("start", epilog=EPILOG)
+@click.option("--host", metavar="ADDRESS", help="The address to listen on.  [default: 127.0.0.1]")
+@click.option("--port", metavar="N", help="The port; 0 takes a free one.  [default: 8080]")
+@click.option("--store", metavar="URL", help="Where executions are kept.")
+@click.option("--bus", metavar="URL", help="How workers are reached: nats://HOST:4222.")
+@click.option("--background", is_flag=True, help="Go on in a process of its own; return once it is ready.")
+def start(background: bool, **flags: str | None) -> int:
+    """Serve the API, the web page and the workers until Ctrl-C or SIGTERM.
+
+    An empty or older database is brought up to date first.
+    """
+    from noetl.cli.processes import lifecycle
+
+    settings = load(flags)
+    if background:
+        given = [f"--{name}={value}" for name, value in flags.items() if value is not None]
+        said = lifecycle.start_aside(settings, "server", ["server", "start", *given])
+        emit(said["url"])
+        note(f"server {said['pid']} runs; its log is {said['log']}; stop it with: noetl server stop")
+        return 0
+    return lifecycle.run_fast(lambda: _serve(settings))
+
+
+async def _serve(settings: Settings) -> int:
+    from noetl.cli.processes.lifecycle import announced
+    from noetl.cli.processes.process_log import set_up
+    from noetl.cli.processes.serving import options_for, stopped_by_signals, traced
+    from noetl.server.app import create_app
+    from noetl.server.listen import bind, serve, url_of
+    from noetl.wiring.distributed import serving
+
+    set_up("server")
+    with stopped_by_signals() as stopping:
+        bound = bind(settings.host, settings.port, guarded=settings.guarded)
+        async with serving(settings) as made:
+            app = create_app(made.front, options_for(settings, made.plane.engine))
+            url = url_of(bound)
+            with announced(settings, "server", url=url), traced(settings, made.plane.engine):
+                emit(url)
+                await serve(app, bound, stopping)
+            note("stopping: executions are left so that another server goes on with them")
+    return 0
+
+
+@command.command("stop")
+@click.option("--pid", type=int, metavar="N", help="Only this one.")
+def stop(pid: int | None) -> None:
+    """Stop the servers that run on this machine; what they were asked is answered first."""
+    from noetl.cli.processes import lifecycle
+
+    for one in lifecycle.stop(load(), "server", pid):
+        note(f"server {one} has stopped")
+
+
+@command.command("status")
+@options.as_json
+def status(as_json: bool) -> int:
+    """Say which servers run on this machine, and whether each is ready."""
+    from noetl.cli.processes import lifecycle
+    from noetl.cli.running.run_summary import pretty
+
+    found = [_looked_at(said) for said in lifecycle.running(load(), "server")]
+    if as_json:
+        emit(pretty(found))
+    for one in () if as_json else found:
+        emit(f"{one['pid']}  {one['url']}  {'ready' if one['ready'] else 'not ready'}")
+    if not found and not as_json:
+        note("no server runs here; start one with: noetl server start")
+    return 0 if found and all(one["ready"] for one in found) else 3
+
+
+def _looked_at(said: dict[str, Any]) -> dict[str, Any]:
+    import urllib.error
+    import urllib.request
+
+    try:
+        with urllib.request.urlopen(f"{said['url']}/health/ready", timeout=5) as answer:
+            return {**said, "ready": answer.status == 200}
+    except (OSError, urllib.error.URLError):
+        return {**said, "ready": False}

@@ -1,0 +1,160 @@
+"""`noetl token`: bearer tokens of a server. A token is shown once, when it is made."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from noetl.cli import options
+from noetl.cli.commands.db import Span
+from noetl.cli.connection.caller import caller
+from noetl.cli.terminal import emit, note
+from noetl.ports.bearer import SCOPES
+
+if TYPE_CHECKING:
+    from noetl.ports.front import NewToken, Tokens
+    from noetl.ports.store import AccessToken
+
+EPILOG = """\b
+Examples:
+  noetl token create ci --scope run --prefix team/ --expires 30d
+  noetl token create me --scope admin
+  noetl token list
+  noetl token delete 3f9c2b7a51e04d68
+
+Without --server these are the tokens of the store of this project, as on the machine of a server.
+"""
+
+
+@click.group("token", epilog=EPILOG)
+def command() -> None:
+    """Bearer tokens that a server lets in: scoped, limited to paths, expiring. Only digests are kept."""
+
+
+@command.command("create")
+@click.argument("name")
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice(SCOPES),
+    multiple=True,
+    default=("read",),
+    show_default=True,
+    help="What it allows; repeatable. run and write bring read, admin brings all but worker.",
+)
+@click.option("--prefix", "prefixes", multiple=True, metavar="PATH", help="Only playbooks below; repeatable.")
+@click.option("--expires", type=Span(), metavar="SPAN", help="For how long, as in 30d.  [default: no end]")
+@options.server
+@options.as_json
+def create(name: str, as_json: bool, **given: Any) -> None:
+    """Make a token for NAME and print it. It cannot be shown again."""
+    from noetl.cli.running.run_summary import pretty
+
+    made = asyncio.run(_made(name, **given))
+    if as_json:
+        emit(pretty({**_facts(made.token), "token": made.bearer}))
+        return
+    emit(made.bearer)
+    note(f"token {made.token.id} for '{name}': {_words(made.token)}; it is not shown again")
+
+
+async def _made(name: str, *, expires: int | None, **given: tuple[str, ...]) -> "NewToken":
+    from noetl.ports.front import TokenAsk
+
+    ask = TokenAsk(
+        by=caller(),
+        name=name,
+        scopes=list(given["scopes"]),
+        prefixes=list(given["prefixes"]),
+        expires_ms=expires,
+    )
+    async with _tokens() as tokens:
+        return await tokens.new_token(ask)
+
+
+@command.command("list")
+@options.server
+@options.as_json
+def list_tokens(as_json: bool) -> None:
+    """List tokens: who each is for, what it allows, and until when."""
+    found = asyncio.run(_listed())
+    if as_json:
+        from noetl.cli.running.run_summary import pretty
+
+        emit(pretty([_facts(token) for token in found]))
+        return
+    if not found:
+        note("no tokens; make one with: noetl token create NAME --scope run")
+    width = max((len(token.name) for token in found), default=0)
+    for token in found:
+        emit(f"{token.id}  {token.name:<{width}}  {_words(token)}")
+
+
+async def _listed() -> "list[AccessToken]":
+    async with _tokens() as tokens:
+        return list(await tokens.tokens())
+
+
+@command.command("delete")
+@click.argument("token_id", metavar="ID")
+@options.server
+def delete(token_id: str) -> None:
+    """Let a token be good for nothing; servers notice within seconds."""
+    asyncio.run(_delete(token_id))
+    note(f"deleted {token_id}")
+
+
+async def _delete(token_id: str) -> None:
+    async with _tokens() as tokens:
+        await tokens.delete_token(token_id)
+
+
+def _facts(token: "AccessToken") -> dict[str, Any]:
+    from noetl.core.event import iso
+
+    return {
+        "id": token.id,
+        "name": token.name,
+        "scopes": token.scopes,
+        "prefixes": token.prefixes,
+        "created_at": iso(token.created_at),
+        "expires_at": iso(token.expires_at) if token.expires_at is not None else None,
+        "by": token.by,
+    }
+
+
+def _words(token: "AccessToken") -> str:
+    from noetl.core.event import iso
+
+    where = f" below {', '.join(token.prefixes)}" if token.prefixes else ""
+    if token.expires_at is None:
+        until = "no end"
+    elif token.expires_at <= time.time() * 1000:
+        until = f"expired {iso(token.expires_at)[:10]}"
+    else:
+        until = f"until {iso(token.expires_at)[:10]}"
+    return f"{', '.join(token.scopes)}{where}, {until}"
+
+
+@asynccontextmanager
+async def _tokens() -> "AsyncIterator[Tokens]":
+    """The tokens of the server that is named, else those of the store of this project."""
+    from noetl.adapters.clock.wall import now_ms
+    from noetl.adapters.http.front import HttpFront
+    from noetl.cli.connection import embedded_engine
+    from noetl.control.tokens import TokenBook
+    from noetl.wiring.distributed import opened_store
+
+    settings = embedded_engine.settings()
+    if settings.server is None:
+        async with opened_store(settings) as store:
+            yield TokenBook(store, now_ms)
+        return
+    front = HttpFront(settings.server, settings.token)
+    try:
+        yield front
+    finally:
+        await front.close()

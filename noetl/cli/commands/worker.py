@@ -1,0 +1,149 @@
+"""`noetl worker`: start, stop and list workers."""
+
+import asyncio
+import time
+from typing import Any
+
+import click
+import msgspec
+
+from noetl.cli import options
+from noetl.cli.terminal import emit, note
+from noetl.core.event import iso
+from noetl.ports.front import Worker
+from noetl.settings import Settings, load
+
+EPILOG = """\b
+Examples:
+  NOETL_BUS=nats://localhost:4222 noetl worker start
+  noetl worker start --bus nats://localhost:4222 --pool gpu --concurrency 4 --count 2 --background
+"""
+
+
+@click.group("worker")
+def command() -> None:
+    """Start, stop and list the processes that run tasks.
+
+    A worker needs the address of the bus and nothing else: it opens no port and no database.
+    """
+
+
+@command.command("start", epilog=EPILOG)
+@click.option("--bus", metavar="URL", help="How servers are reached: nats://HOST:4222.")
+@click.option("--pool", metavar="NAME", help="The pool it serves.  [default: default]")
+@click.option("--concurrency", metavar="N", help="How many pipelines run at once.  [default: 32]")
+@click.option("--count", type=click.IntRange(min=1), default=1, metavar="N", help="How many workers.")
+@click.option("--background", is_flag=True, help="Go on in processes of their own.")
+def start(count: int, background: bool, **flags: str | None) -> int:
+    """Take work from the servers until Ctrl-C or SIGTERM, then hand back what is not finished."""
+    from noetl.cli.processes import lifecycle
+
+    settings = load(flags)
+    given = [f"--{name}={value}" for name, value in flags.items() if value is not None]
+    if background:
+        for _ in range(count):
+            said = lifecycle.start_aside(settings, "worker", ["worker", "start", *given])
+            emit(said["worker_id"])
+            note(f"worker {said['pid']} runs; its log is {said['log']}; stop it with: noetl worker stop")
+        return 0
+    if count > 1:
+        return lifecycle.several(["worker", "start", *given], count)
+    return lifecycle.run_fast(lambda: _work(settings))
+
+
+async def _work(settings: Settings) -> int:
+    from noetl.cli.processes.lifecycle import announced
+    from noetl.cli.processes.process_log import set_up
+    from noetl.cli.processes.serving import stopped_by_signals
+    from noetl.wiring.distributed import working
+
+    set_up("worker")
+    with stopped_by_signals() as stopping:
+        async with working(settings) as worker:
+            if worker.refused.done():
+                worker.refused.result()
+            facts = {"worker_id": worker.hello.worker_id, "pool": settings.pool}
+            with announced(settings, "worker", **facts):
+                emit(worker.hello.worker_id)
+                note(f"worker of pool '{settings.pool}', {settings.concurrency} at once; Ctrl-C stops it")
+                await _until(stopping, worker.refused)
+                note("stopping: tasks that run are finished first, the rest is handed back")
+    return 0
+
+
+async def _until(stopping: asyncio.Event, refused: "asyncio.Future[Any]") -> None:
+    """Wait for the order to stop; raises when the servers do not let this worker work."""
+    told: asyncio.Future[Any] = asyncio.ensure_future(stopping.wait())
+    try:
+        done, _ = await asyncio.wait({told, refused}, return_when=asyncio.FIRST_COMPLETED)
+        if refused in done:
+            refused.result()
+    finally:
+        told.cancel()
+
+
+@command.command("stop")
+@click.option("--pid", type=int, metavar="N", help="Only this one.")
+def stop(pid: int | None) -> None:
+    """Stop the workers that run on this machine; what they do not finish goes to others."""
+    from noetl.cli.processes import lifecycle
+
+    for one in lifecycle.stop(load(), "worker", pid):
+        note(f"worker {one} has stopped")
+
+
+@command.command("list")
+@options.server
+@options.as_json
+def list_workers(as_json: bool) -> None:
+    """List the workers that the server knows; without a server, those that run on this machine."""
+    from noetl.cli.running.run_summary import pretty
+
+    settings = load({"server": options.chosen_server()})
+    server, token = settings.server, settings.token
+    found = asyncio.run(_known(server, token)) if server is not None else _local(settings)
+    if as_json:
+        emit(pretty(found))
+        return
+    for one in found:
+        emit(_line(one))
+    if not found:
+        note("no worker is known; start one with: noetl worker start")
+
+
+def _line(one: dict[str, Any]) -> str:
+    """One worker in words: what each knows of it differs between a server and this machine."""
+    from noetl.adapters.http.moment import ms
+    from noetl.cli.running.run_summary import duration
+
+    ran = duration(time.time() * 1000 - ms(one["started_at"]))
+    parts = [f"{one['worker_id']}  pool {one['pool']}  up {ran}"]
+    if "pid" in one:
+        parts.append(f"pid {one['pid']}")
+    if "concurrency" in one:
+        parts.append(f"{one['running']} of {one['concurrency']} running  {one.get('finished', 0)} done")
+    if one.get("draining"):
+        parts.append("draining")
+    return "  ".join(parts)
+
+
+def _local(settings: Settings) -> list[dict[str, Any]]:
+    from noetl.cli.processes import lifecycle
+
+    return lifecycle.running(settings, "worker")
+
+
+async def _known(server: str, token: str | None) -> list[dict[str, Any]]:
+    from noetl.adapters.http.front import HttpFront
+
+    front = HttpFront(server, token)
+    try:
+        return [_dated(worker) for worker in await front.workers()]
+    finally:
+        await front.close()
+
+
+def _dated(worker: Worker) -> dict[str, Any]:
+    """A worker with its times as the server's API writes them."""
+    times = {"heard_at": iso(worker.heard_at), "started_at": iso(worker.started_at)}
+    return {**msgspec.structs.asdict(worker), **times}

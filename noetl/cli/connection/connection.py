@@ -1,0 +1,122 @@
+"""What a command speaks to: the server that the settings name, else the store of this project."""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from noetl.cli.connection import embedded_engine
+from noetl.cli.options import there
+from noetl.errors import Denied, NotFound
+from noetl.ports.front import ME, Find, Front
+from noetl.settings import Settings
+
+if TYPE_CHECKING:
+    from noetl.wiring.embedded import Embedded
+
+Answer = TypeVar("Answer")
+LAST = "@last"
+SOME = 5
+_BEGINNING = re.compile("[0-9a-f]{1,32}")
+
+
+@dataclass(slots=True)
+class Reached:
+    """The product, and what is behind it: a server's address, or the engine of this process."""
+
+    front: Front
+    settings: Settings
+    url: str | None = None
+    made: "Embedded | None" = None
+
+    def page(self, execution_id: str) -> str | None:
+        """Where a browser shows an execution."""
+        return None if self.url is None else f"{self.url}/executions/{execution_id}"
+
+    async def interrupted(self, execution_id: str) -> bool:
+        """Whether an execution lies still because its process is gone; a server takes care of its own."""
+        return self.made is not None and not await self.made.store.owned(execution_id)
+
+
+@asynccontextmanager
+async def reached(settings: Settings | None = None, *, make: bool = False) -> AsyncIterator[Reached]:
+    """The product for all that runs nothing here; `make`: also a store where there is none."""
+    found = settings or embedded_engine.settings()
+    if found.server is not None:
+        async with server(found) as there:
+            yield there
+        return
+    if make:
+        from noetl.wiring.embedded import embedded
+
+        async with embedded(found) as made:
+            yield Reached(made.front, found, made=made)
+        return
+    async with embedded_engine.consulted(found) as made:
+        yield Reached(made.front, found, made=made)
+
+
+async def asked(work: Callable[[Front], Awaitable[Answer]]) -> Answer:
+    """What the product of a server, or of this project, answers."""
+    async with reached() as found:
+        return await work(found.front)
+
+
+@asynccontextmanager
+async def server(settings: Settings) -> AsyncIterator[Reached]:
+    """The server that the settings name."""
+    from noetl.adapters.http.front import HttpFront
+    from noetl.cli.terminal import note
+
+    front = HttpFront(settings.server or "", settings.token, told=note)
+    try:
+        yield Reached(front, settings, url=front.url)
+    except Denied as error:
+        if settings.withheld is not None:
+            error.hint = (
+                f"the token of {settings.withheld} is not sent to a server that {settings.origins['server']} "
+                f"names; give it to that server: noetl context add NAME {front.url} --token -"
+            )
+        raise
+    finally:
+        await front.close()
+
+
+def anything(settings: Settings) -> bool:
+    """Whether there is something to look at: a server, or a store of this project."""
+    return settings.server is not None or embedded_engine.store_exists(settings)
+
+
+async def _newest(front: Front, path: str) -> str:
+    find = Find(path=path, limit=1) if path else Find(by=ME, children=False, limit=1)
+    newest = await front.executions(find)
+    if newest.items:
+        return newest.items[0].execution_id
+    if path:
+        raise NotFound(f"there is no execution of '{path}' yet", hint=f"noetl run {path}{there()}")
+    if (await front.executions(Find(limit=1))).items:
+        told = "none of the executions there was started by you"
+        raise NotFound(
+            told, hint=f"noetl execution list{there()}, or @last:PATH for the newest of a playbook"
+        )
+    raise NotFound("there is no execution yet", hint="noetl run FILE")
+
+
+async def find(front: Front, name: str) -> str:
+    """The id of an execution: as given, by its beginning, `@last` or `@last:PATH`.
+
+    `@last` is the newest that is nobody's child, on a server of those that the caller started;
+    `@last:PATH` the newest of a playbook, whoever started it.
+    """
+    if name == LAST or name.startswith(f"{LAST}:"):
+        return await _newest(front, name.partition(":")[2])
+    beginning = name.lower()
+    known = _BEGINNING.fullmatch(beginning) is not None
+    found = (await front.executions(Find(prefix=beginning, limit=SOME))).items if known else []
+    if not found:
+        raise NotFound(f"there is no execution '{name}'", hint=f"noetl execution list{there()}")
+    if len(found) == 1:
+        return found[0].execution_id
+    some = ", ".join(item.execution_id for item in found)
+    raise NotFound(f"'{name}' is the beginning of several executions: {some}", hint="give more of the id")

@@ -1,0 +1,1 @@
+"""The playbooks that a command means: found, checked, bundled, or made for a new project."""

@@ -1,0 +1,109 @@
+"""Files that a playbook names, for a server that has none of them.
+
+A playbook may call another by a file beside it. Before such a playbook is sent to a server, the files are
+registered there, and the calls name the paths they have there. Nothing else of the text changes.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from noetl.cli.connection.caller import caller
+from noetl.cli.playbooks.sources import SUFFIXES, Source, find, read
+from noetl.dsl.yaml.source import parse
+from noetl.dsl.yaml.tree import Map, Mark
+from noetl.errors import NotFound, PlaybookError, RequestError
+from noetl.ports.front import Front
+
+PLAYBOOK = "playbook"
+
+
+class _Call(NamedTuple):
+    """A call of a file: where it stands, what is written, which file it is."""
+
+    mark: Mark
+    written: str
+    file: Path
+
+
+async def bundled(front: Front, source: Source, text: str) -> str:
+    """The text as a server can run it; the files that it calls, and those that they call, are registered."""
+    texts: dict[Path, str] = {}
+    sent = _rewritten(text, _folder(source), texts)
+    for file, called in texts.items():
+        if file != _file(source):
+            await _registered(front, file, called)
+    return sent
+
+
+async def _registered(front: Front, file: Path, text: str) -> None:
+    try:
+        await front.register(text, by=caller())
+    except PlaybookError as error:
+        found = next((item.message for item in error.diagnostics if item.severity == "error"), error.message)
+        told = f"the playbook calls '{file.name}', which has errors: {found}"
+        raise RequestError(told, hint=f"noetl validate {file}") from error
+
+
+def _rewritten(text: str, folder: Path, texts: dict[Path, str]) -> str:
+    """A text whose calls name paths; the texts of the files it calls are gathered."""
+    lines = text.split("\n")
+    for call in sorted(_calls(parse(text).tree, folder), reverse=True):  # so that places before it stay
+        called = read(str(call.file))
+        if call.file not in texts:
+            texts[call.file] = ""  # it is being read: files may call each other
+            texts[call.file] = _rewritten(called.data.decode("utf-8-sig", "replace"), call.file.parent, texts)
+        path = _path_of(called)
+        if isinstance(path, str):
+            lines[call.mark.line - 1] = _replaced(lines[call.mark.line - 1], call, path)
+    return "\n".join(lines)
+
+
+def _file(source: Source) -> Path | None:
+    return Path(source.name).resolve() if os.path.exists(source.name) else None
+
+
+def _folder(source: Source) -> Path:
+    """Where files beside a playbook are looked for; a text that has no file stands where the user does."""
+    file = _file(source)
+    return file.parent if file is not None else Path.cwd()
+
+
+def _calls(node: Any, folder: Path) -> Iterator[_Call]:
+    if isinstance(node, Map):
+        path = node.get("path")
+        if node.get("kind") == PLAYBOOK and isinstance(path, str) and path.endswith(SUFFIXES):
+            file = (folder / path).resolve()
+            if file.is_file():
+                yield _Call(node.at("path"), path, file)
+    below = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    for item in below:
+        yield from _calls(item, folder)
+
+
+def _replaced(line: str, call: _Call, path: str) -> str:
+    before, rest = line[: call.mark.column - 1], line[call.mark.column - 1 :]
+    for quote in ('"', "'", ""):
+        if rest.startswith(f"{quote}{call.written}{quote}"):
+            return f"{before}{quote}{path}{quote}{rest[len(call.written) + 2 * len(quote) :]}"
+    return line  # written in some other way, as over several lines: the server says that it has no such file
+
+
+def in_project(project: Path, path: str) -> Source | None:
+    """The file of a project that says it is the playbook with a path."""
+    try:
+        names = find([str(project)])
+    except NotFound:
+        return None
+    for name in names:
+        source = read(name)
+        if path.encode() in source.data and _path_of(source) == path:
+            return source
+    return None
+
+
+def _path_of(source: Source) -> Any:
+    tree = parse(source.data).tree
+    metadata = tree.get("metadata") if isinstance(tree, dict) else None
+    return metadata.get("path") if isinstance(metadata, dict) else None

@@ -1,0 +1,23 @@
+"""The gate of commands that need a valid playbook: load it, or print its errors on stderr."""
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from noetl.cli.playbooks.validation import Checked
+
+
+def accepted(argument: str) -> "Checked | None":
+    """The checked playbook; None when it has errors, which are then printed."""
+    from noetl.cli.formats.text import render, summary
+    from noetl.cli.playbooks.sources import read_one
+    from noetl.cli.playbooks.validation import check
+    from noetl.cli.terminal import Paint, colourful, note
+
+    checked = check(read_one(argument))
+    if checked.valid:
+        return checked
+    paint = Paint(colourful(sys.stderr))
+    note(render([checked], paint))
+    note(summary([checked], paint))
+    return None

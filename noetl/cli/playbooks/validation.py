@@ -1,0 +1,83 @@
+"""One checked text: what was loaded and every finding, with the look-ups that printing needs."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from noetl.cli.playbooks.sources import Source
+from noetl.dsl.diagnostic import Diagnostic
+
+if TYPE_CHECKING:
+    from noetl.dsl.load import Loaded
+
+LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")  # what YAML counts as a line break
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A text, what it means and what is wrong with it."""
+
+    source: Source
+    loaded: "Loaded"
+
+    @property
+    def name(self) -> str:
+        """The name the text is reported under."""
+        return self.source.name
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Every finding, in order of position."""
+        return self.loaded.diagnostics
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing stands in the way of running it."""
+        return not any(finding.severity == "error" for finding in self.diagnostics)
+
+    def lines(self) -> list[str]:
+        """The author's lines, for quoting."""
+        text = self.source.data.decode("utf-8-sig", errors="replace")
+        return LINE_BREAK.split(text)
+
+
+def check(source: Source, *, strict: bool = False) -> Checked:
+    """Load one text against the installed tool kinds."""
+    from noetl.dsl.grammar.check_task import UNKNOWN_KIND
+    from noetl.dsl.load import load
+    from noetl.tools import installed, kinds
+
+    with _uncollected():
+        loaded = load(source.data, kinds=kinds(), strict=strict)
+    unknown = any(finding.code == UNKNOWN_KIND.name for finding in loaded.diagnostics)
+    if unknown and installed():  # other packages are only looked at when one of their kinds may be meant
+        others = {name: tool.kind for name, tool in installed().items()}
+        loaded = load(source.data, kinds={**kinds(), **others}, strict=strict)
+    return Checked(source, loaded)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Loading makes many objects and no garbage; looking for some would take a third of the time."""
+    import gc
+
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def tally(results: Iterable[Checked]) -> Counter[str]:
+    """How many findings of each severity there are."""
+    return Counter(finding.severity for result in results for finding in result.diagnostics)
+
+
+def findings(results: Sequence[Checked]) -> Iterator[tuple[Checked, Diagnostic]]:
+    """Every finding with the text it is about."""
+    for result in results:
+        for finding in result.diagnostics:
+            yield result, finding

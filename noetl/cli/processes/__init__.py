@@ -1,0 +1,1 @@
+"""Servers and workers as processes: started, stopped, and what they write to their log."""

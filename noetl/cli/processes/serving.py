@@ -1,0 +1,89 @@
+"""What every command that serves shares: the options of a server, made from the settings, and its signals."""
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from noetl.control.engine import Engine
+from noetl.settings import Settings
+
+if TYPE_CHECKING:
+    from noetl.server.oidc import Oidc
+    from noetl.server.options import Options
+
+
+def options_for(settings: Settings, engine: Engine) -> "Options":
+    """The options of a server with these settings, over an engine whose store keeps its tokens."""
+    from noetl import __version__, tools
+    from noetl.cli.tool_page import facts
+    from noetl.server.auth import Auth
+    from noetl.server.metrics import EventTally
+    from noetl.server.options import Options
+    from noetl.server.told import tell
+
+    tally = EventTally()
+    engine.listeners += [tally.heard, tell]
+    names = sorted({*tools.own(), *tools.installed()})
+    found = [tools.get(name) for name in names]
+    return Options(
+        kinds={tool.kind.name: tool.kind for tool in found},
+        tools=[facts(tool) for tool in found],
+        version=__version__,
+        auth=Auth(engine.store.token, _oidc(settings)) if settings.guarded else None,
+        rate_per_s=settings.rate if settings.guarded else 0,
+        rate_burst=2 * settings.rate,
+        body_bytes=settings.body_bytes,
+        ready_after_ms=int(settings.ready_s * 1000),
+        collect=tally.collect,
+    )
+
+
+def _oidc(settings: Settings) -> "Oidc | None":
+    from noetl.server.oidc import Oidc
+
+    if settings.oidc_issuer is None:
+        return None
+    return Oidc(issuer=settings.oidc_issuer, audience=settings.oidc_audience)
+
+
+@contextmanager
+def traced(settings: Settings, engine: Engine) -> Iterator[None]:
+    """Send the executions of an engine to the collector that the settings name, if they name one."""
+    if settings.otlp is None:
+        yield
+        return
+    from noetl import __version__
+    from noetl.errors import MissingExtra
+
+    try:
+        from noetl.adapters.otel.spans import Spans, collector
+    except ImportError as error:
+        raise MissingExtra("opentelemetry", "otel") from error
+    spans = Spans(collector(settings.otlp), __version__)
+    engine.listeners.append(spans.heard)
+    try:
+        yield
+    finally:
+        engine.listeners.remove(spans.heard)
+        spans.close()
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[asyncio.Event]:
+    """An event that Ctrl-C and SIGTERM set; the second Ctrl-C is not held back."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def stop(number: signal.Signals) -> None:
+        stopping.set()
+        loop.remove_signal_handler(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield stopping
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)

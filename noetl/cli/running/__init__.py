@@ -1,0 +1,1 @@
+"""Running and following an execution from the terminal, and what is shown meanwhile."""

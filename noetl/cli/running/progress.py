@@ -1,0 +1,209 @@
+"""Where a run is: its steps and loops, kept up to date event by event with constant work for each.
+
+Only counting is here; drawing it is progress_tree.py's, telling it in lines watches.py's.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from noetl.core.event import Event, step_of
+
+StepState = Literal["queued", "running", "waiting", "held", "done", "failed", "refused"]
+
+
+@dataclass(slots=True)
+class LoopProgress:
+    """One run of a loop."""
+
+    total: int
+    began: int
+    kept: int = 0  # iterations that an earlier execution finished
+    started: int = 0
+    done: int = 0
+    failed: int = 0
+
+    @property
+    def over(self) -> int:
+        """How many iterations have ended."""
+        return self.done + self.failed
+
+    @property
+    def running(self) -> int:
+        """How many iterations are under way."""
+        return max(0, self.started - self.over + self.kept)
+
+    def rate(self, now: int) -> float | None:
+        """Iterations per second; None while nothing can be said."""
+        elapsed = (now - self.began) / 1000
+        worked = self.over - self.kept
+        return worked / elapsed if worked and elapsed > 0 else None
+
+    def left_s(self, now: int) -> float | None:
+        """Seconds until it is through, if it goes on like this."""
+        rate = self.rate(now)
+        return (self.total - self.over) / rate if rate else None
+
+
+@dataclass(slots=True)
+class StepProgress:
+    """All runs of one step."""
+
+    name: str
+    state: StepState = "queued"
+    runs: int = 0
+    active: int = 0
+    began: int = 0
+    ended: int | None = None
+    task: str | None = None
+    attempt: int = 1
+    why: str = ""  # what it waits for
+    loop: LoopProgress | None = None
+
+    def elapsed(self, now: int) -> int:
+        """Milliseconds its latest run has taken so far, or took."""
+        return max(0, (self.ended or now) - self.began)
+
+
+@dataclass(slots=True)
+class Progress:
+    """A run as it stands."""
+
+    steps: dict[str, StepProgress] = field(default_factory=dict)
+    changed: list[StepProgress] = field(default_factory=list)  # steps whose run ended, not yet told of
+    seq: int = 0
+    now: int = 0
+
+    def heard(self, first: int, events: list[Event]) -> None:
+        """Take in events; those that were heard before are passed over."""
+        for seq, event in enumerate(events, first):
+            if seq > self.seq:
+                self.seq, self.now = seq, event.ts
+                handler = HANDLERS.get(event.name)
+                if handler is not None:
+                    handler(self, event, event.data or {})
+
+    def _step(self, name: str) -> StepProgress:
+        step = self.steps.get(name)
+        if step is None:
+            step = self.steps[name] = StepProgress(name)
+        return step
+
+    def _of(self, event: Event) -> StepProgress:
+        return self._step(step_of(event.run or ""))
+
+    def _scheduled(self, event: Event, data: dict[str, Any]) -> None:
+        step = self._step(data["step"])
+        step.state, step.began, step.ended, step.why = "queued", event.ts, None, ""
+        step.runs += 1
+        step.active += 1
+        step.task, step.attempt = None, 1
+        if "total" in data:
+            known = step.loop if data.get("kept") else None
+            step.loop = known or LoopProgress(data["total"], event.ts)
+            step.loop.began = event.ts
+
+    def _restored(self, event: Event, data: dict[str, Any]) -> None:
+        step = self._step(data["step"])
+        loop = step.loop = step.loop or LoopProgress(data["total"], event.ts)
+        loop.kept += len(data["iterations"])
+        loop.done += len(data["iterations"])
+
+    def _kept(self, event: Event, data: dict[str, Any]) -> None:
+        for name, count in data.get("steps", {}).items():
+            step = self._step(name)
+            step.runs, step.began, step.ended = count["runs"], event.ts, event.ts
+            step.state, step.why = ("failed" if count["status"] == "failed" else "done"), "kept"
+
+    def _started(self, event: Event, data: dict[str, Any]) -> None:
+        self._of(event).state = "running"
+
+    def _task_started(self, event: Event, data: dict[str, Any]) -> None:
+        step = self._of(event)
+        if step.loop is None:
+            step.state, step.task, step.attempt, step.why = "running", event.label, event.attempt or 1, ""
+
+    def _parked(self, event: Event, data: dict[str, Any]) -> None:
+        step = self._of(event)
+        if step.loop is None:
+            step.state, step.why = "waiting", waits_for(data)
+
+    def _resumed(self, event: Event, data: dict[str, Any]) -> None:
+        step = self._of(event)
+        step.state, step.why = "running", ""
+
+    def _iteration_started(self, event: Event, data: dict[str, Any]) -> None:
+        loop = self._of(event).loop
+        if loop is not None and event.at and event.at.rfind("[") == 0:
+            loop.started += 1
+
+    def _iteration_done(self, event: Event, data: dict[str, Any]) -> None:
+        loop = self._of(event).loop
+        if loop is not None and event.at and event.at.rfind("[") == 0:
+            loop.done += 1
+
+    def _iteration_failed(self, event: Event, data: dict[str, Any]) -> None:
+        loop = self._of(event).loop
+        if loop is not None and event.at and event.at.rfind("[") == 0:
+            loop.failed += 1
+
+    def _handed_back(self, event: Event, data: dict[str, Any]) -> None:
+        loop = self._of(event).loop
+        if loop is not None:
+            loop.started = loop.over - loop.kept
+
+    def _held(self, event: Event, data: dict[str, Any]) -> None:
+        step = self._step(data["step"])
+        if not step.active:
+            step.state, step.began, step.ended = "held", event.ts, None
+            step.why = f"for {', '.join(data.get('waits_for', ()))}"
+
+    def _refused(self, event: Event, data: dict[str, Any]) -> None:
+        step = self._step(data["step"])
+        if not step.active:
+            step.state, step.ended, step.why = "refused", event.ts, ""
+            step.began = step.began or event.ts
+
+    def _ended(self, event: Event, data: dict[str, Any]) -> None:
+        step = self._of(event)
+        step.active -= 1
+        step.ended = event.ts
+        step.state = "failed" if event.name == "step.failed" else "done"
+        if step.active:
+            step.state, step.ended = "running", None
+        counts = (data.get("output") or {}).get("loop")
+        if counts and step.loop is not None:
+            step.loop.done, step.loop.failed = counts["done"], counts["failed"]
+            step.loop.started = step.loop.over - step.loop.kept
+        self.changed.append(step)
+
+
+def waits_for(data: dict[str, Any]) -> str:
+    """What a parked task waits for, in a few words."""
+    if data.get("signal"):
+        asked = data.get("approval", data["signal"])
+        return f"for the signal {data['signal']}" + ("" if asked == data["signal"] else f": {asked}")
+    if data.get("child"):
+        return f"for the playbook {(data.get('call') or {}).get('path', data['child'])}"
+    return "to try again" if data.get("for") == "retry" else "for its time"
+
+
+HANDLERS: dict[str, Callable[[Progress, Event, dict[str, Any]], None]] = {
+    "execution.restored": Progress._kept,
+    "loop.restored": Progress._restored,
+    "step.scheduled": Progress._scheduled,
+    "step.started": Progress._started,
+    "task.started": Progress._task_started,
+    "task.parked": Progress._parked,
+    "task.resumed": Progress._resumed,
+    "loop.iteration.started": Progress._iteration_started,
+    "loop.iteration.done": Progress._iteration_done,
+    "loop.iteration.failed": Progress._iteration_failed,
+    "lease.expired": Progress._handed_back,
+    "lease.returned": Progress._handed_back,
+    "token.held": Progress._held,
+    "token.refused": Progress._refused,
+    "step.done": Progress._ended,
+    "step.failed": Progress._ended,
+    "loop.done": Progress._ended,
+}

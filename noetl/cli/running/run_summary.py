@@ -1,0 +1,141 @@
+"""How a run ended, for a person: the tally, the task that failed and its input, what to do next."""
+
+from typing import Any
+
+import msgspec
+
+from noetl.cli.options import there
+from noetl.cli.terminal import Paint, Tone, counted
+from noetl.core.program.program import Program
+from noetl.core.reading import explain_text
+from noetl.errors import PlaybookError
+from noetl.ports.store import PlaybookText
+
+TONES: dict[str, Tone] = {"completed": "good", "paused": "warning", "interrupted": "warning"}
+ENDED = ("completed", "failed", "cancelled")
+SHOWN_INPUT = 600
+SHOWN_FAILURES = 10
+
+
+def compiled(entry: PlaybookText) -> Program:
+    """A playbook that was accepted once, ready to be asked; raises PlaybookError when it is not any more."""
+    from noetl.core.program.program import compile_program
+    from noetl.dsl.load import load
+    from noetl.tools import kinds
+
+    loaded = load(entry.text, kinds=kinds())
+    if loaded.playbook is None or not loaded.ok:
+        raise PlaybookError(loaded.diagnostics)
+    return compile_program(loaded.playbook, kinds(), entry.hash)
+
+
+def tally(result: dict[str, Any], paint: Paint) -> list[str]:
+    """One line that says how it went, one for each failure that an arc took."""
+    counts, failed = result["counts"], result["counts"].get("failed_iterations", 0)
+    parts = [counted(counts["steps"], "step"), counted(counts["tasks"], "task")]
+    if counts["iterations"]:
+        of_these = f" ({paint(f'{number(failed)} failed', 'warning')})" if failed else ""
+        parts.append(counted(counts["iterations"], "iteration") + of_these)
+    parts.append(counted(counts["events"], "event"))
+    tone = TONES.get(result["status"], "error")
+    word = "in" if result["status"] in ENDED else "after"
+    head = f"{paint(result['status'], tone)} {word} {duration(result['duration_ms'])}: {', '.join(parts)}"
+    lines = [head, *_taken(result["failures"], paint)]
+    if failed and result["status"] == "completed":
+        again = f"noetl execution retry {result['execution_id']}{there()}"
+        lines.append(f"  {paint('=', 'info')} the failed {'one' if failed == 1 else 'ones'} alone: {again}")
+    return lines
+
+
+def taken(failure: dict[str, Any]) -> str:
+    """What became of a failure that an arc took."""
+    if failure.get("answered"):
+        return f"answered by the arc to {failure['taken_by']}"
+    return f"taken by the arc to {failure['taken_by']}, which does not ask about it"
+
+
+def _tone(failure: dict[str, Any]) -> Tone:
+    return "warning" if failure.get("answered") else "error"
+
+
+def _taken(failures: list[dict[str, Any]], paint: Paint) -> list[str]:
+    lines = [
+        f"  {paint('failed', _tone(item))}  {item['step']}, {taken(item)}: "
+        f"{(item['error'] or {}).get('message', 'no error was given')}"
+        for item in failures[:SHOWN_FAILURES]
+    ]
+    if len(failures) > SHOWN_FAILURES:
+        lines.append(f"  … and {counted(len(failures) - SHOWN_FAILURES, 'more failure')}")
+    return lines
+
+
+def explained(error: dict[str, Any], execution_id: str, paint: Paint) -> list[str]:
+    """Where it failed: step, task, input, what the error says, and the commands that show more."""
+    names = {"step": "step", "task": "task", "iteration": "iteration", "attempt": "attempt"}
+    place = [f"{name} {error[key]}" for key, name in names.items() if error.get(key) is not None]
+    lines = [f"{paint('error', 'error')}[{error['kind']}]: {error['message']}"]
+    if place:
+        lines.append(f"  in     {', '.join(place)}")
+    lines += detailed(error, "  ")
+    step = f" --step {error['step']}" if error.get("step") else ""
+    lines.append(f"  {paint('=', 'info')} try: noetl execution why {execution_id}{step}{there()}")
+    lines.append(f"         noetl execution retry {execution_id}{there()}")
+    return lines
+
+
+def detailed(
+    error: dict[str, Any] | None, indent: str, told: list[tuple[str, list[str]]] | None = None
+) -> list[str]:
+    """What an error says beside its message, in a column of names and one of lines; nothing of it twice."""
+    from noetl.cli.formats.text import shown as safe
+
+    told = [] if told is None else told
+    new = [detail for detail in explain_text.details(error) if detail not in told]
+    told += new
+    lines: list[str] = []
+    for name, text in new:
+        shown = [safe(line if name != "input" else _cut(line)) for line in text]
+        lines += [f"{indent}{name if not at else '':<6} {line}".rstrip() for at, line in enumerate(shown)]
+    return lines
+
+
+def _cut(text: str, limit: int = SHOWN_INPUT) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+
+
+def stuck_words(result: dict[str, Any], paint: Paint) -> list[str]:
+    """Why it is stuck, and what can be done."""
+    execution_id = result["execution_id"]
+    return [
+        f"{paint('error', 'error')}[stuck]: {result['stuck']['message']}",
+        f"  {paint('=', 'info')} try: noetl execution why {execution_id}{there()}",
+        f"         noetl execution release {execution_id}{there()}",
+    ]
+
+
+def brief(value: Any, limit: int = SHOWN_INPUT) -> str:
+    """A value as one line of JSON, cut where it is long."""
+    return _cut(msgspec.json.encode(value).decode(), limit)
+
+
+def pretty(value: Any) -> str:
+    """A value as indented JSON text."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def duration(ms: float) -> str:
+    """A span of time as a person reads it."""
+    if ms < 1000:
+        return f"{ms:.0f} ms"
+    seconds = ms / 1000
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, seconds = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def number(value: int) -> str:
+    """A number with a comma between its thousands."""
+    return f"{value:,}"

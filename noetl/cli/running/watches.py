@@ -1,0 +1,204 @@
+"""What a run shows where there is no terminal: one JSON object, a stream of events, or plain lines."""
+
+import sys
+import time
+from typing import Any
+
+import msgspec
+
+from noetl.adapters.clock.wall import now_ms
+from noetl.cli.formats.json import finding
+from noetl.cli.options import there
+from noetl.cli.playbooks.sources import Source
+from noetl.cli.running.progress import LoopProgress, Progress, StepProgress
+from noetl.cli.running.run_summary import duration, explained, number, pretty, stuck_words, tally
+from noetl.cli.terminal import Paint, Tone, colourful, emit, note
+from noetl.core.event import Event, envelope
+from noetl.errors import PlaybookError
+
+LOOP_LINE_S = 10.0  # how often a long loop says in a log file how far it is
+
+
+class JsonWatch:
+    """`--json`: nothing but one object at the end."""
+
+    tick_s: float | None = None
+    listens = False
+    fails_on_errors = False
+
+    def rejected(self, source: Source, error: PlaybookError) -> None:
+        """The findings instead of a result."""
+        found = [finding(item) for item in error.diagnostics]
+        emit(pretty({"status": "rejected", "diagnostics": found}))
+
+    def began(self, execution_id: str, path: str, page: str | None = None) -> None:
+        """Say nothing."""
+
+    def heard(self, first: int, events: list[Event]) -> None:
+        """Say nothing."""
+
+    def tick(self) -> None:
+        """Say nothing."""
+
+    def told(self, text: str) -> None:
+        """A sentence is no data."""
+        note(text)
+
+    def stop(self) -> None:
+        """There is nothing to put in order."""
+
+    def ended(self, result: dict[str, Any]) -> None:
+        """The result."""
+        emit(pretty(result))
+
+    def detached(self, result: dict[str, Any]) -> None:
+        """How it stands."""
+        emit(pretty(result))
+
+
+class EventWatch(JsonWatch):
+    """`--events`: every event of the execution, a line each, as it is committed."""
+
+    listens = True
+
+    def __init__(self) -> None:
+        self._execution_id, self._seen = "", 0
+
+    def rejected(self, source: Source, error: PlaybookError) -> None:
+        """Findings are no events; they go where errors go."""
+        print_findings(source, error)
+
+    def began(self, execution_id: str, path: str, page: str | None = None) -> None:
+        """Remember whose events they are."""
+        self._execution_id = execution_id
+
+    def heard(self, first: int, events: list[Event]) -> None:
+        """Print the events that were not printed yet."""
+        numbered = [(seq, event) for seq, event in enumerate(events, first) if seq > self._seen]
+        if numbered:
+            self._seen = numbered[-1][0]
+            encode, name = msgspec.json.encode, self._execution_id
+            emit("\n".join(encode(envelope(name, seq, event)).decode() for seq, event in numbered))
+
+    def ended(self, result: dict[str, Any]) -> None:
+        """The last event said it."""
+
+    def detached(self, result: dict[str, Any]) -> None:
+        """Its events are printed by whoever asks for them."""
+        note(result["execution_id"])
+
+
+class TextWatch:
+    """For a person or a log file: a line as each step ends, and a closing tally."""
+
+    tick_s: float | None = 1.0
+    fails_on_errors = False
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet, self.listens = quiet, not quiet
+        self.progress = Progress()
+        self.paint = Paint(colourful(sys.stderr))
+        self._spoke = time.monotonic()
+
+    def rejected(self, source: Source, error: PlaybookError) -> None:
+        """The findings like a compiler's."""
+        print_findings(source, error)
+
+    def began(self, execution_id: str, path: str, page: str | None = None) -> None:
+        """Say which execution it is, and where a browser shows it."""
+        if not self.quiet:
+            note(f"execution {execution_id}  {path}")
+            if page is not None:
+                note(f"  {page}")
+
+    def heard(self, first: int, events: list[Event]) -> None:
+        """Tell of the steps that ended."""
+        self.progress.heard(first, events)
+        for step in self.progress.changed:
+            note(f"  {line(step, self.progress.now, self.paint)}")
+            self._spoke = time.monotonic()
+        self.progress.changed.clear()
+
+    def tick(self) -> None:
+        """Once in a while, say how far the loops are."""
+        if self.quiet or time.monotonic() - self._spoke < LOOP_LINE_S:
+            return
+        self._spoke = time.monotonic()
+        for step in self.progress.steps.values():
+            if step.active and step.loop is not None:
+                note(f"  {line(step, now_ms(), self.paint)}")
+
+    def told(self, text: str) -> None:
+        """A sentence."""
+        note(text)
+
+    def stop(self) -> None:
+        """There is nothing to put in order."""
+
+    def ended(self, result: dict[str, Any]) -> None:
+        """The output as data, then the tally, then what failed and what can be done."""
+        if result["status"] == "completed" and result["output"] is not None:
+            emit(pretty(result["output"]))
+        if not self.quiet:
+            for text in tally(result, self.paint):
+                note(text)
+        self._next(result)
+
+    def _next(self, result: dict[str, Any]) -> None:
+        execution_id, error = result["execution_id"], result["error"]
+        if error and result["status"] in ("failed", "timeout", "cancelled"):
+            for text in explained(error, execution_id, self.paint):
+                note(text)
+        elif result["status"] == "stuck":
+            for text in stuck_words(result, self.paint):
+                note(text)
+        elif result["status"] in ("interrupted", "paused"):
+            note(f"  {self.paint('=', 'info')} go on with: noetl execution resume {execution_id}{there()}")
+
+    def detached(self, result: dict[str, Any]) -> None:
+        """The id as data, and how to look after it."""
+        emit(result["execution_id"])
+        if not self.quiet:
+            see = f"noetl execution watch {result['execution_id']}{there()}"
+            note(f"  {self.paint('=', 'info')} it goes on by itself; see it with: {see}")
+
+
+def line(step: StepProgress, now: int, paint: Paint) -> str:
+    """One step in words: state, name, duration, and how its loop or its attempts went."""
+    tones: dict[str, Tone] = {"done": "good", "failed": "error"}
+    parts = [paint(f"{step.state:<7}", tones.get(step.state, "info")), step.name]
+    if step.runs > 1:
+        parts.append(f"(run {step.runs})")
+    if step.loop is not None:
+        parts.append(loop_words(step.loop))
+    if step.attempt > 1:
+        parts.append(f"{step.attempt} attempts")
+    parts.append(duration(step.elapsed(now)))
+    return "  ".join(parts)
+
+
+def loop_words(loop: LoopProgress) -> str:
+    """A loop in words: how many went well, failed and run."""
+    parts = [f"{number(loop.done)}/{number(loop.total)} ok"]
+    if loop.failed:
+        parts.append(f"{number(loop.failed)} failed")
+    if loop.running:
+        parts.append(f"{number(loop.running)} running")
+    if loop.kept:
+        parts.append(f"{number(loop.kept)} kept")
+    return " · ".join(parts)
+
+
+def print_findings(source: Source, error: PlaybookError | None = None) -> None:
+    """Every finding of a playbook, as a compiler prints them: as it is checked here, or as it was refused."""
+    from noetl.cli.formats import text
+    from noetl.cli.playbooks.validation import Checked, check
+    from noetl.dsl.load import Loaded
+
+    paint = Paint(colourful(sys.stderr))
+    if error is None:
+        checked = check(source)
+    else:
+        checked = Checked(source, Loaded(None, None, None, error.diagnostics, {}))
+    note(text.render([checked], paint))
+    note(text.summary([checked], paint))
