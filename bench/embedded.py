@@ -182,7 +182,7 @@ async def _pages(made: Any, folder: str) -> float:
 
 
 async def _replay(made: Any) -> float:
-    from noetl.control.audit import audit
+    from noetl.control.log_audit import audit
 
     execution_id = await (await _begun(made, loop(5_000, 50)))()
     program = await made.catalog.program((await made.store.summary(execution_id)).hash)

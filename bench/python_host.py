@@ -7,7 +7,7 @@ import sys
 import time
 
 from bench.figure import Figure
-from noetl.worker.python_host import PythonHost
+from noetl.worker.python.host import PythonHost
 
 CALLS = 2_000
 IN_FLIGHT = 8

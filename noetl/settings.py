@@ -28,7 +28,7 @@ def _text(value: Any) -> str:
 
 
 def _keys(value: Any) -> str:
-    from noetl.adapters.secrets.sealed import decoded
+    from noetl.adapters.secrets.sealed_credentials import decoded
 
     text = _text(value)
     decoded(text)

@@ -28,7 +28,7 @@ EMPTY_NAMES = {"base", "common"}
 # A broad except hides bugs. It may stand only where a program or a tool call ends, each with its reason.
 BROAD_EXCEPT_ALLOWED = {
     "noetl/cli/main.py": "the process edge: a bug becomes a message and an exit code",
-    "noetl/worker/python_child.py": "the author's code: whatever it raises becomes the answer to its call",
+    "noetl/worker/python/child.py": "the author's code: whatever it raises becomes the answer to its call",
     "noetl/worker/toolbox.py": "the one tool call: an unexpected exception becomes an output",
     "noetl/worker/pool.py": "the edge of an order: a bug of ours fails its step, not the worker",
     "noetl/adapters/sqlite/writer.py": "the edge of a write: a bug of ours fails its job, not the others'",
@@ -40,7 +40,7 @@ BROAD_EXCEPT_ALLOWED = {
 
 SETTINGS = "noetl/settings.py"
 # An isolated process is started with an environment made for it, and puts that back after each call.
-OWN_ENVIRONMENT = "noetl/worker/python_child.py"
+OWN_ENVIRONMENT = "noetl/worker/python/child.py"
 TEMPLATE = "noetl/dsl/templates/template.py"
 PURE_ROOMS = ("noetl/dsl/", "noetl/core/", "noetl/ports/", "noetl/errors.py")
 # Folders whose modules are found by listing the folder, so nobody imports them by name.
@@ -454,7 +454,7 @@ def test_every_file_of_the_package_is_used(sources: list[Source]) -> None:
 
 def test_a_module_named_by_parts_is_used() -> None:
     main = Source("noetl/cli/main.py", "COMMANDS = {'run': 'help'}\nimport_module(f'noetl.cli.{name}')")
-    listed, forgotten = Source("noetl/cli/commands/run.py", ""), Source("noetl/cli/stop.py", "")
+    listed, forgotten = Source("noetl/cli/run.py", ""), Source("noetl/cli/stop.py", "")
     assert [finding.partition(":")[0] for finding in unused_files([main, listed, forgotten])] == [
         forgotten.path
     ]

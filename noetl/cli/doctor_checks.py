@@ -118,7 +118,7 @@ async def _environment(settings: Settings) -> Finding:
 
 
 async def _key(settings: Settings) -> Finding:
-    from noetl.adapters.secrets.sealed import keys_of
+    from noetl.adapters.secrets.sealed_credentials import keys_of
 
     file = settings.home / "key"
     if settings.key is None and not file.exists():
@@ -141,7 +141,7 @@ async def _contexts(settings: Settings) -> Finding:
 
 async def _python(settings: Settings) -> Finding:
     begun = time.monotonic()
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", "import noetl.worker.python_child")
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", "import noetl.worker.python.child")
     code = await process.wait()
     if code:
         return Finding("python", "error", f"{sys.executable} cannot run python tasks (exit {code})")

@@ -1,8 +1,8 @@
 """Decide, commit, dispatch: one mailbox per execution, one owner per mailbox.
 
 All that is decided is decided by the core. What is here waits, writes and sends, in this order: payloads,
-then the commit, then the commands (errands.py). When a commit fails, the execution is dropped and loaded
-again (ownership.py); what cannot be decided is set aside (aside.py).
+then the commit, then the commands (command_dispatch.py). When a commit fails, the execution is dropped and
+loaded again (ownership.py); what cannot be decided is set aside (stuck_executions.py).
 """
 
 import asyncio
@@ -12,13 +12,13 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from noetl.control.aside import Aside, FatalDecision, StuckError
-from noetl.control.at_hand import AtHand
-from noetl.control.errands import Errands
-from noetl.control.family import Family
-from noetl.control.live import Live
+from noetl.control.child_executions import Family
+from noetl.control.command_dispatch import Errands
+from noetl.control.loaded_execution import Live
+from noetl.control.log_rows import append_of, encode_row
 from noetl.control.ownership import Ownership
-from noetl.control.rows import append_of, encode_row
+from noetl.control.payload_prefetch import AtHand
+from noetl.control.stuck_executions import Aside, FatalDecision, StuckError
 from noetl.core.decide import decide
 from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.deciding.waits import undelivered

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
-from noetl.control.rows import events_of
+from noetl.control.log_rows import events_of
 from noetl.core.event import Event, envelope
 from noetl.core.fold import evolve
 from noetl.core.state import State

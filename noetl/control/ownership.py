@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from noetl.control.aside import FatalDecision, refusal, stuck_of
-from noetl.control.at_hand import AtHand
-from noetl.control.errands import Errands
-from noetl.control.family import Family
-from noetl.control.live import HYDRATED_KEPT, LOADED_KEPT, Live
-from noetl.control.rows import decode_message, events_of
+from noetl.control.child_executions import Family
+from noetl.control.command_dispatch import Errands
+from noetl.control.loaded_execution import HYDRATED_KEPT, LOADED_KEPT, Live
+from noetl.control.log_rows import decode_message, events_of
+from noetl.control.payload_prefetch import AtHand
+from noetl.control.stuck_executions import FatalDecision, refusal, stuck_of
 from noetl.core.deciding.draft import stored_refs
 from noetl.core.deciding.operator_commands import next_due
 from noetl.core.deciding.synthesize import with_fragments

@@ -4,8 +4,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
-from noetl.control.desk import ControlDesk
 from noetl.control.engine import Engine
+from noetl.control.worker_api import ControlDesk
 from noetl.errors import BackendError
 
 _LOG = logging.getLogger("noetl.sweep")

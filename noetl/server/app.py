@@ -11,13 +11,13 @@ from noetl.errors import NotFound
 from noetl.ports.front import Front
 from noetl.server import problem
 from noetl.server.assets import Assets
-from noetl.server.described import openapi
 from noetl.server.gate import ABOVE_PAGES, ASSETS, PAGES, Gate
-from noetl.server.head import Head
+from noetl.server.head_method import Head
 from noetl.server.metrics import Meter
 from noetl.server.options import Options
-from noetl.server.record import Record
 from noetl.server.reply import reply
+from noetl.server.request_log import Record
+from noetl.server.route_spec import openapi
 from noetl.server.routes import ROUTERS
 
 

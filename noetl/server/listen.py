@@ -11,7 +11,7 @@ from fastapi import FastAPI
 
 from noetl.errors import BackendError, RequestError
 from noetl.ports.network import is_loopback
-from noetl.server.patience import BODY_S, HEAD_BYTES, HEAD_S, Patience
+from noetl.server.header_timeout import BODY_S, HEAD_BYTES, HEAD_S, Patience
 
 DRAIN_S = 10  # for answers that are under way when the server stops
 

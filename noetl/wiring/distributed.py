@@ -12,18 +12,18 @@ from typing import Any
 
 from noetl import __version__
 from noetl.adapters.directory.results import DirectoryResults
-from noetl.adapters.nats.boxes import Box, seal
 from noetl.adapters.nats.bus import Bus
 from noetl.adapters.nats.link import NatsLink
-from noetl.adapters.nats.listening import LOOK_S, Listening
+from noetl.adapters.nats.sealed_box import Box, seal
 from noetl.adapters.nats.serve import Calling, serve
 from noetl.adapters.nats.signing import Signer, Verifier
+from noetl.adapters.nats.subject_triggers import LOOK_S, Listening
 from noetl.adapters.nats.worker_name import marked
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control import sweep
-from noetl.control.desk import ControlDesk
-from noetl.control.front import LocalFront
-from noetl.control.leasing import Leasing
+from noetl.control.front.front import LocalFront
+from noetl.control.leases import Leasing
+from noetl.control.worker_api import ControlDesk
 from noetl.core.program.program import Program, compile_program
 from noetl.dsl.load import load
 from noetl.errors import InvariantViolation, RequestError
@@ -35,10 +35,10 @@ from noetl.settings import Settings
 from noetl.tools import kinds
 from noetl.wiring.embedded import assemble, store_path
 from noetl.wiring.plane import Plane, collect_seldom, control_plane, make_toolbox, with_own_steps
-from noetl.worker.patient import PatientPayloads
 from noetl.worker.pool import Pool
-from noetl.worker.remote import Programs, RemoteReports, RemoteSecrets, RemoteWorker
-from noetl.worker.results import LinkedResults
+from noetl.worker.remote_results import LinkedResults
+from noetl.worker.remote_worker import Programs, RemoteReports, RemoteSecrets, RemoteWorker
+from noetl.worker.retrying_results import PatientPayloads
 
 POSTGRES = ("postgres://", "postgresql://")
 NATS = "nats://"

@@ -13,7 +13,7 @@ from noetl.adapters.directory.results import DirectoryResults
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.sqlite.store import SqliteStore
-from noetl.control.front import Fleet
+from noetl.control.front.front import Fleet
 from noetl.core.message import WorkOrder
 from noetl.core.program.program import Program
 from noetl.errors import RequestError

@@ -16,10 +16,10 @@ from noetl import __version__
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.fork.trial import trial
 from noetl.adapters.secrets.keychain import Keychain
-from noetl.adapters.secrets.sealed import Sealer, keys_of
+from noetl.adapters.secrets.sealed_credentials import Sealer, keys_of
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
-from noetl.control.front import LocalFront
+from noetl.control.front.front import LocalFront
 from noetl.core.message import Start, WorkOrder
 from noetl.core.pipeline.effects import RunTool
 from noetl.core.program.fragment import extended
@@ -37,7 +37,7 @@ from noetl.tools import get, kinds
 from noetl.tools.parts.guard import connector
 from noetl.wiring.payloads import StoredPayloads
 from noetl.worker.orphans import MARK, mark
-from noetl.worker.python_host import PythonHost
+from noetl.worker.python.host import PythonHost
 from noetl.worker.toolbox import Toolbox, no_trace
 
 logging.getLogger("noetl").addHandler(logging.NullHandler())  # who wants to read it sets a log up

@@ -38,8 +38,8 @@ from noetl.core.program.template_reads import pruned
 from noetl.core.values.output import ANSWERED, failed, holds_reference, problem
 from noetl.dsl.templates.template import TemplateError
 from noetl.errors import NoetlError, NotFound
-from noetl.worker.lanes import Lanes, LeavesWorker
-from noetl.worker.loading import Loading
+from noetl.worker.iteration_pool import Lanes, LeavesWorker
+from noetl.worker.payload_loading import Loading
 from noetl.worker.reporter import Reporter
 from noetl.worker.slots import Slots
 from noetl.worker.toolbox import Toolbox

@@ -24,7 +24,7 @@ from noetl.ports.control import Secrets, material_digest
 from noetl.ports.envelope import Failed
 from noetl.ports.network import PUBLIC_ONLY, Network
 from noetl.ports.tool import Tool, invoke
-from noetl.worker.redacted import RedactedPayloads
+from noetl.worker.redacting_results import RedactedPayloads
 
 LOG_BYTES = 16_384
 REDACTORS_KEPT = 1000

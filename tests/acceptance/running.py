@@ -16,8 +16,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 from noetl.cli.connection.connection import find
-from noetl.control.audit import audit
 from noetl.control.history import envelopes
+from noetl.control.log_audit import audit
 from noetl.errors import NotFound
 from noetl.settings import Settings, load
 from noetl.wiring.embedded import embedded

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from fastapi.routing import APIRoute
 
-from noetl.server.described import SCOPE
 from noetl.server.problem import CODES
+from noetl.server.route_spec import SCOPE
 from noetl.server.routes import ROUTERS
 
 ROW = re.compile(r"(?m)^\| `([A-Z]+) (/[^`]+)` \| (\w+) \|")

@@ -13,10 +13,10 @@ from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.adapters.sqlite.connection import fetch
 from noetl.adapters.sqlite.store import SqliteStore
-from noetl.control import audit as audit_module
-from noetl.control import rows as rows_module
-from noetl.control.audit import audit
-from noetl.control.rows import events_of
+from noetl.control import log_audit as audit_module
+from noetl.control import log_rows as rows_module
+from noetl.control.log_audit import audit
+from noetl.control.log_rows import events_of
 from noetl.ports import store as store_module
 from noetl.ports.store import ROW_FORMAT, Row, Store, chained, link
 from noetl.settings import load

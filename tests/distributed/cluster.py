@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from noetl.adapters.http.front import HttpFront
-from noetl.control.audit import audit
 from noetl.control.catalog import Catalog
 from noetl.control.history import events
+from noetl.control.log_audit import audit
 from noetl.core.event import Event
 from noetl.errors import BackendError
 from noetl.ports.front import Ask

@@ -4,7 +4,7 @@ import asyncio
 
 import msgspec
 
-from noetl.control.aside import stuck_of
+from noetl.control.stuck_executions import stuck_of
 from noetl.ports.front import Find
 from noetl.ports.store import Stuck
 from tests.distributed.cluster import LOOK_S, WITHIN_S, Cluster

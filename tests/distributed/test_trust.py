@@ -15,9 +15,9 @@ import nats
 import pytest
 
 from noetl.adapters.http.front import HttpFront
-from noetl.adapters.nats.boxes import Box
 from noetl.adapters.nats.bus import Bus
 from noetl.adapters.nats.link import NatsLink
+from noetl.adapters.nats.sealed_box import Box
 from noetl.adapters.nats.signing import Signer
 from noetl.adapters.nats.worker_name import marked
 from noetl.core.event import Event

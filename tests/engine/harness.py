@@ -13,9 +13,9 @@ import msgspec
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
-from noetl.control.audit import audit
 from noetl.control.history import envelopes
-from noetl.control.rows import shown
+from noetl.control.log_audit import audit
+from noetl.control.log_rows import shown
 from noetl.core.message import Control
 from noetl.settings import load
 from noetl.wiring.embedded import Embedded, assemble, new_execution_id

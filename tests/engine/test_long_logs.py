@@ -1,7 +1,7 @@
 """Reading a long log page by page costs as much as the log is long, not that times its pages."""
 
 from noetl.cli.commands.execution.pages import envelopes, lines
-from noetl.control import history, rows
+from noetl.control import history, log_rows
 from tests.engine.harness import begin, engine, finish, playbook
 
 TASKS = 16_000
@@ -33,7 +33,7 @@ async def test_a_log_is_read_in_time_that_grows_with_its_length(tmp_path, monkey
         fetched += sum(row.last - row.first + 1 for row in found)
         return found
 
-    of_row = rows.events_of
+    of_row = log_rows.events_of
     async with engine(tmp_path) as made:
         ran = await finish(made, await begin(made, text))
         of_store = made.store.rows

@@ -136,7 +136,7 @@ BIG_THEN_WAIT = playbook("""
 async def test_work_whose_frames_cannot_be_read_is_tried_again_or_given_up(
     tmp_path, monkeypatch, wrong, times, status
 ):
-    monkeypatch.setattr("noetl.control.errands.AGAIN_S", 0.0)
+    monkeypatch.setattr("noetl.control.command_dispatch.AGAIN_S", 0.0)
     async with engine(tmp_path) as made:
         execution_id = await begin(made, BIG_THEN_WAIT)
         live = made.engine.in_memory(execution_id)

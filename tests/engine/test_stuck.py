@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from noetl.control import engine as engine_module
-from noetl.control.aside import StuckError
-from noetl.control.rows import encode_message
+from noetl.control.log_rows import encode_message
+from noetl.control.stuck_executions import StuckError
 from noetl.core.decide import decide
 from noetl.core.message import Control, Report, Tick
 from noetl.errors import BackendError, Conflict, InvariantViolation

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from noetl.control.audit import audit
-from noetl.control.collect import Terms, collect
+from noetl.control.garbage import Terms, collect
 from noetl.control.history import envelopes, events, state_at
+from noetl.control.log_audit import audit
 from noetl.core.reading.explain import explain
 from noetl.core.state import canonical
 from noetl.ports.store import linked

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from noetl.control import rows
+from noetl.control import log_rows
 from noetl.core.event import Event
 from noetl.core.message import Control, Start
 from noetl.ports.store import PlaybookText
@@ -83,7 +83,7 @@ def run(playbook: Sample, faults: Faults, execution_id: str = "0" * 32) -> Histo
     inspector = Inspector(world)
     ended = False
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "SNAPSHOT_EVENTS", faults.rng.choice((5, 40, rows.SNAPSHOT_EVENTS)))
+        patch.setattr(log_rows, "SNAPSHOT_EVENTS", faults.rng.choice((5, 40, log_rows.SNAPSHOT_EVENTS)))
         patch.setattr(toolbox, "time", SimpleNamespace(perf_counter=loop.time))
         ended = _ends(loop, world, inspector, execution_id)
     for problem in loop.problems:

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from noetl.control.audit import audit
-from noetl.control.rows import events_of
+from noetl.control.log_audit import audit
+from noetl.control.log_rows import events_of
 from noetl.core.deciding.loop_chunks import in_flight
 from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.fold import fold

@@ -147,7 +147,7 @@ def takeovers_keep_the_epoch(patch: pytest.MonkeyPatch) -> None:
 
 def timers_are_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Nothing is ever due."""
-    for module in ("ownership", "rows"):
+    for module in ("ownership", "log_rows"):
         patch.setattr(f"noetl.control.{module}.next_due", lambda state: None)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from noetl.control.hearing import Hearing
-from noetl.control.leasing import Leasing
+from noetl.control.leases import Leasing
+from noetl.control.worker_silence import Hearing
 from noetl.core.message import WorkOrder
 from noetl.ports.link import Beat, Hello, Push, beat_s
 

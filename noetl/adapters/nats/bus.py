@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
 from typing import Any
 
+from noetl.adapters.nats.chunk_buffer import Kept
 from noetl.adapters.nats.error_reply import decode_error, encode_error
-from noetl.adapters.nats.kept import Kept
-from noetl.adapters.nats.spoken import Away
+from noetl.adapters.nats.protocol import Away
 from noetl.adapters.nats.wire import CONNECT_S, Message, Unheard, Wire
 from noetl.errors import BackendError, MissingExtra, NoetlError, RequestError
 

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from noetl.adapters.nats.spoken import Away, Spoken
+from noetl.adapters.nats.protocol import Away, Spoken
 from noetl.errors import RequestError
 
 _LOG = logging.getLogger("noetl.nats")

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from noetl.adapters.secrets.asking import Ask, material_of
-from noetl.adapters.secrets.fetched import Fetched
+from noetl.adapters.secrets.provider_http import Ask, material_of
+from noetl.adapters.secrets.token_cache import Fetched
 from noetl.errors import NotFound
 
 METADATA = "http://169.254.169.254"

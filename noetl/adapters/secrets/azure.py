@@ -3,8 +3,8 @@
 from typing import Any
 from urllib.parse import quote
 
-from noetl.adapters.secrets.asking import Ask, material_of
-from noetl.adapters.secrets.fetched import Fetched
+from noetl.adapters.secrets.provider_http import Ask, material_of
+from noetl.adapters.secrets.token_cache import Fetched
 from noetl.errors import NotFound
 
 LOGIN = "https://login.microsoftonline.com"

@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from noetl.adapters.secrets.asking import Ask, Connector, fields_of
-from noetl.adapters.secrets.fetched import Cache, Fetched
-from noetl.adapters.secrets.sealed import Sealer, version_of
+from noetl.adapters.secrets.provider_http import Ask, Connector, fields_of
+from noetl.adapters.secrets.sealed_credentials import Sealer, version_of
+from noetl.adapters.secrets.token_cache import Cache, Fetched
 from noetl.dsl.model import Secret
 from noetl.errors import NotFound
 from noetl.ports.control import material_digest

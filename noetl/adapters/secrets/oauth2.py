@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from noetl.adapters.secrets.asking import Ask
-from noetl.adapters.secrets.fetched import Fetched
+from noetl.adapters.secrets.provider_http import Ask
+from noetl.adapters.secrets.token_cache import Fetched
 from noetl.errors import NotFound
 
 UNSAID_S = 300.0  # how long a token is used whose life the server does not tell

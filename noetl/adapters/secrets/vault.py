@@ -2,8 +2,8 @@
 
 from urllib.parse import quote
 
-from noetl.adapters.secrets.asking import Ask, chosen
-from noetl.adapters.secrets.fetched import Fetched
+from noetl.adapters.secrets.provider_http import Ask, chosen
+from noetl.adapters.secrets.token_cache import Fetched
 from noetl.errors import NotFound
 
 JWT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount/token"

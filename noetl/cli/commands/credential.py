@@ -152,7 +152,7 @@ def rotate_key() -> None:
 
 
 async def _rotate() -> int:
-    from noetl.adapters.secrets.sealed import add_key
+    from noetl.adapters.secrets.sealed_credentials import add_key
     from noetl.cli.connection import connection, embedded_engine
     from noetl.errors import Conflict
 

@@ -10,7 +10,7 @@ from noetl.adapters.clock.wall import now_ms
 
 if TYPE_CHECKING:
     from noetl.cli.store_admin import Upkeep
-    from noetl.control.collect import Collected
+    from noetl.control.garbage import Collected
     from noetl.ports.store import Extent
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -130,7 +130,7 @@ def _told(found: "Collected", dry_run: bool) -> str:
 
 
 async def _collect(found: "Upkeep", ttl_ms: int, retention_ms: int | None, dry_run: bool) -> "Collected":
-    from noetl.control.collect import Terms, collect
+    from noetl.control.garbage import Terms, collect
 
     now = now_ms()
     terms = Terms(now - ttl_ms, None if retention_ms is None else now - retention_ms, dry_run)

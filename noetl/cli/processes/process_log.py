@@ -53,5 +53,5 @@ def _with_ids(process: str) -> Any:
 
 
 def _request_id() -> str | None:
-    record = sys.modules.get("noetl.server.record")  # a worker has no requests, and does not load it
+    record = sys.modules.get("noetl.server.request_log")  # a worker has no requests, and does not load it
     return None if record is None else record.REQUEST_ID.get()

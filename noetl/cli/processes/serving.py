@@ -19,9 +19,9 @@ def options_for(settings: Settings, engine: Engine) -> "Options":
     from noetl import __version__, tools
     from noetl.cli.tool_page import facts
     from noetl.server.auth import Auth
+    from noetl.server.execution_log import tell
     from noetl.server.metrics import EventTally
     from noetl.server.options import Options
-    from noetl.server.told import tell
 
     tally = EventTally()
     engine.listeners += [tally.heard, tell]

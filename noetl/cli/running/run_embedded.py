@@ -11,7 +11,7 @@ from noetl.cli.main import EXIT_CLOSED_PIPE
 from noetl.cli.running import follower, run_remote
 from noetl.cli.running.follower import Feed
 from noetl.cli.running.run_flow import EXIT_OF, Watch, Wish, end
-from noetl.control.front_control import already_over
+from noetl.control.front.control import already_over
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict
 from noetl.ports.front import Ask, Started
@@ -74,7 +74,7 @@ async def _resume_here(made: Embedded, summary: Summary, watch: Watch, timeout_s
 async def _recall(made: Embedded, execution_id: str, watch: Watch) -> None:
     """Tell a watch what the log holds already."""
     from noetl.control.history import rows_of
-    from noetl.control.rows import events_of
+    from noetl.control.log_rows import events_of
 
     if watch.listens:
         async for row in rows_of(made.store, execution_id):

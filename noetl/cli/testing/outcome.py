@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from noetl.dsl.diagnostic import Diagnostic
     from noetl.dsl.testing.suite import Case
     from noetl.settings import Settings
-    from noetl.wiring.rehearsal import Rehearsal, Seen
+    from noetl.wiring.playbook_test import Rehearsal, Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Session:
 
 def run(file: CaseFile, case: "Case", settings: "Settings", covered: Covered) -> Outcome:
     """Run one test."""
-    from noetl.wiring.rehearsal import rehearse
+    from noetl.wiring.playbook_test import rehearse
 
     assert file.playbook is not None
     began = time.perf_counter()

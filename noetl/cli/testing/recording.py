@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from noetl.core.testing.expectations import Facts
     from noetl.dsl.testing.suite import Case
     from noetl.settings import Settings
-    from noetl.worker.rehearsed import Called
+    from noetl.worker.scripted_toolbox import Called
 
 CALLS_MAX = 1000
 OUTPUT_BYTES = 4096
@@ -135,7 +135,7 @@ class Recorded:
 
 
 def _recorded(source: Source, case: "Case", settings: "Settings") -> Recorded:
-    from noetl.wiring.rehearsal import record
+    from noetl.wiring.playbook_test import record
 
     note(f"running {source.name} for real")
     made = asyncio.run(record(settings, case, text_of(source), os.path.abspath(source.name)))
@@ -164,7 +164,7 @@ def _answers(calls: "list[Called]") -> tuple[dict[str, Any], list[str]]:
 
 
 def _facts(source: Source, case: "Case", settings: "Settings") -> "Facts":
-    from noetl.wiring.rehearsal import rehearse
+    from noetl.wiring.playbook_test import rehearse
 
     return rehearse(settings, case, text_of(source), os.path.abspath(source.name)).facts
 

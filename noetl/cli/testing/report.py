@@ -15,8 +15,8 @@ from noetl.dsl.sugar.labels import is_generated
 if TYPE_CHECKING:
     from noetl.cli.testing.outcome import Covered, Outcome, Session
     from noetl.core.testing.coverage import ArcUse, Coverage, RuleUse
-    from noetl.wiring.rehearsal import Rehearsal
-    from noetl.worker.rehearsed import Called
+    from noetl.wiring.playbook_test import Rehearsal
+    from noetl.worker.scripted_toolbox import Called
 
 SORTS = {"rule": "rule", "before": "before-rule", "admit": "admission rule"}
 GUARD_SHOWN = 60

@@ -9,9 +9,9 @@ from starlette.responses import Response
 from noetl.errors import RequestError
 from noetl.ports.front import Ask
 from noetl.server.access import require_everywhere, require_execution, who_asks
-from noetl.server.described import describe
-from noetl.server.described import router as make_router
 from noetl.server.reply import front_of, read, reply
+from noetl.server.route_spec import describe
+from noetl.server.route_spec import router as make_router
 from noetl.server.routes.catalog import registered
 from noetl.server.routes.credentials import kept
 from noetl.server.routes.executions import ID_PARAMETER, KEY_PARAMETER, begin, id_of, key_of

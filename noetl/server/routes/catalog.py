@@ -13,11 +13,12 @@ from noetl.dsl.tool_kind import Kinds
 from noetl.errors import NotFound, PlaybookError
 from noetl.ports.store import PlaybookText
 from noetl.server.access import require_path, who_asks
-from noetl.server.described import describe
-from noetl.server.described import router as make_router
+from noetl.server.isolated_check import withstand
 from noetl.server.paging import Cursor, Limit, page
 from noetl.server.problem import finding
 from noetl.server.reply import front_of, options_of, read, reply
+from noetl.server.route_spec import describe
+from noetl.server.route_spec import router as make_router
 from noetl.server.shapes import (
     CatalogEntry,
     CatalogPage,
@@ -27,7 +28,6 @@ from noetl.server.shapes import (
     RegisterBody,
     ValidateBody,
 )
-from noetl.server.trial import withstand
 
 router = make_router("catalog")
 Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="A version, else the newest")]

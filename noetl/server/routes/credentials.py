@@ -9,10 +9,10 @@ from starlette.responses import Response
 from noetl.core.event import iso
 from noetl.errors import NotFound, RequestError
 from noetl.server.access import require_everywhere
-from noetl.server.described import describe
-from noetl.server.described import router as make_router
 from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.reply import front_of, read, reply
+from noetl.server.route_spec import describe
+from noetl.server.route_spec import router as make_router
 from noetl.server.shapes import CredentialAnswer, CredentialList, Sealed
 
 router = make_router("credentials")

@@ -14,10 +14,10 @@ from noetl.core.state import STATUSES
 from noetl.errors import NotFound, RequestError
 from noetl.ports.front import ME, Ask, Find, Started, listed
 from noetl.server.access import require, require_execution, require_path, who_asks
-from noetl.server.described import describe
-from noetl.server.described import router as make_router
 from noetl.server.paging import Cursor
 from noetl.server.reply import front_of, read, reply
+from noetl.server.route_spec import describe
+from noetl.server.route_spec import router as make_router
 from noetl.server.routes.catalog import require_text
 from noetl.server.shapes import Begun, EventPage, ExecutionAnswer, ExecutionPage, StartBody
 

@@ -3,11 +3,11 @@
 from fastapi import Request
 from starlette.responses import Response
 
-from noetl.server.described import describe
-from noetl.server.described import router as make_router
 from noetl.server.metrics import CONTENT_TYPE, Meter
 from noetl.server.problem import Problem
 from noetl.server.reply import front_of, options_of, reply
+from noetl.server.route_spec import describe
+from noetl.server.route_spec import router as make_router
 from noetl.server.shapes import Health
 
 router = make_router("health", prefix="")

@@ -11,10 +11,10 @@ from noetl.dsl.grammar.editor_schema import kind_schema, playbook_schema
 from noetl.errors import NotFound
 from noetl.ports.front import Worker
 from noetl.server.access import require_everywhere
-from noetl.server.described import describe
-from noetl.server.described import router as make_router
 from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.reply import front_of, options_of, reply
+from noetl.server.route_spec import describe
+from noetl.server.route_spec import router as make_router
 from noetl.server.shapes import ToolList, WorkerList
 
 router = make_router("lookups")

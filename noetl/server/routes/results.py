@@ -7,9 +7,9 @@ from fastapi import Path, Query, Request
 from starlette.responses import Response
 
 from noetl.server.access import require_execution
-from noetl.server.described import describe
-from noetl.server.described import router as make_router
 from noetl.server.reply import front_of, reply
+from noetl.server.route_spec import describe
+from noetl.server.route_spec import router as make_router
 from noetl.server.routes.executions import ExecutionId
 from noetl.server.shapes import ResultSlice
 

@@ -13,11 +13,11 @@ from noetl.errors import Denied, NotFound
 from noetl.ports.front import Knock, NewTrigger, ScheduleAsk, TriggerAsk
 from noetl.ports.schedule import Schedule, Trigger, schedule_facts, trigger_facts
 from noetl.server.access import require, require_everywhere, require_path, who_asks
-from noetl.server.described import HOOK_SECRET, HOOK_SIGNATURE, describe
-from noetl.server.described import router as make_router
 from noetl.server.paging import Cursor, Limit, page
 from noetl.server.problem import Problem
 from noetl.server.reply import body_of, front_of, read, reply, require_json
+from noetl.server.route_spec import HOOK_SECRET, HOOK_SIGNATURE, describe
+from noetl.server.route_spec import router as make_router
 from noetl.server.routes.executions import KEY_PARAMETER, begun, key_of
 from noetl.server.shapes import (
     NAME_PATTERN,

@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from noetl.core.message import Control
 from noetl.server.access import require, require_execution, who_asks
-from noetl.server.described import describe
-from noetl.server.described import router as make_router
 from noetl.server.reply import front_of, read, reply
+from noetl.server.route_spec import describe
+from noetl.server.route_spec import router as make_router
 from noetl.server.routes.catalog import require_text
 from noetl.server.routes.executions import ID_PARAMETER, begun, id_of
 from noetl.server.shapes import Begun, RerunBody, RetryBody, SignalBody, WishBody

@@ -12,9 +12,9 @@ from starlette.types import Message, Receive, Scope, Send
 from noetl.core.event import Event, envelope
 from noetl.errors import RequestError
 from noetl.server.access import require_execution
-from noetl.server.described import describe
-from noetl.server.described import router as make_router
 from noetl.server.reply import front_of, options_of
+from noetl.server.route_spec import describe
+from noetl.server.route_spec import router as make_router
 from noetl.server.routes.executions import ID_PARAMETER, id_of
 
 router = make_router("executions")

@@ -12,11 +12,11 @@ from noetl.ports.store import AccessToken
 from noetl.server import session
 from noetl.server.access import Who, require_everywhere, who_asks
 from noetl.server.auth import Doorkeeper, Unproven
-from noetl.server.described import describe
-from noetl.server.described import router as make_router
 from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.problem import Problem
 from noetl.server.reply import front_of, read, reply
+from noetl.server.route_spec import describe
+from noetl.server.route_spec import router as make_router
 from noetl.server.shapes import NewTokenAnswer, SessionAnswer, SessionBody, TokenBody, TokenList
 
 router = make_router("access")

@@ -21,11 +21,11 @@ from noetl.errors import NotFound
 from noetl.ports.front import Find, Front, listed
 from noetl.ports.store import Summary
 from noetl.server.access import require_everywhere, require_execution, who_asks
-from noetl.server.described import describe
-from noetl.server.described import router as make_router
+from noetl.server.log_projections import Reading, Readings, events_from
 from noetl.server.problem import finding
-from noetl.server.readings import Reading, Readings, events_from
 from noetl.server.reply import front_of, options_of, read, reply
+from noetl.server.route_spec import describe
+from noetl.server.route_spec import router as make_router
 from noetl.server.routes.catalog import checked
 from noetl.server.routes.executions import ExecutionId
 from noetl.server.routes.streams import Batch, EventStream

@@ -31,9 +31,9 @@ def pretend(monkeypatch: pytest.MonkeyPatch):
     """Adds a command that does what it is told."""
 
     def add(action) -> None:
-        module = types.ModuleType("noetl.cli.pretend")
+        module = types.ModuleType("noetl.cli.commands.pretend")
         module.command = click.command("pretend")(action)  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, "noetl.cli.pretend", module)
+        monkeypatch.setitem(sys.modules, "noetl.cli.commands.pretend", module)
         monkeypatch.setitem(main.COMMANDS, "Tests", {"pretend": "pretend"})
 
     return add

@@ -9,7 +9,7 @@ from noetl.adapters.directory.results import DirectoryResults
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
 from noetl.control.catalog import Catalog
-from noetl.control.collect import Collected, Terms, collect
+from noetl.control.garbage import Collected, Terms, collect
 from noetl.core.message import Payload
 from noetl.errors import NotFound
 from noetl.tools import kinds

@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from noetl.control.desk import ControlDesk
-from noetl.control.leasing import Leasing
+from noetl.control.leases import Leasing
+from noetl.control.worker_api import ControlDesk
 from noetl.core.message import WorkOrder
 from noetl.core.program.fragment import extended
 from noetl.core.program.program import Program

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from noetl.control.leasing import Leasing
+from noetl.control.leases import Leasing
 from noetl.core.message import WorkOrder
 from noetl.core.state import Lease
 from noetl.ports.link import Beat, Hello, Push

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from noetl.control import again
+from noetl.control import rerun_request
 from noetl.core.deciding.execution_retry import kept_by_rerun, kept_by_retry, past_of
 from noetl.errors import Conflict, NotFound
 from noetl.wiring.embedded import Embedded, new_execution_id
@@ -55,11 +55,13 @@ async def go_on(made: Embedded, request: Any) -> Ran:
 
 
 async def retried(made: Embedded, ran: Ran, step: str | None = None) -> Ran:
-    return await go_on(made, await again.retry(made.catalog, made.payloads, ran.execution_id, step))
+    return await go_on(made, await rerun_request.retry(made.catalog, made.payloads, ran.execution_id, step))
 
 
 async def rerun(made: Embedded, ran: Ran, start: str, text: str | None = None) -> Ran:
-    return await go_on(made, await again.rerun(made.catalog, made.payloads, ran.execution_id, start, text))
+    return await go_on(
+        made, await rerun_request.rerun(made.catalog, made.payloads, ran.execution_id, start, text)
+    )
 
 
 CHAIN = playbook(f"""
@@ -286,7 +288,7 @@ async def test_a_cancelled_execution_goes_on_with_what_was_cut_off(tmp_path, pay
         await control(made, execution_id, "cancel", why="enough")
         cancelled = await finish(made, execution_id)
         assert cancelled.status == "cancelled"
-        start, program = await again.retry(made.catalog, made.payloads, execution_id)
+        start, program = await rerun_request.retry(made.catalog, made.payloads, execution_id)
         second = new_execution_id()
         await made.engine.start(second, await made.checked(start, program))
         await parked(made, second)
@@ -310,7 +312,7 @@ async def test_an_execution_that_is_not_over_is_not_run_again(tmp_path):
         execution_id = await begin(made, text)
         await parked(made, execution_id)
         with pytest.raises(Conflict, match="only an ended one"):
-            await again.retry(made.catalog, made.payloads, execution_id)
+            await rerun_request.retry(made.catalog, made.payloads, execution_id)
 
 
 async def test_a_rerun_begins_at_the_step_and_keeps_what_does_not_depend_on_it(tmp_path, payload):
@@ -403,7 +405,7 @@ async def test_a_request_that_never_began_is_simply_made_again(tmp_path):
         execution_id = await begin(made, text)
         refused = await finish(made, execution_id)
         assert refused.error["kind"] == "keychain"
-        start, _ = await again.retry(made.catalog, made.payloads, execution_id)
+        start, _ = await rerun_request.retry(made.catalog, made.payloads, execution_id)
     assert (start.kept, start.retry_of) == (None, execution_id)
 
 

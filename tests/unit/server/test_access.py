@@ -14,8 +14,8 @@ from starlette.routing import Mount, Route
 from noetl.ports.bearer import SCOPES, spelled
 from noetl.ports.front import ScheduleAsk, TokenAsk, TriggerAsk
 from noetl.server.access import BRINGS
-from noetl.server.described import SCOPE, Guarded
 from noetl.server.gate import ABOVE_PAGES, PAGES, is_public
+from noetl.server.route_spec import SCOPE, Guarded
 from noetl.server.routes import ROUTERS
 from tests.unit.server.serving import HELLO, Served, guarded, served
 

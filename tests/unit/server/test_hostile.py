@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from noetl.server import trial
+from noetl.server import isolated_check
 from tests.unit.server.serving import HELLO, Served
 
 TEMPLATES = (
@@ -77,7 +77,7 @@ async def test_a_hostile_template_is_refused_and_no_more(server: Served) -> None
 async def test_a_hostile_text_is_refused_and_no_more(server: Served, route: str, statuses: set[int]) -> None:
     headers = {"Content-Type": "application/json"}
     for name, text in TEXTS.items():
-        if len(text) > trial.SMALL and route != "/api/v1/validate":
+        if len(text) > isolated_check.SMALL and route != "/api/v1/validate":
             continue  # what lies behind is the same for all
         content = json.dumps({"playbook": text}).encode()
         answer = await server.client.post(route, content=content, headers=headers)
@@ -88,7 +88,7 @@ async def test_a_hostile_text_is_refused_and_no_more(server: Served, route: str,
 async def test_a_text_that_takes_too_long_to_check_is_refused(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trial, "DEADLINE_S", 0.001)
+    monkeypatch.setattr(isolated_check, "DEADLINE_S", 0.001)
     steps = "".join(
         f"  - step: s{i}\n    tool: {{kind: noop}}\n    next: {{arcs: [{{step: x{i}}}]}}\n"
         for i in range(4000)
@@ -102,7 +102,7 @@ async def test_a_text_that_takes_too_long_to_check_is_refused(
 async def test_a_large_text_that_is_well_is_registered(server: Served) -> None:
     text = HELLO + "# " + "x" * 100 + "\n"
     text += "".join(f"# line {i}\n" for i in range(4000))
-    assert len(text) > trial.SMALL
+    assert len(text) > isolated_check.SMALL
     assert (await server.register(text))["version"] == 1
 
 
@@ -116,8 +116,8 @@ async def test_only_some_large_texts_are_checked_at_once(
         await go_on.wait()
         return True
 
-    monkeypatch.setattr(trial, "_tried", slow)
-    text = HELLO + "#\n" * trial.SMALL
+    monkeypatch.setattr(isolated_check, "_tried", slow)
+    text = HELLO + "#\n" * isolated_check.SMALL
     first = [
         asyncio.create_task(server.client.post("/api/v1/validate", json={"playbook": text})) for _ in range(2)
     ]

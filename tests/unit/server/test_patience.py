@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from noetl.server import listen, patience
+from noetl.server import header_timeout, listen
 from tests.unit.server.serving import Served
 
 HEAD = b"GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -19,7 +19,7 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     """Which of the two reads requests, with little patience."""
     monkeypatch.setattr(listen, "HEAD_S", 0.3)
     monkeypatch.setattr(listen, "BODY_S", 0.3)
-    monkeypatch.setattr(patience, "HEAD_S", 0.3)
+    monkeypatch.setattr(header_timeout, "HEAD_S", 0.3)
     if request.param == "h11":
         monkeypatch.setattr(listen, "_protocol", listen._plain)
     return str(request.param)
@@ -74,7 +74,7 @@ async def test_a_request_that_is_whole_is_answered_however_long_the_answer_takes
 async def test_too_many_silent_connections_keep_nobody_out(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "connections_most", lambda: 20)
+    monkeypatch.setattr(header_timeout, "connections_most", lambda: 20)
     silent = [await spoken(server, HEAD) for _ in range(40)]
     assert (await server.client.get("/health/live")).status_code == 200
     for _, writer in silent:
@@ -84,4 +84,4 @@ async def test_too_many_silent_connections_keep_nobody_out(
 def test_some_descriptors_are_kept_for_the_server_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     for soft, most in ((256, 128), (100, 16), (1_000_000, 4096), (resource.RLIM_INFINITY, 4096)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
-        assert patience.connections_most() == most
+        assert header_timeout.connections_most() == most

@@ -11,8 +11,8 @@ from noetl.core.testing.expectations import judge
 from noetl.dsl.testing.suite import Case, read_suite
 from noetl.errors import PlaybookError
 from noetl.settings import Settings, load
-from noetl.wiring import rehearsal
-from noetl.wiring.rehearsal import Rehearsal, record, rehearse
+from noetl.wiring import playbook_test
+from noetl.wiring.playbook_test import Rehearsal, record, rehearse
 from tests.engine.harness import playbook
 
 
@@ -199,7 +199,7 @@ def test_a_wait_for_what_never_comes_ends_the_test_and_says_for_what(played):
 
 
 def test_an_execution_that_never_comes_to_an_end_is_given_up(played, monkeypatch):
-    monkeypatch.setattr(rehearsal, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(playbook_test, "PATIENCE_S", 0.3)
     workflow = """
     - step: start
       tool: {kind: noop}

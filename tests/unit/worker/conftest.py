@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from noetl.worker.python_host import PythonHost
+from noetl.worker.python.host import PythonHost
 
 
 @pytest.fixture

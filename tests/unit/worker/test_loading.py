@@ -10,7 +10,7 @@ from noetl.core.deciding.payload_demand import Unreadable
 from noetl.core.values.output import externalise
 from noetl.errors import BackendError, InvariantViolation, NotFound
 from noetl.ports.results import TooLarge
-from noetl.worker.loading import Loading
+from noetl.worker.payload_loading import Loading
 
 ID = "e" * 32
 

@@ -13,8 +13,8 @@ import pytest
 
 from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.call import Limits
-from noetl.worker.python_call import PROGRAMS_MAX
-from noetl.worker.python_host import PythonHost
+from noetl.worker.python.call import PROGRAMS_MAX
+from noetl.worker.python.host import PythonHost
 from tests.unit.worker.hosted import HANG, PID, read_line, run, value, wait_until_dead
 
 # ---- what a call leaves behind --------------------------------------------------------------------------
@@ -312,7 +312,7 @@ async def test_closing_ends_every_call_and_leaves_nothing_open(fifo) -> None:
 
 HOST = """
 import asyncio, sys
-from noetl.worker.python_host import PythonHost
+from noetl.worker.python.host import PythonHost
 
 async def main():
     host = PythonHost(1)

@@ -9,7 +9,7 @@ import pytest
 from noetl.adapters.memory.results import MemoryResults
 from noetl.core.values.redact import Redactor, spellings
 from noetl.wiring.payloads import StoredPayloads
-from noetl.worker.redacted import RedactedPayloads, without
+from noetl.worker.redacting_results import RedactedPayloads, without
 
 ID = "0" * 32
 SECRETS = ("canary-1", "canary-12", 'quo"ted\n', "schlüssel")

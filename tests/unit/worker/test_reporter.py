@@ -9,9 +9,9 @@ import pytest
 from noetl.core.event import Event
 from noetl.core.message import Answer, Payload, Report, WorkOrder
 from noetl.errors import BackendError
-from noetl.worker.patient import PatientPayloads
 from noetl.worker.pool import Pool
 from noetl.worker.reporter import Refused, Reporter
+from noetl.worker.retrying_results import PatientPayloads
 
 LONG = 20.0
 
@@ -112,7 +112,7 @@ class Store:
 async def test_a_result_store_that_is_away_is_waited_for_and_not_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("noetl.worker.patient.AGAIN_S", 0.0)
+    monkeypatch.setattr("noetl.worker.retrying_results.AGAIN_S", 0.0)
     store = Store(3)
     await PatientPayloads(store, LONG).write(Payload("k", b"x"))
     assert store.kept == 1

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from noetl.core.message import Payload
-from noetl.worker.results import IN_MEMORY_BYTES, Gathered, LinkedResults
+from noetl.worker.remote_results import IN_MEMORY_BYTES, Gathered, LinkedResults
 
 PIECE = b"0123456789abcdef" * 4096
 

@@ -22,7 +22,7 @@ async def _replay(execution: str, as_json: bool) -> int:
     from noetl import __version__
     from noetl.cli.connection import connection
     from noetl.cli.running.run_summary import compiled, pretty
-    from noetl.control.audit import audit
+    from noetl.control.log_audit import audit
 
     async with connection.reached() as reached:
         front = reached.front

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from noetl.adapters.nats import bus as bus_module
-from noetl.adapters.nats import kept as kept_module
-from noetl.adapters.nats.boxes import Box, seal
+from noetl.adapters.nats import chunk_buffer as kept_module
 from noetl.adapters.nats.bus import _PLACE, PART, Bus, NoAnswer, shown
-from noetl.adapters.nats.kept import Kept
+from noetl.adapters.nats.chunk_buffer import Kept
+from noetl.adapters.nats.sealed_box import Box, seal
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from tests.servers import NatsServer
 

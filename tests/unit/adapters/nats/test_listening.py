@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from noetl.adapters.nats.bus import Bus
-from noetl.adapters.nats.listening import Listening
+from noetl.adapters.nats.subject_triggers import Listening
 from noetl.errors import BackendError, NotFound
 from noetl.ports.front import Started
 from noetl.ports.schedule import Trigger

@@ -12,7 +12,7 @@ from noetl.adapters.nats.uploads import PLACE, Uploads
 from noetl.core.message import Payload
 from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.results import stream_key
-from noetl.worker.results import LinkedResults
+from noetl.worker.remote_results import LinkedResults
 from tests.unit.adapters.nats.test_serve import World, world
 
 __all__ = ["world"]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noetl.adapters.nats.spoken import Away, Spoken
+from noetl.adapters.nats.protocol import Away, Spoken
 from noetl.adapters.nats.wire import Message, Unheard, Wire, addresses
 from noetl.errors import RequestError
 from tests.servers import NatsServer

@@ -16,7 +16,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request
 
 from noetl.adapters.secrets import aws, k8s
-from noetl.adapters.secrets.fetched import REFUSED_S, renewal_s
+from noetl.adapters.secrets.token_cache import REFUSED_S, renewal_s
 from noetl.errors import BackendError, NotFound
 from noetl.ports.control import material_digest
 from tests.unit.adapters.secrets.ask import KV, NOW, answers, entries_of
@@ -392,7 +392,7 @@ async def test_aws_uses_the_role_of_the_machine(world, httpserver, base, monkeyp
     made = {"AccessKeyId": "ASIA", "SecretAccessKey": "x", "Token": "session"}
     answers(httpserver, "GET", f"{roles}reader", made)
     world.environ["AWS_EC2_METADATA_SERVICE_ENDPOINT"] = base
-    from noetl.adapters.secrets.asking import Ask
+    from noetl.adapters.secrets.provider_http import Ask
 
     ask = Ask("entry", {}, frozenset(), world.environ.get, lambda: NOW)
     assert await aws._keys(ask) == aws.Keys("ASIA", "x", "session")

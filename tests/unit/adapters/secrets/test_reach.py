@@ -9,7 +9,7 @@ from werkzeug import Request, Response
 
 from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.secrets.keychain import Keychain
-from noetl.adapters.secrets.sealed import Sealer
+from noetl.adapters.secrets.sealed_credentials import Sealer
 from noetl.errors import BackendError, NotFound
 from tests.unit.adapters.secrets.ask import KV, answers, entries_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.secrets.keychain import Keychain
-from noetl.adapters.secrets.sealed import HEADER_BYTES, Sealer, add_key, keys_of, version_of
+from noetl.adapters.secrets.sealed_credentials import HEADER_BYTES, Sealer, add_key, keys_of, version_of
 from noetl.errors import BackendError, NotFound
 
 OLD, NEW = bytes([1]) * 32, bytes([2]) * 32

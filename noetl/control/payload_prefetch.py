@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from noetl.control.live import Live
+from noetl.control.loaded_execution import Live
 from noetl.core.deciding.draft import stored_refs
 from noetl.core.deciding.payload_demand import (
     TOGETHER,

@@ -2,7 +2,7 @@
 
 One process is kept warm; others are started when calls have to wait, and replaced when they end. A process
 runs one call at a time, so whatever a call does to its process it does to itself. No process is handled here:
-that is python_process.py.
+that is process.py.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ import msgspec
 from noetl.dsl.yaml.tree import Value
 from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.call import Limits, Ran
-from noetl.worker.python_call import Launch, Request
-from noetl.worker.python_process import Process
+from noetl.worker.python.call import Launch, Request
+from noetl.worker.python.process import Process
 
 MEMORY_BYTES = 4 << 30  # of address space; libraries with many threads map a good deal of it
 OUTPUT_BYTES = 256 << 10  # kept of what a call writes to each stream

@@ -16,8 +16,8 @@ from noetl.adapters.clock.skipping import SkippingLoop
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
-from noetl.control.audit import audit
-from noetl.control.rows import shown
+from noetl.control.log_audit import audit
+from noetl.control.log_rows import shown
 from noetl.core.event import Event, step_of
 from noetl.core.message import Control, Start, WorkOrder
 from noetl.core.program.program import Program
@@ -34,7 +34,7 @@ from noetl.settings import Settings
 from noetl.wiring.embedded import Embedded
 from noetl.wiring.plane import Plane, control_plane, make_toolbox, with_own_steps
 from noetl.worker.pool import Pool
-from noetl.worker.rehearsed import Called, RecordingToolbox, RehearsedToolbox
+from noetl.worker.scripted_toolbox import Called, RecordingToolbox, RehearsedToolbox
 from noetl.worker.toolbox import Toolbox
 
 BEGAN_MS = 1_767_225_600_000  # every test begins with the year 2026

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from noetl.control.rows import events_of, referenced, shown, shown_error, shown_failures
+from noetl.control.log_rows import events_of, referenced, shown, shown_error, shown_failures
 from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import iso
 from noetl.core.fold import fold

@@ -12,18 +12,18 @@ from typing import Any, Protocol
 
 import msgspec
 
-from noetl.control import again
+from noetl.control import rerun_request
 from noetl.control.catalog import Catalog
 from noetl.control.credential_spelling import current_fields
 from noetl.control.descriptions import Descriptions
 from noetl.control.engine import Engine
-from noetl.control.front_control import Steering
-from noetl.control.front_follow import Followers
-from noetl.control.front_result import Reader
-from noetl.control.front_scope import evaluated
-from noetl.control.front_state import moments, newest_state, result_so_far, whole_state
+from noetl.control.front.control import Steering
+from noetl.control.front.evaluate import evaluated
+from noetl.control.front.follow import Followers
+from noetl.control.front.result import Reader
+from noetl.control.front.state import moments, newest_state, result_so_far, whole_state
 from noetl.control.history import envelopes, events, rows_of, state_at
-from noetl.control.rows import events_of, kept_result, request_of, shown, summary_of
+from noetl.control.log_rows import events_of, kept_result, request_of, shown, summary_of
 from noetl.control.schedules import ScheduleBook
 from noetl.control.tokens import TokenBook
 from noetl.control.triggers import Keeper, TriggerBook
@@ -223,18 +223,20 @@ class LocalFront:
 
     async def release(self, execution_id: str, by: str = "cli") -> None:
         """Let a stuck execution go on."""
-        from noetl.control.front_stuck import release
+        from noetl.control.front.stuck import release
 
         await release(self._engine, execution_id, by, adopts=self._adopts)
 
     async def retry(self, execution_id: str, step: str | None = None, by: str = "cli") -> Started:
         """A new execution that goes on from what failed."""
-        start, program = await again.retry(self._catalog, self._payloads, execution_id, step)
+        start, program = await rerun_request.retry(self._catalog, self._payloads, execution_id, step)
         return await self._begin(msgspec.structs.replace(start, by=by), program)
 
     async def rerun(self, execution_id: str, start: str, text: str | None = None, by: str = "cli") -> Started:
         """A new execution that begins again at a step."""
-        asked, program = await again.rerun(self._catalog, self._payloads, execution_id, start, text, by)
+        asked, program = await rerun_request.rerun(
+            self._catalog, self._payloads, execution_id, start, text, by
+        )
         return await self._begin(msgspec.structs.replace(asked, by=by), program)
 
     async def executions(self, find: Find) -> Listed:
@@ -290,7 +292,7 @@ class LocalFront:
 
     async def _shown_stuck(self, summary: Summary) -> dict[str, Any]:
         """As much as can be read of it, and why it is stuck."""
-        from noetl.control.front_stuck import UNREADABLE, outline_of, shown_stuck
+        from noetl.control.front.stuck import UNREADABLE, outline_of, shown_stuck
 
         try:
             state = await newest_state(self._store, summary.execution_id)
@@ -381,7 +383,7 @@ class LocalFront:
 
         summary = await self._store.summary(execution_id)
         if summary.stuck is not None:
-            from noetl.control.front_stuck import why_stuck
+            from noetl.control.front.stuck import why_stuck
 
             return await why_stuck(self._store, summary, step)
         log = [item async for item in events(self._store, execution_id)]

@@ -3,10 +3,10 @@
 import asyncio
 from contextlib import suppress
 
-from noetl.control.aside import StuckError, refusal, stuck_of
 from noetl.control.engine import Displaced, Engine
 from noetl.control.history import events
-from noetl.control.rows import encode_message
+from noetl.control.log_rows import encode_message
+from noetl.control.stuck_executions import StuckError, refusal, stuck_of
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
-from noetl.control.leasing import Leasing
+from noetl.control.leases import Leasing
 from noetl.core.message import Answer, Deliver, Expire, Payload, Report, WorkOrder
 from noetl.core.program.program import Pipeline, Program
 from noetl.core.program.secret_names import names_secret

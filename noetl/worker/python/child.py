@@ -19,7 +19,7 @@ import signal
 import sys
 import time
 
-from noetl.worker.python_program import (
+from noetl.worker.python.program import (
     FILE,
     MESSAGE_CHARS_MAX,
     Problem,

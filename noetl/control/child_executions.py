@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from noetl.control.live import Live
-from noetl.control.rows import encode_message
+from noetl.control.loaded_execution import Live
+from noetl.control.log_rows import encode_message
 from noetl.core.deciding.waits import child_call
 from noetl.core.message import ChildEnded, ChildWaits, Control, Message, StartChild
 from noetl.core.state import Parked

@@ -7,7 +7,7 @@ So nothing of a family is taken while one of it lives, and its time starts when 
 from dataclasses import dataclass
 
 from noetl.control.catalog import Catalog
-from noetl.control.trim import trim
+from noetl.control.trace_retention import trim
 from noetl.errors import NoetlError
 from noetl.ports.results import Footprint, Results
 from noetl.ports.store import Store, family_over

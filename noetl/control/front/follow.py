@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator
 from functools import partial
 
 from noetl.control.engine import Engine
-from noetl.control.rows import events_of
+from noetl.control.log_rows import events_of
 from noetl.core.event import Event
 from noetl.errors import InvariantViolation
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from noetl.control.live import Live
+from noetl.control.loaded_execution import Live
 from noetl.core.deciding.operator_commands import next_due
 from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import Event

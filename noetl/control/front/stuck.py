@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from noetl.control.aside import WORDS, stuck_of
 from noetl.control.engine import Engine
 from noetl.control.history import events
+from noetl.control.stuck_executions import WORDS, stuck_of
 from noetl.core.event import Event, iso
 from noetl.core.reading.explain import Reason, explain
 from noetl.core.state import State

@@ -8,8 +8,8 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from noetl.control.family import Family
-from noetl.control.live import Live
+from noetl.control.child_executions import Family
+from noetl.control.loaded_execution import Live
 from noetl.core.deciding.draft import stored_refs
 from noetl.core.deciding.payload_demand import at_hand
 from noetl.core.deciding.work_order import build_order

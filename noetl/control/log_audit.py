@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from noetl.control.history import Log, rows_of
-from noetl.control.rows import events_of, message_of, summary_of
+from noetl.control.log_rows import events_of, message_of, summary_of
 from noetl.core.deciding.event_size import ENVELOPE_BYTES
 from noetl.core.deciding.operator_commands import next_due
 from noetl.core.invariants import Checker

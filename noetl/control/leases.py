@@ -3,7 +3,7 @@
 A lease belongs to the worker that it was given to, whoever else names it. Nothing here is written down: a
 server that takes an execution over learns from the log who began which lease; one that nobody is known to
 have begun is given out again. Silence is measured in the time of this process alone, and only while it could
-have been broken (hearing.py); the core decides what follows from it.
+have been broken (worker_silence.py); the core decides what follows from it.
 """
 
 import time
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from noetl.control.hearing import Hearing
-from noetl.control.waiting import Key, Waiting
+from noetl.control.order_queue import Key, Waiting
+from noetl.control.worker_silence import Hearing
 from noetl.core.message import WorkOrder
 from noetl.core.state import Lease
 from noetl.ports.front import Worker

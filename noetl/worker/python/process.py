@@ -1,7 +1,7 @@
 """One isolated process as its host sees it: start it, hand it a call, read its answer, end it and its own.
 
-Callbacks on the event loop, no threads. Which process takes which call is python_host.py; what happens inside
-is python_child.py. The process leads a session of its own, so that it is killed with everything it forked.
+Callbacks on the event loop, no threads. Which process takes which call is host.py; what happens inside
+is child.py. The process leads a session of its own, so that it is killed with everything it forked.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from pathlib import Path
 import msgspec
 
 from noetl.ports.call import Raised, Ran
-from noetl.worker import python_child
-from noetl.worker.python_call import (
+from noetl.worker.python import child
+from noetl.worker.python.call import (
     Answer,
     CallBounds,
     Launch,
@@ -30,10 +30,10 @@ from noetl.worker.python_call import (
     ending,
     read_answer,
 )
-from noetl.worker.python_child import EXIT_BROKEN, HEADER_BYTES
+from noetl.worker.python.child import EXIT_BROKEN, HEADER_BYTES
 
-BOOT = f"import sys; sys.path.append(sys.argv.pop()); from {python_child.__name__} import main; main()"
-ROOT = str(Path(__file__).resolve().parents[2])
+BOOT = f"import sys; sys.path.append(sys.argv.pop()); from {child.__name__} import main; main()"
+ROOT = str(Path(__file__).resolve().parents[3])
 CHUNK_BYTES = 1 << 16  # larger blocks are mapped and unmapped each time
 ENVELOPE_BYTES = 1 << 17  # what an answer may hold beside the result
 CLOSED_GRACE_S = 0.1

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from noetl.control.history import PAGE, events, rows_of
-from noetl.control.rows import events_of
+from noetl.control.log_rows import events_of
 from noetl.core.event import Event, task_run_id
 from noetl.ports.store import Row, Store, sealed
 

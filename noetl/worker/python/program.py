@@ -1,6 +1,6 @@
 """A piece of the author's code inside an isolated process: compile it, run it, describe what became of it.
 
-Computes only; the process around it is python_child.py. Imports what the first call needs and no more: the
+Computes only; the process around it is child.py. Imports what the first call needs and no more: the
 conversion of values that are not plain JSON, and tracebacks, are imported when the first one turns up.
 """
 

@@ -1,6 +1,6 @@
 """The data of a call to an isolated process: what it asks, what it is held to, what it printed, how it ended.
 
-No processes and no event loop here: those are python_process.py and python_host.py.
+No processes and no event loop here: those are process.py and host.py.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from noetl.ports.call import Limits, Raised, Ran
-from noetl.worker.python_child import HEADER_BYTES
+from noetl.worker.python.child import HEADER_BYTES
 
 PIPE_BYTES = 1 << 16  # what the system keeps in a pipe: one read empties it
 PROGRAMS_MAX = 256

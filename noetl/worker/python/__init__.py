@@ -1,0 +1,1 @@
+"""Isolated python processes: the host, one process, and what runs inside it."""
