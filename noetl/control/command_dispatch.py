@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from noetl.control.child_executions import Family
 from noetl.control.loaded_execution import Live
 from noetl.core.deciding.draft import stored_refs
-from noetl.core.deciding.payload_demand import at_hand
 from noetl.core.deciding.work_order import build_order
 from noetl.core.message import (
     Command,
@@ -26,6 +25,7 @@ from noetl.core.message import (
     TellParent,
 )
 from noetl.core.state import Run
+from noetl.core.values.payload_demand import at_hand
 from noetl.errors import BackendError, NotFound
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ import msgspec
 
 from noetl.control.history import Log, rows_of
 from noetl.control.log_rows import events_of, message_of, summary_of
-from noetl.core.deciding.event_size import ENVELOPE_BYTES
 from noetl.core.deciding.operator_commands import next_due
 from noetl.core.invariants import Checker
 from noetl.core.message import Start
 from noetl.core.program.program import Program
 from noetl.core.replay import Recorded, replay
 from noetl.core.state import State, restore, snapshot_of
+from noetl.core.values.event_size import ENVELOPE_BYTES
 from noetl.errors import InvariantViolation
 from noetl.ports.store import Projection, Row, Stuck, Summary, linked
 

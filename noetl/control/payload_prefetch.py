@@ -6,16 +6,6 @@ import msgspec
 
 from noetl.control.loaded_execution import Live
 from noetl.core.deciding.draft import stored_refs
-from noetl.core.deciding.payload_demand import (
-    TOGETHER,
-    Reading,
-    Unreadable,
-    at_hand,
-    gone,
-    refusal,
-    too_large,
-    too_many,
-)
 from noetl.core.deciding.payload_hydration import (
     ahead,
     arriving_references,
@@ -26,6 +16,16 @@ from noetl.core.deciding.payload_hydration import (
 )
 from noetl.core.message import Message, Report, Start
 from noetl.core.program.program import Program
+from noetl.core.values.payload_demand import (
+    TOGETHER,
+    Reading,
+    Unreadable,
+    at_hand,
+    gone,
+    refusal,
+    too_large,
+    too_many,
+)
 from noetl.errors import InvariantViolation, NotFound
 from noetl.ports.results import Payloads, TooLarge
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from noetl.control.catalog import Catalog
 from noetl.control.history import events
-from noetl.core.deciding.execution_retry import kept_by_rerun, kept_by_retry, past_of
 from noetl.core.event import Event
 from noetl.core.message import Start
 from noetl.core.program.program import Program
+from noetl.core.reading.execution_retry import kept_by_rerun, kept_by_retry, past_of
 from noetl.core.values.patch import STORED, rests_elsewhere
 from noetl.errors import Conflict
 from noetl.ports.results import Payloads

@@ -11,9 +11,9 @@ from typing import Any, Literal
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
 from noetl.control.leases import Leasing
+from noetl.core.deciding.secret_names import names_secret
 from noetl.core.message import Answer, Deliver, Expire, Payload, Report, WorkOrder
 from noetl.core.program.program import Pipeline, Program
-from noetl.core.program.secret_names import names_secret
 from noetl.core.state import Lease
 from noetl.errors import BackendError, Conflict, NotFound
 from noetl.ports.link import Answered, AskSecret, Handed, Orders, Push, Take, Told

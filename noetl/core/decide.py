@@ -12,10 +12,10 @@ from noetl.core import fold
 from noetl.core import message as messages
 from noetl.core.deciding import operator_commands, report, start, waits
 from noetl.core.deciding.draft import Draft, Evolve
-from noetl.core.deciding.evaluator import Judge, TemplateJudge
 from noetl.core.deciding.tokens import settle
 from noetl.core.deciding.waiting_status import status_of
 from noetl.core.message import Answer, Decision, Message
+from noetl.core.program.evaluator import Judge, TemplateJudge
 from noetl.core.program.program import Program
 from noetl.core.state import State
 

@@ -7,7 +7,6 @@ Nothing here decides; a decision that is not in an event did not happen.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from noetl.core.deciding import scheduling_scopes
 from noetl.core.event import CATALOGUE, TERMINAL, Event, step_of
 from noetl.core.state import (
     DONE,
@@ -24,7 +23,7 @@ from noetl.core.state import (
     StepCount,
     Token,
 )
-from noetl.core.values import patch
+from noetl.core.values import patch, scheduling_scopes
 from noetl.core.values.error_details import short
 from noetl.errors import InvariantViolation
 

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from noetl.core.decide import decide
-from noetl.core.deciding.evaluator import Judged, Place, Unjudged, Written
 from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.event import TERMINAL, Event
 from noetl.core.fold import evolve, fold, together
 from noetl.core.message import Message, Report, Start
+from noetl.core.program.evaluator import Judged, Place, Unjudged, Written
 from noetl.core.program.program import Guard, Program, Write
 from noetl.core.state import State
 from noetl.core.values.patch import Patch, rests_elsewhere

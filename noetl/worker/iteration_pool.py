@@ -7,11 +7,11 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from noetl.core.deciding.evaluator import Unjudged
 from noetl.core.pipeline.effects import Ended
 from noetl.core.pipeline.frame import Frame
 from noetl.core.pipeline.inner_loop import IterationOutcome, Level, iteration_ended, iteration_started
 from noetl.core.pipeline.pipeline import drive
+from noetl.core.program.evaluator import Unjudged
 from noetl.core.values.output import failed, problem
 from noetl.dsl.templates.template import TemplateError
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from noetl.core.deciding.evaluator import Unjudged
-from noetl.core.deciding.payload_demand import TOGETHER, Unreadable, gone, too_large, too_many
 from noetl.core.pipeline.frame import Surroundings
+from noetl.core.program.evaluator import Unjudged
+from noetl.core.values.payload_demand import TOGETHER, Unreadable, gone, too_large, too_many
 from noetl.errors import BackendError, InvariantViolation, NotFound
 from noetl.ports.results import TooLarge
 

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from noetl.core.deciding.payload_demand import rests
 from noetl.core.message import Report, WorkOrder
 from noetl.core.pipeline.frame import Surroundings
 from noetl.core.program.program import Program
 from noetl.core.state import Lease
+from noetl.core.values.payload_demand import rests
 from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.control import Reports
 from noetl.worker.orphans import end_orphans

@@ -10,9 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from noetl.core.deciding.draft import stored_refs
-from noetl.core.deciding.evaluator import Unjudged, binding
 from noetl.core.deciding.loop import whole_number
-from noetl.core.deciding.recorded_output import recorded_together
 from noetl.core.deciding.run_start import as_items
 from noetl.core.deciding.work_order import put_in_place, scopes_of
 from noetl.core.event import Event
@@ -33,6 +31,8 @@ from noetl.core.pipeline.engine_kinds import too_slow
 from noetl.core.pipeline.frame import Frame, Surroundings
 from noetl.core.pipeline.inner_loop import IterationOutcome, Level, level_result
 from noetl.core.pipeline.pipeline import drive
+from noetl.core.pipeline.recorded_output import recorded_together
+from noetl.core.program.evaluator import Unjudged, binding
 from noetl.core.program.program import BlockProgram, LoopProgram, Path, Program, StepProgram
 from noetl.core.program.template_reads import pruned
 from noetl.core.values.output import ANSWERED, failed, holds_reference, problem

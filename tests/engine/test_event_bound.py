@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from noetl.core.deciding.event_size import ENVELOPE_BYTES
+from noetl.core.values.event_size import ENVELOPE_BYTES
 from tests.engine.cases import Case
 from tests.engine.harness import begin, engine, finish, playbook
 

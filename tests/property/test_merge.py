@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noetl.core.deciding.loop_merge import compact, merged
+from noetl.core.values.loop_merge import compact, merged
 from noetl.core.values.patch import Patch, PatchProblem, apply, same
 
 PATHS = (("ctx", "a"), ("ctx", "a", "b"), ("ctx", "a", "b", "c"), ("ctx", "d"), ("ctx", "d", "b"))

@@ -6,8 +6,11 @@ from typing import Any
 
 from noetl.control.history import events
 from noetl.core.deciding.draft import in_place, stored_refs
-from noetl.core.deciding.evaluator import Unjudged, binding
-from noetl.core.deciding.payload_demand import (
+from noetl.core.event import TERMINAL, Event, step_of
+from noetl.core.fold import evolve
+from noetl.core.program.evaluator import Unjudged, binding
+from noetl.core.state import State
+from noetl.core.values.payload_demand import (
     Unreadable,
     event_readings,
     gone,
@@ -16,9 +19,6 @@ from noetl.core.deciding.payload_demand import (
     resting,
     too_large,
 )
-from noetl.core.event import TERMINAL, Event, step_of
-from noetl.core.fold import evolve
-from noetl.core.state import State
 from noetl.core.values.scope import Scope
 from noetl.dsl.net.routing import flags_of
 from noetl.dsl.templates.template import CompiledValue, TemplateError, compile_value, is_template

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from noetl.core import fold, message
-from noetl.core.deciding.evaluator import Judge, Unjudged
-from noetl.core.deciding.event_size import ENVELOPE_BYTES, MARKER_BYTES, RIDES_BYTES, largest
-from noetl.core.deciding.payload_demand import Unreadable, gone
 from noetl.core.event import Event
+from noetl.core.program.evaluator import Judge, Unjudged
 from noetl.core.program.program import Program, StepProgram
 from noetl.core.state import State
+from noetl.core.values.event_size import ENVELOPE_BYTES, MARKER_BYTES, RIDES_BYTES, largest
 from noetl.core.values.output import encoded, externalise, size_of
 from noetl.core.values.patch import OVER, STORED, assign, holds_mark, rests_elsewhere
+from noetl.core.values.payload_demand import Unreadable, gone
 from noetl.errors import InvariantViolation, NotFound
 
 Evolve = Callable[[State, Event], State]

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from noetl.core.deciding.draft import Draft, in_place, stored_refs
-from noetl.core.deciding.evaluator import Unjudged
-from noetl.core.deciding.event_size import bounded_errors
 from noetl.core.deciding.loop_chunks import hand_out
-from noetl.core.deciding.loop_merge import Write, merged, spread
-from noetl.core.deciding.payload_demand import Unreadable, too_large
 from noetl.core.deciding.run_end import RunOutcome, finish
+from noetl.core.program.evaluator import Unjudged
 from noetl.core.program.program import LoopProgram, StepProgram
 from noetl.core.state import LoopState, Run
+from noetl.core.values.event_size import bounded_errors
+from noetl.core.values.loop_merge import Write, merged, spread
 from noetl.core.values.output import failed, manifest, ok, problem
 from noetl.core.values.patch import Patch, PatchProblem, look_up, rests_elsewhere
+from noetl.core.values.payload_demand import Unreadable, too_large
 from noetl.core.values.scope import Scope
 
 

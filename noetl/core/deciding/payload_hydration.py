@@ -10,8 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from noetl.core.deciding.draft import Draft, stored_refs
-from noetl.core.deciding.evaluator import Unjudged
-from noetl.core.deciding.payload_demand import (
+from noetl.core.deciding.report_check import well_formed
+from noetl.core.event import TERMINAL, Event, step_of
+from noetl.core.message import Message, Report, Start
+from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.program import Program, StepProgram
+from noetl.core.program.template_reads import Mentions
+from noetl.core.state import LoopState, Run, State
+from noetl.core.values.output import is_reference
+from noetl.core.values.patch import look_up
+from noetl.core.values.payload_demand import (
     Path,
     Unreadable,
     at_hand,
@@ -21,14 +29,6 @@ from noetl.core.deciding.payload_demand import (
     rests,
     too_large,
 )
-from noetl.core.deciding.report_check import well_formed
-from noetl.core.event import TERMINAL, Event, step_of
-from noetl.core.message import Message, Report, Start
-from noetl.core.program.program import Program, StepProgram
-from noetl.core.program.template_reads import Mentions
-from noetl.core.state import LoopState, Run, State
-from noetl.core.values.output import is_reference
-from noetl.core.values.patch import look_up
 
 _WRITING = TERMINAL | {"loop.iteration.done", "loop.iteration.failed"}
 _WRITTEN = ("writes", "step", "iter")  # where an event has values for others to read

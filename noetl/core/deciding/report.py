@@ -11,7 +11,6 @@ import msgspec
 
 from noetl.core.deciding import loop, waits
 from noetl.core.deciding.draft import Draft
-from noetl.core.deciding.event_size import ENVELOPE_BYTES, portions
 from noetl.core.deciding.execution_end import awaited, cancel_left, recall
 from noetl.core.deciding.loop_chunks import hand_out
 from noetl.core.deciding.operator_commands import fail_chunk, lost
@@ -21,6 +20,7 @@ from noetl.core.event import TERMINAL, Event
 from noetl.core.fold import outer_index
 from noetl.core.message import Answer, Report
 from noetl.core.state import PENDING, RUNNING, Lease, LoopState, Run
+from noetl.core.values.event_size import ENVELOPE_BYTES, portions
 from noetl.core.values.output import failed, problem
 
 Handler = Callable[[Draft, Run, Lease, Event], None]

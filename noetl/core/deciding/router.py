@@ -8,12 +8,12 @@ from typing import Any
 
 from noetl.core.deciding import template_scopes
 from noetl.core.deciding.draft import Draft
-from noetl.core.deciding.evaluator import Unjudged
-from noetl.core.deciding.event_size import RIDES_BYTES
 from noetl.core.deciding.execution_end import abort
 from noetl.core.deciding.payload_hydration import hydrated
+from noetl.core.program.evaluator import Unjudged
 from noetl.core.program.program import ArcProgram, StepProgram
 from noetl.core.state import Run
+from noetl.core.values.event_size import RIDES_BYTES
 from noetl.core.values.output import problem
 from noetl.core.values.patch import assign
 from noetl.core.values.scope import Scope

@@ -10,9 +10,9 @@ from typing import Any
 
 from noetl.core.deciding import router, synthesize, template_scopes
 from noetl.core.deciding.draft import Draft
-from noetl.core.deciding.evaluator import Unjudged
 from noetl.core.deciding.execution_end import awaited, cancel_left
 from noetl.core.deciding.payload_hydration import hydrated
+from noetl.core.program.evaluator import Unjudged
 from noetl.core.program.program import StepProgram
 from noetl.core.state import Run
 from noetl.core.values.output import externalise, failed, problem, size_of

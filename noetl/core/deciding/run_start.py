@@ -9,13 +9,13 @@ from typing import Any
 
 from noetl.core.deciding import loop, template_scopes
 from noetl.core.deciding.draft import Draft
-from noetl.core.deciding.evaluator import Unjudged
-from noetl.core.deciding.payload_demand import Unreadable
 from noetl.core.deciding.run_end import RunOutcome, finish
 from noetl.core.message import Dispatch
+from noetl.core.program.evaluator import Unjudged
 from noetl.core.program.program import StepProgram
 from noetl.core.state import Token
 from noetl.core.values.output import is_reference, ok, problem, size_of
+from noetl.core.values.payload_demand import Unreadable
 from noetl.core.values.scope import Scope
 
 

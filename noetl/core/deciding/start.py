@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from noetl.core.deciding.draft import Draft
-from noetl.core.deciding.event_size import RIDES_BYTES, leaves, portions
 from noetl.core.deciding.execution_end import tell_parent
 from noetl.core.deciding.router import enqueue
 from noetl.core.deciding.tokens import settle
 from noetl.core.message import Answer, Start
+from noetl.core.values.event_size import RIDES_BYTES, leaves, portions
 from noetl.core.values.output import size_of
 from noetl.core.values.patch import assign
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from noetl.core.deciding import router, template_scopes
 from noetl.core.deciding.draft import Draft
-from noetl.core.deciding.evaluator import Unjudged
 from noetl.core.deciding.payload_hydration import hydrated
+from noetl.core.program.evaluator import Unjudged
 from noetl.core.program.fragment import extended, fragment_problems, normalised
 from noetl.core.program.program import Program
 from noetl.core.state import Fragment, Run, Token

@@ -3,9 +3,9 @@
 from typing import Any
 
 from noetl.core.deciding.draft import Draft, in_place, readable
-from noetl.core.deciding.payload_demand import Unreadable, in_envelope
 from noetl.core.state import Run
 from noetl.core.values.patch import rests_elsewhere
+from noetl.core.values.payload_demand import Unreadable, in_envelope
 from noetl.core.values.scope import Scope
 from noetl.dsl.net.routing import flags_of
 from noetl.dsl.templates.template import Envelope

@@ -8,8 +8,8 @@ from typing import Any
 from noetl.core.deciding import join, run_start, synthesize
 from noetl.core.deciding.admission import Admission, admit
 from noetl.core.deciding.draft import Draft
-from noetl.core.deciding.evaluator import Unjudged
 from noetl.core.deciding.execution_end import abort, complete
+from noetl.core.program.evaluator import Unjudged
 from noetl.core.state import Token
 from noetl.core.values.output import not_a_mapping, problem
 

@@ -1,8 +1,8 @@
 """The end of a workbook block: its own `set` and `output`, rendered at its call boundary."""
 
-from noetl.core.deciding.evaluator import TemplateJudge, Unjudged, binding
 from noetl.core.pipeline.effects import Ended
 from noetl.core.pipeline.frame import Frame
+from noetl.core.program.evaluator import TemplateJudge, Unjudged, binding
 from noetl.core.program.program import BlockProgram
 from noetl.core.values.output import failed, problem
 from noetl.dsl.templates.template import TemplateError

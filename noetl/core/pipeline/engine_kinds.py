@@ -8,10 +8,10 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from noetl.core.deciding.evaluator import Unjudged, binding
 from noetl.core.pipeline import task_policy
 from noetl.core.pipeline.effects import CallBlock, Effect, Sleep, Visit, parking
 from noetl.core.pipeline.frame import Frame
+from noetl.core.program.evaluator import Unjudged, binding
 from noetl.core.values.output import failed, ok, problem
 from noetl.dsl.templates.template import TemplateError
 

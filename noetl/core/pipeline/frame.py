@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from noetl.core.deciding.event_size import MARKER_BYTES
-from noetl.core.deciding.loop_merge import compact
 from noetl.core.event import Event
 from noetl.core.message import Payload
 from noetl.core.program.program import Pipeline, Program
+from noetl.core.values.event_size import MARKER_BYTES
+from noetl.core.values.loop_merge import compact
 from noetl.core.values.output import encoded, externalise, size_of
 from noetl.core.values.patch import OPERANDS, STORED, assign, holds_mark
 from noetl.core.values.redact import Redactor

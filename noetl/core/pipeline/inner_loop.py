@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from noetl.core.deciding.event_size import MARKER_BYTES, bounded_errors
-from noetl.core.deciding.loop_merge import merged
-from noetl.core.deciding.recorded_output import recorded
 from noetl.core.event import Event
 from noetl.core.fold import outer_index
 from noetl.core.pipeline.effects import Ended
 from noetl.core.pipeline.frame import Frame, Surroundings, Writes
+from noetl.core.pipeline.recorded_output import recorded
 from noetl.core.program.program import LoopProgram, Pipeline
 from noetl.core.state import loop_totals
 from noetl.core.values.error_details import short
+from noetl.core.values.event_size import MARKER_BYTES, bounded_errors
+from noetl.core.values.loop_merge import merged
 from noetl.core.values.output import failed, ok, problem, size_of
 from noetl.core.values.patch import PatchProblem, assign, look_up
 

@@ -7,8 +7,6 @@ The shell that drives it does all waiting and calling; see worker/.
 from collections.abc import Generator, Mapping
 from typing import Any
 
-from noetl.core.deciding.evaluator import TemplateJudge, Unjudged, binding
-from noetl.core.deciding.recorded_output import SHOWN_BYTES, recorded, shown, with_ref
 from noetl.core.event import index_of, iso
 from noetl.core.pipeline import task_policy
 from noetl.core.pipeline.effects import (
@@ -35,7 +33,9 @@ from noetl.core.pipeline.engine_kinds import (
     with_bound,
 )
 from noetl.core.pipeline.frame import Frame
+from noetl.core.pipeline.recorded_output import SHOWN_BYTES, recorded, shown, with_ref
 from noetl.core.pipeline.task_policy import Choice
+from noetl.core.program.evaluator import TemplateJudge, Unjudged, binding
 from noetl.core.program.program import TaskProgram
 from noetl.core.values import error_details
 from noetl.core.values.output import ANSWERED, failed, not_a_mapping, ok, problem, size_of

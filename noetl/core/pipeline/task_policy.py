@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from noetl.core.deciding.evaluator import Judged, TemplateJudge, Unjudged, binding
+from noetl.core.program.evaluator import Judged, TemplateJudge, Unjudged, binding
 from noetl.core.program.program import RuleProgram, TaskProgram
 from noetl.core.values.scope import Scope
 from noetl.dsl.templates.template import TemplateError

@@ -1,1 +1,1 @@
-"""A playbook compiled for running: templates as code, labels as indices. Nothing here decides anything."""
+"""A playbook compiled for running: templates as code, labels as indices, and how they are evaluated."""

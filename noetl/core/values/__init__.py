@@ -1,1 +1,1 @@
-"""Values of an execution: scopes, writes into them, outputs, redaction. Nothing here knows a step."""
+"""Values of an execution: scopes, writes into them, outputs, what is too large, redaction. Knows no step."""

@@ -6,7 +6,8 @@ A scope binds just the names a template reads. Rendering itself is dsl/template.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from noetl.core.deciding.payload_demand import (
+from noetl.core.values.output import bounded
+from noetl.core.values.payload_demand import (
     Reading,
     Unreadable,
     event_readings,
@@ -15,7 +16,6 @@ from noetl.core.deciding.payload_demand import (
     refusal,
     resting,
 )
-from noetl.core.values.output import bounded
 from noetl.dsl.sugar.labels import read_as
 from noetl.dsl.templates.template import Envelope
 

@@ -3,8 +3,12 @@
 import pytest
 
 from noetl.core.deciding.draft import Draft
-from noetl.core.deciding.evaluator import TemplateJudge, Unjudged
-from noetl.core.deciding.event_size import (
+from noetl.core.pipeline.recorded_output import recorded, recorded_together
+from noetl.core.program.evaluator import TemplateJudge, Unjudged
+from noetl.core.reading.explain import explain
+from noetl.core.reading.log_history import Past
+from noetl.core.state import State
+from noetl.core.values.event_size import (
     ENVELOPE_BYTES,
     ERRORS_BYTES,
     bounded_errors,
@@ -12,10 +16,6 @@ from noetl.core.deciding.event_size import (
     leaves,
     portions,
 )
-from noetl.core.deciding.recorded_output import recorded, recorded_together
-from noetl.core.reading.explain import explain
-from noetl.core.reading.log_history import Past
-from noetl.core.state import State
 from noetl.core.values.output import size_of
 from noetl.core.values.patch import rests_elsewhere
 from tests.unit.core.build import ID, T0, Pipe, compiled, ok_of

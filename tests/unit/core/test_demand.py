@@ -1,7 +1,7 @@
 """Why a payload cannot be read, in words that name the ways on."""
 
-from noetl.core.deciding.payload_demand import in_envelope, too_large, too_many
 from noetl.core.values.output import externalise
+from noetl.core.values.payload_demand import in_envelope, too_large, too_many
 from tests.unit.core.build import ID, ok_of
 
 

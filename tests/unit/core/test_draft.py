@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.core.deciding.draft import Draft, loaded, stored_refs
-from noetl.core.deciding.evaluator import TemplateJudge
+from noetl.core.program.evaluator import TemplateJudge
 from noetl.core.state import State
 from noetl.core.values.patch import assign_kept
 from noetl.errors import InvariantViolation

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from noetl.core.deciding.draft import loaded
-from noetl.core.deciding.loop_merge import spread
+from noetl.core.values.loop_merge import spread
 from noetl.core.values.patch import STORED
 from tests.unit.core.build import Pipe, compiled, ok_of
 

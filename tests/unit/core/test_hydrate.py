@@ -2,7 +2,6 @@
 
 import pytest
 
-from noetl.core.deciding.payload_demand import Unreadable
 from noetl.core.deciding.payload_hydration import (
     Ahead,
     ahead,
@@ -16,6 +15,7 @@ from noetl.core.event import Event
 from noetl.core.message import Report, Start, Tick
 from noetl.core.state import Fragment, Lease, LoopState, Run, State, Token
 from noetl.core.values.output import externalise
+from noetl.core.values.payload_demand import Unreadable
 from tests.unit.core.build import ENGINE, ID, compiled, marker_of, ok_of
 
 READS = "- {step: start, tool: {kind: noop}, set: {ctx.n: '{{ %s }}'}}"

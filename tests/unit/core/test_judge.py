@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.core.deciding.evaluator import TemplateJudge, Unjudged
+from noetl.core.program.evaluator import TemplateJudge, Unjudged
 from noetl.core.program.program import Guard, Write
 from noetl.core.values.output import externalise
 from noetl.core.values.scope import Scope

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from noetl.core.deciding.draft import in_place
-from noetl.core.deciding.evaluator import Unjudged
 from noetl.core.deciding.loop import whole_number
-from noetl.core.deciding.payload_demand import Unreadable
+from noetl.core.program.evaluator import Unjudged
 from noetl.core.values.output import externalise, refer
 from noetl.core.values.patch import look_up
+from noetl.core.values.payload_demand import Unreadable
 from tests.unit.core.build import ID, error_of
 
 LOCAL = "- {step: start, loop: {in: '{{ range(3) }}', iterator: x, spec: {mode: %s%s}}, spec: {policy: {failure: {mode: %s}}}, tool: {kind: noop}%s}"

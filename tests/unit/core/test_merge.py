@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.core.deciding.loop_merge import compact, merged, spread
+from noetl.core.values.loop_merge import compact, merged, spread
 from noetl.core.values.patch import OPERANDS, PatchProblem
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from noetl.core.deciding.evaluator import Unjudged
 from noetl.core.pipeline.effects import LOGS, NeedPayloads, NeedSecrets, Park, RunTool, Sleep
 from noetl.core.pipeline.pipeline import drive
+from noetl.core.program.evaluator import Unjudged
 from noetl.core.values.output import externalise, size_of
 from tests.unit.core.build import ID, Pipe, compiled, error_of, ok_of
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from noetl.core.deciding.evaluator import Unjudged
 from noetl.core.pipeline.task_policy import by_status, choose, options, rendered_set, seconds, wait_s
+from noetl.core.program.evaluator import Unjudged
 from noetl.core.values.output import externalise
 from noetl.core.values.scope import Scope
 from tests.unit.core.build import T0, compiled, ok_of

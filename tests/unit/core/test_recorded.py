@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from noetl.core.deciding.recorded_output import recorded, shown, with_ref
+from noetl.core.pipeline.recorded_output import recorded, shown, with_ref
 from tests.unit.core.build import Pipe, compiled, error_of, ok_of
 
 PLAIN = "- {step: start, tool: {kind: noop}}"

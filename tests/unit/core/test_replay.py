@@ -5,9 +5,9 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from noetl.core.deciding.evaluator import Unjudged
 from noetl.core.event import Event
 from noetl.core.message import Report, Start, Tick
+from noetl.core.program.evaluator import Unjudged
 from noetl.core.program.program import Guard
 from noetl.core.replay import Recorded, RecordedJudge, message_of, replay
 from noetl.core.state import State

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from noetl.control import rerun_request
-from noetl.core.deciding.execution_retry import kept_by_rerun, kept_by_retry, past_of
+from noetl.core.reading.execution_retry import kept_by_rerun, kept_by_retry, past_of
 from noetl.errors import Conflict, NotFound
 from noetl.wiring.embedded import Embedded, new_execution_id
 from tests.engine.harness import Ran, begin, control, engine, finish, playbook

@@ -2,8 +2,8 @@
 
 import pytest
 
-from noetl.core.deciding.evaluator import Unjudged
 from noetl.core.deciding.run_start import as_items
+from noetl.core.program.evaluator import Unjudged
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from noetl.core.deciding.payload_demand import Unreadable, rests
 from noetl.core.values.output import externalise
+from noetl.core.values.payload_demand import Unreadable, rests
 from noetl.core.values.scope import Scope
 from noetl.dsl.templates.template import Envelope
 from tests.unit.core.build import ID, ok_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.core.program.secret_names import names_secret
+from noetl.core.deciding.secret_names import names_secret
 from noetl.core.state import Run, State
 from tests.unit.core.build import ID, compiled
 

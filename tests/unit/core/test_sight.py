@@ -2,9 +2,9 @@
 
 import pytest
 
-from noetl.core.deciding.scheduling_scopes import remember, seen, written
 from noetl.core.message import Expire
 from noetl.core.state import restore, snapshot_of
+from noetl.core.values.scheduling_scopes import remember, seen, written
 
 
 @pytest.mark.parametrize(

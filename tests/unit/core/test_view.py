@@ -2,9 +2,9 @@
 
 from noetl.core.deciding import template_scopes
 from noetl.core.deciding.draft import Draft, in_place
-from noetl.core.deciding.evaluator import TemplateJudge
-from noetl.core.deciding.payload_demand import Unreadable
+from noetl.core.program.evaluator import TemplateJudge
 from noetl.core.state import Run, State
+from noetl.core.values.payload_demand import Unreadable
 from tests.unit.core.build import ID, T0, compiled, marker_of, ok_of
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from noetl.core.deciding.payload_demand import Unreadable
 from noetl.core.values.output import externalise
+from noetl.core.values.payload_demand import Unreadable
 from noetl.errors import BackendError, InvariantViolation, NotFound
 from noetl.ports.results import TooLarge
 from noetl.worker.payload_loading import Loading

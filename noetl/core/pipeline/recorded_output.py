@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from noetl.core.deciding.event_size import RIDES_BYTES, largest
 from noetl.core.pipeline.frame import Frame
+from noetl.core.values.event_size import RIDES_BYTES, largest
 from noetl.core.values.output import externalise, is_reference, size_of
 
 SHOWN_BYTES = 2048
