@@ -1,6 +1,6 @@
-"""A canonical tree without sugar -> the frozen model. The way back is unbuild.py.
+"""A canonical tree without sugar -> the frozen model, which keeps the tree as its `node`.
 
-Lenient: nothing is checked here, and what check.py rejects is left out or takes its default.
+Lenient: nothing is checked here, and what the grammar rejects is left out or takes its default.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,10 +22,7 @@ from noetl.dsl.model import (
     Synthesize,
     Task,
 )
-from noetl.dsl.unbuild import to_tree
 from noetl.dsl.yaml.tree import Map, Seq, Value
-
-__all__ = ["build", "to_tree"]
 
 AnyRule = TypeVar("AnyRule", Rule, AdmitRule)
 

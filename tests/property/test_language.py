@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noetl.dsl.build import build, to_tree
+from noetl.dsl.build import build
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.grammar.playbook import COMPILED_LABEL
 from noetl.dsl.load import Loaded, load, load_tree
@@ -202,8 +202,8 @@ def test_a_valid_playbook_has_no_error(tree):
 @given(playbooks())
 def test_a_playbook_written_and_read_is_the_same_playbook(tree):
     playbook = build(normalize(tree, KINDS).tree)
-    assert build(parse(dump(to_tree(playbook))).tree) == playbook
-    assert load(dump(to_tree(playbook)), kinds=KINDS).playbook == playbook
+    assert build(parse(dump(playbook.node)).tree) == playbook
+    assert load(dump(playbook.node), kinds=KINDS).playbook == playbook
 
 
 @some_examples

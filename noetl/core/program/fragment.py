@@ -13,7 +13,6 @@ import msgspec
 from noetl.core.program.program import Program, compile_program
 from noetl.dsl import model
 from noetl.dsl.load import Loaded, load_tree
-from noetl.dsl.unbuild import to_tree
 from noetl.dsl.yaml.tree import plain
 
 Steps = Sequence[dict[str, Any]]
@@ -91,7 +90,7 @@ def _signature(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _loaded(program: Program, steps: Any) -> Loaded:
-    tree = plain(to_tree(program.playbook))
+    tree = plain(program.playbook.node)
     tree["workflow"] = steps
     if "workbook" in tree:  # its blocks were checked with the playbook, and have generated labels by now
         tree["workbook"] = {name: _signature(block) for name, block in tree["workbook"].items()}

@@ -4,13 +4,15 @@ Each adds its check to a node, and tells the node which keys or items it looks a
 `unevaluatedProperties` and `unevaluatedItems` ask for.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
 from noetl.dsl.json_schema.assertions import required, usable_pattern
-from noetl.dsl.json_schema.document import Document
+from noetl.dsl.json_schema.document import Document, Keywords
 from noetl.dsl.json_schema.limits import CHARS_PER_STEP
-from noetl.dsl.json_schema.run import Check, Node, Run, shown
+from noetl.dsl.json_schema.run import Check, Node, Run, Seen, shown
+from noetl.json_value import Json
 
 
 class Compiling(Protocol):
@@ -18,18 +20,18 @@ class Compiling(Protocol):
 
     document: Document
 
-    def node(self, schema: Any) -> Node:
+    def node(self, schema: Json) -> Node:
         """The compiled form of a schema."""
         ...
 
 
-Applicator = Callable[[Compiling, Node, dict[str, Any]], None]
+Applicator = Callable[[Compiling, Node, Keywords], None]
 
 
 # ---- schemas of the same value --------------------------------------------------------------------------
 
 
-def all_of(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+def all_of(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`allOf`."""
     inner = [compiling.node(one) for one in schema["allOf"]]
     node.together += inner
@@ -45,12 +47,12 @@ def _verdict(inner: Node) -> Check:
     return lambda value, run: run.verdict(inner, value)
 
 
-def any_of(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+def any_of(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`anyOf`."""
     inner = [compiling.node(one) for one in schema["anyOf"]]
     node.conditional += [(_verdict(one), one) for one in inner]
 
-    def check(value: Any, run: Run) -> bool:
+    def check(value: Json, run: Run) -> bool:
         for one in inner:  # a plain loop: it stands on the stack once per level
             if run.verdict(one, value):
                 return True
@@ -59,12 +61,12 @@ def any_of(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
     node.checks.append(check)
 
 
-def one_of(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+def one_of(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`oneOf`."""
     inner = [compiling.node(one) for one in schema["oneOf"]]
     node.conditional += [(_verdict(one), one) for one in inner]
 
-    def check(value: Any, run: Run) -> bool:
+    def check(value: Json, run: Run) -> bool:
         fitting = 0
         for one in inner:
             fitting += run.verdict(one, value)
@@ -79,7 +81,7 @@ def one_of(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
     node.checks.append(check)
 
 
-def negation(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+def negation(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`not`."""
     inner, words = compiling.node(schema["not"]), shown(schema["not"])
     node.apart.append(inner)
@@ -90,7 +92,7 @@ def negation(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
     )
 
 
-def condition(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+def condition(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`if`, `then` and `else`."""
     asked = compiling.node(schema["if"])
     then, otherwise = (compiling.node(schema.get(word, True)) for word in ("then", "else"))
@@ -102,13 +104,13 @@ def condition(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
     node.checks.append(lambda value, run: run.holds(then if run.verdict(asked, value) else otherwise, value))
 
 
-def dependent_schemas(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+def dependent_schemas(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`dependentSchemas`."""
     for name, one in schema["dependentSchemas"].items():
         _depend(compiling, node, name, one)
 
 
-def dependencies(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+def dependencies(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`dependencies` of the older drafts: names that must be there too, or a schema."""
     for name, one in schema["dependencies"].items():
         if isinstance(one, list):
@@ -118,7 +120,7 @@ def dependencies(compiling: Compiling, node: Node, schema: dict[str, Any]) -> No
             _depend(compiling, node, name, one)
 
 
-def _depend(compiling: Compiling, node: Node, name: str, schema: Any) -> None:
+def _depend(compiling: Compiling, node: Node, name: str, schema: Json) -> None:
     inner = compiling.node(schema)
     node.conditional.append((lambda value, run: isinstance(value, dict) and name in value, inner))
     node.checks.append(_when_present(name, holding(inner)))
@@ -131,7 +133,7 @@ def _when_present(name: str, check: Check) -> Check:
 # ---- schemas of what is in a mapping --------------------------------------------------------------------
 
 
-def properties(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+def properties(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`properties`, `patternProperties` and `additionalProperties`, which know of each other."""
     named = {name: compiling.node(one) for name, one in schema.get("properties", {}).items()}
     patterns = [
@@ -141,7 +143,7 @@ def properties(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None
     rest = compiling.node(schema["additionalProperties"]) if "additionalProperties" in schema else None
     closed = schema.get("additionalProperties") is False
 
-    def check(value: Any, run: Run) -> bool:
+    def check(value: Json, run: Run) -> bool:
         if not isinstance(value, dict):
             return True
         fits = True
@@ -173,7 +175,11 @@ def properties(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None
 
 
 def _for(
-    name: str, named: Mapping[str, Node], patterns: list[tuple[Any, Node]], rest: Node | None, run: Run
+    name: str,
+    named: Mapping[str, Node],
+    patterns: list[tuple[re.Pattern[str], Node]],
+    rest: Node | None,
+    run: Run,
 ) -> list[Node]:
     """The schemas of what is under a key."""
     run.spend(1 + len(patterns) * (1 + len(name) // CHARS_PER_STEP))
@@ -183,7 +189,7 @@ def _for(
     return found or ([] if rest is None else [rest])
 
 
-def property_names(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+def property_names(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`propertyNames`."""
     inner = compiling.node(schema["propertyNames"])
     node.checks.append(
@@ -193,7 +199,7 @@ def property_names(compiling: Compiling, node: Node, schema: dict[str, Any]) -> 
     )
 
 
-def _every(run: Run, verdicts: Any) -> bool:
+def _every(run: Run, verdicts: Iterable[bool]) -> bool:
     fits = True
     for fitting in verdicts:
         if not fitting:
@@ -203,12 +209,12 @@ def _every(run: Run, verdicts: Any) -> bool:
     return fits
 
 
-def unevaluated_properties(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+def unevaluated_properties(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`unevaluatedProperties`; it comes after all others."""
     inner = compiling.node(schema["unevaluatedProperties"])
     others = _others(node)
 
-    def check(value: Any, run: Run) -> bool:
+    def check(value: Json, run: Run) -> bool:
         if not isinstance(value, dict):
             return True
         known = run.seen_names(others, value)
@@ -235,7 +241,7 @@ def _others(node: Node) -> Node:
 # ---- schemas of what is in a list -----------------------------------------------------------------------
 
 
-def items(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+def items(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`prefixItems` and `items`; in older drafts a list of `items` and `additionalItems`."""
     listed, word = schema.get("prefixItems", []), "items"
     if isinstance(schema.get("items"), list):
@@ -243,7 +249,7 @@ def items(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
     first = [compiling.node(one) for one in listed]
     rest = compiling.node(schema[word]) if word in schema else None
 
-    def check(value: Any, run: Run) -> bool:
+    def check(value: Json, run: Run) -> bool:
         if not isinstance(value, list):
             return True
         known = len(first)
@@ -264,17 +270,17 @@ def items(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
     )
 
 
-def _looks_at(node: Node, indexes: Callable[[Any, Run], set[int]]) -> None:
+def _looks_at(node: Node, indexes: Callable[[list[Json], Run], Seen]) -> None:
     before = node.indexes
     node.indexes = indexes if before is None else lambda value, run: before(value, run) | indexes(value, run)
 
 
-def contains(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+def contains(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`contains`, with `minContains` and `maxContains`."""
     inner = compiling.node(schema["contains"])
     least, most = schema.get("minContains", 1), schema.get("maxContains")
 
-    def check(value: Any, run: Run) -> bool:
+    def check(value: Json, run: Run) -> bool:
         if not isinstance(value, list):
             return True
         found = 0
@@ -303,12 +309,12 @@ def contains(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
     )
 
 
-def unevaluated_items(compiling: Compiling, node: Node, schema: dict[str, Any]) -> None:
+def unevaluated_items(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`unevaluatedItems`; it comes after all others."""
     inner = compiling.node(schema["unevaluatedItems"])
     others = _others(node)
 
-    def check(value: Any, run: Run) -> bool:
+    def check(value: Json, run: Run) -> bool:
         if not isinstance(value, list):
             return True
         known = run.seen_indexes(others, value)

@@ -1,22 +1,24 @@
 """The keywords that ask something of a value itself. Those that apply other schemas are applicators.py's."""
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sized
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeGuard
 
 from noetl.dsl.json_schema.document import Document
 from noetl.dsl.json_schema.limits import CHARS_PER_STEP, SchemaError
 from noetl.dsl.json_schema.run import Check, Run, plain_key, shown
 from noetl.dsl.templates.limits import TemplateError
 from noetl.dsl.templates.patterns import compiled_pattern
+from noetl.json_value import Json
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Json) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-_TYPES: Mapping[str, Callable[[Any], bool]] = {
+_TYPES: Mapping[str, Callable[[Json], bool]] = {
     "array": lambda value: isinstance(value, list),
     "boolean": lambda value: isinstance(value, bool),
     "integer": lambda value: (
@@ -31,7 +33,7 @@ _TYPES: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def types(document: Document, wanted: Any) -> Check:
+def types(document: Document, wanted: str | list[str]) -> Check:
     """`type`: one, or one of several."""
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     tests = [_TYPES[name] for name in names]
@@ -48,7 +50,7 @@ def types(document: Document, wanted: Any) -> Check:
     )
 
 
-def enum(document: Document, listed: list[Any]) -> Check:
+def enum(document: Document, listed: list[Json]) -> Check:
     """`enum`."""
     own = Run(listed, collecting=False)
     keys = {plain_key(item, own) for item in listed}
@@ -62,14 +64,14 @@ def enum(document: Document, listed: list[Any]) -> Check:
     )
 
 
-def const(document: Document, wanted: Any) -> Check:
+def const(document: Document, wanted: Json) -> Check:
     """`const`."""
     key = plain_key(wanted, Run(wanted, collecting=False))
     return lambda value, run: plain_key(value, run) == key or run.fail(f"{shown(wanted)} was expected")
 
 
-def _number(fails: Callable[[Any, Any], bool], words: str) -> Callable[[Document, Any], Check]:
-    def keyword(document: Document, limit: Any) -> Check:
+def _number(fails: Callable[[float, float], bool], words: str) -> Callable[[Document, Json], Check]:
+    def keyword(document: Document, limit: Json) -> Check:
         if not _is_number(limit):
             return lambda value, run: True
         return lambda value, run: (
@@ -80,13 +82,13 @@ def _number(fails: Callable[[Any, Any], bool], words: str) -> Callable[[Document
     return keyword
 
 
-def multiple_of(document: Document, factor: Any) -> Check:
+def multiple_of(document: Document, factor: float) -> Check:
     """`multipleOf`, exact for decimals: 0.3 is a multiple of 0.1."""
     whole = Fraction(str(factor))
     if whole <= 0:
         raise ValueError("multipleOf must be above 0")
 
-    def check(value: Any, run: Run) -> bool:
+    def check(value: Json, run: Run) -> bool:
         if not _is_number(value):
             return True
         if isinstance(value, float) and not math.isfinite(value):
@@ -110,7 +112,7 @@ def _size(
     return keyword
 
 
-def usable_pattern(text: str) -> Any:
+def usable_pattern(text: str) -> re.Pattern[str]:
     """A pattern of a schema, compiled; SchemaError when it cannot be used."""
     try:
         return compiled_pattern(text, False)
@@ -122,7 +124,7 @@ def pattern(document: Document, text: str) -> Check:
     """`pattern`."""
     usable = usable_pattern(text)
 
-    def check(value: Any, run: Run) -> bool:
+    def check(value: Json, run: Run) -> bool:
         if not isinstance(value, str):
             return True
         run.spend(2 + len(value) // CHARS_PER_STEP)
@@ -131,12 +133,12 @@ def pattern(document: Document, text: str) -> Check:
     return check
 
 
-def required(document: Document, names: Any) -> Check:
+def required(document: Document, names: list[str] | bool) -> Check:
     """`required`."""
     if not isinstance(names, list):  # a boolean, of the first drafts
         return lambda value, run: True
 
-    def check(value: Any, run: Run) -> bool:
+    def check(value: Json, run: Run) -> bool:
         if not isinstance(value, dict):
             return True
         fits = True
@@ -150,7 +152,7 @@ def required(document: Document, names: Any) -> Check:
     return check
 
 
-def dependent_required(document: Document, needs: dict[str, Any]) -> Check:
+def dependent_required(document: Document, needs: dict[str, list[str]]) -> Check:
     """`dependentRequired`."""
     inner = [(name, required(document, names)) for name, names in needs.items()]
     return lambda value, run: (
@@ -158,10 +160,10 @@ def dependent_required(document: Document, needs: dict[str, Any]) -> Check:
     )
 
 
-def unique_items(document: Document, wanted: Any) -> Check:
+def unique_items(document: Document, wanted: Json) -> Check:
     """`uniqueItems`."""
 
-    def check(value: Any, run: Run) -> bool:
+    def check(value: Json, run: Run) -> bool:
         if not wanted or not isinstance(value, list):
             return True
         keys = {plain_key(item, run) for item in value}
@@ -178,7 +180,7 @@ def format_of(document: Document, name: str) -> Check:
 
     validator = jsonschema_rs.Draft7Validator({"format": name}, validate_formats=True)
 
-    def check(value: Any, run: Run) -> bool:
+    def check(value: Json, run: Run) -> bool:
         if not isinstance(value, str):
             return True
         run.spend(len(value) // CHARS_PER_STEP)
@@ -187,6 +189,7 @@ def format_of(document: Document, name: str) -> Check:
     return check
 
 
+# Each takes what stands under its keyword in the form it ought to have; another form raises.
 ASSERTIONS: Mapping[str, Callable[[Document, Any], Check]] = {
     "type": types,
     "enum": enum,

@@ -5,16 +5,16 @@ is a value.
 """
 
 from functools import lru_cache
-from typing import Any
 
 import msgspec
 
 from noetl.dsl.json_schema.applicators import APPLICATORS, holding
 from noetl.dsl.json_schema.assertions import ASSERTIONS
-from noetl.dsl.json_schema.document import Document
+from noetl.dsl.json_schema.document import Document, Keywords
 from noetl.dsl.json_schema.limits import REFERENCE_DEPTH, SchemaError, SchemaLimit
 from noetl.dsl.json_schema.native import Native, native
 from noetl.dsl.json_schema.run import Node, Problem, Run, shown
+from noetl.json_value import Json
 
 _REFS = ("$ref", "$dynamicRef", "$recursiveRef")
 ENDLESS = "the schema refers to itself without looking into the value, so it has no end"
@@ -28,7 +28,7 @@ class Schema:
         self._root = root
         self._quick = quick
 
-    def problems(self, value: Any) -> list[Problem]:
+    def problems(self, value: Json) -> list[Problem]:
         """The first few places where a value does not fit; SchemaLimit when finding out takes too much."""
         if self._quick is not None and self._quick.fits(value):
             return []
@@ -42,7 +42,7 @@ class Schema:
         return run.problems or [((), f"{shown(value)} does not fit the schema")]
 
 
-def compile_schema(schema: Any) -> Schema:
+def compile_schema(schema: Json) -> Schema:
     """The compiled form of a schema; raises SchemaError, and SchemaLimit when it is over a bound."""
     return _compiled(msgspec.json.encode(schema))
 
@@ -71,7 +71,7 @@ class _Compiler:
         self._never.checks.append(lambda value, run: run.fail(f"False schema does not allow {shown(value)}"))
         self._always = Node()
 
-    def node(self, schema: Any) -> Node:
+    def node(self, schema: Json) -> Node:
         """The compiled form of a schema inside the document."""
         if isinstance(schema, bool):
             return self._always if schema else self._never
@@ -91,7 +91,7 @@ class _Compiler:
         self._depth -= 1
         return node
 
-    def _alias(self, schema: dict[str, Any]) -> Node | None:
+    def _alias(self, schema: Keywords) -> Node | None:
         """The schema that one with nothing but a `$ref` stands for."""
         if schema.keys() != {"$ref"} or not isinstance(schema["$ref"], str):
             return None
@@ -103,7 +103,7 @@ class _Compiler:
         node.shared = True
         return node
 
-    def _fill(self, node: Node, schema: dict[str, Any]) -> None:
+    def _fill(self, node: Node, schema: Keywords) -> None:
         refs = [schema[word] for word in _REFS if isinstance(schema.get(word), str)]
         for ref in refs:
             target = self.node(self.document.target(schema, ref))
@@ -119,7 +119,7 @@ class _Compiler:
             if any(word in schema for word in words):
                 apply(self, node, schema)
 
-    def _old_bounds(self, node: Node, schema: dict[str, Any]) -> None:
+    def _old_bounds(self, node: Node, schema: Keywords) -> None:
         """`exclusiveMinimum: true` of draft 4 makes `minimum` exclusive."""
         for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
             if schema.get(exclusive) is True and limit in schema:

@@ -1,10 +1,11 @@
 """A schema as a document: its bounds, its dialect, and where its references lead, all inside itself."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote, urldefrag, urljoin
 
 from noetl.dsl.json_schema.limits import SCHEMA_DEPTH, SCHEMA_NODES, SchemaError, SchemaLimit
+from noetl.json_value import Json
 
 ROOT = ""
 _OLD = ("draft-07", "draft-06", "draft-04")
@@ -16,11 +17,15 @@ _ONE = (
 _LIST = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
 _NAMED = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 
+# What an author wrote under the keywords of a schema. Nobody checks its form first: a wrong one raises, and
+# the compiler makes one SchemaError of all that.
+Keywords: TypeAlias = dict[str, Any]
+
 
 class Document:
     """The schema of an author with the places that references may name."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Json) -> None:
         refuse_large(root)
         self.root = root
         dialect = str(root.get("$schema", "")) if isinstance(root, dict) else ""
@@ -28,14 +33,14 @@ class Document:
         """Drafts in which `$ref` stands alone and formats are checked."""
         self.integers_only = "draft-04" in dialect
         """The draft in which 1.0 is no integer."""
-        self._resources: dict[str, Any] = {ROOT: root}
-        self._anchors: dict[tuple[str, str], Any] = {}
+        self._resources: dict[str, Json] = {ROOT: root}
+        self._anchors: dict[tuple[str, str], Json] = {}
         self._bases: dict[int, str] = {}
         self._dynamic: set[str] = set()
         self._index()
 
     def _index(self) -> None:
-        pending: list[tuple[Any, str]] = [(self.root, ROOT)]
+        pending: list[tuple[Json, str]] = [(self.root, ROOT)]
         while pending:
             schema, base = pending.pop()
             if not isinstance(schema, dict):
@@ -51,7 +56,7 @@ class Document:
             self._anchor(schema, base)
             pending.extend((inner, base) for inner in subschemas(schema))
 
-    def _anchor(self, schema: dict[str, Any], base: str) -> None:
+    def _anchor(self, schema: Keywords, base: str) -> None:
         for word in ("$anchor", "$dynamicAnchor"):
             anchor = schema.get(word)
             if isinstance(anchor, str):
@@ -64,7 +69,7 @@ class Document:
                         )
                     self._dynamic.add(anchor)
 
-    def target(self, schema: dict[str, Any], ref: str) -> Any:
+    def target(self, schema: Keywords, ref: str) -> Json:
         """The schema that a reference inside a schema leads to."""
         address, fragment = urldefrag(urljoin(self._bases.get(id(schema), ROOT), ref))
         fragment = unquote(fragment)
@@ -85,7 +90,7 @@ class Document:
         return found
 
 
-def _pointed(found: Any, pointer: str) -> Any:
+def _pointed(found: Json, pointer: str) -> Json:
     for part in pointer[1:].split("/"):
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(found, dict) and key in found:
@@ -97,7 +102,7 @@ def _pointed(found: Any, pointer: str) -> Any:
     return found
 
 
-def subschemas(schema: dict[str, Any]) -> Iterator[Any]:
+def subschemas(schema: Keywords) -> Iterator[Json]:
     """The schemas that stand directly in a schema."""
     for word in _ONE:
         if isinstance(schema.get(word), dict):
@@ -110,7 +115,7 @@ def subschemas(schema: dict[str, Any]) -> Iterator[Any]:
             yield from schema[word].values()
 
 
-def refuse_large(root: Any) -> None:
+def refuse_large(root: Json) -> None:
     """SchemaLimit for a schema that is too deep or has too many values."""
     count, level, depth = 0, [root], 0
     while level:
@@ -126,7 +131,7 @@ def refuse_large(root: Any) -> None:
                 f"the schema has more than {SCHEMA_NODES:,} values",
                 hint="put what repeats under $defs and refer to it, or check the value in a python task",
             )
-        inner: list[Any] = []
+        inner: list[Json] = []
         for item in level:
             if isinstance(item, dict):
                 inner.extend(item.values())

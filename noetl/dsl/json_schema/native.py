@@ -1,12 +1,11 @@
 """The quick verdict on a plain schema: a compiled library says that a value fits, in one pass over it.
 
 A schema is plain when its cost can be told by looking at it: few schemas, none that is referred to, no
-patterns. Any other, and the reasons why a value does not fit, are run.py's, which counts its steps.
+patterns. Every other one, and the reasons why a value does not fit, are for a Run, which counts its steps.
 """
 
-from typing import Any
-
-from noetl.dsl.json_schema.document import subschemas
+from noetl.dsl.json_schema.document import Keywords, subschemas
+from noetl.json_value import Json
 
 SCHEMAS = 100
 """Schemas of a plain schema: each may be held against every node of the value once."""
@@ -23,12 +22,12 @@ _PLAIN = frozenset(
 class Native:
     """A plain schema as the library has compiled it."""
 
-    def __init__(self, schema: dict[str, Any]) -> None:
+    def __init__(self, schema: Keywords) -> None:
         import jsonschema_rs
 
         self._validator = jsonschema_rs.Draft202012Validator(schema)
 
-    def fits(self, value: Any) -> bool:
+    def fits(self, value: Json) -> bool:
         """Whether a value surely fits; False also for one that the library cannot read."""
         try:
             return self._validator.is_valid(value)
@@ -36,9 +35,10 @@ class Native:
             return False
 
 
-def native(schema: Any) -> Native | None:
+def native(schema: Keywords | bool) -> Native | None:
     """The quick form of a plain schema, None for any other."""
-    count, pending = 0, [schema]
+    count = 0
+    pending: list[Json] = [schema]
     while pending:
         one = pending.pop()
         if isinstance(one, bool):
@@ -47,4 +47,4 @@ def native(schema: Any) -> Native | None:
         if not isinstance(one, dict) or count > SCHEMAS or not one.keys() <= _PLAIN:
             return None
         pending.extend(subschemas(one))
-    return Native(schema) if count else None
+    return None if isinstance(schema, bool) else Native(schema)

@@ -4,8 +4,8 @@ A schema that several places refer to is held against one value once: its verdic
 schema costs more than its nodes times those of the value.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from typing import TypeAlias
 
 import msgspec
 
@@ -18,12 +18,14 @@ from noetl.dsl.json_schema.limits import (
     WORK_PER_NODE,
     SchemaLimit,
 )
+from noetl.json_value import Json
 
 INTS_EXACT = 2**53
 INT_BITS_PER_STEP = 64
 INT_BITS_SHOWN = 64
 
-Check = Callable[[Any, "Run"], bool]
+Check = Callable[[Json, "Run"], bool]
+Seen: TypeAlias = set[str | int]  # keys of a mapping or positions in a list
 Problem = tuple[tuple[str | int, ...], str]
 
 
@@ -42,9 +44,9 @@ class Node:
         """Schemas of the same value that count when their condition holds."""
         self.apart: list[Node] = []
         """Schemas of the same value that look at nothing for it."""
-        self.names: Callable[[Any], set[str]] | None = None
+        self.names: Callable[[Mapping[str, Json]], Seen] | None = None
         """Which keys of a mapping its own keywords have looked at."""
-        self.indexes: Callable[[Any, Run], set[int]] | None = None
+        self.indexes: Callable[[list[Json], Run], Seen] | None = None
         """Which items of a list its own keywords have looked at."""
 
     def in_place(self) -> "list[Node]":
@@ -55,33 +57,34 @@ class Node:
 class Run:
     """The state of one evaluation."""
 
-    __slots__ = ("_allowance", "_depth", "_known", "_left", "_value", "path", "problems")
+    __slots__ = ("_allowance", "_depth", "_evaluated", "_left", "_value", "_verdicts", "path", "problems")
 
-    def __init__(self, value: Any, *, collecting: bool) -> None:
+    def __init__(self, value: Json, *, collecting: bool) -> None:
         self._value = value
         self._left = WORK
         self._allowance: int | None = None
         self._depth = 0
-        self._known: dict[Any, Any] = {}
+        self._verdicts: dict[Hashable, bool] = {}
+        self._evaluated: dict[Hashable, Seen] = {}
         self.path: list[str | int] = []
         self.problems: list[Problem] | None = [] if collecting else None
         """Where the value does not fit; None while only the verdict is wanted."""
 
-    def holds(self, node: Node, value: Any) -> bool:
+    def holds(self, node: Node, value: Json) -> bool:
         """Whether a value fits a schema."""
         if not node.shared:
             return self._evaluate(node, value)
         # The problems of one place are named there, even if the same value fits elsewhere.
         place = None if self.problems is None else tuple(self.path)
         key = (id(node), id(value), place)
-        known = self._known.get(key)
+        known = self._verdicts.get(key)
         if known is None:
-            known = self._known[key] = self._evaluate(node, value)
+            known = self._verdicts[key] = self._evaluate(node, value)
         else:
             self.spend(1)
-        return bool(known)
+        return known
 
-    def _evaluate(self, node: Node, value: Any) -> bool:
+    def _evaluate(self, node: Node, value: Json) -> bool:
         self._depth += 1
         if self._depth > EVALUATION_DEPTH:
             raise SchemaLimit(
@@ -98,7 +101,7 @@ class Run:
         self._depth -= 1
         return fits
 
-    def holds_at(self, node: Node, value: Any, key: str | int) -> bool:
+    def holds_at(self, node: Node, value: Json, key: str | int) -> bool:
         """Whether what is under a key fits a schema."""
         if self.problems is None:
             return self.holds(node, value)
@@ -107,7 +110,7 @@ class Run:
         self.path.pop()
         return fits
 
-    def verdict(self, node: Node, value: Any) -> bool:
+    def verdict(self, node: Node, value: Json) -> bool:
         """Whether a value fits, without naming why not: one of several schemas may fail."""
         problems, self.problems = self.problems, None
         fits = self.holds(node, value)
@@ -139,21 +142,21 @@ class Run:
             hint="use fewer schemas for one value, or check it in a python task",
         )
 
-    def seen_names(self, node: Node, value: dict[str, Any]) -> set[str]:
+    def seen_names(self, node: Node, value: dict[str, Json]) -> Seen:
         """The keys of a mapping that a schema, and those it applies in place, have looked at."""
         return self._seen(node, value, "names", lambda one: one.names(value) if one.names else set())
 
-    def seen_indexes(self, node: Node, value: list[Any]) -> set[int]:
+    def seen_indexes(self, node: Node, value: list[Json]) -> Seen:
         """The items of a list that a schema, and those it applies in place, have looked at."""
         return self._seen(
             node, value, "indexes", lambda one: one.indexes(value, self) if one.indexes else set()
         )
 
-    def _seen(self, node: Node, value: Any, what: str, own: Callable[[Node], set[Any]]) -> set[Any]:
+    def _seen(self, node: Node, value: Json, what: str, own: Callable[[Node], Seen]) -> Seen:
         key = (what, id(node), id(value))
-        if key in self._known:
+        if key in self._evaluated:
             self.spend(1)
-            return self._known[key]  # type: ignore[no-any-return]
+            return self._evaluated[key]
         seen = own(node)
         self.spend(1 + len(seen))
         for other in node.together:
@@ -161,11 +164,11 @@ class Run:
         for applies, other in node.conditional:
             if applies(value, self):
                 seen |= self._seen(other, value, what, own)
-        self._known[key] = seen
+        self._evaluated[key] = seen
         return seen
 
 
-def _nodes(value: Any) -> int:
+def _nodes(value: Json) -> int:
     """How many values a value is made of; a text counts by its length."""
     count, pending = 0, [value]
     while pending:
@@ -180,7 +183,7 @@ def _nodes(value: Any) -> int:
     return count
 
 
-def plain_key(value: Any, run: Run) -> Any:
+def plain_key(value: Json, run: Run) -> Hashable:
     """A value as something to compare: equal exactly when JSON says so, 1 like 1.0, true unlike 1."""
     if isinstance(value, bool):
         return ("boolean", value)
@@ -199,7 +202,7 @@ def plain_key(value: Any, run: Run) -> Any:
     return value
 
 
-def shown(value: Any) -> str:
+def shown(value: Json) -> str:
     """A value as a message shows it: JSON when it is short, else what it is."""
     if isinstance(value, dict | list) and _nodes_up_to(value, SHOWN_CHARS) >= SHOWN_CHARS:
         entries = f"{len(value)} entries" if isinstance(value, dict) else f"{len(value)} items"
@@ -215,7 +218,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= SHOWN_CHARS + 3 else f"{text[:SHOWN_CHARS]}…"
 
 
-def _nodes_up_to(value: Any, most: int) -> int:
+def _nodes_up_to(value: Json, most: int) -> int:
     """How much there is to show of a value, not counted further than a limit."""
     count, pending = 0, [value]
     while pending and count < most:

@@ -4,8 +4,8 @@ RE2 takes time linear in the text, so no pattern can hang a rendering; it has no
 back-references inside a pattern. It is loaded when a template first needs it.
 """
 
+import re
 from functools import lru_cache
-from typing import Any
 
 from noetl.dsl.templates.conversions import wanted_text
 from noetl.dsl.templates.limits import Budget, TemplateError, refuse_long
@@ -53,7 +53,7 @@ def regex_replace(
     return "".join([*parts, text[end:]])
 
 
-def _expanded(found: Any, replacement: str) -> str:
+def _expanded(found: re.Match[str], replacement: str) -> str:
     if "\\" not in replacement:
         return replacement
     try:
@@ -63,7 +63,7 @@ def _expanded(found: Any, replacement: str) -> str:
 
 
 @lru_cache(256)
-def compiled_pattern(pattern: str, ignorecase: bool) -> Any:
+def compiled_pattern(pattern: str, ignorecase: bool) -> re.Pattern[str]:
     """A pattern ready for use; TemplateError when RE2 cannot use it."""
     import re2
 
@@ -72,11 +72,12 @@ def compiled_pattern(pattern: str, ignorecase: bool) -> Any:
     options.log_errors = False
     options.case_sensitive = not ignorecase
     try:
-        return re2.compile(pattern, options)
+        usable: re.Pattern[str] = re2.compile(pattern, options)  # it has the methods of a pattern of `re`
     except re2.error as error:
         reason = error.args[0].decode(errors="replace") if error.args else "unknown reason"
         hint = "patterns follow RE2: no look-around and no back-references"
         raise TemplateError(f"the pattern {pattern!r} cannot be used: {reason}", hint=hint) from None
+    return usable
 
 
 def _check_size(pattern: object) -> None:

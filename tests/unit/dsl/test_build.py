@@ -2,10 +2,10 @@
 
 import pytest
 
-from noetl.dsl.build import build, to_tree
+from noetl.dsl.build import build
 from noetl.dsl.load import load_tree
 from noetl.dsl.model import AdmitRule, Assign, Loop, Playbook, Rule, Synthesize
-from noetl.dsl.yaml.tree import Map, plain
+from noetl.dsl.yaml.tree import plain
 from noetl.dsl.yaml.tree_edit import adopt
 from tests.unit.dsl.documents import HEAD, doc, read
 from tests.unit.dsl.kinds import KINDS
@@ -138,21 +138,10 @@ def test_every_part_of_the_document_has_its_place(whole):
     assert whole.workbook["double"].has_output
 
 
-def test_the_model_and_its_tree_are_inverse(whole):
-    tree = to_tree(whole)
-    assert build(tree) == whole
-    assert load_tree(plain(tree), kinds=KINDS).playbook == whole
-
-
-def test_a_tree_of_a_model_leaves_defaults_out():
-    playbook = read(doc("- {step: start, tool: {kind: noop}}")).playbook
-    assert playbook is not None
-    assert plain(to_tree(playbook)) == {
-        "apiVersion": "noetl.io/v2",
-        "kind": "Playbook",
-        "metadata": {"name": "case", "path": "cases/case"},
-        "workflow": [{"step": "start", "tool": [{"name": "start_task", "kind": "noop"}]}],
-    }
+def test_the_tree_of_a_model_gives_the_model_again(whole):
+    tree = plain(whole.node)
+    assert build(adopt(tree)) == whole
+    assert load_tree(tree, kinds=KINDS).playbook == whole
 
 
 def test_objects_remember_the_node_they_were_built_from(whole):
@@ -205,7 +194,3 @@ def test_a_rejected_choice_takes_its_default():
     assert step.join == "sync"
     assert step.loop is not None
     assert step.loop.mode == "sequential"
-
-
-def test_a_tree_is_a_positioned_map(whole):
-    assert isinstance(to_tree(whole), Map)

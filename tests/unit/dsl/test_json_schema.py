@@ -17,6 +17,7 @@ from noetl.dsl.json_schema.limits import (
     WORK_PER_NODE,
 )
 from noetl.dsl.json_schema.native import native
+from noetl.json_value import Json
 from tests.effort import calls
 from tests.unit.dsl.schema_corpus import BOMBS, Chance, doubled, nested
 
@@ -177,7 +178,8 @@ def test_a_quick_verdict_that_cannot_be_had_is_none(value: Any) -> None:
 
 
 def test_a_message_shows_a_value_only_as_far_as_it_is_short() -> None:
-    for value in ("x" * 100_000, list(range(100_000)), {"a": "x" * 100_000}, [["x" * 100] * 20] * 20):
+    large: list[Json] = ["x" * 100_000, list(range(100_000)), {"a": "x" * 100_000}, [["x" * 100] * 20] * 20]
+    for value in large:
         ((_, message),) = compile_schema({"type": "integer"}).problems(value)
         assert len(message) < SHOWN_CHARS + 40
 
