@@ -6,10 +6,11 @@ Nothing is decided here. What is lost with the process is asked for again when t
 import asyncio
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from noetl.control.child_executions import Family
-from noetl.control.loaded_execution import Live
+from noetl.control.child_executions import ChildExecutions
+from noetl.control.execution_host import ExecutionHost
+from noetl.control.loaded_execution import LoadedExecution
 from noetl.core.deciding.draft import stored_refs
 from noetl.core.deciding.work_order import build_order
 from noetl.core.message import (
@@ -27,9 +28,6 @@ from noetl.core.message import (
 from noetl.core.state import Run
 from noetl.core.values.payload_demand import at_hand
 from noetl.errors import BackendError, NotFound
-
-if TYPE_CHECKING:
-    from noetl.control.engine import Engine
 
 _LOG = logging.getLogger("noetl.engine")
 AGAIN_S = 1.0  # until a result store that is away is asked again
@@ -52,64 +50,70 @@ def _effective(decisions: list[Decision]) -> list[Command]:
     ]
 
 
-class Errands:
+class CommandDispatch:
     """Carries out the commands of one engine's decisions."""
 
-    def __init__(self, engine: "Engine", family: Family) -> None:
-        self._engine, self._family = engine, family
+    def __init__(self, host: ExecutionHost, children: ChildExecutions) -> None:
+        self._host, self.children = host, children
 
-    def run(self, live: Live, decisions: list[Decision]) -> None:
+    def run(self, execution: LoadedExecution, decisions: list[Decision]) -> None:
         """Do what decisions that were committed together ask for."""
         for command in _effective(decisions):
-            self.carry_out(live, command)
+            self.carry_out(execution, command)
 
-    def carry_out(self, live: Live, command: Command) -> None:
+    def carry_out(self, execution: LoadedExecution, command: Command) -> None:
         """Do what one command says."""
-        engine, workers = self._engine, self._engine.workers
+        host, workers = self._host, self._host.workers
         assert workers is not None
-        execution_id = live.state.execution_id
+        execution_id = execution.state.execution_id
         match command:
             case Dispatch(lease=lease):
-                self._offer(live, lease)
+                self._offer(execution, lease)
             case Recall(lease=lease, give_back=give_back):
                 workers.recall(execution_id, lease, give_back)
             case Deliver(lease=lease, address=address, task=task, output=output):
                 workers.deliver(execution_id, lease, address, task, output)
             case StartChild():
-                engine.spawn(self._family.start(live, command))
+                host.spawn(self.children.start(execution, command))
             case ControlChild(execution_id=child, what=what, why=why):
-                engine.spawn(self._family.tell(child, Control(what, by="parent", why=why)))
+                host.spawn(self.children.tell(child, Control(what, by="parent", why=why)))
             case TellParent(execution_id=parent, message=message):
-                engine.spawn(self._family.tell(parent, message))
+                host.spawn(self.children.tell(parent, message))
 
-    def _offer(self, live: Live, lease: str) -> None:
+    def _offer(self, execution: LoadedExecution, lease: str) -> None:
         """Send a lease out; what its pipelines put aside is loaded first, and not kept."""
-        found, workers = live.state.leases.get(lease), self._engine.workers
-        if found is None or not found.out or live.program is None or workers is None:
+        found, workers = execution.state.leases.get(lease), self._host.workers
+        if found is None or not found.out or execution.program is None or workers is None:
             return  # what was decided together with it has ended it, or called it back
-        aside = [ref for ref in _at_rest(live.state.runs[found.run]) if not at_hand(ref, live.hydrated)]
+        aside = [
+            ref for ref in _at_rest(execution.state.runs[found.run]) if not at_hand(ref, execution.hydrated)
+        ]
         if aside:
-            self._engine.spawn(self._offer_loaded(live, lease, found.epoch, aside))
+            self._host.spawn(self._offer_loaded(execution, lease, found.epoch, aside))
         else:
-            workers.offer(build_order(live.state, live.program, found, live.hydrated))
+            workers.offer(build_order(execution.state, execution.program, found, execution.hydrated))
 
-    async def _offer_loaded(self, live: Live, lease: str, epoch: int, aside: list[dict[str, Any]]) -> None:
+    async def _offer_loaded(
+        self, execution: LoadedExecution, lease: str, epoch: int, aside: list[dict[str, Any]]
+    ) -> None:
         try:
-            loaded = {_key(ref): await self._engine.payloads.get(ref) for ref in aside}
+            loaded = {_key(ref): await self._host.payloads.get(ref) for ref in aside}
         except (NotFound, BackendError) as error:
-            _LOG.warning(error.message, extra={"execution_id": live.state.execution_id})
+            _LOG.warning(error.message, extra={"execution_id": execution.state.execution_id})
             if isinstance(error, NotFound):  # nobody will ever go on from there
-                self._engine.put(live, Expire({lease: epoch}))
+                self._host.put(execution, Expire({lease: epoch}))
                 return
             await asyncio.sleep(AGAIN_S)
             loaded = {}
-        self._engine.when_committed(live, partial(self._offer_with, live, lease, epoch, loaded))
+        self._host.when_committed(execution, partial(self._offer_with, execution, lease, epoch, loaded))
 
-    def _offer_with(self, live: Live, lease: str, epoch: int, loaded: dict[str, Any]) -> None:
-        found, workers = live.state.leases.get(lease), self._engine.workers
+    def _offer_with(self, execution: LoadedExecution, lease: str, epoch: int, loaded: dict[str, Any]) -> None:
+        found, workers = execution.state.leases.get(lease), self._host.workers
         if found is None or not found.out or found.epoch != epoch:
             return
         if not loaded:
-            self._offer(live, lease)
-        elif live.program is not None and workers is not None:
-            workers.offer(build_order(live.state, live.program, found, {**live.hydrated, **loaded}))
+            self._offer(execution, lease)
+        elif execution.program is not None and workers is not None:
+            workers.offer(
+                build_order(execution.state, execution.program, found, {**execution.hydrated, **loaded})
+            )

@@ -7,23 +7,24 @@ loaded again (ownership.py); what cannot be decided is set aside (stuck_executio
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from noetl.control.child_executions import Family
-from noetl.control.command_dispatch import Errands
-from noetl.control.loaded_execution import Live
+from noetl.control.child_executions import ChildExecutions
+from noetl.control.command_dispatch import CommandDispatch
+from noetl.control.execution_host import Programs, Trial
+from noetl.control.loaded_execution import LoadedExecution
 from noetl.control.log_rows import append_of, encode_row
 from noetl.control.ownership import Ownership
-from noetl.control.payload_prefetch import AtHand
-from noetl.control.stuck_executions import Aside, FatalDecision, StuckError
+from noetl.control.payload_prefetch import PayloadPrefetch
+from noetl.control.stuck_executions import FatalDecision, StuckError, StuckExecutions
 from noetl.core.decide import decide
 from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.deciding.waits import undelivered
 from noetl.core.event import Event
-from noetl.core.message import Answer, Decision, Deliver, Message, Report, Start, StartChild
+from noetl.core.message import Answer, Decision, Deliver, Message, Report, Start
 from noetl.core.program.program import Program
 from noetl.core.state import State
 from noetl.errors import BackendError, Conflict, InvariantViolation, NoetlError, NotFound
@@ -35,20 +36,7 @@ T = TypeVar("T")
 _LOG = logging.getLogger("noetl.engine")
 CLOSE_S = 5.0
 Listener = Callable[[str, int, list[Event]], None]
-Waiting = list[asyncio.Future[Answer] | None]
-Trial = Callable[[Callable[[], object]], Awaitable[str | None]]  # how it would end its process
-
-
-class Programs(Protocol):
-    """Where compiled playbooks come from."""
-
-    async def program(self, digest: str) -> Program:
-        """The program of a playbook's content; raises NotFound."""
-        ...
-
-    async def child(self, execution_id: str, call: StartChild, caller: str) -> Start:
-        """The request for a child execution, resolved; its `problem` says why it cannot run."""
-        ...
+Waiting = Sequence[asyncio.Future[Answer] | None]
 
 
 class Displaced(Conflict):
@@ -62,24 +50,24 @@ def _chained(execution_id: str, cause: Exception) -> InvariantViolation:
     return violation
 
 
-def _unless_broken(live: Live, work: Callable[[], None]) -> None:
-    if live.broken is None:
+def _unless_broken(execution: LoadedExecution, work: Callable[[], None]) -> None:
+    if execution.broken is None:
         work()
 
 
-def _look(live: Live, view: Callable[[State], T], future: "asyncio.Future[T | None]") -> None:
+def _look(execution: LoadedExecution, view: Callable[[State], T], future: "asyncio.Future[T | None]") -> None:
     if future.done():
         return
     try:
-        future.set_result(view(live.state) if live.broken is None else None)
+        future.set_result(view(execution.state) if execution.broken is None else None)
     except Exception as error:
         future.set_exception(error)
 
 
-def _remind(live: Live, lease: str, tell: Callable[[Deliver, int], None]) -> None:
-    found = live.state.leases.get(lease)
+def _remind(execution: LoadedExecution, lease: str, tell: Callable[[Deliver, int], None]) -> None:
+    found = execution.state.leases.get(lease)
     if found is not None:
-        for told in undelivered(live.state, live.hydrated):
+        for told in undelivered(execution.state, execution.hydrated):
             if told.lease == lease:
                 tell(told, found.epoch)
 
@@ -103,11 +91,11 @@ class Engine:
     ) -> None:
         self.store, self.results, self.payloads, self.programs = store, results, payloads, programs
         self.owner, self.now = owner, now
-        self.aside = Aside(self)
-        self._at_hand, family = AtHand(payloads), Family(self)
-        self._errands = Errands(self, family)
-        self._owned = Ownership(self, self._at_hand, family, self._errands)
-        self._live = self._owned.live
+        self.stuck = StuckExecutions(self)
+        self._prefetch = PayloadPrefetch(payloads)
+        self._dispatch = CommandDispatch(self, ChildExecutions(self))
+        self._owned = Ownership(self, self.stuck, self._prefetch, self._dispatch)
+        self._executions = self._owned.executions
         self.workers: Workers | None = None
         self.listeners: list[Listener] = []
         self.lease_ms = 30_000
@@ -126,16 +114,16 @@ class Engine:
         `newest`: raises Conflict when its playbook is not the newest of its path by then.
         """
         program = None if message.problem else await self.programs.program(message.hash)
-        if execution_id in self._live:
+        if execution_id in self._executions:
             raise Conflict(f"execution {execution_id} has been started already")
-        live = Live(State(execution_id), program, b"", request=request, newest=newest)
-        self._live[execution_id] = live
-        return await self.submit(live, message)
+        execution = LoadedExecution(State(execution_id), program, b"", request=request, newest=newest)
+        self._executions[execution_id] = execution
+        return await self.submit(execution, message)
 
     async def report(self, execution_id: str, report: Report) -> Answer:
         """A worker's report; a batch that was already accepted is answered as it was."""
         try:
-            live = await self.load(execution_id)
+            execution = await self.load(execution_id)
         except (NotFound, StuckError) as error:
             return Answer(False, error.message)
         except Conflict as error:
@@ -146,10 +134,10 @@ class Engine:
             if (await self.store.summary(execution_id)).ended_at is None:
                 raise BackendError(error.message, hint="send it again, to the one who runs it") from error
             return Answer(False, error.message)
-        if live.tail and await self.store.answered(execution_id, report.batch_id):
-            return Answer(seq=live.state.seq)
+        if execution.tail and await self.store.answered(execution_id, report.batch_id):
+            return Answer(seq=execution.state.seq)
         try:
-            return await self.submit(live, report)
+            return await self.submit(execution, report)
         except (StuckError, InvariantViolation) as error:  # to repeat it would change nothing
             return Answer(False, error.message)
         except Displaced as error:
@@ -159,75 +147,75 @@ class Engine:
         """Any other message."""
         return await self.submit(await self.load(execution_id), message)
 
-    async def submit(self, live: Live, message: Message) -> Answer:
+    async def submit(self, execution: LoadedExecution, message: Message) -> Answer:
         """A message whose answer is waited for, to an execution in memory."""
-        if live.broken is not None:
-            told = f"execution {live.state.execution_id} is being loaded again; repeat the message"
-            raise BackendError(told) from live.broken
+        if execution.broken is not None:
+            told = f"execution {execution.state.execution_id} is being loaded again; repeat the message"
+            raise BackendError(told) from execution.broken
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        live.mailbox.append((message, future))
-        if not live.deciding:  # here and now: a task of its own would only be one more to wake
-            await self._round(live)
-            self._pump(live)
+        execution.mailbox.append((message, future))
+        if not execution.deciding:  # here and now: a task of its own would only be one more to wake
+            await self._round(execution)
+            self._pump(execution)
         return await future
 
     def post(self, execution_id: str, message: Message) -> None:
         """A message nobody waits for, to an execution that runs here."""
-        live = self._live.get(execution_id)
-        if live is not None:
-            self.put(live, message)
+        execution = self._executions.get(execution_id)
+        if execution is not None:
+            self.put(execution, message)
 
-    def put(self, live: Live, message: Message) -> None:
+    def put(self, execution: LoadedExecution, message: Message) -> None:
         """A message nobody waits for, to an execution in memory."""
-        if live.broken is None:
-            live.mailbox.append((message, None))
-            self._pump(live)
+        if execution.broken is None:
+            execution.mailbox.append((message, None))
+            self._pump(execution)
 
-    def _pump(self, live: Live) -> None:
+    def _pump(self, execution: LoadedExecution) -> None:
         """See to it that someone decides on what is in the mailbox."""
-        if live.mailbox and not live.deciding and (live.pump is None or live.pump.done()):
-            live.pump = asyncio.create_task(self._drain(live))
+        if execution.mailbox and not execution.deciding and (execution.pump is None or execution.pump.done()):
+            execution.pump = asyncio.create_task(self._drain(execution))
 
     # Decisions
 
-    async def _drain(self, live: Live) -> None:
-        while live.mailbox and not live.deciding:
-            await self._round(live)
+    async def _drain(self, execution: LoadedExecution) -> None:
+        while execution.mailbox and not execution.deciding:
+            await self._round(execution)
 
-    async def _round(self, live: Live) -> None:
+    async def _round(self, execution: LoadedExecution) -> None:
         """Decide on everything in the mailbox; messages that are there together are committed together."""
-        live.deciding = True
-        futures: Waiting = []
+        execution.deciding = True
+        futures: list[asyncio.Future[Answer] | None] = []
         try:
-            if live.wary:
-                await self.store.take_in_hand(live.state.execution_id, self.owner, always=True)
-            await self._decide_all(live, futures)
-            if live.wary:
-                await self._proven(live)
+            if execution.wary:
+                await self.store.take_in_hand(execution.state.execution_id, self.owner, always=True)
+            await self._decide_all(execution, futures)
+            if execution.wary:
+                await self._proven(execution)
         except FatalDecision as error:
-            self.stop(live, "owners", error, futures)
+            self.stop(execution, "owners", error, futures)
         except InvariantViolation as error:
-            self.stop(live, "decision", error, futures)
+            self.stop(execution, "decision", error, futures)
         except NoetlError as error:
-            self._break(live, error, futures)
+            self._break(execution, error, futures)
         except Exception as error:  # a bug of ours
-            self.stop(live, "decision", error, futures)
+            self.stop(execution, "decision", error, futures)
         except asyncio.CancelledError:  # whoever asked is gone; whether it was committed, the log knows
-            self._break(live, BackendError("the commit was interrupted; repeat the message"), futures)
+            self._break(execution, BackendError("the commit was interrupted; repeat the message"), futures)
             raise
         finally:
-            live.deciding = False
-            if live.afterwards:
-                self._catch_up(live)
+            execution.deciding = False
+            if execution.afterwards:
+                self._catch_up(execution)
 
-    def _catch_up(self, live: Live) -> None:
+    def _catch_up(self, execution: LoadedExecution) -> None:
         """The state is what the log has, or is forgotten: whoever waited for that looks now."""
-        waiting, live.afterwards = live.afterwards, []
+        waiting, execution.afterwards = execution.afterwards, []
         for work in waiting:
             try:
                 work()
             except Exception:  # who only looks must not keep an execution from going on
-                _LOG.exception("a look failed", extra={"execution_id": live.state.execution_id})
+                _LOG.exception("a look failed", extra={"execution_id": execution.state.execution_id})
 
     async def check(self, work: Callable[[], object]) -> None:
         """Raises FatalDecision for what would end this process."""
@@ -235,53 +223,59 @@ class Engine:
         if why is not None:
             raise FatalDecision(f"tried apart, {why}")
 
-    async def _proven(self, live: Live) -> None:
+    async def _proven(self, execution: LoadedExecution) -> None:
         """A decision on an execution whose owner died went well."""
-        live.wary -= 1
+        execution.wary -= 1
         with suppress(BackendError):  # then the next one is careful for nothing
-            await self.store.put_down(live.state.execution_id, self.owner)
+            await self.store.put_down(execution.state.execution_id, self.owner)
 
-    async def _decide_all(self, live: Live, futures: list[asyncio.Future[Answer] | None]) -> None:
+    async def _decide_all(
+        self, execution: LoadedExecution, futures: list[asyncio.Future[Answer] | None]
+    ) -> None:
         decisions: list[Decision] = []
         rows: list[Row] = []
-        before = live.state.seq
-        while live.mailbox:
-            message, future = live.mailbox.popleft()
+        before = execution.state.seq
+        while execution.mailbox:
+            message, future = execution.mailbox.popleft()
             futures.append(future)
             now = self.now()
-            decision = await self._decide(live, message, now)
+            decision = await self._decide(execution, message, now)
             decisions.append(decision)
             if decision.events:
-                rows.append(self._row(live, message, decision, now))
-        await self._commit(live, before, rows, decisions)
+                rows.append(self._row(execution, message, decision, now))
+        await self._commit(execution, before, rows, decisions)
         for future, decision in zip(futures, decisions, strict=True):
             if future is not None and not future.done():
                 future.set_result(decision.answer)
-        self._errands.run(live, decisions)
-        self._owned.look_after(live)
+        self._dispatch.run(execution, decisions)
+        self._owned.look_after(execution)
 
-    async def _decide(self, live: Live, message: Message, now: int) -> Decision:
-        if isinstance(message, Report) and message.batch_id in live.batches:
-            return Decision(answer=Answer(seq=live.state.seq))
-        await self._at_hand.before(live, message)
-        if live.tried and live.wary:
-            tried = partial(decide, live.state, message, now, live.program, hydrated=live.hydrated)
+    async def _decide(self, execution: LoadedExecution, message: Message, now: int) -> Decision:
+        if isinstance(message, Report) and message.batch_id in execution.batches:
+            return Decision(answer=Answer(seq=execution.state.seq))
+        await self._prefetch.before(execution, message)
+        if execution.tried and execution.wary:
+            tried = partial(
+                decide, execution.state, message, now, execution.program, hydrated=execution.hydrated
+            )
             await self.check(tried)
-        decision = decide(live.state, message, now, live.program, hydrated=live.hydrated)
-        if live.state.fragments and live.program is not None:
-            live.program = with_fragments(live.program, live.state.fragments)
+        decision = decide(execution.state, message, now, execution.program, hydrated=execution.hydrated)
+        if execution.state.fragments and execution.program is not None:
+            execution.program = with_fragments(execution.program, execution.state.fragments)
         return decision
 
-    def _row(self, live: Live, message: Message, decision: Decision, now: int) -> Row:
-        row = encode_row(live.state.seq, live.head, message, decision.events, now)
-        live.head = row.hash
+    def _row(self, execution: LoadedExecution, message: Message, decision: Decision, now: int) -> Row:
+        row = encode_row(execution.state.seq, execution.head, message, decision.events, now)
+        execution.head = row.hash
         if row.batch is not None:
-            live.batches.add(row.batch)
-        live.since_snapshot += len(decision.events)
+            execution.batches.add(row.batch)
+        execution.since_snapshot += len(decision.events)
         return row
 
-    async def _commit(self, live: Live, before: int, rows: list[Row], decisions: list[Decision]) -> None:
-        taken, live.letters = live.letters, []
+    async def _commit(
+        self, execution: LoadedExecution, before: int, rows: list[Row], decisions: list[Decision]
+    ) -> None:
+        taken, execution.letters = execution.letters, []
         if not rows:
             if taken:
                 await self.store.discard_mail(taken)
@@ -289,7 +283,7 @@ class Engine:
         for decision in decisions:
             for payload in decision.payloads:
                 await self.results.write(payload)
-        append = append_of(live, before, rows, taken, (self.owner, self.lease_ms))
+        append = append_of(execution, before, rows, taken, (self.owner, self.lease_ms))
         try:
             await self.store.commit(append)
         except Conflict as error:
@@ -297,13 +291,13 @@ class Engine:
                 raise Displaced(f"{error.message}; another process runs it by now") from None
             raise
         if append.summary is not None:
-            live.shown = (append.summary.status, append.summary.due_at)
+            execution.shown = (append.summary.status, append.summary.due_at)
         if append.snapshot is not None:
-            live.since_snapshot = 0
-        live.committed = rows[-1].last
+            execution.since_snapshot = 0
+        execution.committed = rows[-1].last
         seq = before
         for decision in decisions:
-            self._tell_listeners(live.state.execution_id, seq + 1, decision.events)
+            self._tell_listeners(execution.state.execution_id, seq + 1, decision.events)
             seq += len(decision.events)
 
     def _tell_listeners(self, execution_id: str, first: int, events: list[Event]) -> None:
@@ -313,37 +307,39 @@ class Engine:
             except Exception:  # who only watches must not keep an execution from going on
                 _LOG.exception("a listener failed", extra={"execution_id": execution_id})
 
-    def _break(self, live: Live, error: NoetlError, waiting: Waiting) -> None:
+    def _break(self, execution: LoadedExecution, error: NoetlError, waiting: Waiting) -> None:
         """The commit failed: forget what is in memory; whoever asked is told, and the log decides."""
-        extra = {"execution_id": live.state.execution_id}
+        extra = {"execution_id": execution.state.execution_id}
         _LOG.warning(error.message, exc_info=error.__cause__, extra=extra)
-        self._forget(live, error, waiting, again=True)
+        self._forget(execution, error, waiting, again=True)
 
-    def stop(self, live: Live, reason: str, error: Exception, waiting: Waiting) -> None:
+    def stop(self, execution: LoadedExecution, reason: str, error: Exception, waiting: Waiting = ()) -> None:
         """It cannot be decided: set it aside, with its log and its letters as they are.
 
         One that has no log yet has only whoever asked for it.
         """
-        if live.committed:
-            told: NoetlError = self.aside.put(live.state.execution_id, reason, error)
+        if execution.committed:
+            told: NoetlError = self.stuck.put(execution.state.execution_id, reason, error)
         else:
-            told = _chained(live.state.execution_id, error)
+            told = _chained(execution.state.execution_id, error)
             _LOG.error(told.message, exc_info=error)
-        self._forget(live, told, waiting, again=False)
+        self._forget(execution, told, waiting, again=False)
 
-    def _forget(self, live: Live, error: NoetlError, waiting: Waiting, *, again: bool) -> None:
-        self._owned.drop(live, again=again)
-        live.broken = error
-        for future in [*waiting, *(future for _, future in live.mailbox)]:
+    def _forget(
+        self, execution: LoadedExecution, error: NoetlError, waiting: Waiting, *, again: bool
+    ) -> None:
+        self._owned.drop(execution, again=again)
+        execution.broken = error
+        for future in [*waiting, *(future for _, future in execution.mailbox)]:
             if future is not None and not future.done():
                 future.set_exception(error)
                 future.exception()  # whoever asked may be gone
-        live.mailbox.clear()
-        live.quiet.set()
+        execution.mailbox.clear()
+        execution.quiet.set()
 
     # Work nobody waits for
 
-    def spawn(self, work: Any) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something that nobody waits for."""
         task = asyncio.create_task(work)
         self._background.add(task)
@@ -357,11 +353,11 @@ class Engine:
 
     # Ownership
 
-    async def load(self, execution_id: str) -> Live:
+    async def load(self, execution_id: str) -> LoadedExecution:
         """The execution in memory, folded from its log when it is not there; raises NotFound, Conflict."""
         return await self._owned.load(execution_id)
 
-    async def pick_up(self, execution_id: str) -> Live:
+    async def pick_up(self, execution_id: str) -> LoadedExecution:
         """Go on with an execution that nobody runs; work that is with nobody goes out again."""
         return await self._owned.pick_up(execution_id)
 
@@ -369,7 +365,7 @@ class Engine:
         """Take over what is due and has no owner; how many there were."""
         return await self._owned.pick_up_due()
 
-    async def resume(self, execution_id: str, by: str = "cli") -> Live:
+    async def resume(self, execution_id: str, by: str = "cli") -> LoadedExecution:
         """Take over an execution whose process is gone, or go on with one that is paused."""
         return await self._owned.resume(execution_id, by)
 
@@ -394,78 +390,80 @@ class Engine:
 
     async def until_quiet(self, execution_id: str) -> State | None:
         """Wait until an execution that runs here is over or paused with nothing under way; its state then."""
-        live = self._live.get(execution_id)
-        if live is None:
+        execution = self._executions.get(execution_id)
+        if execution is None:
             return None
-        await live.quiet.wait()
-        if isinstance(live.broken, StuckError):
-            await self.aside.mark()
+        await execution.quiet.wait()
+        if isinstance(execution.broken, StuckError):
+            await self.stuck.mark()
             return None
-        if live.broken is not None:
-            raise live.broken
-        return live.state
+        if execution.broken is not None:
+            raise execution.broken
+        return execution.state
 
     async def until_idle(self) -> None:
         """Wait until nothing runs here any more, children that nobody waits for included."""
-        while running := [live for live in self._live.values() if not live.quiet.is_set()]:
+        while running := [
+            execution for execution in self._executions.values() if not execution.quiet.is_set()
+        ]:
             await running[0].quiet.wait()
 
     def program_of(self, execution_id: str) -> Program | None:
         """The program of an execution that runs here."""
-        live = self._live.get(execution_id)
-        return live.program if live else None
+        execution = self._executions.get(execution_id)
+        return execution.program if execution else None
 
     def running(self) -> tuple[str, ...]:
         """The executions that this process has in hand."""
-        return tuple(self._live)
+        return tuple(self._executions)
 
-    def in_memory(self, execution_id: str) -> Live | None:
+    def in_memory(self, execution_id: str) -> LoadedExecution | None:
         """An execution that runs here."""
-        return self._live.get(execution_id)
+        return self._executions.get(execution_id)
 
     def live_state(self, execution_id: str) -> State | None:
         """The state of an execution that runs here, perhaps ahead of the log: nobody outside is shown it."""
-        live = self._live.get(execution_id)
-        return live.state if live else None
+        execution = self._executions.get(execution_id)
+        return execution.state if execution else None
 
     # What others may see: only what is committed
 
-    def when_committed(self, live: Live, work: Callable[[], None]) -> None:
+    def when_committed(self, execution: LoadedExecution, work: Callable[[], None]) -> None:
         """Do something at a moment at which the state is what the log has; nothing if that never comes."""
-        if not live.deciding:
-            _unless_broken(live, work)
+        if not execution.deciding:
+            _unless_broken(execution, work)
         else:
-            live.afterwards.append(partial(_unless_broken, live, work))
+            execution.afterwards.append(partial(_unless_broken, execution, work))
 
     async def read(self, execution_id: str, view: Callable[[State], T]) -> T | None:
         """What the state of an execution says once it is committed; None when it does not run here."""
-        live = self._live.get(execution_id)
-        if live is None:
+        execution = self._executions.get(execution_id)
+        if execution is None:
             return None
-        if not live.deciding:
-            return view(live.state)
+        if not execution.deciding:
+            return view(execution.state)
         future: asyncio.Future[T | None] = asyncio.get_running_loop().create_future()
-        live.afterwards.append(partial(_look, live, view, future))
+        execution.afterwards.append(partial(_look, execution, view, future))
         return await future
 
     def status(self, execution_id: str) -> str | None:
         """The status of an execution that runs here as its last commit showed it, where that was here."""
-        live = self._live.get(execution_id)
-        return live.shown[0] or None if live is not None else None
+        execution = self._executions.get(execution_id)
+        return execution.shown[0] or None if execution is not None else None
 
     def remind(self, execution_id: str, lease: str, tell: Callable[[Deliver, int], None]) -> None:
         """Tell the answers that a waiting pipeline of a lease may not have heard, with the lease's epoch."""
-        live = self._live.get(execution_id)
-        if live is not None:
-            self.when_committed(live, partial(_remind, live, lease, tell))
+        execution = self._executions.get(execution_id)
+        if execution is not None:
+            self.when_committed(execution, partial(_remind, execution, lease, tell))
 
     async def close(self) -> None:
         """Let go of every execution; what is committed stays as it is."""
         if self._background:  # what parents and children are told is short, and must not be lost
             await asyncio.wait(self._background, timeout=CLOSE_S)
-        for live in list(self._live.values()):
-            if live.timer is not None:
-                live.timer.cancel()
+        for execution in list(self._executions.values()):
+            if execution.timer is not None:
+                execution.timer.cancel()
         with suppress(BackendError):  # a store that is away lets the claims run out by itself
             await self.store.leave(self.owner)
         for task in list(self._background):

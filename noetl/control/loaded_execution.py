@@ -15,7 +15,7 @@ LOADED_KEPT = 64 * 1024 * 1024  # bytes of them that are loaded before those are
 
 
 @dataclass(slots=True)
-class Live:
+class LoadedExecution:
     """One execution that this process owns."""
 
     state: State

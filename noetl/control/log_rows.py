@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from noetl.control.loaded_execution import Live
+from noetl.control.loaded_execution import LoadedExecution
 from noetl.core.deciding.operator_commands import next_due
 from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import Event
@@ -92,22 +92,24 @@ def summary_of(state: State, due: int | None, request: str | None) -> Summary:
     )
 
 
-def append_of(live: Live, before: int, rows: list[Row], taken: list[int], claim: tuple[str, int]) -> Append:
+def append_of(
+    execution: LoadedExecution, before: int, rows: list[Row], taken: list[int], claim: tuple[str, int]
+) -> Append:
     """What is committed of an execution: its rows, and what lists and recovery want to know anew."""
-    state, owner = live.state, claim[0]
+    state, owner = execution.state, claim[0]
     due = next_due(state)
-    listed = (status_of(state), due) != live.shown or state.ended
-    long = live.since_snapshot >= SNAPSHOT_EVENTS and not state.ended
+    listed = (status_of(state), due) != execution.shown or state.ended
+    long = execution.since_snapshot >= SNAPSHOT_EVENTS and not state.ended
     return Append(
         execution_id=state.execution_id,
         expected=before,
         rows=rows,
-        summary=summary_of(state, due, live.request) if listed else None,
+        summary=summary_of(state, due, execution.request) if listed else None,
         snapshot=snapshot_of(state) if long else None,
         claim=None if before else claim,
         owner=owner if before else None,
         taken=taken,
-        newest=live.newest and not before,
+        newest=execution.newest and not before,
     )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from noetl.control.loaded_execution import Live
+from noetl.control.loaded_execution import LoadedExecution
 from noetl.core.deciding.draft import stored_refs
 from noetl.core.deciding.payload_hydration import (
     ahead,
@@ -33,97 +33,99 @@ from noetl.ports.results import Payloads, TooLarge
 UNREADABLE = (NotFound, InvariantViolation, msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 
-class AtHand:
+class PayloadPrefetch:
     """Loads payloads into executions in memory."""
 
     def __init__(self, payloads: Payloads) -> None:
         self._payloads = payloads
 
-    async def before(self, live: Live, message: Message) -> None:
+    async def before(self, execution: LoadedExecution, message: Message) -> None:
         """Have the payloads at hand that templates of the decision read, and those that a retry keeps."""
         if isinstance(message, Start):
             for ref in stored_refs(message.kept):
-                await self.have(live, ref)
-        if live.program is None:
+                await self.have(execution, ref)
+        if execution.program is None:
             return
-        for ref in loop_references(live.program, live.state, message):
-            await self.have(live, ref)
-        room = _Room(live.program)
-        for ref in arriving_references(live.program, live.state, message):
-            await self._within(live, ref, "event.data.output", room)
+        for ref in loop_references(execution.program, execution.state, message):
+            await self.have(execution, ref)
+        room = _Room(execution.program)
+        for ref in arriving_references(execution.program, execution.state, message):
+            await self._within(execution, ref, "event.data.output", room)
         if isinstance(message, Report):
             for ref in report_references(message):
-                await self.have(live, ref)
-            await self._outputs(live, live.program, message)
-        for owner, ref in result_references(live.program, live.state, message, live.hydrated):
-            await self._within(live, ref, owner, room)
+                await self.have(execution, ref)
+            await self._outputs(execution, execution.program, message)
+        for owner, ref in result_references(execution.program, execution.state, message, execution.hydrated):
+            await self._within(execution, ref, owner, room)
 
-    async def _outputs(self, live: Live, program: Program, report: Report) -> None:
+    async def _outputs(self, execution: LoadedExecution, program: Program, report: Report) -> None:
         """The output of a run that ends with a report, when the decision reads it: all of it, or none."""
-        lease = live.state.leases.get(report.lease)
+        lease = execution.state.leases.get(report.lease)
         if lease is None:
             return
-        run = live.state.runs[lease.run]
+        run = execution.state.runs[lease.run]
         refs, packs = outputs_of(run, report)
-        reading = ahead(program, live.state, report) if refs or packs else None
+        reading = ahead(program, execution.state, report) if refs or packs else None
         if reading is None or not reading.reads_output_of(run.step):
             return
         room = _Room(program, times=1)
         for ref in refs:
-            await self._within(live, ref, run.step, room)
-            if ref["locator"]["key"] not in live.hydrated:
+            await self._within(execution, ref, run.step, room)
+            if ref["locator"]["key"] not in execution.hydrated:
                 wrong = refusal(Reading((run.step, "data"), run.step, {"ref": ref}, False), {}, room.most)
-                live.hydrated[ref["locator"]["key"]] = wrong
+                execution.hydrated[ref["locator"]["key"]] = wrong
         for key in packs:
-            if not await self._pack(live, key, run.step, room):
+            if not await self._pack(execution, key, run.step, room):
                 break  # nothing can be read of it without this one
 
-    async def _pack(self, live: Live, key: str, owner: str, room: "_Room") -> bool:
+    async def _pack(self, execution: LoadedExecution, key: str, owner: str, room: "_Room") -> bool:
         """Have the outputs of some iterations at hand; whether they are."""
-        if at_hand({"locator": {"key": key}}, live.hydrated):
+        if at_hand({"locator": {"key": key}}, execution.hydrated):
             return True
         try:
             pack, size = await self._payloads.pack(key)
         except UNREADABLE:
-            live.hydrated[key] = Unreadable("reference", gone({"locator": {"key": key}}))
+            execution.hydrated[key] = Unreadable("reference", gone({"locator": {"key": key}}))
             return False
         if not room.take(size):
-            live.hydrated[key] = Unreadable("limit", room.refused(owner, size))
+            execution.hydrated[key] = Unreadable("limit", room.refused(owner, size))
             return False
-        live.hydrated[key] = pack
-        live.loaded_bytes += size
+        execution.hydrated[key] = pack
+        execution.loaded_bytes += size
         return True
 
-    async def _within(self, live: Live, ref: dict[str, Any], owner: str, room: "_Room") -> None:
+    async def _within(
+        self, execution: LoadedExecution, ref: dict[str, Any], owner: str, room: "_Room"
+    ) -> None:
         """Have a payload at hand if it is not too large, by itself or with those that were loaded with it."""
         key, size = ref["locator"]["key"], ref["meta"].get("bytes", 0)
-        if at_hand(ref, live.hydrated) or size > room.most:
+        if at_hand(ref, execution.hydrated) or size > room.most:
             return
         if not room.take(size):
-            live.hydrated[key] = Unreadable("limit", room.refused(owner, size))
+            execution.hydrated[key] = Unreadable("limit", room.refused(owner, size))
             return
         try:
-            await self._read(live, ref, room.most)
+            await self._read(execution, ref, room.most)
         except TooLarge as error:
             told = too_large(owner, error.bytes, room.most, at_least=True)
-            live.hydrated[key] = Unreadable("limit", told)
+            execution.hydrated[key] = Unreadable("limit", told)
         except UNREADABLE:
             pass  # that it is gone is told when it is read
 
-    async def have(self, live: Live, ref: dict[str, Any]) -> None:
+    async def have(self, execution: LoadedExecution, ref: dict[str, Any]) -> None:
         """Have a payload that may be read at hand; that it is gone is told when it is read."""
         try:
-            await self._read(live, ref)
+            await self._read(execution, ref)
         except UNREADABLE:
-            live.hydrated[str(ref["locator"].get("key"))] = Unreadable("reference", gone(ref))
+            execution.hydrated[str(ref["locator"].get("key"))] = Unreadable("reference", gone(ref))
 
-    async def _read(self, live: Live, ref: dict[str, Any], most: int | None = None) -> None:
+    async def _read(self, execution: LoadedExecution, ref: dict[str, Any], most: int | None = None) -> None:
         key = ref["locator"].get("key")
         if ref["locator"].get("store") != "results":
             return
-        if not at_hand(ref, live.hydrated):
-            live.hydrated[key] = await self._payloads.get(ref, most)
-            live.loaded_bytes += (ref.get("meta") or {}).get("bytes", 0)
+        if not at_hand(ref, execution.hydrated):
+            execution.hydrated[key] = await self._payloads.get(ref, most)
+            execution.loaded_bytes += (ref.get("meta") or {}).get("bytes", 0)
 
 
 class _Room:

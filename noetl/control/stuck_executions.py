@@ -6,16 +6,13 @@ server respects it; until the store takes it, this process does.
 """
 
 import logging
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from noetl.control.execution_host import ExecutionHost
 from noetl.core.event import iso
 from noetl.errors import BackendError, Conflict, InvariantViolation, NotFound
 from noetl.ports.store import Stuck, Summary
-
-if TYPE_CHECKING:
-    from noetl.control.engine import Engine
 
 _LOG = logging.getLogger("noetl.engine")
 WORDS = {
@@ -46,11 +43,11 @@ def refusal(execution_id: str, why: Stuck) -> StuckError:
     return StuckError(told, hint=f"noetl execution why {execution_id}")
 
 
-class Aside:
+class StuckExecutions:
     """The executions that one engine gave up."""
 
-    def __init__(self, engine: "Engine") -> None:
-        self._engine = engine
+    def __init__(self, host: ExecutionHost) -> None:
+        self._host = host
         self._unmarked: dict[str, Stuck] = {}  # those that the store has not been told of
 
     def check(self, execution_id: str) -> None:
@@ -61,22 +58,22 @@ class Aside:
 
     def put(self, execution_id: str, reason: str, error: Exception) -> StuckError:
         """Give an execution up; its workers are told to stop. What others are told."""
-        engine = self._engine
+        host = self._host
         told = getattr(error, "message", "") or f"{type(error).__name__}: {error}"
-        why = Stuck(reason, told, engine.now(), engine.owner, engine.version)
+        why = Stuck(reason, told, host.now(), host.owner, host.version)
         self._unmarked[execution_id] = why
         refused = refusal(execution_id, why)
         _LOG.error(refused.message, exc_info=error, extra={"execution_id": execution_id})
-        if engine.workers is not None:
-            engine.workers.abandon(execution_id)
-        engine.spawn(self.mark())
+        if host.workers is not None:
+            host.workers.abandon(execution_id)
+        host.spawn(self.mark())
         return refused
 
     async def mark(self) -> None:
         """Tell the store of what was given up; one that is away is told later."""
         for execution_id, why in list(self._unmarked.items()):
             try:
-                await self._engine.store.set_aside(execution_id, self._engine.owner, why)
+                await self._host.store.set_aside(execution_id, self._host.owner, why)
             except NotFound:
                 pass
             except BackendError as error:

@@ -16,7 +16,7 @@ class Deaf:
     """An engine whose children are told nothing, as when it dies right after a commit."""
 
     def __init__(self, made) -> None:
-        self.right = made.engine._errands.carry_out
+        self.right = made.engine._dispatch.carry_out
         self.lost: list[ControlChild] = []
 
     def __call__(self, live, command) -> None:
@@ -34,7 +34,7 @@ async def waiting(made, text: str) -> tuple[str, str]:
     child = next(iter(state.children))
     await until(made, lambda: made.engine.live_state(child) is not None)
     await until(made, lambda: any(run.parked for run in made.engine.live_state(child).runs.values()))
-    made.engine._errands.carry_out = Deaf(made)
+    made.engine._dispatch.carry_out = Deaf(made)
     return execution_id, child
 
 
@@ -44,7 +44,7 @@ async def test_a_child_whose_parent_is_over_ends_although_nobody_told_it(tmp_pat
     async with engine(tmp_path) as made:
         execution_id, child = await waiting(made, playbook(CALL))
         await control(made, execution_id, "cancel")
-        assert made.engine._errands.carry_out.lost
+        assert made.engine._dispatch.carry_out.lost
         if paused:
             await control(made, child, "pause")
     async with engine(tmp_path, made) as another:
@@ -68,7 +68,7 @@ async def test_a_child_that_was_given_up_ends_when_its_parent_is_taken_over(tmp_
         await made.engine.send(execution_id, Tick())
         state = made.engine.live_state(execution_id)
         await until(made, lambda: "more.1" in state.runs and bool(state.runs["more.1"].parked))
-        assert made.engine._errands.carry_out.lost
+        assert made.engine._dispatch.carry_out.lost
     async with engine(tmp_path, made, clock) as another:
         await another.engine.load(child)
         await another.engine.resume(execution_id)
@@ -128,20 +128,20 @@ async def test_a_parent_waits_while_its_child_waits_also_when_what_the_child_tol
         return (await made.store.summary(execution_id)).status
 
     async with engine(tmp_path) as made:
-        right = made.engine._errands.carry_out
+        right = made.engine._dispatch.carry_out
         lost = []
 
         def deaf(live, command) -> None:
             lost.append(command) if isinstance(command, TellParent) else right(live, command)
 
-        made.engine._errands.carry_out = deaf
+        made.engine._dispatch.carry_out = deaf
         execution_id = await begin(
             made, playbook("- {step: start, tool: {kind: playbook, path: tests/child}}")
         )
         await until(made, lambda: bool(lost))
         child = lost[0].message.execution_id
         assert (await status(made, child), await status(made, execution_id)) == ("waiting", "running")
-        made.engine._errands.carry_out = right
+        made.engine._dispatch.carry_out = right
         made.engine.tend()
         parent = made.engine.live_state(execution_id)
         await until(made, lambda: status_of(parent) == "waiting")

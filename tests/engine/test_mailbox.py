@@ -36,7 +36,7 @@ async def test_whoever_told_what_could_not_be_decided_on_is_told_so(tmp_path, mo
             raise BackendError("the result store is away")
 
         with monkeypatch.context() as patched:
-            patched.setattr(made.engine._at_hand, "before", away)
+            patched.setattr(made.engine._prefetch, "before", away)
             with pytest.raises(BackendError, match="result store"):
                 await asyncio.wait_for(made.engine.send(execution_id, Control("pause")), 20)
         await taken_up(made, execution_id)

@@ -29,7 +29,7 @@ def fails_on(monkeypatch: pytest.MonkeyPatch, name: str, error: Exception) -> No
 
 async def stuck(made: Any, execution_id: str) -> dict[str, Any]:
     """How an execution stands that was set aside."""
-    await made.engine.aside.mark()
+    await made.engine.stuck.mark()
     result: dict[str, Any] = await made.front.execution(execution_id)
     assert result["status"] == "stuck"
     return result
@@ -77,7 +77,7 @@ async def test_a_report_of_a_stuck_execution_is_refused_and_its_worker_stops(tmp
             await made.engine.send(execution_id, Control("signal", name="bad"))
         await asyncio.gather(*(task for _, task in made.pool._running.values()), return_exceptions=True)
         assert made.pool.held() == []
-        await made.engine.aside.mark()
+        await made.engine.stuck.mark()
         loads = counted(monkeypatch, made.store, "log")
         for number in range(3):
             report = Report(lease, epoch, "w", f"{lease}/{epoch}/{number}", final=True)
@@ -184,7 +184,7 @@ async def test_a_result_store_that_fails_for_one_execution_keeps_no_letter_of_an
         one, other = await parked(made), await parked(made)
         for execution_id in (one, other):
             await made.store.post(execution_id, encode_message(Control("signal", name="go")))
-        made.engine._owned.live.pop(one)
+        made.engine._owned.executions.pop(one)
         log = made.store.log
 
         async def away(execution_id: str) -> Any:
@@ -250,7 +250,7 @@ async def test_a_store_that_is_away_is_told_later_what_is_stuck(tmp_path, monkey
             patched.setattr(made.store, "set_aside", away)
             with pytest.raises(StuckError):
                 await made.engine.send(execution_id, Control("signal", name="bad"))
-            await made.engine.aside.mark()
+            await made.engine.stuck.mark()
             with pytest.raises(StuckError):
                 await made.engine.load(execution_id)
         await made.engine.pick_up_due()
@@ -265,7 +265,7 @@ async def left_by_the_dead(made: Any, in_hand: str | None) -> str:
     execution_id = await parked(made)
     known = made.store._executions[execution_id]
     known.owner, known.owned_until, known.in_hand = "dead", 0, in_hand
-    made.engine._owned.live.pop(execution_id)
+    made.engine._owned.executions.pop(execution_id)
     return execution_id
 
 
@@ -339,7 +339,7 @@ async def test_what_ends_the_process_it_is_tried_in_is_stuck(tmp_path, monkeypat
         with pytest.raises(StuckError, match="exit code 9"):  # released, it is tried apart again
             await released(made, execution_id)
         monkeypatch.undo()
-        await made.engine.aside.mark()
+        await made.engine.stuck.mark()
         await made.front.release(execution_id)
         await control(made, execution_id, "signal", name="go")
         assert (await finish(made, execution_id)).status == "completed"

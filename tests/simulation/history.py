@@ -104,7 +104,7 @@ def run(playbook: Sample, faults: Faults, execution_id: str = "0" * 32) -> Histo
 def _ends(loop: VirtualLoop, world: World, inspector: Inspector, execution_id: str) -> bool:
     """Whether everything in a world came to its end; it is judged then."""
     try:
-        ended = loop.run_until_complete(_live(world, execution_id))
+        ended = loop.run_until_complete(_executions(world, execution_id))
         if ended:
             loop.run_until_complete(inspector.end())
         return ended
@@ -116,7 +116,7 @@ def _ends(loop: VirtualLoop, world: World, inspector: Inspector, execution_id: s
         asyncio.set_event_loop(None)
 
 
-async def _live(world: World, execution_id: str) -> bool:
+async def _executions(world: World, execution_id: str) -> bool:
     """Let a world run until every execution in it is over; False when one never is."""
     for path, program in world.sample.programs.items():
         world.store._playbooks.append(PlaybookText(path, 1, program.hash, ""))

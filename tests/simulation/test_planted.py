@@ -42,7 +42,7 @@ def orders_before_the_commit(patch: pytest.MonkeyPatch) -> None:
     async def wrong(self: Any, live: Any, before: int, rows: Any, decisions: Any) -> None:
         for decision in decisions:
             for command in decision.commands:
-                self._errands.carry_out(live, command)
+                self._dispatch.carry_out(live, command)
             decision.commands = []
         await right(self, live, before, rows, decisions)
 

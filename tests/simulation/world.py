@@ -102,13 +102,13 @@ class Server(Engine):
         self.lease_ms = int(LEASE_S * 1000)
         self.workers = Wire(world, self.process)
 
-    def stop(self, live: Any, reason: str, error: Exception, waiting: Any) -> None:
-        self.world.violate(f"{reason} of {live.state.execution_id}: {error!r}")
-        super().stop(live, reason, error, waiting)
+    def stop(self, execution: Any, reason: str, error: Exception, waiting: Any = ()) -> None:
+        self.world.violate(f"{reason} of {execution.state.execution_id}: {error!r}")
+        super().stop(execution, reason, error, waiting)
 
-    def _break(self, live: Any, error: NoetlError, waiting: Any) -> None:
-        self.world.note(f"broken {live.state.execution_id}: {error.message}")
-        super()._break(live, error, waiting)
+    def _break(self, execution: Any, error: NoetlError, waiting: Any) -> None:
+        self.world.note(f"broken {execution.state.execution_id}: {error.message}")
+        super()._break(execution, error, waiting)
 
     async def ask(self, work: Any) -> Any:
         """Have the server do something for someone else, who lives on if it dies."""
