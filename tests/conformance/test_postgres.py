@@ -16,11 +16,11 @@ from noetl.adapters.postgres.database import Database, without_password
 from noetl.adapters.postgres.results import CHUNK, PostgresResults
 from noetl.adapters.postgres.statements import APPEND, SQL
 from noetl.adapters.postgres.store import PostgresStore
-from noetl.adapters.postgres.writer import SETTINGS
+from noetl.adapters.postgres.writer import ALONE, SETTINGS
 from noetl.core.message import Payload
 from noetl.errors import BackendError, Conflict, NoetlError, RequestError
 from noetl.ports.store import Append
-from tests.conformance.stores import Ground, begin, eid, emptied, row, summary
+from tests.conformance.stores import NOW, Ground, begin, eid, emptied, row, rows, summary
 from tests.distributed.proxy import Mode, Proxy
 from tests.servers import PostgresServer
 
@@ -147,7 +147,7 @@ async def test_a_writer_that_is_gone_keeps_nobody_waiting(
     async with connected(ground.database()) as store:
         ids = [await begin(store, number) for number in range(3)]
         monkeypatch.setattr(postgres_writer, "MOST_APPENDS", 1)
-        monkeypatch.setattr(postgres_writer, "plain_columns", broken)
+        monkeypatch.setattr(postgres_writer, "alone", broken)
         commits = (store.commit(Append(one, 1, [row(2)])) for one in ids)
         outcomes = await asyncio.gather(*commits, return_exceptions=True)
         assert [(type(one), "a mistake of ours" in str(one)) for one in outcomes] == [
@@ -299,6 +299,68 @@ async def test_appends_that_wait_together_are_one_transaction(direct: PostgresSt
     assert direct._writer.transactions - before <= 3
 
 
+async def _lived(store: PostgresStore, number: int) -> list[tuple[str, object]]:
+    """The life of an execution, commit by commit, and what was refused; then all that the tables hold of it."""
+    execution_id, other = eid(number), eid(number + 1)
+    asked: dict[str, str] = {"parent": eid(8), "retry_of": eid(9), "request": "r", "requested_by": "me"}
+    key = f"key {number}"
+    began = summary(execution_id, idempotency_key=key, **asked)
+    waits = summary(execution_id, status="waiting", started_at=NOW, due_at=NOW + 5)
+    ended = summary(execution_id, status="failed", started_at=NOW, ended_at=NOW + 9, result=b"{}")
+
+    appends = [
+        Append(execution_id, 0, rows(6), began, claim=("me", 1000), newest=True),
+        Append(execution_id, 0, rows(6), began, claim=("me", 1000)),  # it is there already
+        Append(other, 0, rows(1), summary(other, idempotency_key=key)),  # so is its key
+        Append(other, 0, rows(1), summary(other, version=7), newest=True),
+        Append(execution_id, 6, [row(7, 9, batch="a")], owner="me"),
+        Append(execution_id, 6, [row(7)], owner="me"),  # the log is longer by now
+        Append(execution_id, 9, [row(10)], waits, owner="me"),
+        Append(execution_id, 10, rows(2, 3, first=11), owner="me"),
+        Append(execution_id, 15, [row(16, batch="a")], owner="me"),  # that batch is there
+        Append(execution_id, 15, [row(16)], owner="another"),
+        Append(execution_id, 15, [row(16)], ended, owner="another"),
+        Append(execution_id, 15, [row(16, 18, batch="b")], ended, owner="me"),
+    ]
+    told: list[tuple[str, object]] = []
+    for place, append in enumerate(appends):
+        if place == len(appends) - 1:
+            await store.post(execution_id, b"a letter")
+        try:
+            await store.commit(append)
+        except NoetlError as error:
+            told.append((f"append {place}", re.sub(r"[0-9a-f]{32}|key \d+|\(\d+, a\)", "ID", error.message)))
+    shown = (
+        "to_jsonb({}) - array['id', 'execution', 'execution_id', 'owned_until', 'until', 'idempotency_key']"
+    )
+    for table, of in (("executions", "e"), ("log", "l"), ("mailbox", "m"), ("owners", "o")):
+        joined = (
+            ""
+            if of == "e"
+            else " join executions e on " + ("e.owner = o.owner" if of == "o" else f"e.id = {of}.execution")
+        )
+        text = f"select {shown.format(of)} from {table} {of}{joined} where e.execution_id = $1 order by 1"
+        told += [(table, found[0]) for found in await store.database.fetch(text, execution_id)]
+    return told
+
+
+async def test_an_append_alone_does_what_the_append_of_many_does(
+    direct: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await direct.register("tests/case", "h", "text", None)
+    apart = await _lived(direct, 10)
+    monkeypatch.setattr(postgres_writer, "alone", lambda append, now: None)
+    assert await _lived(direct, 20) == apart
+    assert [place for place, _ in apart if place.startswith("append")] == [
+        f"append {n}" for n in (1, 2, 3, 5, 8, 9, 10)
+    ]
+    assert [table for table, _ in apart if not table.startswith("append")] == [
+        "executions",
+        *["log"] * 6,
+        "owners",
+    ]
+
+
 async def test_one_bad_append_fails_alone(direct: PostgresStore) -> None:
     """What the database itself refuses undoes the whole transaction; the others are then done one by one."""
     ids = await asyncio.gather(*(begin(direct, number) for number in range(4)))
@@ -351,6 +413,20 @@ async def test_plans_go_by_an_index_whatever_the_tables_hold(direct: PostgresSto
     assert re.search(r"Index Cond: \(execution_id = ANY \(ARRAY\[i_?\d*\.execution_id\]\)\)", told)
     assert re.search(r"Hash Cond: \(r\.n = p\.n\)", told)
     assert "Seq Scan" not in told
+
+
+@pytest.mark.parametrize("name", ALONE)
+async def test_plans_of_an_append_alone_go_by_an_index(direct: PostgresStore, name: str) -> None:
+    connection = await direct.database.connect(**SETTINGS)
+    try:
+        await connection.execute(f"prepare alone as {SQL[name]}")
+        many = max(map(int, re.findall(r"\$(\d+)", SQL[name])))
+        plan = await connection.fetch(f"explain execute alone ({', '.join(['null'] * many)})")
+        told = "\n".join(line[0] for line in plan)
+    finally:
+        await connection.close()
+    assert "Seq Scan" not in told
+    assert name == "begin_one" or "Index Scan using executions_execution_id_key on executions e" in told
 
 
 async def test_looking_for_due_work_does_not_read_every_execution(direct: PostgresStore) -> None:

@@ -1,16 +1,17 @@
 """Appends as the columns of one statement, and why an append was refused. Nothing waits here."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from noetl.errors import Conflict, NoetlError
-from noetl.ports.store import Append, Summary, check_owner, outdated, unknown_execution
+from noetl.ports.store import Append, Row, Summary, check_owner, outdated, unknown_execution
 
 _SUMMARY = Summary.__struct_fields__[1:-1]  # all but the execution's id, and why it is stuck
 _ROW = ("first", "last", "ts", "cause", "body", "hash", "batch", "format")
 _NOTHING = (None,) * len(_SUMMARY)
 _CHANGING = ("status", "path", "version", "hash", "started_at", "due_at")
 _UNCHANGED = (None,) * len(_CHANGING)
+_ENDING = (*_CHANGING, "ended_at", "result")
 
 
 def begins(append: Append) -> bool:
@@ -40,26 +41,50 @@ def columns(appends: Sequence[Append], now: int | None) -> list[Any]:
     return [*_turned(heads, 24), *_turned(rows, 9), *_turned(snapshots, 4), *_turned(letters, 2), now]
 
 
-def is_plain(append: Append) -> bool:
-    """Whether an append does no more than add rows to a log that goes on, and perhaps change its summary."""
-    ends = append.summary is not None and append.summary.ended_at is not None
-    return append.expected > 0 and not (ends or append.taken or append.snapshot)
-
-
-def plain_columns(append: Append) -> list[Any]:
-    """The arguments of the statement for one plain append."""
+def alone(append: Append, now: int | None) -> tuple[str, list[Any]] | None:
+    """The statement of an append that is committed alone, and its arguments; None: it takes that of many."""
     summary, rows = append.summary, append.rows
-    shown = _UNCHANGED if summary is None else [getattr(summary, name) for name in _CHANGING]
-    seq = rows[-1].last if rows else append.expected
-    place = (append.execution_id, append.expected, seq, append.owner, rows[-1].hash if rows else None)
-    return [*place, summary is not None, *shown, *([getattr(row, name) for row in rows] for name in _ROW)]
+    if append.snapshot is not None or not rows:
+        return None
+    if summary is not None and (begins(append) or summary.ended_at is not None):
+        if len(rows) > 1:
+            return None
+        if begins(append):
+            return "begin_one", _beginning(append, summary, now)
+        return "end_one", [*_place(append), *_values(summary, _ENDING), *_row(rows[0])]
+    if append.taken:
+        return None
+    shown = (False, *_UNCHANGED) if summary is None else (True, *_values(summary, _CHANGING))
+    if len(rows) == 1:
+        return "advance_one", [*_place(append), *shown, *_row(rows[0])]
+    return "advance", [*_place(append), *shown, *([getattr(row, name) for row in rows] for name in _ROW)]
+
+
+def _beginning(append: Append, summary: Summary, now: int | None) -> list[Any]:
+    row, (owner, lease) = append.rows[0], append.claim or (None, None)
+    shown = _values(summary, _SUMMARY)
+    return [row.last, row.hash, append.execution_id, *shown, owner, append.newest, lease, now, *_row(row)]
+
+
+def _place(append: Append) -> tuple[Any, ...]:
+    end = append.rows[-1]
+    return append.execution_id, append.expected, end.last, append.owner, end.hash
+
+
+def _row(row: Row) -> tuple[Any, ...]:
+    """What a row has that its place in the log does not tell."""
+    return row.first, row.ts, row.cause, row.body, row.batch, row.format
+
+
+def _values(summary: Summary, names: Iterable[str]) -> list[Any]:
+    return [getattr(summary, name) for name in names]
 
 
 def _head(n: int, append: Append) -> tuple[Any, ...]:
     summary, first = append.summary, begins(append)
     owner, lease = (append.claim or (None, None)) if first else (append.owner, None)
     seq = append.rows[-1].last if append.rows else append.expected
-    shown = _NOTHING if summary is None else tuple(getattr(summary, name) for name in _SUMMARY)
+    shown = _NOTHING if summary is None else _values(summary, _SUMMARY)
     place = (n, append.execution_id, append.expected, seq)
     link = append.rows[-1].hash if append.rows else b"" if first else None
     return (*place, owner, first, lease, summary is not None, *shown, append.newest, link)

@@ -1,7 +1,76 @@
 -- Every statement of the PostgreSQL store but the append. A line `-- name: x` begins the statement called x.
 
+-- name: begin_one
+-- An append alone, of one row: in plain values it takes two thirds of the time that the append of many takes.
+with moment as materialized (
+  select coalesce($21::bigint, now_ms()) + $20::bigint as owned_until
+), begun as (
+  insert into executions (
+    seq, head, execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
+    parent, retry_of, idempotency_key, request, result, requested_by, owner, owned_until
+  )
+  select
+    $1::bigint, $2::bytea, $3::text, $4::text, $5::text, $6::bigint, $7::text, $8::bigint, $9::bigint, $10::bigint,
+    $11::bigint, $12::text, $13::text, $14::text, $15::text, $16::bytea, $17::text, $18::text,
+    coalesce(owned_until, 0)
+  from moment
+  where not $19::bool
+    or $6 = (select max(v.version) from playbooks v where v.path = $5 and v.deleted_at is null)
+  on conflict do nothing
+  returning id
+), alive as (
+  insert into owners (owner, until, session)
+  select $18, owned_until, split_part(current_setting('application_name'), ' ', 2)
+  from begun, moment where owned_until is not null
+  on conflict (owner) do update set until = excluded.until, session = excluded.session
+  where owners.until < excluded.until - 1000
+)
+insert into log (execution, first, last, ts, cause, body, hash, batch, format)
+select id, $22::bigint, $1, $23::bigint, $24::bytea, $25::bytea, $2, $26::text, $27::smallint from begun
+returning 0
+
+-- name: advance_one
+with moved as (
+  update executions e set
+    seq = $3,
+    head = $5,
+    status = case when $6 then $7 else e.status end,
+    path = case when $6 then $8 else e.path end,
+    version = case when $6 then $9 else e.version end,
+    hash = case when $6 then $10 else e.hash end,
+    started_at = case when $6 then $11 else e.started_at end,
+    due_at = case when $6 then $12 else e.due_at end
+  where e.execution_id = $1 and e.seq = $2::bigint and ($4::text is null or e.owner = $4)
+  returning e.id
+)
+insert into log (execution, first, last, ts, cause, body, hash, batch, format)
+select id, $13::bigint, $3, $14::bigint, $15::bytea, $16::bytea, $5, $17::text, $18::smallint from moved
+returning 0
+
+-- name: end_one
+with moved as (
+  update executions e set
+    seq = $3,
+    head = $5,
+    status = $6,
+    path = $7,
+    version = $8,
+    hash = $9,
+    started_at = $10,
+    due_at = $11,
+    ended_at = $12,
+    result = $13
+  where e.execution_id = $1 and e.seq = $2::bigint and ($4::text is null or e.owner = $4)
+  returning e.id
+), dropped as (
+  delete from mailbox m using moved where m.execution = moved.id
+)
+insert into log (execution, first, last, ts, cause, body, hash, batch, format)
+select id, $14::bigint, $3, $15::bigint, $16::bytea, $17::bytea, $5, $18::text, $19::smallint from moved
+returning 0
+
 -- name: advance
--- One append alone that neither begins nor ends an execution: the same as the append of many, in half the time.
+-- The same for several rows of an execution that goes on.
 with moved as (
   update executions e set
     seq = $3,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
-from noetl.adapters.postgres.batch import begins, columns, is_plain, key_of, plain_columns, weight
+from noetl.adapters.postgres.batch import alone, begins, columns, key_of, weight
 from noetl.adapters.postgres.database import LOST, RETRY_S, Database, trouble
 from noetl.adapters.postgres.statements import APPEND, SQL
 from noetl.errors import BackendError, Conflict, NoetlError
@@ -22,6 +22,7 @@ from noetl.ports.store import Append
 MOST_APPENDS, MOST_BYTES = 500, 8 * 1024 * 1024  # of one commit
 # One plan for all, over the indexes, also while the tables are so small that reading all of them looks cheap.
 SETTINGS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "enable_mergejoin": "off"}
+ALONE = ("begin_one", "advance_one", "end_one", "advance")  # the statements of one append
 Settled = bool | NoetlError  # applied, refused because the log was not as expected, or failed
 
 
@@ -40,8 +41,7 @@ class Writer:
         self._wake = asyncio.Event()
         self._closing = False
         self._connection: Any = None
-        self._append: Any = None
-        self._advance: Any = None
+        self._statements: dict[str, Any] = {}
         self.transactions = 0
         self._task = asyncio.create_task(self._work())
         self._task.add_done_callback(self._ended)
@@ -135,11 +135,10 @@ class Writer:
     async def _transact(self, appends: list[Append]) -> list[Settled]:
         """Send appends; when the database refuses them as a whole, nothing of them was done."""
         self.transactions += 1
-        alone = len(appends) == 1 and is_plain(appends[0])
-        statement = self._advance if alone else self._append
-        values = plain_columns(appends[0]) if alone else columns(appends, self._now())
+        one = alone(appends[0], self._now()) if len(appends) == 1 else None
+        name, values = one or ("append", columns(appends, self._now()))
         try:
-            rows = await statement.fetch(*values, timeout=self._database.patience_s)
+            rows = await self._statements[name].fetch(*values, timeout=self._database.patience_s)
         except LOST:
             raise
         except asyncpg.PostgresError as error:
@@ -199,13 +198,15 @@ class Writer:
             "where current_setting('synchronous_commit') = 'off'",
             timeout=patience,
         )
-        self._append = await connection.prepare(APPEND, timeout=patience)
-        self._advance = await connection.prepare(SQL["advance"], timeout=patience)
+        texts = {"append": APPEND, **{name: SQL[name] for name in ALONE}}
+        self._statements = {
+            name: await connection.prepare(text, timeout=patience) for name, text in texts.items()
+        }
 
     def _drop(self) -> None:
         if self._connection is not None:
             self._connection.terminate()
-        self._connection = self._append = self._advance = None
+        self._connection, self._statements = None, {}
 
 
 def _refused(append: Append, error: asyncpg.PostgresError) -> NoetlError:
