@@ -80,7 +80,6 @@ class Runner:
         order, around = self.order, self.around
         data = {"worker": self.toolbox.worker_id, "epoch": order.epoch}
         around.record(Event("step.started", around.now(), "w", order.run, data=data))  # whose lease it is
-        self.reporter.touch()
         try:
             await self._take_up()
         except Unjudged as error:
@@ -95,6 +94,7 @@ class Runner:
         """Load values of the order that rest in the result store."""
         order = self.order
         if order.aside:
+            self.reporter.touch()
             put_in_place(order, await self._loading.whole(stored_refs(scopes_of(order))))
             order.aside, self.around.workload, self.around.args = False, order.workload or {}, order.args
 
@@ -162,6 +162,7 @@ class Runner:
             frame.resume(kept)
         answer = self.order.answers.get(frame.at)
         if answer is None and frame.waiting is not None:
+            self.reporter.touch()
             answer = await self._still_waiting(frame)
         machine = drive(frame, answer)
         try:
@@ -326,6 +327,7 @@ class Runner:
             self.around.record(
                 Event("loop.started", self.around.now(), "w", order.run, data={"total": loop.total})
             )
+        self.reporter.touch()
         frame = self._frame("")
         self.reporter.unwatch(frame)
         level = self._level("", self.step.loop, frame, self.step.pipeline, parent=None)

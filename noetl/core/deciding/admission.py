@@ -1,26 +1,29 @@
 """The gate of a step: whether its admission rules let a token in, and what they saw."""
 
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from noetl.core.deciding.draft import Draft
 from noetl.core.program.program import AdmitProgram
 from noetl.core.values.scope import Scope
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(msgspec.Struct, frozen=True):
     """The verdict, the rule that gave it (index, `else`, `default`), each guard's value and operands."""
 
     allow: bool
     rule: int | str | None = None
-    guards: list[dict[str, Any]] = field(default_factory=list)
+    guards: list[dict[str, Any]] = []
+
+
+_UNASKED = Admission(True)
 
 
 def admit(draft: Draft, step: str, token: str, rules: tuple[AdmitProgram, ...], scope: Scope) -> Admission:
     """The first rule that holds decides; raises Unjudged when a guard cannot be judged."""
     if not rules:
-        return Admission(True)
+        return _UNASKED
     guards: list[dict[str, Any]] = []
     for index, rule in enumerate(rules):
         if rule.guard is None:

@@ -150,7 +150,9 @@ def _finished(program: Program, state: State, message: Message) -> Iterator[tupl
 
 def _carried(event: Event) -> dict[str, Any]:
     """The data of an event when outputs in it may rest elsewhere; nothing of one that is malformed."""
-    data = event.data or {}
+    data = event.data
+    if not data:
+        return {}
     output = data.get("output")
     refers = "results" in data or (isinstance(output, dict) and ("ref" in output or "part" in output))
     return data if refers and well_formed(event) else {}
@@ -159,10 +161,11 @@ def _carried(event: Event) -> dict[str, Any]:
 def report_references(report: Report) -> Iterator[dict[str, Any]]:
     """References to the large values that a report writes."""
     for event in report.events:
-        data = event.data or {}
-        for part in _WRITTEN if data else ():
-            if part in data:
-                yield from stored_refs(data[part])
+        data = event.data
+        if data:
+            for part in _WRITTEN:
+                if part in data:
+                    yield from stored_refs(data[part])
     for frame in report.frames.values():
         yield from stored_refs(frame.get("sent"))
 
@@ -179,7 +182,10 @@ def outputs_of(run: Run, report: Report) -> tuple[list[dict[str, Any]], list[str
     if run.loop is not None and not _over_with(run.loop, report):
         return [], []
     ends = TERMINAL if run.loop is None else ("loop.iteration.done",)
-    outputs = [_carried(event).get("output") or {} for event in report.events if event.name in ends]
+    carried = [data for event in report.events if event.name in ends and (data := _carried(event))]
+    if not carried and run.loop is None:
+        return [], []
+    outputs = [data.get("output") or {} for data in carried]
     packs = [one["part"][0] for one in outputs if "part" in one]
     if run.loop is not None:
         outputs += [{"ref": ref} for ref in run.loop.refs.values()]
@@ -200,7 +206,8 @@ def _over_with(loop: LoopState, report: Report) -> bool:
 def arriving_references(program: Program, state: State, message: Message) -> Iterator[dict[str, Any]]:
     """References to payloads that tokens on their way carry to steps that read them."""
     carried = [(token.step, token.event) for token in state.tokens.values()]
-    carried += [(token["step"], token.get("event") or {}) for token in _kept(message, "tokens", ())]
+    if isinstance(message, Start):
+        carried += [(token["step"], token.get("event") or {}) for token in _kept(message, "tokens", ())]
     for step, event in carried:
         ref = resting((event.get("data") or {}).get("output") or {})
         if ref is not None and _reads_what_came(program.steps[step]):

@@ -16,7 +16,7 @@ from noetl.core.state import Run
 from noetl.core.values.event_size import RIDES_BYTES
 from noetl.core.values.output import problem
 from noetl.core.values.patch import assign
-from noetl.core.values.scope import Scope
+from noetl.core.values.scope import NOTHING, Scope
 
 
 def enqueue(draft: Draft, step: str, **parts: Any) -> None:
@@ -31,7 +31,8 @@ def route(draft: Draft, run: Run, name: str, output: dict[str, Any], of: str | N
     step = draft.step(run.step)
     event = {"name": name, "step": of or run.step, "data": _event_data(output)}
     try:
-        scope = template_scopes.departure(draft, run, event, hydrated(draft, run, output))
+        whole = hydrated(draft, run, output)
+        scope = template_scopes.departure(draft, run, event, whole) if step.arcs_render else NOTHING
         records, chosen = _guards(draft, run, step, scope)
         patches = [_arc_effects(draft, run, index, step.arcs[index], scope) for index in chosen]
         _keep_together(draft, patches)
@@ -95,10 +96,11 @@ def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Sco
     args = dict(draft.load(run.args))
     own = draft.judge.value(("arc-args", run.id, index), arc.args, scope)
     args.update(own or {})
-    for path, value in pairs:
-        scope.fixed["ctx"] = assign(scope.fixed["ctx"], path[1:], value)
-    own_input, token_args, _, *rest = scope.chain
-    scope.chain = (own_input, token_args, scope.fixed["ctx"], *rest)
+    if pairs:
+        for path, value in pairs:
+            scope.fixed["ctx"] = assign(scope.fixed["ctx"], path[1:], value)
+        own_input, token_args, _, *rest = scope.chain
+        scope.chain = (own_input, token_args, scope.fixed["ctx"], *rest)
     return {"set": [[path[1:], value] for path, value in pairs], "args": args or None}
 
 

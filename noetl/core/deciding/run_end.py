@@ -5,8 +5,10 @@ the new tokens. An error in the step's set turns the terminal event into `step.f
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from noetl.core.deciding import router, synthesize, template_scopes
 from noetl.core.deciding.draft import Draft
@@ -21,14 +23,13 @@ from noetl.core.values.patch import apply
 PAIR_BYTES = 64  # about what stands around a value in a patch: its path, brackets
 
 
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
+class RunOutcome(msgspec.Struct, frozen=True):
     """How a run ended: the terminal event's name, the output envelope, and what it still writes."""
 
     name: str
     output: dict[str, Any]
-    writes: list[list[Any]] = field(default_factory=list)
-    extra: dict[str, Any] = field(default_factory=dict)
+    writes: list[list[Any]] = []
+    extra: dict[str, Any] = {}
     by: str = "s"
 
     @classmethod
@@ -41,7 +42,9 @@ def finish(draft: Draft, run: Run, outcome: RunOutcome) -> None:
     """End a run and route on."""
     publish(draft, run, outcome.writes)
     step = draft.step(run.step)
-    outcome = replace(outcome, output=with_ref(draft, step, outcome.output))
+    output = with_ref(draft, step, outcome.output)
+    if output is not outcome.output:
+        outcome = replace(outcome, output=output)
     before = outcome.name
     outcome, written, left_out = _boundary(draft, run, outcome)
     if before == "loop.done" and outcome.name == "step.failed":
@@ -65,6 +68,8 @@ def publish(
     draft: Draft, run: Run, pairs: list[list[Any]], origin: str = "run", at: str | None = None
 ) -> None:
     """Make kept writes effective: ctx through `ctx.patched`, step in the run itself."""
+    if not pairs:
+        return
     patch: list[list[Any]] = []
     room, used = draft.limit("max_payload_bytes"), 0
     for path, value in pairs:

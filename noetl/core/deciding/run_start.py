@@ -4,8 +4,9 @@ A step whose input or items cannot be had is scheduled and fails before it start
 completes here. Handing out the chunks of a distributed loop is loop.py's.
 """
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from noetl.core.deciding import loop, template_scopes
 from noetl.core.deciding.draft import Draft
@@ -19,8 +20,7 @@ from noetl.core.values.payload_demand import Unreadable
 from noetl.core.values.scope import Scope
 
 
-@dataclass(slots=True)
-class Arrival:
+class Arrival(msgspec.Struct):
     """The tokens that start a run together, merged."""
 
     step: StepProgram
@@ -134,7 +134,7 @@ def _bounds(draft: Draft, arrived: Arrival) -> dict[str, Any]:
     """The run's timeout and deadline, rendered now."""
     step, bounds = arrived.step, {}
     for name, value in (("timeout_ms", step.timeout), ("deadline", step.deadline)):
-        if value.static and value.render({}) is None:
+        if value.static and value.value is None:
             continue
         scope = arrived.scope(draft)
         seconds = draft.judge.value(("limits", arrived.run_id, name), value, scope)

@@ -12,6 +12,7 @@ from noetl.core.deciding.execution_end import abort, complete
 from noetl.core.program.evaluator import Unjudged
 from noetl.core.state import Token
 from noetl.core.values.output import not_a_mapping, problem
+from noetl.core.values.scope import NOTHING
 
 
 def settle(draft: Draft) -> None:
@@ -82,7 +83,7 @@ def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None
     except Unjudged as error:
         run_start.fail_before_start(draft, arrived, problem(error.kind, error.message))
         return
-    scope = arrived.scope(draft)
+    scope = arrived.scope(draft) if step.admit else NOTHING
     try:
         admission = admit(draft, step.name, tokens[-1].id, step.admit, scope)
     except Unjudged as error:

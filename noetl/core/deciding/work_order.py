@@ -20,7 +20,6 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
     """Everything the worker of a lease needs: ctx and finished steps are those of the run's scheduling."""
     run = state.runs[lease.run]
     step = program.steps[run.step]
-    mentions = step.mentions
     answered = {at: parked.output for at, parked in run.parked.items() if parked.output is not None}
     order = WorkOrder(
         execution_id=state.execution_id,
@@ -31,12 +30,12 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
         program=state.hash,
         pool=step.pool or program.pool,
         fragments=[{"origin": one.origin, "steps": one.steps} for one in state.fragments.values()],
-        workload=_workload(state.workload or {}, mentions.keys("workload")),
-        ctx=pruned(seen(state.ctx, run.ctx_then), mentions.keys("ctx")),
+        workload=_workload(state.workload or {}, step.workload_keys),
+        ctx=pruned(seen(state.ctx, run.ctx_then), step.ctx_keys),
         input=run.input,
         args=run.args,
         step_scope=_step_scope(run, step),
-        results=_results(state, run, mentions.bare()),
+        results=_results(state, run, step.names),
         loop=_loop_order(run, lease, hydrated),
         frames={at: _frame(frame, hydrated) for at, frame in run.frame.items()},
         outcomes={at: _outcome(outcome, hydrated) for at, outcome in run.outcomes.items()},

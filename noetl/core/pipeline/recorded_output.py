@@ -33,11 +33,12 @@ def recorded_together(
     frame: Frame, output: dict[str, Any], results: dict[str, dict[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """A run's output and those of its tasks as one event keeps them: payloads go until the rest fits."""
+    if not results:
+        return recorded(frame, output), {}
     parts = [recorded(frame, one) for one in (output, *results.values())]
-    if results:
-        sizes = [0 if part.get("data") is None else size_of(part["data"]) for part in parts]
-        for place in largest(sizes, frame.around.limits["max_payload_bytes"]):
-            parts[place] = _put_aside(frame, parts[place])
+    sizes = [0 if part.get("data") is None else size_of(part["data"]) for part in parts]
+    for place in largest(sizes, frame.around.limits["max_payload_bytes"]):
+        parts[place] = _put_aside(frame, parts[place])
     return parts[0], dict(zip(results, parts[1:], strict=True))
 
 

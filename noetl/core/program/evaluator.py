@@ -5,8 +5,9 @@ can be made again without rendering anything again. Every question has a place, 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import msgspec
 
 from noetl.core.program.program import Guard, Write
 from noetl.core.values.output import reference_problem
@@ -28,12 +29,11 @@ class Unjudged(Exception):
         self.details = details or {}
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """A guard's value and the operands it read."""
 
     value: bool
-    seen: dict[str, Any] = field(default_factory=dict)
+    seen: dict[str, Any] = {}
 
 
 class Judge(Protocol):
@@ -62,12 +62,11 @@ class Judge(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """The pairs a `set` writes, scope first, and the targets that were left out."""
 
     pairs: list[list[Any]]
-    left_out: list[str] = field(default_factory=list)
+    left_out: list[str] = []
 
 
 class TemplateJudge:
@@ -87,6 +86,8 @@ class TemplateJudge:
 
     def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
         """What a value renders to."""
+        if value.static:
+            return value.value
         try:
             return value.render(_binding(place, value, scope))
         except TemplateError as problem:

@@ -165,8 +165,12 @@ class StepProgram:
     validate: Mapping[str, Any]
     limits: Mapping[str, Any]
     mentions: Mentions  # of everything the worker renders, called blocks included
+    workload_keys: frozenset[str] | None  # keys of the workload among them; None is all of it
+    ctx_keys: frozenset[str] | None
+    names: frozenset[str]  # names among them that are no scope
     arrival: Mentions  # of input, gate, bounds and items: what the server renders before the start
     boundary: Mentions  # of step set, output, arcs: what the server renders at the end
+    arcs_render: bool  # some arc has a template, so that the end of a run has to be seen
     loops_over: frozenset[Path]  # what the loop's collection may be a reference from
     wants_event: bool  # the step's input, gate or items read `event.data`
     wants_ref: bool  # someone reads the step's own `ref`
@@ -299,6 +303,7 @@ class _StepCompiler:
         boundary = boundary.union(boundary.of_itself(name, tasks))
         outside = Mentions() if step.loop else self.everything.results(name).union(ending.only(tasks))
         pipeline = _pipeline(step.tasks, self._spec_of, self.kinds, outside)
+        mentions = self._worker_mentions(pipeline)
         if step.validate.get("output") or boundary.below("output") - ENVELOPE_FIELDS:
             # a schema reads the payload, and so does a field that is none of the envelope's
             boundary = boundary.union(Mentions(frozenset({("output", "data")})))
@@ -322,9 +327,13 @@ class _StepCompiler:
             synthesize_from=source,
             validate=plain(step.validate),
             limits=effective_spec.step_limits(self.playbook.executor, step),
-            mentions=self._worker_mentions(pipeline),
+            mentions=mentions,
+            workload_keys=mentions.keys("workload"),
+            ctx_keys=mentions.keys("ctx"),
+            names=mentions.bare(),
             arrival=arrival,
             boundary=boundary,
+            arcs_render=any(arc.guard.template or arc.set or not arc.args.static for arc in arcs),
             loops_over=self._loops_over(),
             wants_event=arrival.reads("event", "data"),
             wants_ref=boundary.names("output", "ref") or self.everything.names(name, "ref"),

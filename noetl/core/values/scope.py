@@ -129,6 +129,9 @@ class Scope:
         return found
 
 
+NOTHING = Scope({})  # for what reads nothing
+
+
 def _finished(step: Mapping[str, Any], payloads: Mapping[str, Any], most: int) -> Envelope:
     """A finished step as templates read it: its tasks under `results` are envelopes too."""
     envelope = Envelope(in_envelope(step, payloads, most))
