@@ -8,7 +8,7 @@ import pytest
 from noetl.core.pipeline.pipeline import drive
 from noetl.core.values.output import ANSWERED
 from tests.unit.core.build import error_of, ok_of
-from tests.unit.core.test_pipeline import RETRY, pipe, rules, task
+from tests.unit.core.pipeline.test_pipeline import RETRY, pipe, rules, task
 
 SAID: dict[str, Any] = {ANSWERED: True}
 

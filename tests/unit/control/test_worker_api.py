@@ -7,7 +7,7 @@ from noetl.control.worker_api import ControlDesk
 from noetl.core.message import WorkOrder
 from noetl.core.program.fragment import extended
 from noetl.core.program.program import Program
-from tests.unit.control.test_leasing import World
+from tests.unit.control.test_leases import World
 from tests.unit.core.build import compiled
 
 
