@@ -1,5 +1,5 @@
-import react from '@vitejs/plugin-react'
 import tailwindcss from '@tailwindcss/vite'
+import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
 /** The page's code is fetched beside the small script that begins it, not after it; an execution's page has more of it. */
@@ -9,12 +9,19 @@ const preloaded: Plugin = {
   generateBundle(_, bundle) {
     const files = Object.values(bundle)
     const links = (...names: string[]) =>
-      files.filter((file) => file.type === 'chunk' && names.includes(file.name)).map((file) => `    <link rel="modulepreload" crossorigin href="/${file.fileName}">\n`).join('')
+      files
+        .filter((file) => file.type === 'chunk' && names.includes(file.name))
+        .map((file) => `    <link rel="modulepreload" crossorigin href="/${file.fileName}">\n`)
+        .join('')
     const index = bundle['index.html']
     if (index?.type !== 'asset') throw new Error('there is no index.html')
     const [head, rest] = String(index.source).split('  </head>')
     index.source = `${head}${links('app')}  </head>${rest}`
-    this.emitFile({ type: 'asset', fileName: 'execution.html', source: `${head}${links('app', 'rolldown-runtime', 'page', 'flow', 'moment')}  </head>${rest}` })
+    this.emitFile({
+      type: 'asset',
+      fileName: 'execution.html',
+      source: `${head}${links('app', 'rolldown-runtime', 'page', 'flow', 'moment')}  </head>${rest}`,
+    })
   },
 }
 
@@ -34,8 +41,14 @@ export default defineConfig({
         codeSplitting: {
           includeDependenciesRecursively: false,
           groups: [
-            { name: 'app', test: /node_modules\/(react|react-dom|scheduler|wouter|regexparam|mitt|use-sync-external-store|@tanstack\/(react-query|query-core))\/|rolldown\/runtime|src\/(mount|app|favicon|design|pages\/(?!execution\/|playbooks\/playbook)|pages\/execution\/(rerun|actions|signal)|shell\/(?!theme)|api\/(?!ahead))/ },
-            { name: 'flow', test: /node_modules\/(@xyflow|@dagrejs|d3-|zustand|classcat)|src\/(graph|pages\/execution\/(graph-tab|step-panel|reasons))/ },
+            {
+              name: 'app',
+              test: /node_modules\/(react|react-dom|scheduler|wouter|regexparam|mitt|use-sync-external-store|@tanstack\/(react-query|query-core))\/|rolldown\/runtime|src\/(mount|app|favicon|design|pages\/(?!execution\/|playbooks\/playbook)|pages\/execution\/(rerun|actions|signal)|shell\/(?!theme)|api\/(?!ahead))/,
+            },
+            {
+              name: 'flow',
+              test: /node_modules\/(@xyflow|@dagrejs|d3-|zustand|classcat)|src\/(graph|pages\/execution\/(graph-tab|step-panel|reasons))/,
+            },
           ],
         },
       },

@@ -19,11 +19,15 @@ const ExecutionPage = onDemand(() => {
   void import('./pages/execution/graph-tab') // what the page opens with, fetched beside it
   return import('./pages/execution/page').then((module) => module.ExecutionPage)
 })
-const PlaybookPage = onDemand(() => import('./pages/playbooks/playbook').then((module) => module.PlaybookPage))
+const PlaybookPage = onDemand(() =>
+  import('./pages/playbooks/playbook').then((module) => module.PlaybookPage),
+)
 
 /** The loop that an execution's page opens with. */
 async function firstLoop(client: QueryClient, id: string): Promise<void> {
-  const run = new URLSearchParams(window.location.search).get('run') ?? client.getQueryData(opened(id).queryKey)?.loops[0]
+  const run =
+    new URLSearchParams(window.location.search).get('run') ??
+    client.getQueryData(opened(id).queryKey)?.loops[0]
   if (run) await client.prefetchQuery(loop(id, run))
 }
 
@@ -34,7 +38,11 @@ export async function prepare(client: QueryClient): Promise<void> {
   if (!page) wanted.push(client.prefetchQuery(overview()))
   if (page === 'executions' && id) {
     const first = client.prefetchQuery(opened(id))
-    wanted.push(tab === 'loops' ? first.then(() => firstLoop(client, id)) : first, ExecutionPage.fetched(), import('./pages/execution/page').then((module) => module.tabFetched(tab)))
+    wanted.push(
+      tab === 'loops' ? first.then(() => firstLoop(client, id)) : first,
+      ExecutionPage.fetched(),
+      import('./pages/execution/page').then((module) => module.tabFetched(tab)),
+    )
   }
   await Promise.all(wanted)
 }
@@ -51,7 +59,9 @@ export function App() {
         <Switch>
           <Route path="/" component={HomePage} />
           <Route path="/executions" component={ExecutionsPage} />
-          <Route path="/executions/:id/:tab?">{({ id, tab }) => <ExecutionPage key={id} id={id} tab={tab} />}</Route>
+          <Route path="/executions/:id/:tab?">
+            {({ id, tab }) => <ExecutionPage key={id} id={id} tab={tab} />}
+          </Route>
           <Route path="/playbooks" component={Playbooks} />
           <Route path="/playbooks/*?">{(params) => <PlaybookPage path={params['*'] ?? ''} />}</Route>
           <Route path="/compare" component={ComparePage} />
@@ -59,7 +69,11 @@ export function App() {
           <Route path="/workers" component={WorkersPage} />
           <Route path="/credentials" component={CredentialsPage} />
           <Route path="/settings" component={SettingsPage} />
-          <Route><Empty title="There is no such page">Press <kbd>?</kbd> for where one can go.</Empty></Route>
+          <Route>
+            <Empty title="There is no such page">
+              Press <kbd>?</kbd> for where one can go.
+            </Empty>
+          </Route>
         </Switch>
       </Boundary>
     </Layout>

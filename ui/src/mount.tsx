@@ -10,14 +10,16 @@ const client = new QueryClient({
   // A session that has run out is asked for again, wherever it was noticed.
   queryCache: new QueryCache({
     onError: (error, query) => {
-      if (error instanceof Problem && error.status === 401 && query.queryKey[0] !== 'session') void client.resetQueries({ queryKey: ['session'] })
+      if (error instanceof Problem && error.status === 401 && query.queryKey[0] !== 'session')
+        void client.resetQueries({ queryKey: ['session'] })
     },
   }),
   defaultOptions: {
     queries: {
       refetchOnWindowFocus: true,
       // What the server refuses stays refused; what it could not answer is asked again.
-      retry: (failures, error) => (error instanceof Problem && error.status >= 400 && error.status < 500 ? false : failures < 2),
+      retry: (failures, error) =>
+        error instanceof Problem && error.status >= 400 && error.status < 500 ? false : failures < 2,
       retryDelay: (failures) => Math.min(5000, 400 * 2 ** failures),
     },
   },
@@ -29,7 +31,10 @@ const PATIENCE_MS = 400
 export async function mount(): Promise<void> {
   const root = document.getElementById('root')
   if (!root) return
-  await Promise.race([prepare(client).catch(() => undefined), new Promise((tell) => window.setTimeout(tell, PATIENCE_MS))])
+  await Promise.race([
+    prepare(client).catch(() => undefined),
+    new Promise((tell) => window.setTimeout(tell, PATIENCE_MS)),
+  ])
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={client}>

@@ -15,7 +15,11 @@ const ast = await openapiTS(text, {
     const keys = Object.keys(schema).filter((key) => !TOLD.has(key))
     if (keys.length === 0) return named('Json')
     if (keys.length > 1) return undefined
-    return schema.type === 'object' ? named('Obj') : schema.type === 'array' ? ts.factory.createArrayTypeNode(named('Json')) : undefined
+    return schema.type === 'object'
+      ? named('Obj')
+      : schema.type === 'array'
+        ? ts.factory.createArrayTypeNode(named('Json'))
+        : undefined
   },
 })
 const hash = createHash('sha256').update(text).digest('hex')

@@ -14,5 +14,8 @@ export async function taken(url: string): Promise<Response | null> {
   const answer = begun.get(url)
   if (!answer) return null
   begun.delete(url)
-  return answer.then((found) => (found.ok ? found : null), () => null)
+  return answer.then(
+    (found) => (found.ok ? found : null),
+    () => null,
+  )
 }

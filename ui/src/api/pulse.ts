@@ -4,7 +4,12 @@ import { useEffect, useState } from 'react'
 import { address } from './client'
 
 export type Link = 'connecting' | 'live' | 'lost' | 'ended'
-export interface Pulse { seq: number; status: string; link: Link; retryAt: number | null }
+export interface Pulse {
+  seq: number
+  status: string
+  link: Link
+  retryAt: number | null
+}
 
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 10_000
@@ -34,8 +39,12 @@ export function usePulse(id: string, known: 'unknown' | 'going' | 'over'): Pulse
       last = Date.now()
       void client.invalidateQueries({ queryKey })
     }
-    const refresh = () => { due ??= window.setTimeout(ask, Math.max(0, last + REFRESH_MS - Date.now())) }
-    const update = (part: Partial<Pulse>) => { if (!closed) setPulse((old) => ({ ...old, ...part })) }
+    const refresh = () => {
+      due ??= window.setTimeout(ask, Math.max(0, last + REFRESH_MS - Date.now()))
+    }
+    const update = (part: Partial<Pulse>) => {
+      if (!closed) setPulse((old) => ({ ...old, ...part }))
+    }
 
     const connect = () => {
       update({ link: failures ? 'lost' : 'connecting', retryAt: null })
@@ -46,7 +55,11 @@ export function usePulse(id: string, known: 'unknown' | 'going' | 'over'): Pulse
         update({ seq: told.seq, status: told.status, link: 'live', retryAt: null })
         refresh()
       })
-      source.addEventListener('end', () => { source?.close(); update({ link: 'ended' }); refresh() })
+      source.addEventListener('end', () => {
+        source?.close()
+        update({ link: 'ended' })
+        refresh()
+      })
       source.onerror = () => {
         source?.close()
         const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures)
@@ -56,7 +69,12 @@ export function usePulse(id: string, known: 'unknown' | 'going' | 'over'): Pulse
       }
     }
     connect()
-    return () => { closed = true; source?.close(); window.clearTimeout(timer); window.clearTimeout(due) }
+    return () => {
+      closed = true
+      source?.close()
+      window.clearTimeout(timer)
+      window.clearTimeout(due)
+    }
   }, [client, id, known])
 
   return pulse

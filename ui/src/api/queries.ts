@@ -14,11 +14,18 @@ export const executions = (find: Query<'/executions', 'get'>) =>
 
 /** What an execution's page opens with; its pulse says when it is time to ask again. */
 export const opened = (id: string) =>
-  queryOptions({ queryKey: ['execution', id, 'page'], queryFn: ({ signal }) => get('/executions/{execution_id}/page', { execution_id: id }, {}, signal), staleTime: Infinity })
+  queryOptions({
+    queryKey: ['execution', id, 'page'],
+    queryFn: ({ signal }) => get('/executions/{execution_id}/page', { execution_id: id }, {}, signal),
+    staleTime: Infinity,
+  })
 
 /** How an execution stands, without its graph and its course. */
 export const execution = (id: string) =>
-  queryOptions({ queryKey: ['execution', id, 'summary'], queryFn: ({ signal }) => get('/executions/{execution_id}', { execution_id: id }, {}, signal) })
+  queryOptions({
+    queryKey: ['execution', id, 'summary'],
+    queryFn: ({ signal }) => get('/executions/{execution_id}', { execution_id: id }, {}, signal),
+  })
 
 export const progress = (id: string, at: number) =>
   queryOptions({
@@ -46,12 +53,19 @@ export const timeline = (id: string) =>
 export const loop = (id: string, run: string) =>
   queryOptions({
     queryKey: ['execution', id, 'loop', run],
-    queryFn: ({ signal }) => get('/executions/{execution_id}/loops/{run}', { execution_id: id, run }, {}, signal),
+    queryFn: ({ signal }) =>
+      get('/executions/{execution_id}/loops/{run}', { execution_id: id, run }, {}, signal),
     placeholderData: keepPreviousData,
     staleTime: Infinity,
   })
 
-export interface EventFind { name?: string; step?: string; task?: string; iteration?: string; text?: string }
+export interface EventFind {
+  name?: string
+  step?: string
+  task?: string
+  iteration?: string
+  text?: string
+}
 
 export const EVENT_PAGE = 100
 
@@ -59,7 +73,12 @@ export const eventPage = (id: string, find: EventFind, page: number, upTo: numbe
   queryOptions({
     queryKey: ['log', id, find, page, upTo],
     queryFn: ({ signal }) =>
-      get('/executions/{execution_id}/found', { execution_id: id }, { ...find, offset: page * EVENT_PAGE, limit: EVENT_PAGE }, signal),
+      get(
+        '/executions/{execution_id}/found',
+        { execution_id: id },
+        { ...find, offset: page * EVENT_PAGE, limit: EVENT_PAGE },
+        signal,
+      ),
     placeholderData: keepPreviousData,
     gcTime: 30_000,
   })
@@ -69,22 +88,36 @@ export const iterationFailure = (id: string, step: string, index: number) =>
   queryOptions({
     queryKey: ['execution', id, 'iteration', step, index],
     queryFn: ({ signal }) =>
-      get('/executions/{execution_id}/found', { execution_id: id }, { name: 'loop.iteration.failed', step, iteration: String(index), limit: 1 }, signal),
+      get(
+        '/executions/{execution_id}/found',
+        { execution_id: id },
+        { name: 'loop.iteration.failed', step, iteration: String(index), limit: 1 },
+        signal,
+      ),
     staleTime: Infinity,
   })
 
 export const logs = (id: string, text: string, step: string) =>
   queryOptions({
     queryKey: ['execution', id, 'logs', text, step],
-    queryFn: ({ signal }) => get('/executions/{execution_id}/lines', { execution_id: id }, { text, step, limit: 5000 }, signal),
+    queryFn: ({ signal }) =>
+      get('/executions/{execution_id}/lines', { execution_id: id }, { text, step, limit: 5000 }, signal),
     placeholderData: keepPreviousData,
   })
 
 export const why = (id: string, step?: string) =>
-  queryOptions({ queryKey: ['execution', id, 'why', step ?? ''], queryFn: ({ signal }) => get('/executions/{execution_id}/why', { execution_id: id }, { step }, signal) })
+  queryOptions({
+    queryKey: ['execution', id, 'why', step ?? ''],
+    queryFn: ({ signal }) => get('/executions/{execution_id}/why', { execution_id: id }, { step }, signal),
+  })
 
 export const diff = (a: string, b: string) =>
-  queryOptions({ queryKey: ['diff', a, b], queryFn: ({ signal }) => get('/executions/{execution_id}/diff/{other_id}', { execution_id: a, other_id: b }, {}, signal), enabled: !!a && !!b })
+  queryOptions({
+    queryKey: ['diff', a, b],
+    queryFn: ({ signal }) =>
+      get('/executions/{execution_id}/diff/{other_id}', { execution_id: a, other_id: b }, {}, signal),
+    enabled: !!a && !!b,
+  })
 
 export const result = (key: string, offset: number, limit: number) =>
   queryOptions({
@@ -98,7 +131,11 @@ export const result = (key: string, offset: number, limit: number) =>
   })
 
 export const catalog = () =>
-  queryOptions({ queryKey: ['catalog'], queryFn: ({ signal }) => get('/catalog', {}, { limit: 500 }, signal), refetchInterval: 5000 })
+  queryOptions({
+    queryKey: ['catalog'],
+    queryFn: ({ signal }) => get('/catalog', {}, { limit: 500 }, signal),
+    refetchInterval: 5000,
+  })
 
 export const playbook = (path: string, version?: number) =>
   queryOptions({
@@ -113,10 +150,19 @@ export const versions = (path: string) =>
   })
 
 export const overview = () =>
-  queryOptions({ queryKey: ['overview'], queryFn: ({ signal }) => get('/overview', {}, {}, signal), refetchInterval: 4000, staleTime: 2000 })
+  queryOptions({
+    queryKey: ['overview'],
+    queryFn: ({ signal }) => get('/overview', {}, {}, signal),
+    refetchInterval: 4000,
+    staleTime: 2000,
+  })
 
 export const workers = () =>
-  queryOptions({ queryKey: ['workers'], queryFn: ({ signal }) => get('/workers', {}, {}, signal), refetchInterval: POLL_MS })
+  queryOptions({
+    queryKey: ['workers'],
+    queryFn: ({ signal }) => get('/workers', {}, {}, signal),
+    refetchInterval: POLL_MS,
+  })
 
 export const credentials = () =>
   queryOptions({ queryKey: ['credentials'], queryFn: ({ signal }) => get('/credentials', {}, {}, signal) })
@@ -125,22 +171,52 @@ export const uses = () =>
   queryOptions({ queryKey: ['uses'], queryFn: ({ signal }) => get('/uses', {}, {}, signal) })
 
 export const schedules = () =>
-  queryOptions({ queryKey: ['schedules'], queryFn: ({ signal }) => get('/schedules', {}, { limit: 500 }, signal), refetchInterval: 5000 })
+  queryOptions({
+    queryKey: ['schedules'],
+    queryFn: ({ signal }) => get('/schedules', {}, { limit: 500 }, signal),
+    refetchInterval: 5000,
+  })
 
 export const triggers = () =>
-  queryOptions({ queryKey: ['triggers'], queryFn: ({ signal }) => get('/triggers', {}, { limit: 500 }, signal) })
+  queryOptions({
+    queryKey: ['triggers'],
+    queryFn: ({ signal }) => get('/triggers', {}, { limit: 500 }, signal),
+  })
 
 export const tools = () =>
-  queryOptions({ queryKey: ['tools'], queryFn: ({ signal }) => get('/tools', {}, {}, signal), staleTime: Infinity })
+  queryOptions({
+    queryKey: ['tools'],
+    queryFn: ({ signal }) => get('/tools', {}, {}, signal),
+    staleTime: Infinity,
+  })
 
 export const about = () =>
-  queryOptions({ queryKey: ['about'], queryFn: ({ signal }) => get('/about', {}, {}, signal), staleTime: 60_000 })
+  queryOptions({
+    queryKey: ['about'],
+    queryFn: ({ signal }) => get('/about', {}, {}, signal),
+    staleTime: 60_000,
+  })
 
 export const session = () =>
-  queryOptions({ queryKey: ['session'], queryFn: ({ signal }) => get('/session', {}, {}, signal), staleTime: Infinity, retry: false })
+  queryOptions({
+    queryKey: ['session'],
+    queryFn: ({ signal }) => get('/session', {}, {}, signal),
+    staleTime: Infinity,
+    retry: false,
+  })
 
 export const schema = () =>
-  queryOptions({ queryKey: ['schema'], queryFn: ({ signal }) => get('/schema', {}, {}, signal), staleTime: Infinity })
+  queryOptions({
+    queryKey: ['schema'],
+    queryFn: ({ signal }) => get('/schema', {}, {}, signal),
+    staleTime: Infinity,
+  })
 
 export const sketch = (text: string) =>
-  queryOptions({ queryKey: ['sketch', text], queryFn: () => post('/graph', {}, { playbook: text, strict: false }), placeholderData: keepPreviousData, staleTime: Infinity, gcTime: 10_000 })
+  queryOptions({
+    queryKey: ['sketch', text],
+    queryFn: () => post('/graph', {}, { playbook: text, strict: false }),
+    placeholderData: keepPreviousData,
+    staleTime: Infinity,
+    gcTime: 10_000,
+  })

@@ -11,4 +11,11 @@ export function reached(well: boolean): void {
   listeners.forEach((tell) => tell())
 }
 
-export const useLost = (): boolean => useSyncExternalStore((tell) => { listeners.add(tell); return () => listeners.delete(tell) }, () => lost)
+export const useLost = (): boolean =>
+  useSyncExternalStore(
+    (tell) => {
+      listeners.add(tell)
+      return () => listeners.delete(tell)
+    },
+    () => lost,
+  )

@@ -1,5 +1,5 @@
 // Buttons, dialogs and the like: thin dressings of the platform's own elements.
-import { useEffect, useRef, type ButtonHTMLAttributes, type ReactNode } from 'react'
+import { type ButtonHTMLAttributes, type ReactNode, useEffect, useRef } from 'react'
 import { Icon } from './icons'
 import { count } from './number'
 
@@ -11,7 +11,10 @@ const KINDS: Record<Kind, string> = {
   quiet: 'border border-transparent text-ink-2 hover:bg-sunken hover:text-ink',
 }
 
-interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> { kind?: Kind; icon?: string }
+interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  kind?: Kind
+  icon?: string
+}
 
 export function Button({ kind = 'plain', icon, children, className = '', ...rest }: ButtonProps) {
   return (
@@ -26,15 +29,35 @@ export function Button({ kind = 'plain', icon, children, className = '', ...rest
   )
 }
 
-export function IconButton({ icon, label, ...rest }: { icon: string; label: string } & ButtonHTMLAttributes<HTMLButtonElement>) {
+export function IconButton({
+  icon,
+  label,
+  ...rest
+}: { icon: string; label: string } & ButtonHTMLAttributes<HTMLButtonElement>) {
   return (
-    <button type="button" aria-label={label} title={label} className="inline-flex size-7 items-center justify-center rounded-[5px] text-ink-3 hover:bg-sunken hover:text-ink disabled:opacity-40" {...rest}>
+    <button
+      type="button"
+      aria-label={label}
+      title={label}
+      className="inline-flex size-7 items-center justify-center rounded-[5px] text-ink-3 hover:bg-sunken hover:text-ink disabled:opacity-40"
+      {...rest}
+    >
       <Icon name={icon} />
     </button>
   )
 }
 
-export function Dialog({ title, onClose, children, wide = false }: { title: ReactNode; onClose: () => void; children: ReactNode; wide?: boolean }) {
+export function Dialog({
+  title,
+  onClose,
+  children,
+  wide = false,
+}: {
+  title: ReactNode
+  onClose: () => void
+  children: ReactNode
+  wide?: boolean
+}) {
   const ref = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const dialog = ref.current
@@ -58,7 +81,15 @@ export function Dialog({ title, onClose, children, wide = false }: { title: Reac
   )
 }
 
-export function Tabs<T extends string>({ tabs, value, onChange }: { tabs: readonly { id: T; label: string; count?: number | undefined }[]; value: T; onChange: (tab: T) => void }) {
+export function Tabs<T extends string>({
+  tabs,
+  value,
+  onChange,
+}: {
+  tabs: readonly { id: T; label: string; count?: number | undefined }[]
+  value: T
+  onChange: (tab: T) => void
+}) {
   const list = useRef<HTMLDivElement>(null)
   // Where there is no room for all of them, the chosen one is in sight.
   useEffect(() => {
@@ -66,7 +97,11 @@ export function Tabs<T extends string>({ tabs, value, onChange }: { tabs: readon
     if (frame && chosen) frame.scrollLeft = chosen.offsetLeft - (frame.clientWidth - chosen.offsetWidth) / 2
   }, [value])
   return (
-    <div ref={list} role="tablist" className="relative flex gap-0.5 overflow-x-auto border-b border-line [scrollbar-width:none]">
+    <div
+      ref={list}
+      role="tablist"
+      className="relative flex gap-0.5 overflow-x-auto border-b border-line [scrollbar-width:none]"
+    >
       {tabs.map((tab) => (
         <button
           key={tab.id}
@@ -97,7 +132,10 @@ export function Field({ label, hint, children }: { label: string; hint?: ReactNo
 export function Bar({ value, tone }: { value: number; tone: string }) {
   return (
     <div className="h-1 overflow-hidden rounded-full bg-sunken">
-      <div className={`h-full rounded-full ${tone}`} style={{ width: `${Math.max(0, Math.min(1, value)) * 100}%` }} />
+      <div
+        className={`h-full rounded-full ${tone}`}
+        style={{ width: `${Math.max(0, Math.min(1, value)) * 100}%` }}
+      />
     </div>
   )
 }

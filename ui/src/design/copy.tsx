@@ -29,12 +29,31 @@ function useCopied(text: string | (() => string)): [boolean, () => void] {
 
 export function CopyIcon({ text, label = 'Copy' }: { text: string | (() => string); label?: string }) {
   const [copied, copy] = useCopied(text)
-  return <IconButton icon={copied ? 'link' : 'copy'} label={copied ? 'Copied' : label} onClick={(event) => { event.stopPropagation(); copy() }} />
+  return (
+    <IconButton
+      icon={copied ? 'link' : 'copy'}
+      label={copied ? 'Copied' : label}
+      onClick={(event) => {
+        event.stopPropagation()
+        copy()
+      }}
+    />
+  )
 }
 
-export function CopyButton({ text, children = 'Copy' }: { text: string | (() => string); children?: string }) {
+export function CopyButton({
+  text,
+  children = 'Copy',
+}: {
+  text: string | (() => string)
+  children?: string
+}) {
   const [copied, copy] = useCopied(text)
-  return <Button icon="copy" onClick={copy}>{copied ? 'Copied' : children}</Button>
+  return (
+    <Button icon="copy" onClick={copy}>
+      {copied ? 'Copied' : children}
+    </Button>
+  )
 }
 
 export function save(name: string, text: string, type = 'application/json'): void {

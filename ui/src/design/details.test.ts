@@ -12,5 +12,7 @@ test('a child tells what its cause says', () => {
     { name: 'Traceback', text: 'line 3' },
     { name: 'Printed last', text: 'one\ntwo' },
   ])
-  expect(texts({ position: { line: 2, column: 1, text: 'x' }, hint: 'add it' })[0]?.name).toBe('SQL, line 2, column 1')
+  expect(texts({ position: { line: 2, column: 1, text: 'x' }, hint: 'add it' })[0]?.name).toBe(
+    'SQL, line 2, column 1',
+  )
 })

@@ -2,7 +2,17 @@
 import { useState } from 'react'
 import type { Json, Obj } from '../api/types'
 
-export interface Schema { type?: string | string[]; properties?: Record<string, Schema>; required?: string[]; enum?: Json[]; default?: Json; description?: string; title?: string; items?: Schema; const?: Json }
+export interface Schema {
+  type?: string | string[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  enum?: Json[]
+  default?: Json
+  description?: string
+  title?: string
+  items?: Schema
+  const?: Json
+}
 
 /** The value a form begins with. */
 export function fromSchema(schema: Schema): Json {
@@ -10,23 +20,45 @@ export function fromSchema(schema: Schema): Json {
   if (schema.const !== undefined) return schema.const
   if (schema.enum) return schema.enum[0] ?? null
   if (schema.properties) {
-    const wanted = Object.entries(schema.properties).filter(([name, part]) => schema.required?.includes(name) || part.default !== undefined)
+    const wanted = Object.entries(schema.properties).filter(
+      ([name, part]) => schema.required?.includes(name) || part.default !== undefined,
+    )
     return Object.fromEntries(wanted.map(([name, part]) => [name, fromSchema(part)]))
   }
   const kind = Array.isArray(schema.type) ? schema.type[0] : schema.type
   // A number that nobody gave is none: whoever fills the form is asked for it.
-  return kind === 'boolean' ? false : kind === 'number' || kind === 'integer' ? null : kind === 'array' ? [] : kind === 'object' ? {} : kind === 'null' ? null : ''
+  return kind === 'boolean'
+    ? false
+    : kind === 'number' || kind === 'integer'
+      ? null
+      : kind === 'array'
+        ? []
+        : kind === 'object'
+          ? {}
+          : kind === 'null'
+            ? null
+            : ''
 }
 
 /** The schema that a value's own shape suggests. */
 export function likeValue(value: Json): Schema {
   if (value === null) return {}
   if (Array.isArray(value)) return { type: 'array' }
-  if (typeof value === 'object') return { type: 'object', properties: Object.fromEntries(Object.entries(value).map(([key, item]) => [key, likeValue(item)])) }
+  if (typeof value === 'object')
+    return {
+      type: 'object',
+      properties: Object.fromEntries(Object.entries(value).map(([key, item]) => [key, likeValue(item)])),
+    }
   return { type: typeof value === 'number' ? 'number' : typeof value }
 }
 
-interface Props { schema: Schema; value: Json; onChange: (value: Json) => void; name?: string; required?: boolean }
+interface Props {
+  schema: Schema
+  value: Json
+  onChange: (value: Json) => void
+  name?: string
+  required?: boolean
+}
 
 export function SchemaForm({ schema, value, onChange, name, required = false }: Props) {
   const properties = Object.entries(schema.properties ?? {})
@@ -42,7 +74,16 @@ export function SchemaForm({ schema, value, onChange, name, required = false }: 
       <fieldset className={name ? 'rounded-md border border-line px-3 pb-3 pt-1' : ''}>
         {name && <legend className="label-text px-1">{name}</legend>}
         <div className="flex flex-col gap-2.5">
-          {properties.map(([key, part]) => <SchemaForm key={key} name={key} required={schema.required?.includes(key) ?? false} schema={part} value={own[key] ?? null} onChange={(item) => change(key, item)} />)}
+          {properties.map(([key, part]) => (
+            <SchemaForm
+              key={key}
+              name={key}
+              required={schema.required?.includes(key) ?? false}
+              schema={part}
+              value={own[key] ?? null}
+              onChange={(item) => change(key, item)}
+            />
+          ))}
         </div>
       </fieldset>
     )
@@ -55,21 +96,49 @@ function Leaf({ schema, value, onChange, name = '', required = false }: Props) {
   if (kind === 'boolean')
     return (
       <label className="flex items-center gap-2">
-        <input type="checkbox" className="accent-accent" checked={value === true} onChange={(event) => onChange(event.target.checked)} />
-        {name}{schema.description && <span className="text-xs text-ink-3">{schema.description}</span>}
+        <input
+          type="checkbox"
+          className="accent-accent"
+          checked={value === true}
+          onChange={(event) => onChange(event.target.checked)}
+        />
+        {name}
+        {schema.description && <span className="text-xs text-ink-3">{schema.description}</span>}
       </label>
     )
   return (
     <label className="flex min-w-0 flex-col gap-1">
-      <span className="label-text">{name}{schema.description ? ` · ${schema.description}` : ''}</span>
+      <span className="label-text">
+        {name}
+        {schema.description ? ` · ${schema.description}` : ''}
+      </span>
       {schema.enum ? (
-        <select className="field" value={JSON.stringify(value)} onChange={(event) => onChange(JSON.parse(event.target.value) as Json)}>
-          {schema.enum.map((one) => <option key={JSON.stringify(one)} value={JSON.stringify(one)}>{typeof one === 'string' ? one : JSON.stringify(one)}</option>)}
+        <select
+          className="field"
+          value={JSON.stringify(value)}
+          onChange={(event) => onChange(JSON.parse(event.target.value) as Json)}
+        >
+          {schema.enum.map((one) => (
+            <option key={JSON.stringify(one)} value={JSON.stringify(one)}>
+              {typeof one === 'string' ? one : JSON.stringify(one)}
+            </option>
+          ))}
         </select>
       ) : kind === 'number' || kind === 'integer' ? (
-        <input type="number" step={kind === 'integer' ? 1 : 'any'} required={required} className="field" value={typeof value === 'number' ? value : ''} onChange={(event) => onChange(event.target.value === '' ? null : Number(event.target.value))} />
+        <input
+          type="number"
+          step={kind === 'integer' ? 1 : 'any'}
+          required={required}
+          className="field"
+          value={typeof value === 'number' ? value : ''}
+          onChange={(event) => onChange(event.target.value === '' ? null : Number(event.target.value))}
+        />
       ) : kind === 'string' ? (
-        <input className="field" value={typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)} onChange={(event) => onChange(event.target.value)} />
+        <input
+          className="field"
+          value={typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)}
+          onChange={(event) => onChange(event.target.value)}
+        />
       ) : (
         <JsonField value={value} onChange={onChange} />
       )}
@@ -78,16 +147,38 @@ function Leaf({ schema, value, onChange, name = '', required = false }: Props) {
 }
 
 /** Anything else, as JSON; what cannot be read is shown as such and not passed on. */
-export function JsonField({ value, onChange, rows = 3, label }: { value: Json; onChange: (value: Json) => void; rows?: number; label?: string }) {
+export function JsonField({
+  value,
+  onChange,
+  rows = 3,
+  label,
+}: {
+  value: Json
+  onChange: (value: Json) => void
+  rows?: number
+  label?: string
+}) {
   const [text, setText] = useState(() => JSON.stringify(value, null, 2))
   const [wrong, setWrong] = useState('')
   const change = (next: string) => {
     setText(next)
-    try { onChange(JSON.parse(next) as Json); setWrong('') } catch (error) { setWrong((error as Error).message) }
+    try {
+      onChange(JSON.parse(next) as Json)
+      setWrong('')
+    } catch (error) {
+      setWrong((error as Error).message)
+    }
   }
   return (
     <>
-      <textarea rows={rows} aria-label={label} className="field h-auto py-1.5 font-mono text-xs" aria-invalid={wrong !== ''} value={text} onChange={(event) => change(event.target.value)} />
+      <textarea
+        rows={rows}
+        aria-label={label}
+        className="field h-auto py-1.5 font-mono text-xs"
+        aria-invalid={wrong !== ''}
+        value={text}
+        onChange={(event) => change(event.target.value)}
+      />
       {wrong && <span className="text-xs text-failed">not JSON: {wrong}</span>}
     </>
   )

@@ -28,9 +28,28 @@ const PATHS: Record<string, string> = {
   question: 'M5.8 6A2.2 2.2 0 1 1 8.6 8c-.5.3-.6.7-.6 1.4M8 12v.1',
 }
 
-export function Icon({ name, size = 14, className = '' }: { name: string; size?: number; className?: string }) {
+export function Icon({
+  name,
+  size = 14,
+  className = '',
+}: {
+  name: string
+  size?: number
+  className?: string
+}) {
   return (
-    <svg viewBox="0 0 16 16" width={size} height={size} className={`shrink-0 ${className}`} aria-hidden="true" fill="none" stroke="currentColor" strokeWidth="1.5" strokeLinecap="round" strokeLinejoin="round">
+    <svg
+      viewBox="0 0 16 16"
+      width={size}
+      height={size}
+      className={`shrink-0 ${className}`}
+      aria-hidden="true"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.5"
+      strokeLinecap="round"
+      strokeLinejoin="round"
+    >
       <path d={PATHS[name] ?? ''} />
     </svg>
   )

@@ -1,6 +1,9 @@
 // Text as it is meant to be read: programs that print for a terminal colour it with codes that a page cannot show.
 
-const CODES = new RegExp('\\u001b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\\u0007\\u001b]*(?:\\u0007|\\u001b\\\\)?|[@-Z\\\\-_])', 'g')
+const CODES = new RegExp(
+  '\\u001b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\\u0007\\u001b]*(?:\\u0007|\\u001b\\\\)?|[@-Z\\\\-_])',
+  'g',
+)
 
 /** A text without a terminal's codes. */
 export const plain = (text: string): string => (text.includes('\u001b') ? text.replace(CODES, '') : text)

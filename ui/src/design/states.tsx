@@ -21,18 +21,36 @@ export function Loading({ what = 'Loading' }: { what?: string }) {
   )
 }
 
-export function Failure({ error, retry, back }: { error: unknown; retry?: (() => void) | undefined; back?: ReactNode }) {
+export function Failure({
+  error,
+  retry,
+  back,
+}: {
+  error: unknown
+  retry?: (() => void) | undefined
+  back?: ReactNode
+}) {
   const problem = error instanceof Problem ? error : null
   const again = problem?.status === 404 ? undefined : retry // what is not there will not be there the next time
   return (
-    <div role="alert" className="m-3 flex items-start gap-2.5 rounded-md border border-failed bg-failed-soft p-3">
-      <span className="mt-0.5"><StatusIcon status="failed" /></span>
+    <div
+      role="alert"
+      className="m-3 flex items-start gap-2.5 rounded-md border border-failed bg-failed-soft p-3"
+    >
+      <span className="mt-0.5">
+        <StatusIcon status="failed" />
+      </span>
       <div className="min-w-0 flex-1">
-        <p className="break-words font-medium [overflow-wrap:anywhere] first-letter:uppercase">{error instanceof Error ? error.message : String(error)}</p>
+        <p className="break-words font-medium [overflow-wrap:anywhere] first-letter:uppercase">
+          {error instanceof Error ? error.message : String(error)}
+        </p>
         {problem?.hint && !back && <p className="text-ink-2">{problem.hint}</p>}
         {back && <p className="text-ink-2">{back}</p>}
         {problem?.diagnostics.map((finding, index) => (
-          <p key={index} className="break-words text-ink-2">line {finding.line}: {finding.message}{finding.hint ? `; ${finding.hint}` : ''}</p>
+          <p key={index} className="break-words text-ink-2">
+            line {finding.line}: {finding.message}
+            {finding.hint ? `; ${finding.hint}` : ''}
+          </p>
         ))}
       </div>
       {again && <Button onClick={again}>Try again</Button>}
@@ -40,10 +58,23 @@ export function Failure({ error, retry, back }: { error: unknown; retry?: (() =>
   )
 }
 
-interface Read<T> { data: T | undefined; error: unknown; isPending: boolean; refetch: () => unknown }
+interface Read<T> {
+  data: T | undefined
+  error: unknown
+  isPending: boolean
+  refetch: () => unknown
+}
 
 /** A reading's three faces in one place: its data when there is some, else why there is none. */
-export function Reading<T>({ of, what, children }: { of: Read<T>; what?: string; children: (data: T) => ReactNode }) {
+export function Reading<T>({
+  of,
+  what,
+  children,
+}: {
+  of: Read<T>
+  what?: string
+  children: (data: T) => ReactNode
+}) {
   if (of.data !== undefined) return <>{children(of.data)}</>
   if (of.error) return <Failure error={of.error} retry={() => void of.refetch()} />
   return <Loading {...(what ? { what } : {})} />

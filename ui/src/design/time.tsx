@@ -7,16 +7,27 @@ let timer: number | undefined
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
-  timer ??= window.setInterval(() => { now = Date.now(); listeners.forEach((tell) => tell()) }, 1000)
+  timer ??= window.setInterval(() => {
+    now = Date.now()
+    listeners.forEach((tell) => tell())
+  }, 1000)
   return () => {
     listeners.delete(listener)
-    if (listeners.size === 0) { window.clearInterval(timer); timer = undefined }
+    if (listeners.size === 0) {
+      window.clearInterval(timer)
+      timer = undefined
+    }
   }
 }
 
 export const useNow = (): number => useSyncExternalStore(subscribe, () => now)
 
-const STEPS: [number, string][] = [[60, 's'], [60, 'min'], [24, 'h'], [Infinity, 'd']]
+const STEPS: [number, string][] = [
+  [60, 's'],
+  [60, 'min'],
+  [24, 'h'],
+  [Infinity, 'd'],
+]
 
 export function ago(moment: string | null, at: number): string {
   if (!moment) return '–'
@@ -54,7 +65,11 @@ export const exact = (moment: string): string => {
 export function Ago({ at }: { at: string | null }) {
   const current = useNow()
   if (!at) return <span className="text-ink-3">–</span>
-  return <time dateTime={at} title={exact(at)} className="whitespace-nowrap">{ago(at, current)}</time>
+  return (
+    <time dateTime={at} title={exact(at)} className="whitespace-nowrap">
+      {ago(at, current)}
+    </time>
+  )
 }
 
 /** The time of day where the reader is, to the millisecond. */

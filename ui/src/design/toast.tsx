@@ -2,12 +2,19 @@
 import { useSyncExternalStore } from 'react'
 import { StatusIcon } from './status'
 
-interface Toast { id: number; status: string; text: string }
+interface Toast {
+  id: number
+  status: string
+  text: string
+}
 
 let toasts: Toast[] = []
 let next = 1
 const listeners = new Set<() => void>()
-const change = (list: Toast[]) => { toasts = list; listeners.forEach((tell) => tell()) }
+const change = (list: Toast[]) => {
+  toasts = list
+  listeners.forEach((tell) => tell())
+}
 
 export function say(text: string, status = 'done'): void {
   const toast = { id: next++, status, text }
@@ -15,12 +22,22 @@ export function say(text: string, status = 'done'): void {
   window.setTimeout(() => change(toasts.filter((one) => one.id !== toast.id)), 6000)
 }
 
-export const complain = (error: unknown): void => say(error instanceof Error ? error.message : String(error), 'failed')
+export const complain = (error: unknown): void =>
+  say(error instanceof Error ? error.message : String(error), 'failed')
 
 export function Toasts() {
-  const list = useSyncExternalStore((tell) => { listeners.add(tell); return () => listeners.delete(tell) }, () => toasts)
+  const list = useSyncExternalStore(
+    (tell) => {
+      listeners.add(tell)
+      return () => listeners.delete(tell)
+    },
+    () => toasts,
+  )
   return (
-    <div aria-live="polite" className="pointer-events-none fixed bottom-3 right-3 z-50 flex max-w-[calc(100vw-1.5rem)] flex-col gap-2">
+    <div
+      aria-live="polite"
+      className="pointer-events-none fixed bottom-3 right-3 z-50 flex max-w-[calc(100vw-1.5rem)] flex-col gap-2"
+    >
       {list.map((toast) => (
         <div key={toast.id} className="panel pointer-events-auto flex items-center gap-2 px-3 py-2 shadow-lg">
           <StatusIcon status={toast.status} /> <span className="break-words">{toast.text}</span>

@@ -1,5 +1,5 @@
 // A JSON value as a tree: rows only for what is open, long lists in parts, every value as text.
-import { useState, type ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { Json } from '../api/types'
 import { Icon } from './icons'
 
@@ -8,22 +8,69 @@ const LONG = 400
 
 export type Note = (path: string) => ReactNode
 
-export function Tree({ value, note, open = 1, root = '' }: { value: Json; note?: Note; open?: number; root?: string }) {
+export function Tree({
+  value,
+  note,
+  open = 1,
+  root = '',
+}: {
+  value: Json
+  note?: Note
+  open?: number
+  root?: string
+}) {
   if (value === null || typeof value !== 'object') return <Leaf value={value} />
-  const entries = Array.isArray(value) ? value.map((item, index) => [String(index), item] as const) : Object.entries(value)
-  if (entries.length === 0) return <span className="font-mono text-xs text-ink-3">{Array.isArray(value) ? '[ ] empty' : '{ } empty'}</span>
-  return <Entries entries={entries} list={Array.isArray(value)} path={root} open={open} {...(note ? { note } : {})} />
+  const entries = Array.isArray(value)
+    ? value.map((item, index) => [String(index), item] as const)
+    : Object.entries(value)
+  if (entries.length === 0)
+    return (
+      <span className="font-mono text-xs text-ink-3">{Array.isArray(value) ? '[ ] empty' : '{ } empty'}</span>
+    )
+  return (
+    <Entries
+      entries={entries}
+      list={Array.isArray(value)}
+      path={root}
+      open={open}
+      {...(note ? { note } : {})}
+    />
+  )
 }
 
-function Entries({ entries, list, path, note, open }: { entries: readonly (readonly [string, Json])[]; list: boolean; path: string; note?: Note; open: number }) {
+function Entries({
+  entries,
+  list,
+  path,
+  note,
+  open,
+}: {
+  entries: readonly (readonly [string, Json])[]
+  list: boolean
+  path: string
+  note?: Note
+  open: number
+}) {
   const [shown, setShown] = useState(PART)
   return (
     <div role="group" className="min-w-0">
       {entries.slice(0, shown).map(([key, item]) => (
-        <Entry key={key} name={key} value={item} list={list} path={path ? `${path}.${key}` : key} open={open} {...(note ? { note } : {})} />
+        <Entry
+          key={key}
+          name={key}
+          value={item}
+          list={list}
+          path={path ? `${path}.${key}` : key}
+          open={open}
+          {...(note ? { note } : {})}
+        />
       ))}
       {entries.length > shown && (
-        <button type="button" className="py-0.5 text-xs text-accent hover:underline" onClick={() => setShown(shown + PART * 10)}>
+        <button
+          type="button"
+          className="py-0.5 text-xs text-accent hover:underline"
+          onClick={() => setShown(shown + PART * 10)}
+        >
           {entries.length - shown} more…
         </button>
       )}
@@ -31,23 +78,46 @@ function Entries({ entries, list, path, note, open }: { entries: readonly (reado
   )
 }
 
-function Entry({ name, value, list, path, note, open }: { name: string; value: Json; list: boolean; path: string; note?: Note; open: number }) {
+function Entry({
+  name,
+  value,
+  list,
+  path,
+  note,
+  open,
+}: {
+  name: string
+  value: Json
+  list: boolean
+  path: string
+  note?: Note
+  open: number
+}) {
   const [opened, setOpened] = useState(open > 0)
   const nested = value !== null && typeof value === 'object' && Object.keys(value).length > 0
   const label = <span className={list ? 'text-ink-3' : 'text-ink-2'}>{name}</span>
   if (!nested)
     return (
       <div className="flex min-w-0 items-baseline gap-2 py-px pl-3.5 font-mono text-xs">
-        {label}<Leaf value={value} />{note?.(path)}
+        {label}
+        <Leaf value={value} />
+        {note?.(path)}
       </div>
     )
   return (
     <div className="min-w-0">
       <div className="flex items-baseline gap-1 py-px font-mono text-xs">
-        <button type="button" aria-expanded={opened} onClick={() => setOpened(!opened)} className="inline-flex items-center gap-1 rounded-sm text-left hover:bg-sunken">
+        <button
+          type="button"
+          aria-expanded={opened}
+          onClick={() => setOpened(!opened)}
+          className="inline-flex items-center gap-1 rounded-sm text-left hover:bg-sunken"
+        >
           <Icon name="chevron" size={10} className={`text-ink-3 ${opened ? 'rotate-90' : ''}`} />
           {label}
-          <span className="text-ink-3">{Array.isArray(value) ? `[${value.length}]` : `{${Object.keys(value as object).length}}`}</span>
+          <span className="text-ink-3">
+            {Array.isArray(value) ? `[${value.length}]` : `{${Object.keys(value as object).length}}`}
+          </span>
         </button>
         {note?.(path)}
       </div>
@@ -66,12 +136,24 @@ function Leaf({ value }: { value: Json }) {
   if (typeof value === 'string') {
     const cut = !whole && value.length > LONG
     return (
-      <span dir="auto" className="min-w-16 whitespace-pre-wrap break-words font-mono text-xs text-done [overflow-wrap:anywhere]">
+      <span
+        dir="auto"
+        className="min-w-16 whitespace-pre-wrap break-words font-mono text-xs text-done [overflow-wrap:anywhere]"
+      >
         {JSON.stringify(cut ? value.slice(0, LONG) : value)}
-        {cut && <button type="button" className="ml-1 text-accent hover:underline" onClick={() => setWhole(true)}>… all {value.length} characters</button>}
+        {cut && (
+          <button type="button" className="ml-1 text-accent hover:underline" onClick={() => setWhole(true)}>
+            … all {value.length} characters
+          </button>
+        )}
       </span>
     )
   }
-  if (typeof value === 'object') return <span className="font-mono text-xs text-ink-3">{Array.isArray(value) ? '[]' : '{}'}</span>
-  return <span className={`font-mono text-xs ${typeof value === 'boolean' ? 'text-waiting' : 'text-running'}`}>{String(value)}</span>
+  if (typeof value === 'object')
+    return <span className="font-mono text-xs text-ink-3">{Array.isArray(value) ? '[]' : '{}'}</span>
+  return (
+    <span className={`font-mono text-xs ${typeof value === 'boolean' ? 'text-waiting' : 'text-running'}`}>
+      {String(value)}
+    </span>
+  )
 }

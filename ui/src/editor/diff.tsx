@@ -17,7 +17,19 @@ export default function Diff({ before, after }: { before: string; after: string 
       parent: root as unknown as HTMLElement,
       state: EditorState.create({
         doc: after,
-        extensions: [lineNumbers(), yaml(), codeTheme, EditorState.readOnly.of(true), EditorView.editable.of(false), unifiedMergeView({ original: before, mergeControls: false, collapseUnchanged: { margin: 3, minSize: 6 }, highlightChanges: true })],
+        extensions: [
+          lineNumbers(),
+          yaml(),
+          codeTheme,
+          EditorState.readOnly.of(true),
+          EditorView.editable.of(false),
+          unifiedMergeView({
+            original: before,
+            mergeControls: false,
+            collapseUnchanged: { margin: 3, minSize: 6 },
+            highlightChanges: true,
+          }),
+        ],
       }),
     })
     return () => view.destroy()

@@ -1,25 +1,48 @@
 // The YAML editor. It lives in a shadow root, where CodeMirror uses constructed style sheets: no inline style
 // is made that the page's content policy would refuse.
-import { autocompletion, completionKeymap, type CompletionContext } from '@codemirror/autocomplete'
+import { autocompletion, type CompletionContext, completionKeymap } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands'
 import { yaml } from '@codemirror/lang-yaml'
 import { bracketMatching, foldGutter, indentOnInput } from '@codemirror/language'
-import { lintGutter, setDiagnostics, type Diagnostic as Mark } from '@codemirror/lint'
+import { lintGutter, type Diagnostic as Mark, setDiagnostics } from '@codemirror/lint'
 import { searchKeymap } from '@codemirror/search'
 import { EditorState } from '@codemirror/state'
-import { drawSelection, EditorView, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from '@codemirror/view'
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
+} from '@codemirror/view'
 import { useEffect, useRef } from 'react'
 import type { Diagnostic } from '../api/types'
-import { describe, offers, placeOf, type Node } from './schema'
+import { describe, type Node, offers, placeOf } from './schema'
 import { codeTheme } from './theme'
 
-interface Props { initial: string; onChange: (text: string) => void; diagnostics: Diagnostic[]; schema: Node | null; line?: number | null; readOnly?: boolean; onSave?: () => void }
+interface Props {
+  initial: string
+  onChange: (text: string) => void
+  diagnostics: Diagnostic[]
+  schema: Node | null
+  line?: number | null
+  readOnly?: boolean
+  onSave?: () => void
+}
 
 export function mount(host: HTMLElement): ShadowRoot {
   return host.shadowRoot ?? host.attachShadow({ mode: 'open' })
 }
 
-export default function Editor({ initial, onChange, diagnostics, schema, line = null, readOnly = false, onSave }: Props) {
+export default function Editor({
+  initial,
+  onChange,
+  diagnostics,
+  schema,
+  line = null,
+  readOnly = false,
+  onSave,
+}: Props) {
   const host = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView | null>(null)
   const latest = useRef({ onChange, schema, onSave })
@@ -34,13 +57,38 @@ export default function Editor({ initial, onChange, diagnostics, schema, line = 
       state: EditorState.create({
         doc: initial,
         extensions: [
-          lineNumbers(), foldGutter(), history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine(), lintGutter(), yaml(), codeTheme,
-          EditorState.tabSize.of(2), EditorState.readOnly.of(readOnly),
+          lineNumbers(),
+          foldGutter(),
+          history(),
+          drawSelection(),
+          indentOnInput(),
+          bracketMatching(),
+          highlightActiveLine(),
+          lintGutter(),
+          yaml(),
+          codeTheme,
+          EditorState.tabSize.of(2),
+          EditorState.readOnly.of(readOnly),
           EditorView.contentAttributes.of({ 'aria-label': 'Playbook text' }),
           autocompletion({ override: [(context) => complete(context, latest.current.schema)], icons: false }),
           hoverTooltip((at, place) => hover(at, place, latest.current.schema)),
-          keymap.of([{ key: 'Mod-s', run: () => { latest.current.onSave?.(); return true } }, ...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
-          EditorView.updateListener.of((update) => { if (update.docChanged) latest.current.onChange(update.state.doc.toString()) }),
+          keymap.of([
+            {
+              key: 'Mod-s',
+              run: () => {
+                latest.current.onSave?.()
+                return true
+              },
+            },
+            ...completionKeymap,
+            ...defaultKeymap,
+            ...historyKeymap,
+            ...searchKeymap,
+            indentWithTab,
+          ]),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged) latest.current.onChange(update.state.doc.toString())
+          }),
         ],
       }),
     })
@@ -51,14 +99,23 @@ export default function Editor({ initial, onChange, diagnostics, schema, line = 
 
   useEffect(() => {
     const editor = view.current
-    if (editor) editor.dispatch(setDiagnostics(editor.state, diagnostics.map((one) => markOf(editor.state, one))))
+    if (editor)
+      editor.dispatch(
+        setDiagnostics(
+          editor.state,
+          diagnostics.map((one) => markOf(editor.state, one)),
+        ),
+      )
   }, [diagnostics])
 
   useEffect(() => {
     const editor = view.current
     if (!editor || !line || line > editor.state.doc.lines) return
     const place = editor.state.doc.line(line).from
-    editor.dispatch({ selection: { anchor: place }, effects: EditorView.scrollIntoView(place, { y: 'center' }) })
+    editor.dispatch({
+      selection: { anchor: place },
+      effects: EditorView.scrollIntoView(place, { y: 'center' }),
+    })
     editor.focus()
   }, [line])
 
@@ -70,7 +127,13 @@ function markOf(state: EditorState, found: Diagnostic): Mark {
   const from = Math.min(row.to, row.from + Math.max(0, found.column - 1))
   const rest = state.doc.sliceString(from, row.to)
   const word = /^[^\s:]+/.exec(rest)?.[0].length ?? 0
-  return { from, to: Math.min(row.to, from + Math.max(1, word)), severity: found.severity, message: `${found.message}${found.hint ? `\n${found.hint}` : ''}`, source: found.code }
+  return {
+    from,
+    to: Math.min(row.to, from + Math.max(1, word)),
+    severity: found.severity,
+    message: `${found.message}${found.hint ? `\n${found.hint}` : ''}`,
+    source: found.code,
+  }
 }
 
 function complete(context: CompletionContext, schema: Node | null) {
@@ -79,7 +142,16 @@ function complete(context: CompletionContext, schema: Node | null) {
   const line = context.state.doc.lineAt(context.pos)
   const lines = context.state.doc.toString().split('\n')
   const found = offers(schema, placeOf(lines, line.number - 1, context.pos - line.from))
-  return { from: word.from, options: found.map((one) => ({ label: one.label, detail: one.value ? 'value' : '', info: one.info, apply: one.value ? one.label : `${one.label}: `, type: one.value ? 'enum' : 'property' })) }
+  return {
+    from: word.from,
+    options: found.map((one) => ({
+      label: one.label,
+      detail: one.value ? 'value' : '',
+      info: one.info,
+      apply: one.value ? one.label : `${one.label}: `,
+      type: one.value ? 'enum' : 'property',
+    })),
+  }
 }
 
 function hover(view: EditorView, place: number, schema: Node | null) {

@@ -2,14 +2,43 @@
 // indentation and keys are enough, and they also work while the text is half written.
 import type { Json, Obj } from '../api/types'
 
-export interface Node { $ref?: string; description?: string; properties?: Record<string, Node>; patternProperties?: Record<string, Node>; additionalProperties?: boolean | Node; items?: Node; anyOf?: Node[]; oneOf?: Node[]; allOf?: Node[]; enum?: Json[]; const?: Json; type?: string | string[]; $defs?: Record<string, Node>; if?: Node; then?: Node; required?: string[] }
+export interface Node {
+  $ref?: string
+  description?: string
+  properties?: Record<string, Node>
+  patternProperties?: Record<string, Node>
+  additionalProperties?: boolean | Node
+  items?: Node
+  anyOf?: Node[]
+  oneOf?: Node[]
+  allOf?: Node[]
+  enum?: Json[]
+  const?: Json
+  type?: string | string[]
+  $defs?: Record<string, Node>
+  if?: Node
+  then?: Node
+  required?: string[]
+}
 
 /** `kinds` has, for each key of the path, the `kind` of the mapping that the key stands in. */
-export interface Place { path: string[]; kinds: (string | undefined)[]; key: string; isValue: boolean; siblings: Record<string, string>; indent: number }
+export interface Place {
+  path: string[]
+  kinds: (string | undefined)[]
+  key: string
+  isValue: boolean
+  siblings: Record<string, string>
+  indent: number
+}
 
 const LINE = /^(\s*)((?:- )*)\s*(?:(?:"([^"]*)"|'([^']*)'|([\w.$-]+))\s*:(?:\s+(.*)|$))?/
 
-interface Read { indent: number; dashes: number; key: string | null; rest: string }
+interface Read {
+  indent: number
+  dashes: number
+  key: string | null
+  rest: string
+}
 
 function read(line: string): Read | null {
   if (/^\s*(#.*)?$/.test(line)) return null
@@ -17,7 +46,12 @@ function read(line: string): Read | null {
   if (!found) return null
   const lead = found[1]?.length ?? 0
   const dashes = (found[2]?.match(/- /g) ?? []).length
-  return { indent: lead + dashes * 2, dashes, key: found[3] ?? found[4] ?? found[5] ?? null, rest: found[6] ?? '' }
+  return {
+    indent: lead + dashes * 2,
+    dashes,
+    key: found[3] ?? found[4] ?? found[5] ?? null,
+    rest: found[6] ?? '',
+  }
 }
 
 /** The keys that lead to a line, and the other keys of the mapping it stands in. */
@@ -35,14 +69,23 @@ export function placeOf(lines: string[], number: number, column: number): Place 
     const line = read(lines[row] ?? '')
     if (!line) continue
     const start = line.indent
-    if (inList && line.key !== null && start <= level - 2 + (line.dashes ? 0 : 0) && line.rest === '' && start < level) {
+    if (
+      inList &&
+      line.key !== null &&
+      start <= level - 2 + (line.dashes ? 0 : 0) &&
+      line.rest === '' &&
+      start < level
+    ) {
       path.unshift(line.key, '[]')
       kinds.unshift(kindOf(siblings(lines, row, start)), undefined)
       level = start
       inList = line.dashes > 0
       continue
     }
-    if (!inList && start === level && line.dashes > 0) { inList = true; continue }
+    if (!inList && start === level && line.dashes > 0) {
+      inList = true
+      continue
+    }
     if (!inList && start < level && line.key !== null) {
       path.unshift(line.key)
       kinds.unshift(kindOf(siblings(lines, row, start)))
@@ -53,7 +96,8 @@ export function placeOf(lines: string[], number: number, column: number): Place 
   return { path, kinds, key: own?.key ?? '', isValue, siblings: siblings(lines, number, indent), indent }
 }
 
-const kindOf = (siblings: Record<string, string>): string | undefined => siblings['kind']?.replace(/["']/g, '')
+const kindOf = (siblings: Record<string, string>): string | undefined =>
+  siblings['kind']?.replace(/["']/g, '')
 
 function siblings(lines: string[], number: number, indent: number): Record<string, string> {
   const found: Record<string, string> = {}
@@ -76,13 +120,20 @@ function siblings(lines: string[], number: number, indent: number): Record<strin
 }
 
 /** Every schema that may hold at a place; the `kind` of each mapping on the way picks among tool kinds. */
-export function schemasAt(root: Node, { path, kinds, siblings }: Pick<Place, 'path' | 'kinds' | 'siblings'>): Node[] {
+export function schemasAt(
+  root: Node,
+  { path, kinds, siblings }: Pick<Place, 'path' | 'kinds' | 'siblings'>,
+): Node[] {
   let here = expand(root, root)
   path.forEach((part, index) => {
     here = ofKind(here, kinds[index]).flatMap((node) => {
       if (part === '[]') return node.items ? expand(node.items, root) : []
       const found = node.properties?.[part]
-      if (found) return expand(found, root).map((one) => ({ ...one, description: found.description ?? one.description }))
+      if (found)
+        return expand(found, root).map((one) => ({
+          ...one,
+          description: found.description ?? one.description,
+        }))
       return typeof node.additionalProperties === 'object' ? expand(node.additionalProperties, root) : []
     })
   })
@@ -90,7 +141,17 @@ export function schemasAt(root: Node, { path, kinds, siblings }: Pick<Place, 'pa
 }
 
 function ofKind(here: Node[], kind: string | undefined): Node[] {
-  const fitting = kind ? here.filter((node) => { const own = node.properties?.['kind']; return own === undefined || own.const === kind || own.enum?.includes(kind) || (own.const === undefined && own.enum === undefined) }) : here
+  const fitting = kind
+    ? here.filter((node) => {
+        const own = node.properties?.['kind']
+        return (
+          own === undefined ||
+          own.const === kind ||
+          own.enum?.includes(kind) ||
+          (own.const === undefined && own.enum === undefined)
+        )
+      })
+    : here
   const exactly = kind ? fitting.filter((node) => node.properties?.['kind']?.const === kind) : []
   return exactly.length > 0 ? exactly : fitting.length > 0 ? fitting : here
 }
@@ -99,16 +160,38 @@ function expand(node: Node, root: Node, depth = 0): Node[] {
   if (depth > 12) return []
   const list: Node[] = []
   if (node.$ref) {
-    const found = node.$ref.split('/').slice(1).reduce<unknown>((at, part) => (at as Obj | undefined)?.[part], root) as Node | undefined
-    if (found) list.push(...expand(found, root, depth + 1).map((one) => ({ ...one, description: node.description ?? one.description })))
+    const found = node.$ref
+      .split('/')
+      .slice(1)
+      .reduce<unknown>((at, part) => (at as Obj | undefined)?.[part], root) as Node | undefined
+    if (found)
+      list.push(
+        ...expand(found, root, depth + 1).map((one) => ({
+          ...one,
+          description: node.description ?? one.description,
+        })),
+      )
   }
-  for (const part of [...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])]) list.push(...expand(part, root, depth + 1))
+  for (const part of [...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])])
+    list.push(...expand(part, root, depth + 1))
   if (node.then) list.push(...expand(node.then, root, depth + 1))
-  if (node.properties || node.items || node.enum || node.const !== undefined || node.type || node.additionalProperties) list.push(node)
+  if (
+    node.properties ||
+    node.items ||
+    node.enum ||
+    node.const !== undefined ||
+    node.type ||
+    node.additionalProperties
+  )
+    list.push(node)
   return list
 }
 
-export interface Offer { label: string; info: string; value: boolean }
+export interface Offer {
+  label: string
+  info: string
+  value: boolean
+}
 
 /** What can stand at a place: keys that are not there yet, or the values of a key. */
 export function offers(root: Node, place: Place): Offer[] {
@@ -118,15 +201,22 @@ export function offers(root: Node, place: Place): Offer[] {
     for (const node of nodes) {
       const part = node.properties?.[place.key]
       for (const one of part ? expand(part, root) : []) {
-        const values = one.enum ?? (one.const !== undefined ? [one.const] : one.type === 'boolean' ? [true, false] : [])
-        for (const value of values) found.set(String(value), { label: String(value), info: part?.description ?? '', value: true })
+        const values =
+          one.enum ?? (one.const !== undefined ? [one.const] : one.type === 'boolean' ? [true, false] : [])
+        for (const value of values)
+          found.set(String(value), { label: String(value), info: part?.description ?? '', value: true })
       }
     }
     return [...found.values()]
   }
   for (const node of nodes)
     for (const [name, part] of Object.entries(node.properties ?? {}))
-      if (!(name in place.siblings) || name === place.key) found.set(name, { label: name, info: part.description ?? expand(part, root)[0]?.description ?? '', value: false })
+      if (!(name in place.siblings) || name === place.key)
+        found.set(name, {
+          label: name,
+          info: part.description ?? expand(part, root)[0]?.description ?? '',
+          value: false,
+        })
   return [...found.values()]
 }
 

@@ -7,13 +7,32 @@ export const codeTheme = [
   EditorView.theme({
     '&': { height: '100%', color: 'var(--ink)', backgroundColor: 'var(--panel)', fontSize: '12.5px' },
     '&.cm-focused': { outline: 'none' },
-    '.cm-scroller': { fontFamily: "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace", lineHeight: '1.5' },
-    '.cm-gutters': { backgroundColor: 'var(--panel)', color: 'var(--ink-3)', borderRight: '1px solid var(--line)' },
+    '.cm-scroller': {
+      fontFamily: "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace",
+      lineHeight: '1.5',
+    },
+    '.cm-gutters': {
+      backgroundColor: 'var(--panel)',
+      color: 'var(--ink-3)',
+      borderRight: '1px solid var(--line)',
+    },
     '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--sunken)' },
     '.cm-cursor': { borderLeftColor: 'var(--ink)' },
-    '&.cm-focused .cm-selectionBackground, .cm-selectionBackground, .cm-content ::selection': { backgroundColor: 'var(--accent-soft) !important' },
-    '.cm-tooltip': { backgroundColor: 'var(--panel)', color: 'var(--ink)', border: '1px solid var(--line-strong)', borderRadius: '5px', fontSize: '12px', maxWidth: '34rem' },
-    '.cm-tooltip-autocomplete ul li[aria-selected]': { backgroundColor: 'var(--accent-soft)', color: 'var(--ink)' },
+    '&.cm-focused .cm-selectionBackground, .cm-selectionBackground, .cm-content ::selection': {
+      backgroundColor: 'var(--accent-soft) !important',
+    },
+    '.cm-tooltip': {
+      backgroundColor: 'var(--panel)',
+      color: 'var(--ink)',
+      border: '1px solid var(--line-strong)',
+      borderRadius: '5px',
+      fontSize: '12px',
+      maxWidth: '34rem',
+    },
+    '.cm-tooltip-autocomplete ul li[aria-selected]': {
+      backgroundColor: 'var(--accent-soft)',
+      color: 'var(--ink)',
+    },
     '.cm-completionInfo': { padding: '6px 8px', maxWidth: '20rem' },
     // The marks that stand there by themselves are in few fonts.
     '.cm-collapsedLines:before': { content: '"⋯"', marginInlineEnd: '6px' },
@@ -21,11 +40,24 @@ export const codeTheme = [
     '.cm-diagnostic': { padding: '4px 8px', borderLeftWidth: '3px' },
     '.cm-diagnostic-error': { borderLeftColor: 'var(--failed)' },
     '.cm-diagnostic-warning': { borderLeftColor: 'var(--held)' },
-    '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--failed) 1px', textUnderlineOffset: '3px' },
-    '.cm-lintRange-warning': { backgroundImage: 'none', textDecoration: 'underline wavy var(--held) 1px', textUnderlineOffset: '3px' },
+    '.cm-lintRange-error': {
+      backgroundImage: 'none',
+      textDecoration: 'underline wavy var(--failed) 1px',
+      textUnderlineOffset: '3px',
+    },
+    '.cm-lintRange-warning': {
+      backgroundImage: 'none',
+      textDecoration: 'underline wavy var(--held) 1px',
+      textUnderlineOffset: '3px',
+    },
     '.cm-lintRange-info': { backgroundImage: 'none', textDecoration: 'underline dotted var(--ink-3)' },
     '.cm-lint-marker': { width: '0.9em', height: '0.9em' },
-    '.cm-lint-marker-error': { content: 'none', borderRadius: '1px', transform: 'rotate(45deg)', backgroundColor: 'var(--failed)' },
+    '.cm-lint-marker-error': {
+      content: 'none',
+      borderRadius: '1px',
+      transform: 'rotate(45deg)',
+      backgroundColor: 'var(--failed)',
+    },
     '.cm-lint-marker-warning': { content: 'none', borderRadius: '50%', backgroundColor: 'var(--held)' },
     '.cm-lint-marker-info': { content: 'none', borderRadius: '50%', backgroundColor: 'var(--ink-3)' },
     '.cm-panels': { backgroundColor: 'var(--sunken)', color: 'var(--ink)' },
@@ -35,7 +67,11 @@ export const codeTheme = [
     '.cm-changedLine': { backgroundColor: 'var(--done-soft) !important' },
     '.cm-deletedChunk': { backgroundColor: 'var(--failed-soft) !important' },
     '.cm-changedText': { background: 'none !important', fontWeight: '600' },
-    '.cm-collapsedLines': { backgroundColor: 'var(--sunken)', color: 'var(--ink-3)', backgroundImage: 'none' },
+    '.cm-collapsedLines': {
+      backgroundColor: 'var(--sunken)',
+      color: 'var(--ink-3)',
+      backgroundImage: 'none',
+    },
   }),
   syntaxHighlighting(
     HighlightStyle.define([

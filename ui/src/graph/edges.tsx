@@ -1,10 +1,10 @@
 // An arc: drawn by what became of it, its guard beside it, what the guard saw in a card.
-import { BaseEdge, EdgeLabelRenderer, type Edge, type EdgeProps } from '@xyflow/react'
+import { BaseEdge, type Edge, EdgeLabelRenderer, type EdgeProps } from '@xyflow/react'
 import { useLayoutEffect, useRef, useState } from 'react'
 import type { ArcProgress, GraphArc, Refusal } from '../api/types'
 import { StatusIcon } from '../design/status'
 import { curve, middle, type Route } from './layout'
-import { arcWords, guard, short, type ArcState } from './words'
+import { type ArcState, arcWords, guard, short } from './words'
 
 export interface ArcData extends Record<string, unknown> {
   arc: GraphArc
@@ -32,8 +32,23 @@ export function ArcView({ id, data, markerEnd }: EdgeProps<ArcEdge>) {
   const text = guard(data.arc.when)
   const path = curve(data.route.points)
   return (
-    <g data-arc={`${data.arc.from}->${data.arc.to}`} data-arc-state={data.state} onMouseEnter={() => setOpen(true)} onMouseLeave={() => setOpen(false)}>
-      <BaseEdge id={id} path={path} {...(markerEnd ? { markerEnd } : {})} interactionWidth={18} style={{ stroke: look.stroke, strokeWidth: look.width, ...(look.dash ? { strokeDasharray: look.dash } : {}) }} />
+    <g
+      data-arc={`${data.arc.from}->${data.arc.to}`}
+      data-arc-state={data.state}
+      onMouseEnter={() => setOpen(true)}
+      onMouseLeave={() => setOpen(false)}
+    >
+      <BaseEdge
+        id={id}
+        path={path}
+        {...(markerEnd ? { markerEnd } : {})}
+        interactionWidth={18}
+        style={{
+          stroke: look.stroke,
+          strokeWidth: look.width,
+          ...(look.dash ? { strokeDasharray: look.dash } : {}),
+        }}
+      />
       <EdgeLabelRenderer>
         <div
           className="nodrag nopan pointer-events-auto absolute"
@@ -74,21 +89,44 @@ function ArcCard({ data }: { data: ArcData }) {
   }, [])
   const seen = Object.entries(data.progress?.seen ?? {})
   return (
-    <div ref={card} role="tooltip" className={`panel absolute left-1/2 z-30 w-72 p-2.5 text-xs shadow-lg ${at.up ? 'bottom-full mb-1' : 'top-full mt-1'}`} style={{ transform: `translateX(calc(-50% + ${at.aside}px))` }}>
-      <p className="break-words font-medium [overflow-wrap:anywhere]">{data.arc.from} → {data.arc.to}</p>
+    <div
+      ref={card}
+      role="tooltip"
+      className={`panel absolute left-1/2 z-30 w-72 p-2.5 text-xs shadow-lg ${at.up ? 'bottom-full mb-1' : 'top-full mt-1'}`}
+      style={{ transform: `translateX(calc(-50% + ${at.aside}px))` }}
+    >
+      <p className="break-words font-medium [overflow-wrap:anywhere]">
+        {data.arc.from} → {data.arc.to}
+      </p>
       <p className="text-ink-2">{arcWords(data.state, data.progress, data.arc.when)}</p>
-      {data.arc.when !== null && <p className="mt-1.5 break-words rounded bg-sunken px-1.5 py-1 font-mono [overflow-wrap:anywhere]">{guard(data.arc.when)}</p>}
+      {data.arc.when !== null && (
+        <p className="mt-1.5 break-words rounded bg-sunken px-1.5 py-1 font-mono [overflow-wrap:anywhere]">
+          {guard(data.arc.when)}
+        </p>
+      )}
       {seen.length > 0 && (
         <dl className="mt-1.5 grid grid-cols-[auto_minmax(0,1fr)] gap-x-2 font-mono">
           {seen.map(([path, value]) => (
-            <div key={path} className="contents"><dt className="text-ink-3">{path}</dt><dd className="break-words [overflow-wrap:anywhere]">{short(value, 120)}</dd></div>
+            <div key={path} className="contents">
+              <dt className="text-ink-3">{path}</dt>
+              <dd className="break-words [overflow-wrap:anywhere]">{short(value, 120)}</dd>
+            </div>
           ))}
         </dl>
       )}
       {data.refusals.map((refusal) => (
         <p key={refusal.seq} className="mt-1.5 text-failed">
-          event {refusal.seq}: refused {refusal.reason === 'join' ? 'by the join: it runs for the first token only' : `by admission ${refusal.rule === 'else' ? '(else)' : `rule ${refusal.rule}`}`}
-          {refusal.guards?.map((one, index) => <span key={index} className="block font-mono text-ink-2">{Object.entries(one.seen).map(([path, value]) => `${path} = ${short(value)}`).join(', ')}</span>)}
+          event {refusal.seq}: refused{' '}
+          {refusal.reason === 'join'
+            ? 'by the join: it runs for the first token only'
+            : `by admission ${refusal.rule === 'else' ? '(else)' : `rule ${refusal.rule}`}`}
+          {refusal.guards?.map((one, index) => (
+            <span key={index} className="block font-mono text-ink-2">
+              {Object.entries(one.seen)
+                .map(([path, value]) => `${path} = ${short(value)}`)
+                .join(', ')}
+            </span>
+          ))}
         </p>
       ))}
       {data.progress && <p className="mt-1.5 text-ink-3">decided at event {data.progress.seq}</p>}

@@ -1,10 +1,21 @@
 // The workflow drawn: steps and arcs placed by dagre, coloured by what happened, panned and zoomed by xyflow.
-import { Background, Controls, MarkerType, MiniMap, Panel, Position, ReactFlow, ReactFlowProvider, useReactFlow, type Viewport } from '@xyflow/react'
+import {
+  Background,
+  Controls,
+  MarkerType,
+  MiniMap,
+  Panel,
+  Position,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+  type Viewport,
+} from '@xyflow/react'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Graph, Progress } from '../api/types'
 import { toneOf } from '../design/status'
-import { edgeTypes, type ArcEdge } from './edges'
-import { BODY_HEIGHT, HELD_HEIGHT, heightOf, LOOP_HEIGHT, NODE_WIDTH, place, type Layout } from './layout'
+import { type ArcEdge, edgeTypes } from './edges'
+import { BODY_HEIGHT, HELD_HEIGHT, heightOf, type Layout, LOOP_HEIGHT, NODE_WIDTH, place } from './layout'
 import { nodeTypes, type StepNode } from './nodes'
 import { arcState, standing } from './words'
 
@@ -16,7 +27,10 @@ interface Props {
   findings?: Record<string, number>
   live?: boolean // whether durations grow
 }
-interface Size { width: number; height: number }
+interface Size {
+  width: number
+  height: number
+}
 
 const COLOURS: Record<string, string> = { taken: 'var(--done)', refused: 'var(--failed)' }
 const LARGE = 30 // steps; more than that get a map and a list to find one by
@@ -45,27 +59,61 @@ function within(wish: number, size: number, room: number, margin: number): numbe
 }
 
 /** All of the graph where that can be read, else the part that tells most at a size that can. */
-function view(placed: Layout, frame: Size, shape: Graph, progress: Progress | null, chosen: string | null): Viewport {
-  const fits = (side: number) => Math.min((frame.width - 2 * side) / placed.width, (frame.height - 2 * MARGIN) / placed.height, LARGEST_ZOOM)
+function view(
+  placed: Layout,
+  frame: Size,
+  shape: Graph,
+  progress: Progress | null,
+  chosen: string | null,
+): Viewport {
+  const fits = (side: number) =>
+    Math.min(
+      (frame.width - 2 * side) / placed.width,
+      (frame.height - 2 * MARGIN) / placed.height,
+      LARGEST_ZOOM,
+    )
   const low = (frame.height + placed.height * fits(MARGIN)) / 2 > frame.height - CORNER.height
   const fit = fits(low ? CORNER.width : MARGIN)
   const legible = frame.width < NARROW ? 0.9 * READING_ZOOM : LEGIBLE_ZOOM
-  if (fit >= legible) return { x: (frame.width - placed.width * fit) / 2, y: (frame.height - placed.height * fit) / 2, zoom: fit }
+  if (fit >= legible)
+    return {
+      x: (frame.width - placed.width * fit) / 2,
+      y: (frame.height - placed.height * fit) / 2,
+      zoom: fit,
+    }
   const large = shape.steps.length > LARGE
-  const telling = TELLING.map((status) => shape.steps.find(({ step }) => progress?.steps[step]?.status === status)?.step).find(Boolean)
+  const telling = TELLING.map(
+    (status) => shape.steps.find(({ step }) => progress?.steps[step]?.status === status)?.step,
+  ).find(Boolean)
   const focus = chosen ?? telling ?? shape.entry
   const zoom = Math.min(READING_ZOOM, Math.max(legible, (frame.width - 2 * MARGIN) / placed.width))
   const at = placed.nodes[focus] ?? { x: 0, y: 0 }
   const top = large && frame.width < NARROW ? 2 * MARGIN + 16 : MARGIN // below the list of steps
-  return { x: within(frame.width / 2 - (at.x + NODE_WIDTH / 2) * zoom, placed.width * zoom, frame.width, MARGIN), y: within(frame.height / 3 - at.y * zoom, placed.height * zoom, frame.height, top), zoom }
+  return {
+    x: within(frame.width / 2 - (at.x + NODE_WIDTH / 2) * zoom, placed.width * zoom, frame.width, MARGIN),
+    y: within(frame.height / 3 - at.y * zoom, placed.height * zoom, frame.height, top),
+    zoom,
+  }
 }
 
-function Canvas({ shape, progress, chosen = null, onChoose, findings = {}, live = false, frame }: Props & { frame: Size }) {
+function Canvas({
+  shape,
+  progress,
+  chosen = null,
+  onChoose,
+  findings = {},
+  live = false,
+  frame,
+}: Props & { frame: Size }) {
   const { setViewport, setCenter, getViewport } = useReactFlow()
   const moved = useRef(false) // by whoever looks: then it stays where they put it
   const large = shape.steps.length > LARGE
   const extras = extrasOf(shape, progress)
-  const key = JSON.stringify([shape.steps.map((step) => step.step), shape.arcs.map((arc) => [arc.from, arc.to, arc.order, arc.when === null]), extras])
+  const key = JSON.stringify([
+    shape.steps.map((step) => step.step),
+    shape.arcs.map((arc) => [arc.from, arc.to, arc.order, arc.when === null]),
+    extras,
+  ])
   // The key says all that the layout depends on.
   const placed = useMemo(() => place(shape, extras), [key])
 
@@ -110,26 +158,49 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {}, live 
           type: 'arc',
           source: arc.from,
           target: arc.to,
-          markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14, color: COLOURS[state] ?? 'var(--line-strong)' },
+          markerEnd: {
+            type: MarkerType.ArrowClosed,
+            width: 14,
+            height: 14,
+            color: COLOURS[state] ?? 'var(--line-strong)',
+          },
           zIndex: state === 'taken' ? 1 : 0,
           focusable: false,
-          data: { arc, progress: found, state, refusals, route: placed.arcs[id] ?? { points: [], label: null }, live: progress !== null },
+          data: {
+            arc,
+            progress: found,
+            state,
+            refusals,
+            route: placed.arcs[id] ?? { points: [], label: null },
+            live: progress !== null,
+          },
         }
       }),
     [shape, progress, placed],
   )
 
   const [settled, settle] = useState(false) // the map can wait until the graph is there
-  useEffect(() => { const timer = window.setTimeout(() => settle(true), 50); return () => window.clearTimeout(timer) }, [])
+  useEffect(() => {
+    const timer = window.setTimeout(() => settle(true), 50)
+    return () => window.clearTimeout(timer)
+  }, [])
   const first = useRef<Viewport>(undefined)
   first.current ??= view(placed, frame, shape, progress, chosen)
-  useEffect(() => { if (!moved.current) void setViewport(view(placed, frame, shape, progress, chosen)) }, [placed, frame, setViewport])
+  useEffect(() => {
+    if (!moved.current) void setViewport(view(placed, frame, shape, progress, chosen))
+  }, [placed, frame, setViewport])
   useEffect(() => {
     const at = chosen === null ? undefined : placed.nodes[chosen]
     if (!at) return
     const { x, y, zoom } = getViewport()
     const [left, top] = [at.x * zoom + x, at.y * zoom + y]
-    if (left < 0 || top < 0 || left + NODE_WIDTH * zoom > frame.width || top + BODY_HEIGHT * zoom > frame.height) void setCenter(at.x + NODE_WIDTH / 2, at.y + BODY_HEIGHT / 2, { zoom })
+    if (
+      left < 0 ||
+      top < 0 ||
+      left + NODE_WIDTH * zoom > frame.width ||
+      top + BODY_HEIGHT * zoom > frame.height
+    )
+      void setCenter(at.x + NODE_WIDTH / 2, at.y + BODY_HEIGHT / 2, { zoom })
   }, [chosen, placed, frame, getViewport, setCenter])
 
   return (
@@ -144,7 +215,9 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {}, live 
       }}
       onNodeClick={(_, node) => onChoose?.(node.id)}
       onPaneClick={() => onChoose?.(null)}
-      onMoveStart={(event) => { if (event) moved.current = true }}
+      onMoveStart={(event) => {
+        if (event) moved.current = true
+      }}
       defaultViewport={first.current}
       width={frame.width}
       height={frame.height}
@@ -156,13 +229,37 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {}, live 
       maxZoom={2}
     >
       <Background gap={20} size={1} color="var(--line)" />
-      <Controls showInteractive={false} position="bottom-left" fitViewOptions={{ padding: 0.08, maxZoom: LARGEST_ZOOM }} onFitView={() => { moved.current = true }} />
-      {large && settled && frame.width >= NARROW && <MiniMap pannable zoomable ariaLabel="Map of the workflow" style={MAP_SIZE} nodeColor={colourOf} nodeStrokeColor={colourOf} nodeStrokeWidth={24} />}
+      <Controls
+        showInteractive={false}
+        position="bottom-left"
+        fitViewOptions={{ padding: 0.08, maxZoom: LARGEST_ZOOM }}
+        onFitView={() => {
+          moved.current = true
+        }}
+      />
+      {large && settled && frame.width >= NARROW && (
+        <MiniMap
+          pannable
+          zoomable
+          ariaLabel="Map of the workflow"
+          style={MAP_SIZE}
+          nodeColor={colourOf}
+          nodeStrokeColor={colourOf}
+          nodeStrokeWidth={24}
+        />
+      )}
       {large && onChoose && (
         <Panel position="top-right">
-          <select className="field max-w-56" aria-label="Go to step" value={chosen ?? ''} onChange={(event) => onChoose(event.target.value || null)}>
+          <select
+            className="field max-w-56"
+            aria-label="Go to step"
+            value={chosen ?? ''}
+            onChange={(event) => onChoose(event.target.value || null)}
+          >
             <option value="">Go to step…</option>
-            {shape.steps.map(({ step }) => <option key={step}>{step}</option>)}
+            {shape.steps.map(({ step }) => (
+              <option key={step}>{step}</option>
+            ))}
           </select>
         </Panel>
       )}
@@ -170,10 +267,26 @@ function Canvas({ shape, progress, chosen = null, onChoose, findings = {}, live 
   )
 }
 
-const stands = (progress: Progress | null, step: string): string => { const found = progress?.steps[step]; return found ? standing(found) : 'not run' }
+const stands = (progress: Progress | null, step: string): string => {
+  const found = progress?.steps[step]
+  return found ? standing(found) : 'not run'
+}
 const MAP_SIZE = { width: 120, height: 150 }
 const colourOf = (node: StepNode): string => `var(--${toneOf(node.data.progress?.status ?? 'idle')})`
-const NEVER = { status: 'idle' as const, runs: 0, running: 0, done: 0, failed: 0, refused: 0, retries: 0, duration_ms: 0, started_at: null, ended_at: null, loop: null, error: null }
+const NEVER = {
+  status: 'idle' as const,
+  runs: 0,
+  running: 0,
+  done: 0,
+  failed: 0,
+  refused: 0,
+  retries: 0,
+  duration_ms: 0,
+  started_at: null,
+  ended_at: null,
+  loop: null,
+  error: null,
+}
 
 export function Flow(props: Props) {
   const box = useRef<HTMLDivElement>(null)

@@ -2,12 +2,38 @@ import { expect, test } from 'vitest'
 import type { Graph } from '../api/types'
 import { BODY_HEIGHT, chainsOf, NODE_WIDTH, place } from './layout'
 
-const step = (name: string) => ({ step: name, desc: null, kinds: [], loop: null, join: null, admission: false, entry: false, end: false, line: 1 })
-const arc = (from: string, to: string, order = 0, when: string | null = null) => ({ from, to, order, when, mode: 'exclusive', line: 1 })
-const shape = (names: string[], arcs: ReturnType<typeof arc>[]): Graph => ({ name: 'x', path: 'x', entry: names[0] ?? '', steps: names.map(step), arcs })
+const step = (name: string) => ({
+  step: name,
+  desc: null,
+  kinds: [],
+  loop: null,
+  join: null,
+  admission: false,
+  entry: false,
+  end: false,
+  line: 1,
+})
+const arc = (from: string, to: string, order = 0, when: string | null = null) => ({
+  from,
+  to,
+  order,
+  when,
+  mode: 'exclusive',
+  line: 1,
+})
+const shape = (names: string[], arcs: ReturnType<typeof arc>[]): Graph => ({
+  name: 'x',
+  path: 'x',
+  entry: names[0] ?? '',
+  steps: names.map(step),
+  arcs,
+})
 
 test('steps that can only follow each other are one chain; forks and meetings end it', () => {
-  const graph = shape(['a', 'b', 'c', 'd', 'e', 'f'], [arc('a', 'b'), arc('b', 'c'), arc('b', 'd', 1), arc('c', 'e'), arc('d', 'e'), arc('e', 'f')])
+  const graph = shape(
+    ['a', 'b', 'c', 'd', 'e', 'f'],
+    [arc('a', 'b'), arc('b', 'c'), arc('b', 'd', 1), arc('c', 'e'), arc('d', 'e'), arc('e', 'f')],
+  )
   expect(chainsOf(graph)).toEqual([['a', 'b'], ['c'], ['d'], ['e', 'f']])
 })
 
@@ -18,12 +44,18 @@ test('a ring is in one chain once, and a step that leads to itself ends one', ()
 
 test('many steps stand below each other without touching, each arc between its two', () => {
   const names = Array.from({ length: 100 }, (_, index) => `s${index}`)
-  const graph = shape(names, names.slice(1).map((name, index) => arc(`s${index}`, name, 0, index % 2 ? 'x' : null)))
+  const graph = shape(
+    names,
+    names.slice(1).map((name, index) => arc(`s${index}`, name, 0, index % 2 ? 'x' : null)),
+  )
   const { nodes, arcs } = place(graph, { s3: 30 })
   for (let index = 1; index < names.length; index += 1) {
     const [above, below, route] = [nodes[`s${index - 1}`], nodes[`s${index}`], arcs[`s${index - 1}#0`]]
     expect(below?.y).toBeGreaterThan((above?.y ?? 0) + BODY_HEIGHT)
-    expect(route?.points[0]).toEqual({ x: (above?.x ?? 0) + NODE_WIDTH / 2, y: (above?.y ?? 0) + BODY_HEIGHT + (index === 4 ? 30 : 0) })
+    expect(route?.points[0]).toEqual({
+      x: (above?.x ?? 0) + NODE_WIDTH / 2,
+      y: (above?.y ?? 0) + BODY_HEIGHT + (index === 4 ? 30 : 0),
+    })
     expect(route?.points.at(-1)?.y).toBe(below?.y)
   }
 })

@@ -1,10 +1,16 @@
 // Where steps and arcs stand: dagre's layered layout, top to bottom, the author's order kept.
 import { Graph, layout } from '@dagrejs/dagre'
-import type { Graph as Shape, GraphArc } from '../api/types'
+import type { GraphArc, Graph as Shape } from '../api/types'
 import { guard } from './words'
 
-export interface Placed { x: number; y: number }
-export interface Route { points: { x: number; y: number }[]; label: { x: number; y: number } | null }
+export interface Placed {
+  x: number
+  y: number
+}
+export interface Route {
+  points: { x: number; y: number }[]
+  label: { x: number; y: number } | null
+}
 
 export const NODE_WIDTH = 208
 export const LOOP_HEIGHT = 31
@@ -20,12 +26,18 @@ const LABEL_GAP = 72
 export const LABEL_WIDTH = 208
 const labelWidth = (when: string): number => Math.min(LABEL_WIDTH, 28 + 6.7 * guard(when).length)
 
-export interface Layout { nodes: Record<string, Placed>; arcs: Record<string, Route>; width: number; height: number }
+export interface Layout {
+  nodes: Record<string, Placed>
+  arcs: Record<string, Route>
+  width: number
+  height: number
+}
 
 /** Positions of steps and routes of arcs; arcs are known by `from#order`. */
 export function place(shape: Shape, extras: Record<string, number>): Layout {
   const found = chainsOf(shape)
-  const chains = shape.steps.length > MANY || found.length === 1 ? found : shape.steps.map((step) => [step.step])
+  const chains =
+    shape.steps.length > MANY || found.length === 1 ? found : shape.steps.map((step) => [step.step])
   const gaps = gapsOf(shape)
   const height = (step: string) => heightOf(extras[step] ?? 0)
   const head = new Map(chains.flatMap((chain) => chain.map((step) => [step, chain[0] ?? step] as const)))
@@ -33,7 +45,10 @@ export function place(shape: Shape, extras: Record<string, number>): Layout {
   graph.setGraph({ rankdir: 'TB', nodesep: 36, ranksep: GAP, edgesep: 18, marginx: MARGIN, marginy: MARGIN })
   graph.setDefaultEdgeLabel(() => ({}))
   for (const chain of chains) {
-    const tall = chain.reduce((sum, step, index) => sum + height(step) + (index ? (gaps.get(step) ?? GAP) : 0), 0)
+    const tall = chain.reduce(
+      (sum, step, index) => sum + height(step) + (index ? (gaps.get(step) ?? GAP) : 0),
+      0,
+    )
     graph.setNode(chain[0] ?? '', { width: NODE_WIDTH, height: tall })
   }
   const inner: GraphArc[] = []
@@ -41,7 +56,13 @@ export function place(shape: Shape, extras: Record<string, number>): Layout {
     const [from, to] = [head.get(arc.from), head.get(arc.to)]
     if (from === undefined || to === undefined) continue
     if (from === to && arc.to !== from) inner.push(arc)
-    else graph.setEdge(from, to, arc.when !== null ? { width: labelWidth(arc.when), height: 18, labelpos: 'c' } : {}, `${arc.from}#${arc.order}`)
+    else
+      graph.setEdge(
+        from,
+        to,
+        arc.when !== null ? { width: labelWidth(arc.when), height: 18, labelpos: 'c' } : {},
+        `${arc.from}#${arc.order}`,
+      )
   }
   if (chains.length > 1 || graph.edgeCount() > 0) layout(graph)
   else stand(graph, chains[0]?.[0])
@@ -85,13 +106,18 @@ export function chainsOf(shape: Shape): string[][] {
   }
   const follows = (step: string): string | null => {
     const [next, ...others] = out.get(step) ?? []
-    return next !== undefined && next !== step && others.length === 0 && into.get(next)?.length === 1 ? next : null
+    return next !== undefined && next !== step && others.length === 0 && into.get(next)?.length === 1
+      ? next
+      : null
   }
   const seen = new Set<string>()
   const chains: string[][] = []
   const follow = (first: string) => {
     const chain: string[] = []
-    for (let step: string | null = first; step !== null && !seen.has(step); step = follows(step)) { seen.add(step); chain.push(step) }
+    for (let step: string | null = first; step !== null && !seen.has(step); step = follows(step)) {
+      seen.add(step)
+      chain.push(step)
+    }
     if (chain.length) chains.push(chain)
   }
   for (const { step } of shape.steps) {
@@ -103,40 +129,59 @@ export function chainsOf(shape: Shape): string[][] {
 }
 
 /** How far a step stands below the one before it; a guard between them needs room. */
-const gapsOf = (shape: Shape): Map<string, number> => new Map(shape.arcs.map((arc) => [arc.to, arc.when !== null ? LABEL_GAP : GAP]))
+const gapsOf = (shape: Shape): Map<string, number> =>
+  new Map(shape.arcs.map((arc) => [arc.to, arc.when !== null ? LABEL_GAP : GAP]))
 
 function straight(nodes: Record<string, Placed>, arc: GraphArc, height: number): Route {
   const [from, to] = [nodes[arc.from] ?? { x: 0, y: 0 }, nodes[arc.to] ?? { x: 0, y: 0 }]
   const x = from.x + NODE_WIDTH / 2
   const [start, end] = [from.y + height, to.y]
-  return { points: [{ x, y: start }, { x, y: end }], label: arc.when !== null ? { x, y: (start + end) / 2 } : null }
+  return {
+    points: [
+      { x, y: start },
+      { x, y: end },
+    ],
+    label: arc.when !== null ? { x, y: (start + end) / 2 } : null,
+  }
 }
 
-interface Box { x: number; y: number; width: number; height: number }
+interface Box {
+  x: number
+  y: number
+  width: number
+  height: number
+}
 
 /** Arcs that go down leave at the bottom and arrive at the top, leaning towards where they come from. */
 function settle(points: { x: number; y: number }[], from: Box, to: Box): void {
   const [second, last] = [points[1], points[points.length - 2]]
   if (!second || !last || to.y - to.height / 2 <= from.y + from.height / 2) return
-  const lean = (box: Box, x: number) => box.x + Math.max(-box.width / 4, Math.min(box.width / 4, (x - box.x) / 3))
+  const lean = (box: Box, x: number) =>
+    box.x + Math.max(-box.width / 4, Math.min(box.width / 4, (x - box.x) / 3))
   points[0] = { x: lean(from, second.x), y: from.y + from.height / 2 }
   points[points.length - 1] = { x: lean(to, last.x), y: to.y - to.height / 2 }
 }
 
 /** Where the line of a route passes nearest to the place that was kept for its words. */
 export function middle({ points, label }: Route): { x: number; y: number } {
-  const away = (point: { x: number; y: number }) => (label ? Math.hypot(point.x - label.x, point.y - label.y) : 0)
+  const away = (point: { x: number; y: number }) =>
+    label ? Math.hypot(point.x - label.x, point.y - label.y) : 0
   const inner = points.slice(1, -1)
   const [first, last] = [points[0] ?? { x: 0, y: 0 }, points.at(-1) ?? { x: 0, y: 0 }]
   if (inner.length === 0) return half(first, last)
-  const nearest = label ? inner.reduce((best, point, index) => (away(point) < away(inner[best] ?? point) ? index : best), 0) : Math.floor((inner.length - 1) / 2)
+  const nearest = label
+    ? inner.reduce((best, point, index) => (away(point) < away(inner[best] ?? point) ? index : best), 0)
+    : Math.floor((inner.length - 1) / 2)
   const control = inner[nearest] ?? first
   const start = nearest === 0 ? first : half(inner[nearest - 1] ?? first, control)
   const end = nearest === inner.length - 1 ? last : half(control, inner[nearest + 1] ?? last)
   return half(half(start, end), control)
 }
 
-const half = (one: { x: number; y: number }, other: { x: number; y: number }) => ({ x: (one.x + other.x) / 2, y: (one.y + other.y) / 2 })
+const half = (one: { x: number; y: number }, other: { x: number; y: number }) => ({
+  x: (one.x + other.x) / 2,
+  y: (one.y + other.y) / 2,
+})
 
 /** A smooth line through the points of a route. */
 export function curve(points: { x: number; y: number }[]): string {

@@ -1,12 +1,12 @@
 // A step as a node: its state by colour and shape, its runs, its loop as one bar, its tokens.
-import { Handle, Position, type Node, type NodeProps } from '@xyflow/react'
+import { Handle, type Node, type NodeProps, Position } from '@xyflow/react'
 import { memo } from 'react'
 import type { GraphStep, StepProgress, TokenProgress } from '../api/types'
 import { Icon } from '../design/icons'
-import { borderOf, softOf, StatusIcon, textOf } from '../design/status'
+import { count } from '../design/number'
+import { borderOf, StatusIcon, softOf, textOf } from '../design/status'
 import { duration, Took } from '../design/time'
 import { NODE_WIDTH } from './layout'
-import { count } from '../design/number'
 import { standing } from './words'
 
 export interface StepData extends Record<string, unknown> {
@@ -36,7 +36,9 @@ function StepBox({ data }: NodeProps<StepNode>) {
       <Handle type="target" position={Position.Top} />
       <div className={`flex items-center gap-1.5 rounded-t-[5px] px-2 py-1 ${coloured ? softOf(mark) : ''}`}>
         {progress && <StatusIcon status={mark} />}
-        <span className="min-w-0 flex-1 truncate text-sm font-medium" title={shape.desc ?? shape.step}>{shape.step}</span>
+        <span className="min-w-0 flex-1 truncate text-sm font-medium" title={shape.desc ?? shape.step}>
+          {shape.step}
+        </span>
         {shape.entry && <span className="text-2xs text-ink-3">entry</span>}
         {progress && progress.runs > 1 && <span className="text-xs text-ink-2">×{progress.runs}</span>}
         {findings > 0 && <StatusIcon status="error" />}
@@ -45,20 +47,49 @@ function StepBox({ data }: NodeProps<StepNode>) {
         {shape.loop && <Icon name="loop" size={12} />}
         {shape.admission && <Icon name="gate" size={12} />}
         {shape.join && <Icon name="join" size={12} />}
-        <span className="min-w-0 flex-1 truncate" title={kinds(shape)}>{kinds(shape)}</span>
+        <span className="min-w-0 flex-1 truncate" title={kinds(shape)}>
+          {kinds(shape)}
+        </span>
         {status === 'kept' && <span className="text-done">kept</span>}
-        {progress && progress.retries > 0 && <span className="text-held" title={`${progress.retries} retries`}>↻{progress.retries}</span>}
-        {progress && progress.ended_at !== null && <span className={textOf(mark)}>{duration(progress.duration_ms)}</span>}
-        {growing && progress.ended_at === null && <span className={textOf(status)}><Took from={progress.started_at} to={null} /></span>}
+        {progress && progress.retries > 0 && (
+          <span className="text-held" title={`${progress.retries} retries`}>
+            ↻{progress.retries}
+          </span>
+        )}
+        {progress && progress.ended_at !== null && (
+          <span className={textOf(mark)}>{duration(progress.duration_ms)}</span>
+        )}
+        {growing && progress.ended_at === null && (
+          <span className={textOf(status)}>
+            <Took from={progress.started_at} to={null} />
+          </span>
+        )}
       </div>
-      {progress?.loop ? <LoopBar loop={progress.loop} /> : progress && shape.loop && <div className="border-t border-line px-2 py-1 text-2xs text-ink-3">no iteration yet</div>}
+      {progress?.loop ? (
+        <LoopBar loop={progress.loop} />
+      ) : (
+        progress &&
+        shape.loop && (
+          <div className="border-t border-line px-2 py-1 text-2xs text-ink-3">no iteration yet</div>
+        )
+      )}
       {held.length > 0 && (
-        <div className="flex items-center gap-1.5 border-t border-line px-2 py-px text-xs text-held" data-held={held.length}>
+        <div
+          className="flex items-center gap-1.5 border-t border-line px-2 py-px text-xs text-held"
+          data-held={held.length}
+        >
           <StatusIcon status="held" size={12} />
-          <span className="truncate">{held.length} held, waits for {held[0]?.hold?.waits_for.join(', ')}</span>
+          <span className="truncate">
+            {held.length} held, waits for {held[0]?.hold?.waits_for.join(', ')}
+          </span>
         </div>
       )}
-      {tokens.length > held.length && <div className="absolute -top-1.5 left-1/2 size-3 rounded-full border-2 border-panel bg-accent" title="a token is here" />}
+      {tokens.length > held.length && (
+        <div
+          className="absolute -top-1.5 left-1/2 size-3 rounded-full border-2 border-panel bg-accent"
+          title="a token is here"
+        />
+      )}
       <Handle type="source" position={Position.Bottom} />
     </div>
   )
@@ -79,13 +110,21 @@ function kinds(shape: GraphStep): string {
 function LoopBar({ loop }: { loop: NonNullable<StepProgress['loop']> }) {
   const share = (count: number) => `${loop.total ? (count / loop.total) * 100 : 0}%`
   return (
-    <div className="border-t border-line px-2 py-1" data-loop={`${loop.done}/${loop.failed}/${loop.running}/${loop.queued}`}>
+    <div
+      className="border-t border-line px-2 py-1"
+      data-loop={`${loop.done}/${loop.failed}/${loop.running}/${loop.queued}`}
+    >
       <div className="flex h-1.5 overflow-hidden rounded-sm bg-sunken">
         <div className="min-w-0 shrink bg-done" style={{ width: share(loop.done) }} />
-        <div className={`bg-failed ${loop.failed > 0 ? 'min-w-1' : ''}`} style={{ width: share(loop.failed) }} />
+        <div
+          className={`bg-failed ${loop.failed > 0 ? 'min-w-1' : ''}`}
+          style={{ width: share(loop.failed) }}
+        />
         <div className="bg-running" style={{ width: share(loop.running) }} />
       </div>
-      {loop.running + loop.queued > 0 ? <Going loop={loop} /> : (
+      {loop.running + loop.queued > 0 ? (
+        <Going loop={loop} />
+      ) : (
         <div className="truncate text-2xs text-ink-2">
           {count(loop.done)}/{count(loop.total)} ok
           {loop.failed > 0 && <span className="text-failed"> · {count(loop.failed)} failed</span>}
@@ -101,7 +140,12 @@ function Going({ loop }: { loop: NonNullable<StepProgress['loop']> }) {
   const words = parts.map((name) => `${count(loop[name])} ${name}`).join(', ')
   return (
     <div className="flex gap-2 truncate text-2xs text-ink-2" role="img" aria-label={words} title={words}>
-      {parts.map((name) => <span key={name} className={`inline-flex items-center gap-1 ${textOf(name)}`}><StatusIcon status={name} size={10} />{count(loop[name])}</span>)}
+      {parts.map((name) => (
+        <span key={name} className={`inline-flex items-center gap-1 ${textOf(name)}`}>
+          <StatusIcon status={name} size={10} />
+          {count(loop[name])}
+        </span>
+      ))}
     </div>
   )
 }

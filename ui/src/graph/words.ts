@@ -14,7 +14,8 @@ export const short = (value: Json, most = 60): string => {
 }
 
 /** How a step stands: one that was called off has not failed of itself. */
-export const standing = (step: StepProgress): string => (step.status === 'failed' && step.error?.kind === 'cancelled' ? 'cancelled' : step.status)
+export const standing = (step: StepProgress): string =>
+  step.status === 'failed' && step.error?.kind === 'cancelled' ? 'cancelled' : step.status
 
 export type ArcState = 'unknown' | 'taken' | 'not_taken' | 'not_asked' | 'refused'
 
@@ -27,6 +28,9 @@ export function arcState(arc: ArcProgress | undefined, refused: number): ArcStat
 export function arcWords(state: ArcState, arc: ArcProgress | undefined, when: string | null): string {
   if (state === 'unknown') return 'not evaluated yet'
   if (state === 'refused') return 'taken, but the step refused the token'
-  if (state === 'taken') return when === null ? 'taken: it has no guard' : `taken${arc && arc.taken > 1 ? ` ${arc.taken} times` : ''}: its guard held`
+  if (state === 'taken')
+    return when === null
+      ? 'taken: it has no guard'
+      : `taken${arc && arc.taken > 1 ? ` ${arc.taken} times` : ''}: its guard held`
   return state === 'not_taken' ? 'not taken: its guard did not hold' : 'not asked: an arc before it was taken'
 }

@@ -1,7 +1,11 @@
 // The differences of two values by the key or step that they belong to, so that many in one are one line.
 import type { Change } from '../api/types'
 
-export interface Group { name: string; changes: Change[]; more: number }
+export interface Group {
+  name: string
+  changes: Change[]
+  more: number
+}
 
 /** Changes by their first name; `leftOut` counts, as `section.name`, what the server did not tell. */
 export function grouped(section: string, changes: Change[], leftOut: Record<string, number>): Group[] {

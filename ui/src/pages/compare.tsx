@@ -13,7 +13,7 @@ import { Ago, ago, duration, useNow } from '../design/time'
 import { Tree } from '../design/tree'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
-import { grouped, type Group } from './changes'
+import { type Group, grouped } from './changes'
 
 export function ComparePage() {
   useTitle('Compare')
@@ -25,7 +25,21 @@ export function ComparePage() {
       <PageHead title="Compare" />
       <Pick key={a + b} a={a} b={b} />
       <div className="px-4 pb-4">
-        {!a || !b ? <div className="panel"><Empty title="Choose two executions">Pick them above by id, tick two in the list of <Link href="/executions" className="text-accent hover:underline">executions</Link>, or press Compare on one.</Empty></div> : <Reading of={found} what="Comparing">{(told) => <Told diff={told} />}</Reading>}
+        {!a || !b ? (
+          <div className="panel">
+            <Empty title="Choose two executions">
+              Pick them above by id, tick two in the list of{' '}
+              <Link href="/executions" className="text-accent hover:underline">
+                executions
+              </Link>
+              , or press Compare on one.
+            </Empty>
+          </div>
+        ) : (
+          <Reading of={found} what="Comparing">
+            {(told) => <Told diff={told} />}
+          </Reading>
+        )}
       </div>
     </>
   )
@@ -38,34 +52,89 @@ function Pick({ a, b }: { a: string; b: string }) {
   const recent = useQuery(executions({ limit: 50 }))
   const now = useNow()
   return (
-    <form className="flex flex-wrap items-center gap-2 px-4 pb-3" onSubmit={(event) => { event.preventDefault(); go(`/compare?a=${one.trim()}&b=${other.trim()}`) }}>
-      <input className="field w-80 max-w-full font-mono text-xs" aria-label="First execution" placeholder="a: execution id" list="recent" value={one} onChange={(event) => setOne(event.target.value)} data-search />
-      <input className="field w-80 max-w-full font-mono text-xs" aria-label="Second execution" placeholder="b: execution id" list="recent" value={other} onChange={(event) => setOther(event.target.value)} />
-      <datalist id="recent">{recent.data?.items.map((item) => <option key={item.execution_id} value={item.execution_id}>{`${item.playbook.path}, ${item.status}, ${ago(item.requested_at, now)}`}</option>)}</datalist>
-      <Button type="submit" kind="primary" disabled={!one || !other}>Compare</Button>
-      <Button onClick={() => go(`/compare?a=${other}&b=${one}`)} disabled={!one || !other}>Swap</Button>
+    <form
+      className="flex flex-wrap items-center gap-2 px-4 pb-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        go(`/compare?a=${one.trim()}&b=${other.trim()}`)
+      }}
+    >
+      <input
+        className="field w-80 max-w-full font-mono text-xs"
+        aria-label="First execution"
+        placeholder="a: execution id"
+        list="recent"
+        value={one}
+        onChange={(event) => setOne(event.target.value)}
+        data-search
+      />
+      <input
+        className="field w-80 max-w-full font-mono text-xs"
+        aria-label="Second execution"
+        placeholder="b: execution id"
+        list="recent"
+        value={other}
+        onChange={(event) => setOther(event.target.value)}
+      />
+      <datalist id="recent">
+        {recent.data?.items.map((item) => (
+          <option
+            key={item.execution_id}
+            value={item.execution_id}
+          >{`${item.playbook.path}, ${item.status}, ${ago(item.requested_at, now)}`}</option>
+        ))}
+      </datalist>
+      <Button type="submit" kind="primary" disabled={!one || !other}>
+        Compare
+      </Button>
+      <Button onClick={() => go(`/compare?a=${other}&b=${one}`)} disabled={!one || !other}>
+        Swap
+      </Button>
     </form>
   )
 }
 
 function Told({ diff: told }: { diff: Diff }) {
-  const longest = Math.max(1, ...Object.values(told.timing_ms).flat().map((ms) => ms ?? 0))
+  const longest = Math.max(
+    1,
+    ...Object.values(told.timing_ms)
+      .flat()
+      .map((ms) => ms ?? 0),
+  )
   return (
     <div className="flex flex-col gap-4">
       <div className="panel flex flex-wrap items-center gap-x-6 gap-y-1 px-3 py-2">
         <One name="a" id={told.a} tone="bg-ink-3" />
         <One name="b" id={told.b} tone="bg-accent" />
-        <span className="font-medium">{told.same ? 'They took one path to one result.' : told.playbook ? 'They differ, and so do their playbooks.' : 'They differ.'}</span>
+        <span className="font-medium">
+          {told.same
+            ? 'They took one path to one result.'
+            : told.playbook
+              ? 'They differ, and so do their playbooks.'
+              : 'They differ.'}
+        </span>
       </div>
       <Path lines={told.path} more={told.left_out.path ?? 0} />
       <Section title="Time of each step" empty={Object.keys(told.timing_ms).length === 0}>
         <table className="w-full border-collapse">
-          <thead><tr className="border-b border-line"><th className="th">Step</th><th className="th text-right">a</th><th className="th text-right">b</th><th className="th w-1/2" /></tr></thead>
+          <thead>
+            <tr className="border-b border-line">
+              <th className="th">Step</th>
+              <th className="th text-right">a</th>
+              <th className="th text-right">b</th>
+              <th className="th w-1/2" />
+            </tr>
+          </thead>
           <tbody>
             {Object.entries(told.timing_ms).map(([step, [first, second]]) => (
               <tr key={step} className="border-b border-line last:border-0">
-                <td className="td">{step}</td><td className="td whitespace-nowrap text-right">{duration(first)}</td><td className="td whitespace-nowrap text-right">{duration(second)}</td>
-                <td className="td"><Beam ms={first} most={longest} tone="bg-ink-3" /><Beam ms={second} most={longest} tone="bg-accent" /></td>
+                <td className="td">{step}</td>
+                <td className="td whitespace-nowrap text-right">{duration(first)}</td>
+                <td className="td whitespace-nowrap text-right">{duration(second)}</td>
+                <td className="td">
+                  <Beam ms={first} most={longest} tone="bg-ink-3" />
+                  <Beam ms={second} most={longest} tone="bg-accent" />
+                </td>
               </tr>
             ))}
           </tbody>
@@ -74,7 +143,13 @@ function Told({ diff: told }: { diff: Diff }) {
       <Changes title="workload" section="workload" changes={told.workload} leftOut={told.left_out} />
       <Changes title="ctx" section="ctx" changes={told.ctx} leftOut={told.left_out} />
       <Changes title="Outputs" section="outputs" changes={told.outputs} leftOut={told.left_out} />
-      {told.error && <Changes title="Error" section="error" changes={[{ path: 'error', a: told.error[0], b: told.error[1] }]} />}
+      {told.error && (
+        <Changes
+          title="Error"
+          section="error"
+          changes={[{ path: 'error', a: told.error[0], b: told.error[1] }]}
+        />
+      )}
     </div>
   )
 }
@@ -86,9 +161,31 @@ function Path({ lines, more }: { lines: string[]; more: number }) {
   const shown = all ? lines : lines.slice(0, LINES)
   return (
     <Section title="Path" empty={lines.length === 0}>
-      <ul className="font-mono text-xs">{shown.map((line, index) => <li key={index} className={`px-3 py-px ${line.startsWith('+') ? 'bg-done-soft' : 'bg-failed-soft'}`}>{line.startsWith('+') ? 'b ' : 'a '}{line}</li>)}</ul>
-      {shown.length < lines.length && <button type="button" className="px-3 py-1.5 text-xs text-accent hover:underline" onClick={() => setAll(true)}>Show {count(lines.length - shown.length)} more</button>}
-      {shown.length === lines.length && more > 0 && <p className="px-3 py-1.5 text-xs text-ink-3">{count(more)} later lines of the path are not compared</p>}
+      <ul className="font-mono text-xs">
+        {shown.map((line, index) => (
+          <li
+            key={index}
+            className={`px-3 py-px ${line.startsWith('+') ? 'bg-done-soft' : 'bg-failed-soft'}`}
+          >
+            {line.startsWith('+') ? 'b ' : 'a '}
+            {line}
+          </li>
+        ))}
+      </ul>
+      {shown.length < lines.length && (
+        <button
+          type="button"
+          className="px-3 py-1.5 text-xs text-accent hover:underline"
+          onClick={() => setAll(true)}
+        >
+          Show {count(lines.length - shown.length)} more
+        </button>
+      )}
+      {shown.length === lines.length && more > 0 && (
+        <p className="px-3 py-1.5 text-xs text-ink-3">
+          {count(more)} later lines of the path are not compared
+        </p>
+      )}
     </Section>
   )
 }
@@ -98,21 +195,39 @@ function One({ name, id, tone }: { name: string; id: string; tone: string }) {
   const known = useQuery(execution(id)).data
   return (
     <span className="flex min-w-0 flex-wrap items-center gap-x-2">
-      <span className={`h-1.5 w-3 shrink-0 rounded-sm ${tone}`} /><span className="font-medium">{name}</span>
-      <Link href={`/executions/${id}`} className="font-mono text-xs text-accent hover:underline">{shortId(id)}</Link>
-      {known && <><span className="max-w-64 truncate" title={known.playbook.path}>{known.playbook.path}</span><StatusBadge status={known.status} /><span className="text-xs text-ink-3"><Ago at={known.requested_at} /></span></>}
+      <span className={`h-1.5 w-3 shrink-0 rounded-sm ${tone}`} />
+      <span className="font-medium">{name}</span>
+      <Link href={`/executions/${id}`} className="font-mono text-xs text-accent hover:underline">
+        {shortId(id)}
+      </Link>
+      {known && (
+        <>
+          <span className="max-w-64 truncate" title={known.playbook.path}>
+            {known.playbook.path}
+          </span>
+          <StatusBadge status={known.status} />
+          <span className="text-xs text-ink-3">
+            <Ago at={known.requested_at} />
+          </span>
+        </>
+      )}
     </span>
   )
 }
 
 function Beam({ ms, most, tone }: { ms: number | null; most: number; tone: string }) {
-  return <div className={`my-0.5 h-1 rounded-full ${tone}`} style={{ width: `${((ms ?? 0) / most) * 100}%` }} />
+  return (
+    <div className={`my-0.5 h-1 rounded-full ${tone}`} style={{ width: `${((ms ?? 0) / most) * 100}%` }} />
+  )
 }
 
 function Section({ title, empty, children }: { title: string; empty: boolean; children: React.ReactNode }) {
   return (
     <section className="panel min-w-0 overflow-x-auto" aria-label={title}>
-      <h2 className={`px-3 py-1.5 font-medium ${empty ? '' : 'border-b border-line'}`}>{title}{empty && <span className="ml-2 text-xs font-normal text-ink-3">the same</span>}</h2>
+      <h2 className={`px-3 py-1.5 font-medium ${empty ? '' : 'border-b border-line'}`}>
+        {title}
+        {empty && <span className="ml-2 text-xs font-normal text-ink-3">the same</span>}
+      </h2>
       {!empty && children}
     </section>
   )
@@ -121,13 +236,33 @@ function Section({ title, empty, children }: { title: string; empty: boolean; ch
 const FEW = 6 // differences of one name that are shown at once
 const GROUPS = 200
 
-function Changes({ title, section, changes, leftOut = {} }: { title: string; section: string; changes: Change[]; leftOut?: Record<string, number> }) {
+function Changes({
+  title,
+  section,
+  changes,
+  leftOut = {},
+}: {
+  title: string
+  section: string
+  changes: Change[]
+  leftOut?: Record<string, number>
+}) {
   const groups = grouped(section, changes, leftOut)
   return (
     <Section title={title} empty={changes.length === 0}>
       <div className="sm:min-w-150">
-        {groups.slice(0, GROUPS).map((group) => group.changes.length <= FEW ? <Rows key={group.name} changes={group.changes} /> : <Many key={group.name} group={group} />)}
-        {groups.length > GROUPS && <p className="px-3 py-1.5 text-xs text-ink-3">and {count(groups.length - GROUPS)} names more</p>}
+        {groups
+          .slice(0, GROUPS)
+          .map((group) =>
+            group.changes.length <= FEW ? (
+              <Rows key={group.name} changes={group.changes} />
+            ) : (
+              <Many key={group.name} group={group} />
+            ),
+          )}
+        {groups.length > GROUPS && (
+          <p className="px-3 py-1.5 text-xs text-ink-3">and {count(groups.length - GROUPS)} names more</p>
+        )}
       </div>
     </Section>
   )
@@ -137,10 +272,20 @@ function Changes({ title, section, changes, leftOut = {} }: { title: string; sec
 function Many({ group }: { group: Group }) {
   const [open, setOpen] = useState(false)
   return (
-    <details className="border-b border-line last:border-0" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary className="px-3 py-1.5 hover:bg-sunken"><span className="font-mono text-xs text-ink-2">{group.name || '(all)'}</span> <span className="ml-2 text-xs text-ink-3">{count(group.changes.length + group.more)} differences</span></summary>
+    <details
+      className="border-b border-line last:border-0"
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary className="px-3 py-1.5 hover:bg-sunken">
+        <span className="font-mono text-xs text-ink-2">{group.name || '(all)'}</span>{' '}
+        <span className="ml-2 text-xs text-ink-3">
+          {count(group.changes.length + group.more)} differences
+        </span>
+      </summary>
       {open && <Rows changes={group.changes} />}
-      {open && group.more > 0 && <p className="border-t border-line px-3 py-1.5 text-xs text-ink-3">and {count(group.more)} more</p>}
+      {open && group.more > 0 && (
+        <p className="border-t border-line px-3 py-1.5 text-xs text-ink-3">and {count(group.more)} more</p>
+      )}
     </details>
   )
 }
@@ -148,11 +293,17 @@ function Many({ group }: { group: Group }) {
 function Rows({ changes }: { changes: Change[] }) {
   return (
     <table className="w-full table-fixed border-collapse border-b border-line font-mono text-xs last:border-0">
-      <colgroup><col className="w-1/5" /><col /><col /></colgroup>
+      <colgroup>
+        <col className="w-1/5" />
+        <col />
+        <col />
+      </colgroup>
       <tbody>
         {changes.map((change) => (
           <tr key={change.path} className="border-b border-line last:border-0">
-            <td className="td break-words align-top text-ink-2">{change.path || '(all)'}</td><Side value={change.a} tone="bg-failed-soft" /><Side value={change.b} tone="bg-done-soft" />
+            <td className="td break-words align-top text-ink-2">{change.path || '(all)'}</td>
+            <Side value={change.a} tone="bg-failed-soft" />
+            <Side value={change.b} tone="bg-done-soft" />
           </tr>
         ))}
       </tbody>
@@ -166,7 +317,16 @@ function Side({ value, tone }: { value: Json | undefined; tone: string }) {
   const text = JSON.stringify(value) ?? 'absent'
   return (
     <td className={`td align-top [overflow-wrap:anywhere] ${value === undefined ? 'text-ink-3' : tone}`}>
-      {text.length <= LONG ? text : <details><summary>{text.slice(0, LONG)}…</summary><div className="mt-1 max-h-80 overflow-auto"><Tree value={value ?? null} open={1} /></div></details>}
+      {text.length <= LONG ? (
+        text
+      ) : (
+        <details>
+          <summary>{text.slice(0, LONG)}…</summary>
+          <div className="mt-1 max-h-80 overflow-auto">
+            <Tree value={value ?? null} open={1} />
+          </div>
+        </details>
+      )}
     </td>
   )
 }

@@ -21,24 +21,64 @@ export function CredentialsPage() {
   const [dropping, setDropping] = useState<string | null>(null)
   const drop = useMutation({
     mutationFn: (name: string) => remove('/credentials/{name}', { name }),
-    onSuccess: (_, name) => { say(`deleted ${name}`); setDropping(null); void client.invalidateQueries({ queryKey: ['credentials'] }) },
+    onSuccess: (_, name) => {
+      say(`deleted ${name}`)
+      setDropping(null)
+      void client.invalidateQueries({ queryKey: ['credentials'] })
+    },
     onError: complain,
   })
   return (
     <>
-      <PageHead title="Credentials"><Button kind="primary" onClick={() => setAdding(true)}>Set a credential</Button></PageHead>
+      <PageHead title="Credentials">
+        <Button kind="primary" onClick={() => setAdding(true)}>
+          Set a credential
+        </Button>
+      </PageHead>
       <div className="panel mx-4 mb-4 shrink-0 overflow-x-auto">
         <Reading of={found}>
           {({ items }) =>
-            items.length === 0 ? <Empty title="No credential is stored">A task names one with <code>auth</code>; a playbook declares it under <code>keychain</code>. Values are sealed and never shown.</Empty> : (
+            items.length === 0 ? (
+              <Empty title="No credential is stored">
+                A task names one with <code>auth</code>; a playbook declares it under <code>keychain</code>.
+                Values are sealed and never shown.
+              </Empty>
+            ) : (
               <table className="w-full border-collapse max-sm:block">
-                <thead className="border-b border-line max-sm:hidden"><tr><th className="th">Name</th><th className="th">Set</th><th className="th">Value</th><th className="th">Named by</th><th className="th" /></tr></thead>
+                <thead className="border-b border-line max-sm:hidden">
+                  <tr>
+                    <th className="th">Name</th>
+                    <th className="th">Set</th>
+                    <th className="th">Value</th>
+                    <th className="th">Named by</th>
+                    <th className="th" />
+                  </tr>
+                </thead>
                 <tbody className="max-sm:block">
                   {items.map((item) => (
-                    <tr key={item.name} className="border-b border-line last:border-0 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1">
-                      <td className="td max-w-72 truncate font-mono max-sm:w-full" title={item.name}>{item.name}</td><td className="td"><Ago at={item.set_at} /></td><td className="td text-ink-3">sealed</td>
-                      <td className="td"><Named name={item.name} paths={used.data?.items[item.name] ?? []} /></td>
-                      <td className="td text-right max-sm:ml-auto"><Button kind="quiet" aria-label={`Delete ${item.name}`} onClick={() => setDropping(item.name)}>Delete</Button></td>
+                    <tr
+                      key={item.name}
+                      className="border-b border-line last:border-0 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1"
+                    >
+                      <td className="td max-w-72 truncate font-mono max-sm:w-full" title={item.name}>
+                        {item.name}
+                      </td>
+                      <td className="td">
+                        <Ago at={item.set_at} />
+                      </td>
+                      <td className="td text-ink-3">sealed</td>
+                      <td className="td">
+                        <Named name={item.name} paths={used.data?.items[item.name] ?? []} />
+                      </td>
+                      <td className="td text-right max-sm:ml-auto">
+                        <Button
+                          kind="quiet"
+                          aria-label={`Delete ${item.name}`}
+                          onClick={() => setDropping(item.name)}
+                        >
+                          Delete
+                        </Button>
+                      </td>
                     </tr>
                   ))}
                 </tbody>
@@ -51,7 +91,12 @@ export function CredentialsPage() {
       {dropping && (
         <Dialog title={`Delete ${dropping}?`} onClose={() => setDropping(null)}>
           <p className="mb-3 text-ink-2">Tasks that name it will fail until it is set again.</p>
-          <div className="flex justify-end gap-2"><Button onClick={() => setDropping(null)}>Keep it</Button><Button kind="danger" onClick={() => drop.mutate(dropping)}>Delete</Button></div>
+          <div className="flex justify-end gap-2">
+            <Button onClick={() => setDropping(null)}>Keep it</Button>
+            <Button kind="danger" onClick={() => drop.mutate(dropping)}>
+              Delete
+            </Button>
+          </div>
         </Dialog>
       )}
     </>
@@ -59,34 +104,101 @@ export function CredentialsPage() {
 }
 
 function Named({ name, paths }: { name: string; paths: string[] }) {
-  if (name.startsWith('trigger.')) return <>the trigger <Link href="/schedules" className="text-accent hover:underline">{name.slice('trigger.'.length)}</Link></>
+  if (name.startsWith('trigger.'))
+    return (
+      <>
+        the trigger{' '}
+        <Link href="/schedules" className="text-accent hover:underline">
+          {name.slice('trigger.'.length)}
+        </Link>
+      </>
+    )
   if (paths.length === 0) return <span className="text-ink-3">no registered playbook</span>
-  return <>{paths.map((path) => <Link key={path} href={`/playbooks/${path}`} className="mr-2 text-accent hover:underline">{path}</Link>)}</>
+  return (
+    <>
+      {paths.map((path) => (
+        <Link key={path} href={`/playbooks/${path}`} className="mr-2 text-accent hover:underline">
+          {path}
+        </Link>
+      ))}
+    </>
+  )
 }
 
-interface Part { name: string; value: string }
+interface Part {
+  name: string
+  value: string
+}
 
 function SetDialog({ onClose }: { onClose: () => void }) {
   const client = useQueryClient()
   const [name, setName] = useState('')
   const [parts, setParts] = useState<Part[]>([{ name: 'token', value: '' }])
   const [text, setText] = useState<string | null>(null) // as JSON, once that is wanted
-  const whole = (): Obj => Object.fromEntries(parts.filter((part) => part.name).map((part) => [part.name, part.value]))
+  const whole = (): Obj =>
+    Object.fromEntries(parts.filter((part) => part.name).map((part) => [part.name, part.value]))
   const set = useMutation({
-    mutationFn: async () => put('/credentials/{name}', { name }, text === null ? whole() : (JSON.parse(text) as Obj)),
-    onSuccess: () => { say(`set ${name}`); void client.invalidateQueries({ queryKey: ['credentials'] }); onClose() },
+    mutationFn: async () =>
+      put('/credentials/{name}', { name }, text === null ? whole() : (JSON.parse(text) as Obj)),
+    onSuccess: () => {
+      say(`set ${name}`)
+      void client.invalidateQueries({ queryKey: ['credentials'] })
+      onClose()
+    },
   })
   return (
     <Dialog title="Set a credential" onClose={onClose}>
-      <form className="flex flex-col gap-3" autoComplete="off" onSubmit={(event) => { event.preventDefault(); set.mutate() }}>
-        <Field label="Name"><input className="field font-mono" data-first required pattern="[A-Za-z_][A-Za-z0-9_.\-]*" value={name} onChange={(event) => setName(event.target.value)} /></Field>
+      <form
+        className="flex flex-col gap-3"
+        autoComplete="off"
+        onSubmit={(event) => {
+          event.preventDefault()
+          set.mutate()
+        }}
+      >
+        <Field label="Name">
+          <input
+            className="field font-mono"
+            data-first
+            required
+            pattern="[A-Za-z_][A-Za-z0-9_.\-]*"
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+        </Field>
         <div className="flex flex-col gap-1.5">
-          <div className="flex items-center justify-between"><span className="label-text">Fields, such as token; or user, password, host</span>{text === null && <button type="button" className="text-xs text-accent hover:underline" onClick={() => setText(JSON.stringify(whole(), null, 2))}>as JSON</button>}</div>
-          {text === null ? <Parts parts={parts} change={setParts} /> : <textarea aria-label="Fields as JSON" className="field h-28 py-1.5 font-mono text-xs" spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />}
+          <div className="flex items-center justify-between">
+            <span className="label-text">Fields, such as token; or user, password, host</span>
+            {text === null && (
+              <button
+                type="button"
+                className="text-xs text-accent hover:underline"
+                onClick={() => setText(JSON.stringify(whole(), null, 2))}
+              >
+                as JSON
+              </button>
+            )}
+          </div>
+          {text === null ? (
+            <Parts parts={parts} change={setParts} />
+          ) : (
+            <textarea
+              aria-label="Fields as JSON"
+              className="field h-28 py-1.5 font-mono text-xs"
+              spellCheck={false}
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
+          )}
           <span className="text-xs text-ink-3">Values are sealed when they arrive and never sent back.</span>
         </div>
         {set.error && <Failure error={set.error} />}
-        <div className="flex justify-end gap-2"><Button onClick={onClose}>Not now</Button><Button kind="primary" type="submit" disabled={!name || set.isPending}>Set</Button></div>
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Not now</Button>
+          <Button kind="primary" type="submit" disabled={!name || set.isPending}>
+            Set
+          </Button>
+        </div>
       </form>
     </Dialog>
   )
@@ -94,17 +206,39 @@ function SetDialog({ onClose }: { onClose: () => void }) {
 
 /** Fields by name; nobody who looks over a shoulder reads their values. */
 function Parts({ parts, change }: { parts: Part[]; change: (parts: Part[]) => void }) {
-  const put = (index: number, part: Partial<Part>) => change(parts.map((one, place) => (place === index ? { ...one, ...part } : one)))
+  const put = (index: number, part: Partial<Part>) =>
+    change(parts.map((one, place) => (place === index ? { ...one, ...part } : one)))
   return (
     <>
       {parts.map((part, index) => (
         <div key={index} className="flex items-center gap-1.5">
-          <input aria-label={`Field ${index + 1}`} placeholder="field" className="field w-32 shrink-0 font-mono" value={part.name} onChange={(event) => put(index, { name: event.target.value })} />
-          <input aria-label={`Value of ${part.name || `field ${index + 1}`}`} type="password" autoComplete="new-password" placeholder="value" className="field flex-1 font-mono" value={part.value} onChange={(event) => put(index, { value: event.target.value })} />
-          <IconButton icon="close" label={`Remove ${part.name || `field ${index + 1}`}`} disabled={parts.length === 1} onClick={() => change(parts.filter((_, place) => place !== index))} />
+          <input
+            aria-label={`Field ${index + 1}`}
+            placeholder="field"
+            className="field w-32 shrink-0 font-mono"
+            value={part.name}
+            onChange={(event) => put(index, { name: event.target.value })}
+          />
+          <input
+            aria-label={`Value of ${part.name || `field ${index + 1}`}`}
+            type="password"
+            autoComplete="new-password"
+            placeholder="value"
+            className="field flex-1 font-mono"
+            value={part.value}
+            onChange={(event) => put(index, { value: event.target.value })}
+          />
+          <IconButton
+            icon="close"
+            label={`Remove ${part.name || `field ${index + 1}`}`}
+            disabled={parts.length === 1}
+            onClick={() => change(parts.filter((_, place) => place !== index))}
+          />
         </div>
       ))}
-      <span><Button onClick={() => change([...parts, { name: '', value: '' }])}>Add a field</Button></span>
+      <span>
+        <Button onClick={() => change([...parts, { name: '', value: '' }])}>Add a field</Button>
+      </span>
     </>
   )
 }

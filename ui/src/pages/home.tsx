@@ -4,41 +4,76 @@ import { Link } from 'wouter'
 import { overview } from '../api/queries'
 import type { ExecutionItem, Overview } from '../api/types'
 import { shortId } from '../design/copy'
+import { count } from '../design/number'
 import { Empty, Reading } from '../design/states'
 import { markOf, StatusBadge, StatusIcon } from '../design/status'
 import { Ago, clock, duration, Took } from '../design/time'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
-import { count } from '../design/number'
 
-const SHOWN = ['running', 'waiting', 'pending', 'paused', 'completed', 'failed', 'stuck', 'cancelled'] as const
+const SHOWN = [
+  'running',
+  'waiting',
+  'pending',
+  'paused',
+  'completed',
+  'failed',
+  'stuck',
+  'cancelled',
+] as const
 
 export function HomePage() {
   useTitle('Home')
   const found = useQuery(overview())
   return (
     <>
-      <PageHead title="Home"><span className="text-xs text-ink-3">the last 24 hours</span></PageHead>
+      <PageHead title="Home">
+        <span className="text-xs text-ink-3">the last 24 hours</span>
+      </PageHead>
       <Reading of={found}>
         {(told) => (
           <div className="flex flex-col gap-4 px-4 pb-4">
             <ul className="grid grid-cols-2 gap-2 sm:grid-cols-4 xl:grid-cols-8">
               {SHOWN.map((status) => (
                 <li key={status}>
-                  <Link href={`/executions?status=${status}&within=24h`} className="panel flex flex-col px-3 py-2 hover:border-line-strong">
+                  <Link
+                    href={`/executions?status=${status}&within=24h`}
+                    className="panel flex flex-col px-3 py-2 hover:border-line-strong"
+                  >
                     <StatusBadge status={status} />
-                    <span className="text-xl font-semibold leading-8 tracking-tight" data-count={status}>{count(told.counts[status])}</span>
+                    <span className="text-xl font-semibold leading-8 tracking-tight" data-count={status}>
+                      {count(told.counts[status])}
+                    </span>
                   </Link>
                 </li>
               ))}
             </ul>
             {SHOWN.every((status) => told.counts[status] === 0) && (
-              <div className="panel"><Empty title="Nothing has run in the last day">Open <Link href="/playbooks" className="text-accent hover:underline">Playbooks</Link>, choose one and press Run.</Empty></div>
+              <div className="panel">
+                <Empty title="Nothing has run in the last day">
+                  Open{' '}
+                  <Link href="/playbooks" className="text-accent hover:underline">
+                    Playbooks
+                  </Link>
+                  , choose one and press Run.
+                </Empty>
+              </div>
             )}
             <Throughput told={told} />
             <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
-              <List title="Failures" items={told.failures} more="/executions?status=failed" none="Nothing has failed." />
-              <List title="Under way, the oldest first" items={told.active} more="/executions?status=running" none={told.overdue_ms > 1000 ? '' : 'Nothing is under way.'} note={told.overdue_ms > 1000 ? `work is due since ${duration(told.overdue_ms)}` : ''} />
+              <List
+                title="Failures"
+                items={told.failures}
+                more="/executions?status=failed"
+                none="Nothing has failed."
+              />
+              <List
+                title="Under way, the oldest first"
+                items={told.active}
+                more="/executions?status=running"
+                none={told.overdue_ms > 1000 ? '' : 'Nothing is under way.'}
+                note={told.overdue_ms > 1000 ? `work is due since ${duration(told.overdue_ms)}` : ''}
+              />
             </div>
             <Slowest told={told} />
           </div>
@@ -49,20 +84,41 @@ export function HomePage() {
 }
 
 function Throughput({ told }: { told: Overview }) {
-  const peak = Math.max(...told.buckets.map((bucket) => bucket.completed + bucket.failed + bucket.cancelled + bucket.active))
+  const peak = Math.max(
+    ...told.buckets.map((bucket) => bucket.completed + bucket.failed + bucket.cancelled + bucket.active),
+  )
   const most = Math.max(1, peak)
-  const total = told.buckets.reduce((sum, bucket) => sum + bucket.completed + bucket.failed + bucket.cancelled, 0)
+  const total = told.buckets.reduce(
+    (sum, bucket) => sum + bucket.completed + bucket.failed + bucket.cancelled,
+    0,
+  )
   return (
     <section className="panel p-3" aria-label="Throughput">
-      <h2 className="mb-2 flex items-baseline justify-between font-medium">Throughput <span className="text-xs font-normal text-ink-3">{count(total)} ended · at most {count(peak)} begun in {Math.round(told.bucket_ms / 60_000)} min</span></h2>
+      <h2 className="mb-2 flex items-baseline justify-between font-medium">
+        Throughput{' '}
+        <span className="text-xs font-normal text-ink-3">
+          {count(total)} ended · at most {count(peak)} begun in {Math.round(told.bucket_ms / 60_000)} min
+        </span>
+      </h2>
       <div className="flex h-20 items-end gap-px">
         {told.buckets.map((bucket) => (
-          <div key={bucket.at} className="flex h-full min-w-0 flex-1 flex-col justify-end border-b-2 border-line hover:bg-sunken" title={`${clock(bucket.at).slice(0, 5)}: ${bucket.completed} completed, ${bucket.failed} failed, ${bucket.cancelled} cancelled, ${bucket.active} under way`}>
-            <Piece count={bucket.active} most={most} tone="bg-running" /><Piece count={bucket.cancelled} most={most} tone="bg-idle" /><Piece count={bucket.failed} most={most} tone="bg-failed" /><Piece count={bucket.completed} most={most} tone="bg-done" />
+          <div
+            key={bucket.at}
+            className="flex h-full min-w-0 flex-1 flex-col justify-end border-b-2 border-line hover:bg-sunken"
+            title={`${clock(bucket.at).slice(0, 5)}: ${bucket.completed} completed, ${bucket.failed} failed, ${bucket.cancelled} cancelled, ${bucket.active} under way`}
+          >
+            <Piece count={bucket.active} most={most} tone="bg-running" />
+            <Piece count={bucket.cancelled} most={most} tone="bg-idle" />
+            <Piece count={bucket.failed} most={most} tone="bg-failed" />
+            <Piece count={bucket.completed} most={most} tone="bg-done" />
           </div>
         ))}
       </div>
-      <div className="mt-1 flex justify-between text-2xs text-ink-3"><span>24 h ago</span><span>12 h ago</span><span>now</span></div>
+      <div className="mt-1 flex justify-between text-2xs text-ink-3">
+        <span>24 h ago</span>
+        <span>12 h ago</span>
+        <span>now</span>
+      </div>
     </section>
   )
 }
@@ -71,19 +127,55 @@ function Piece({ count, most, tone }: { count: number; most: number; tone: strin
   return count ? <div className={tone} style={{ height: `${Math.max(3, (count / most) * 100)}%` }} /> : null
 }
 
-function List({ title, items, more, none, note = '' }: { title: string; items: ExecutionItem[]; more: string; none: string; note?: string }) {
+function List({
+  title,
+  items,
+  more,
+  none,
+  note = '',
+}: {
+  title: string
+  items: ExecutionItem[]
+  more: string
+  none: string
+  note?: string
+}) {
   return (
     <section className="panel" aria-label={title}>
-      <h2 className="flex items-baseline justify-between border-b border-line px-3 py-1.5 font-medium">{title}{note && <span className="text-xs text-held">{note}</span>}<Link href={more} className="text-xs font-normal text-accent hover:underline">all</Link></h2>
-      {items.length === 0 ? <p className="px-3 py-4 text-ink-3">{none}</p> : (
+      <h2 className="flex items-baseline justify-between border-b border-line px-3 py-1.5 font-medium">
+        {title}
+        {note && <span className="text-xs text-held">{note}</span>}
+        <Link href={more} className="text-xs font-normal text-accent hover:underline">
+          all
+        </Link>
+      </h2>
+      {items.length === 0 ? (
+        <p className="px-3 py-4 text-ink-3">{none}</p>
+      ) : (
         <ul>
           {items.map((item) => (
-            <li key={item.execution_id} className="flex items-center gap-2.5 border-b border-line px-3 py-1.5 last:border-0">
+            <li
+              key={item.execution_id}
+              className="flex items-center gap-2.5 border-b border-line px-3 py-1.5 last:border-0"
+            >
               <StatusIcon status={markOf(item.status, item.failed_iterations)} />
-              <Link href={`/executions/${item.execution_id}`} className="min-w-0 flex-1 truncate font-medium hover:underline">{item.playbook.path}</Link>
-              <span className="hidden font-mono text-xs text-ink-3 sm:inline">{shortId(item.execution_id)}</span>
-              <span className="w-20 text-right"><Took from={item.requested_at} to={item.ended_at} ms={item.duration_ms} /></span>
-              {item.ended_at && <span className="w-20 text-right text-ink-3"><Ago at={item.ended_at} /></span>}
+              <Link
+                href={`/executions/${item.execution_id}`}
+                className="min-w-0 flex-1 truncate font-medium hover:underline"
+              >
+                {item.playbook.path}
+              </Link>
+              <span className="hidden font-mono text-xs text-ink-3 sm:inline">
+                {shortId(item.execution_id)}
+              </span>
+              <span className="w-20 text-right">
+                <Took from={item.requested_at} to={item.ended_at} ms={item.duration_ms} />
+              </span>
+              {item.ended_at && (
+                <span className="w-20 text-right text-ink-3">
+                  <Ago at={item.ended_at} />
+                </span>
+              )}
             </li>
           ))}
         </ul>
@@ -96,16 +188,46 @@ function Slowest({ told }: { told: Overview }) {
   const longest = Math.max(1, ...told.slowest.map((row) => row.mean_ms))
   return (
     <section className="panel overflow-x-auto" aria-label="Slowest steps">
-      <h2 className="border-b border-line px-3 py-1.5 font-medium">Slowest steps <span className="text-xs font-normal text-ink-3">of recent executions</span></h2>
-      {told.slowest.length === 0 ? <Empty title="No step has been timed yet" /> : (
+      <h2 className="border-b border-line px-3 py-1.5 font-medium">
+        Slowest steps <span className="text-xs font-normal text-ink-3">of recent executions</span>
+      </h2>
+      {told.slowest.length === 0 ? (
+        <Empty title="No step has been timed yet" />
+      ) : (
         <table className="w-full border-collapse">
-          <thead><tr className="border-b border-line"><th className="th">Step</th><th className="th">Playbook</th><th className="th text-right">Runs</th><th className="th text-right">Mean</th><th className="th text-right">Longest</th><th className="th w-1/4" /></tr></thead>
+          <thead>
+            <tr className="border-b border-line">
+              <th className="th">Step</th>
+              <th className="th">Playbook</th>
+              <th className="th text-right">Runs</th>
+              <th className="th text-right">Mean</th>
+              <th className="th text-right">Longest</th>
+              <th className="th w-1/4" />
+            </tr>
+          </thead>
           <tbody>
             {told.slowest.map((row) => (
               <tr key={row.path + row.step} className="border-b border-line last:border-0">
-                <td className="td max-w-64 truncate font-medium" title={row.step}><Link href={`/executions/${row.execution_id}/graph?step=${encodeURIComponent(row.step)}`} className="hover:underline">{row.step}</Link></td>
-                <td className="td max-w-64 truncate text-ink-2" title={row.path}>{row.path}</td><td className="td text-right">{row.runs}</td><td className="td text-right whitespace-nowrap">{duration(row.mean_ms)}</td><td className="td text-right whitespace-nowrap">{duration(row.max_ms)}</td>
-                <td className="td"><div className="h-1 rounded-full bg-ink-3" style={{ width: `${(row.mean_ms / longest) * 100}%` }} /></td>
+                <td className="td max-w-64 truncate font-medium" title={row.step}>
+                  <Link
+                    href={`/executions/${row.execution_id}/graph?step=${encodeURIComponent(row.step)}`}
+                    className="hover:underline"
+                  >
+                    {row.step}
+                  </Link>
+                </td>
+                <td className="td max-w-64 truncate text-ink-2" title={row.path}>
+                  {row.path}
+                </td>
+                <td className="td text-right">{row.runs}</td>
+                <td className="td text-right whitespace-nowrap">{duration(row.mean_ms)}</td>
+                <td className="td text-right whitespace-nowrap">{duration(row.max_ms)}</td>
+                <td className="td">
+                  <div
+                    className="h-1 rounded-full bg-ink-3"
+                    style={{ width: `${(row.mean_ms / longest) * 100}%` }}
+                  />
+                </td>
               </tr>
             ))}
           </tbody>

@@ -5,14 +5,14 @@ import { remove } from '../api/client'
 import { about, session, tools } from '../api/queries'
 import type { Obj } from '../api/types'
 import { Button, Field } from '../design/controls'
-import { Reading } from '../design/states'
 import { bytes } from '../design/number'
+import { Reading } from '../design/states'
 import { duration } from '../design/time'
 import { complain } from '../design/toast'
 import { PageHead } from '../shell/layout'
 import { choose, type Theme } from '../shell/theme'
-import { useTheme } from '../shell/use-theme'
 import { useTitle } from '../shell/title'
+import { useTheme } from '../shell/use-theme'
 
 export function SettingsPage() {
   useTitle('Settings')
@@ -27,8 +27,14 @@ export function SettingsPage() {
           <section className="panel p-3" aria-label="This browser">
             <h2 className="mb-2 font-medium">This browser</h2>
             <Field label="Theme">
-              <select className="field max-w-48" value={theme} onChange={(event) => choose(event.target.value as Theme)}>
-                <option value="system">as the system</option><option value="light">light</option><option value="dark">dark</option>
+              <select
+                className="field max-w-48"
+                value={theme}
+                onChange={(event) => choose(event.target.value as Theme)}
+              >
+                <option value="system">as the system</option>
+                <option value="light">light</option>
+                <option value="dark">dark</option>
               </select>
             </Field>
           </section>
@@ -41,8 +47,14 @@ export function SettingsPage() {
               <dl className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 gap-y-1 sm:grid-cols-[auto_minmax(0,1fr)]">
                 <Fact name="Version">{told.version}</Fact>
                 <Fact name="Largest request">{bytes(told.limits.body_bytes)}</Fact>
-                <Fact name="Not ready when work is due for longer than">{duration(told.limits.ready_after_ms)}</Fact>
-                <Fact name="API"><a href="/api/openapi.json" className="text-accent hover:underline">openapi.json</a></Fact>
+                <Fact name="Not ready when work is due for longer than">
+                  {duration(told.limits.ready_after_ms)}
+                </Fact>
+                <Fact name="API">
+                  <a href="/api/openapi.json" className="text-accent hover:underline">
+                    openapi.json
+                  </a>
+                </Fact>
               </dl>
             )}
           </Reading>
@@ -50,7 +62,13 @@ export function SettingsPage() {
         <section className="panel p-3 lg:col-span-2" aria-label="Tool kinds">
           <h2 className="mb-2 font-medium">Tool kinds</h2>
           <Reading of={kinds}>
-            {({ items }) => <ul className="grid gap-x-4 sm:grid-cols-2">{items.map((kind, index) => <Kind key={index} kind={kind} />)}</ul>}
+            {({ items }) => (
+              <ul className="grid gap-x-4 sm:grid-cols-2">
+                {items.map((kind, index) => (
+                  <Kind key={index} kind={kind} />
+                ))}
+              </ul>
+            )}
           </Reading>
         </section>
       </div>
@@ -59,27 +77,52 @@ export function SettingsPage() {
 }
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return <div className="contents"><dt className="text-ink-3">{name}</dt><dd>{children}</dd></div>
+  return (
+    <div className="contents">
+      <dt className="text-ink-3">{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
 }
 
 function You() {
   const known = useQuery(session())
   const client = useQueryClient()
-  const leave = useMutation({ mutationFn: () => remove('/session', {}), onSuccess: () => client.resetQueries(), onError: complain })
+  const leave = useMutation({
+    mutationFn: () => remove('/session', {}),
+    onSuccess: () => client.resetQueries(),
+    onError: complain,
+  })
   if (!known.data) return null
   return (
     <section className="panel p-3" aria-label="You">
       <h2 className="mb-2 font-medium">You</h2>
-      <p className="text-ink-2">You are <span className="font-medium text-ink">{known.data.name}</span> and may: {known.data.scopes.join(', ')}.{known.data.prefixes.length > 0 && ` Only under ${known.data.prefixes.join(', ')}.`}</p>
-      {known.data.csrf && <Button className="mt-2" onClick={() => leave.mutate()}>Log out</Button>}
+      <p className="text-ink-2">
+        You are <span className="font-medium text-ink">{known.data.name}</span> and may:{' '}
+        {known.data.scopes.join(', ')}.
+        {known.data.prefixes.length > 0 && ` Only under ${known.data.prefixes.join(', ')}.`}
+      </p>
+      {known.data.csrf && (
+        <Button className="mt-2" onClick={() => leave.mutate()}>
+          Log out
+        </Button>
+      )}
     </section>
   )
 }
 
 function Kind({ kind }: { kind: Obj }) {
   const words = String(kind['summary'] ?? kind['doc'] ?? kind['description'] ?? '').split('\n')[0]
-  return <li className="flex items-baseline gap-2 border-b border-line py-1"><span className="w-20 shrink-0 font-mono text-xs font-medium">{String(kind['kind'] ?? kind['name'] ?? '')}</span> <span className="text-ink-3">{marked(words ?? '')}</span></li>
+  return (
+    <li className="flex items-baseline gap-2 border-b border-line py-1">
+      <span className="w-20 shrink-0 font-mono text-xs font-medium">
+        {String(kind['kind'] ?? kind['name'] ?? '')}
+      </span>{' '}
+      <span className="text-ink-3">{marked(words ?? '')}</span>
+    </li>
+  )
 }
 
 /** A sentence in which what stands in backticks is code. */
-const marked = (words: string): ReactNode => words.split('`').map((part, index) => (index % 2 ? <code key={index}>{part}</code> : part))
+const marked = (words: string): ReactNode =>
+  words.split('`').map((part, index) => (index % 2 ? <code key={index}>{part}</code> : part))

@@ -1,11 +1,11 @@
 // The frame around every page: where one can go, and the theme.
-import { useEffect, useState, type ReactNode } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { IconButton } from '../design/controls'
 import { Icon } from '../design/icons'
 import { Toasts } from '../design/toast'
 import { Lost } from './lost'
-import { showKeys, Shortcuts } from './shortcuts'
+import { Shortcuts, showKeys } from './shortcuts'
 import { choose } from './theme'
 import { useDark } from './use-theme'
 
@@ -24,16 +24,35 @@ export function Layout({ children }: { children: ReactNode }) {
   const [location] = useLocation()
   const [open, setOpen] = useState(false)
   useEffect(() => setOpen(false), [location])
-  const here = (path: string) => (path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`))
+  const here = (path: string) =>
+    path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`)
   return (
     <div className="flex h-dvh flex-col md:flex-row">
-      <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-panel focus:p-2">To the content</a>
+      <a
+        href="#main"
+        className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-panel focus:p-2"
+      >
+        To the content
+      </a>
       <header className="flex shrink-0 items-center justify-between border-b border-line bg-panel px-3 py-1.5 md:w-44 md:flex-col md:items-stretch md:justify-start md:gap-3 md:border-b-0 md:border-r md:px-2 md:py-3">
         <Link href="/" className="flex items-center gap-2 px-1.5 font-semibold tracking-tight">
-          <svg viewBox="0 0 32 32" width="20" height="20" aria-hidden="true"><rect width="32" height="32" rx="8" fill="var(--accent)" /><path d="M9 23V9l14 14V9" fill="none" stroke="var(--on-accent)" strokeWidth="3" strokeLinecap="round" strokeLinejoin="round" /></svg>
+          <svg viewBox="0 0 32 32" width="20" height="20" aria-hidden="true">
+            <rect width="32" height="32" rx="8" fill="var(--accent)" />
+            <path
+              d="M9 23V9l14 14V9"
+              fill="none"
+              stroke="var(--on-accent)"
+              strokeWidth="3"
+              strokeLinecap="round"
+              strokeLinejoin="round"
+            />
+          </svg>
           NoETL
         </Link>
-        <nav aria-label="Pages" className={`${open ? 'flex' : 'hidden'} absolute inset-x-0 top-10 z-40 flex-col border-b border-line bg-panel p-2 md:static md:flex md:border-0 md:p-0`}>
+        <nav
+          aria-label="Pages"
+          className={`${open ? 'flex' : 'hidden'} absolute inset-x-0 top-10 z-40 flex-col border-b border-line bg-panel p-2 md:static md:flex md:border-0 md:p-0`}
+        >
           {PLACES.map(([path, name, icon]) => (
             <Link
               key={path}
@@ -47,11 +66,26 @@ export function Layout({ children }: { children: ReactNode }) {
         </nav>
         <div className="flex items-center gap-1 md:mt-auto md:justify-between">
           <ThemeButton />
-          <button type="button" className="hidden items-center gap-1.5 rounded-[5px] px-1.5 py-1 text-xs text-ink-3 hover:bg-sunken hover:text-ink md:inline-flex" onClick={showKeys}>Keys <kbd className="rounded border border-line-strong px-1">?</kbd></button>
-          <span className="md:hidden"><IconButton icon="menu" label="Pages" aria-expanded={open} onClick={() => setOpen(!open)} /></span>
+          <button
+            type="button"
+            className="hidden items-center gap-1.5 rounded-[5px] px-1.5 py-1 text-xs text-ink-3 hover:bg-sunken hover:text-ink md:inline-flex"
+            onClick={showKeys}
+          >
+            Keys <kbd className="rounded border border-line-strong px-1">?</kbd>
+          </button>
+          <span className="md:hidden">
+            <IconButton icon="menu" label="Pages" aria-expanded={open} onClick={() => setOpen(!open)} />
+          </span>
         </div>
       </header>
-      <main id="main" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col overflow-auto outline-none"><Lost />{children}</main>
+      <main
+        id="main"
+        tabIndex={-1}
+        className="flex min-h-0 min-w-0 flex-1 flex-col overflow-auto outline-none"
+      >
+        <Lost />
+        {children}
+      </main>
       <Toasts />
       <Shortcuts />
     </div>
@@ -60,7 +94,13 @@ export function Layout({ children }: { children: ReactNode }) {
 
 function ThemeButton() {
   const dark = useDark()
-  return <IconButton icon={dark ? 'sun' : 'moon'} label={dark ? 'Light theme' : 'Dark theme'} onClick={() => choose(dark ? 'light' : 'dark')} />
+  return (
+    <IconButton
+      icon={dark ? 'sun' : 'moon'}
+      label={dark ? 'Light theme' : 'Dark theme'}
+      onClick={() => choose(dark ? 'light' : 'dark')}
+    />
+  )
 }
 
 export function PageHead({ title, children }: { title: ReactNode; children?: ReactNode }) {

@@ -1,18 +1,32 @@
 // A server that does not answer is said to be so, wherever one is, and asked again until it does.
 import { useQuery } from '@tanstack/react-query'
-import { useLost } from '../api/reach'
 import { session } from '../api/queries'
+import { useLost } from '../api/reach'
 import { StatusIcon } from '../design/status'
 
 const AGAIN_MS = 3000
 
 export function Lost() {
   const lost = useLost()
-  useQuery({ queryKey: ['reach'], queryFn: session().queryFn, enabled: lost, refetchInterval: AGAIN_MS, retry: false, gcTime: 0 })
+  useQuery({
+    queryKey: ['reach'],
+    queryFn: session().queryFn,
+    enabled: lost,
+    refetchInterval: AGAIN_MS,
+    retry: false,
+    gcTime: 0,
+  })
   if (!lost) return null
   return (
-    <p role="status" className="sticky top-0 z-40 flex items-center gap-2 border-b border-held bg-held-soft px-4 py-1.5 font-medium text-held">
-      <StatusIcon status="held" /> <span>the server does not answer; trying again <span className="font-normal">· what is shown may be old</span></span>
+    <p
+      role="status"
+      className="sticky top-0 z-40 flex items-center gap-2 border-b border-held bg-held-soft px-4 py-1.5 font-medium text-held"
+    >
+      <StatusIcon status="held" />{' '}
+      <span>
+        the server does not answer; trying again{' '}
+        <span className="font-normal">· what is shown may be old</span>
+      </span>
     </p>
   )
 }

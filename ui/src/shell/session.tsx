@@ -1,7 +1,7 @@
 // Who one is here. A server that only this machine can reach asks for nothing; any other wants a token.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState, type ReactNode } from 'react'
-import { carry, post, Problem } from '../api/client'
+import { type ReactNode, useState } from 'react'
+import { carry, Problem, post } from '../api/client'
 import { session } from '../api/queries'
 import { Button, Field } from '../design/controls'
 import { Failure, Loading } from '../design/states'
@@ -9,7 +9,8 @@ import { Failure, Loading } from '../design/states'
 export function Known({ children }: { children: ReactNode }) {
   const found = useQuery(session())
   if (found.isPending) return <Loading />
-  if (found.error instanceof Problem && (found.error.status === 401 || found.error.status === 403)) return <Login />
+  if (found.error instanceof Problem && (found.error.status === 401 || found.error.status === 403))
+    return <Login />
   carry(found.data?.csrf ?? null)
   return <>{children}</>
 }
@@ -19,16 +20,39 @@ function Login() {
   const [token, setToken] = useState('')
   const enter = useMutation({
     mutationFn: () => post('/session', {}, { token: token.trim() }),
-    onSuccess: (known) => { carry(known.csrf); client.setQueryData(session().queryKey, known) },
+    onSuccess: (known) => {
+      carry(known.csrf)
+      client.setQueryData(session().queryKey, known)
+    },
   })
   return (
     <main className="grid h-dvh place-items-center p-4">
-      <form className="panel flex w-full max-w-sm flex-col gap-3 p-5" onSubmit={(event) => { event.preventDefault(); enter.mutate() }}>
+      <form
+        className="panel flex w-full max-w-sm flex-col gap-3 p-5"
+        onSubmit={(event) => {
+          event.preventDefault()
+          enter.mutate()
+        }}
+      >
         <h1 className="text-base font-semibold">NoETL</h1>
-        <p className="text-ink-2">This server wants to know who you are. Paste a token; <code>noetl token create</code> makes one.</p>
-        <Field label="Token"><input className="field font-mono" type="password" autoComplete="off" autoFocus required value={token} onChange={(event) => setToken(event.target.value)} /></Field>
+        <p className="text-ink-2">
+          This server wants to know who you are. Paste a token; <code>noetl token create</code> makes one.
+        </p>
+        <Field label="Token">
+          <input
+            className="field font-mono"
+            type="password"
+            autoComplete="off"
+            autoFocus
+            required
+            value={token}
+            onChange={(event) => setToken(event.target.value)}
+          />
+        </Field>
         {enter.error && <Failure error={enter.error} />}
-        <Button kind="primary" type="submit" className="justify-center" disabled={!token || enter.isPending}>Enter</Button>
+        <Button kind="primary" type="submit" className="justify-center" disabled={!token || enter.isPending}>
+          Enter
+        </Button>
       </form>
     </main>
   )

@@ -15,12 +15,17 @@ const GOES: Record<string, [string, string]> = {
 }
 
 const typing = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) || target.shadowRoot !== null)
+  target instanceof HTMLElement &&
+  (target.isContentEditable ||
+    ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) ||
+    target.shadowRoot !== null)
 
 const ASKED = 'noetl:keys'
 
 /** Open the list of keys. */
-export const showKeys = (): void => { window.dispatchEvent(new Event(ASKED)) }
+export const showKeys = (): void => {
+  window.dispatchEvent(new Event(ASKED))
+}
 
 export function Shortcuts() {
   const [help, setHelp] = useState(false)
@@ -31,20 +36,33 @@ export function Shortcuts() {
     let afterG = 0
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return
-      if (event.key === '?') { event.preventDefault(); setHelp(true); return }
+      if (event.key === '?') {
+        event.preventDefault()
+        setHelp(true)
+        return
+      }
       if (event.key === '/') {
         const search = document.querySelector<HTMLElement>('[data-search]')
-        if (search) { event.preventDefault(); search.focus() }
+        if (search) {
+          event.preventDefault()
+          search.focus()
+        }
         return
       }
       const place = GOES[event.key]
-      if (place && Date.now() - afterG < 1500) { event.preventDefault(); go(place[0]) }
+      if (place && Date.now() - afterG < 1500) {
+        event.preventDefault()
+        go(place[0])
+      }
       afterG = event.key === 'g' ? Date.now() : 0
     }
     const onAsked = () => setHelp(true)
     window.addEventListener('keydown', onKey)
     window.addEventListener(ASKED, onAsked)
-    return () => { window.removeEventListener('keydown', onKey); window.removeEventListener(ASKED, onAsked) }
+    return () => {
+      window.removeEventListener('keydown', onKey)
+      window.removeEventListener(ASKED, onAsked)
+    }
   }, [go])
 
   if (!help) return null
@@ -52,7 +70,9 @@ export function Shortcuts() {
     <Dialog title="Keyboard" onClose={() => setHelp(false)}>
       <dl className="grid grid-cols-[auto_1fr] items-center gap-x-6 gap-y-2">
         <Row keys={['/']} text="search this page" />
-        {Object.entries(GOES).map(([key, [, name]]) => <Row key={key} keys={['g', key]} text={`go to ${name}`} />)}
+        {Object.entries(GOES).map(([key, [, name]]) => (
+          <Row key={key} keys={['g', key]} text={`go to ${name}`} />
+        ))}
         <Row keys={['←', '→']} text="on the time-travel slider: one event back or on" />
         <Row keys={['Ctrl', 'wheel']} text="on the timeline: zoom" />
         <Row keys={['Ctrl', 's']} text="in the editor: register" />
@@ -66,7 +86,16 @@ export function Shortcuts() {
 function Row({ keys, text }: { keys: string[]; text: string }) {
   return (
     <>
-      <dt className="flex gap-1">{keys.map((key) => <kbd key={key} className="min-w-6 rounded border border-line-strong bg-sunken px-1.5 py-0.5 text-center">{key}</kbd>)}</dt>
+      <dt className="flex gap-1">
+        {keys.map((key) => (
+          <kbd
+            key={key}
+            className="min-w-6 rounded border border-line-strong bg-sunken px-1.5 py-0.5 text-center"
+          >
+            {key}
+          </kbd>
+        ))}
+      </dt>
       <dd className="text-ink-2">{text}</dd>
     </>
   )

@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { post, type Body } from '../../api/client'
+import { type Body, post } from '../../api/client'
 import type { Execution, Obj, Wait } from '../../api/types'
 import { Button } from '../../design/controls'
 import { complain, say } from '../../design/toast'
@@ -14,12 +14,17 @@ import { SignalDialog } from './signal'
 const ENDED = new Set(['completed', 'failed', 'cancelled'])
 
 type Action = 'cancel' | 'pause' | 'resume' | 'retry' | 'rerun' | 'signal' | 'release'
-interface Act { action: Action; body?: Body<`/executions/{execution_id}/${Action}`, 'post'>; said: string }
+interface Act {
+  action: Action
+  body?: Body<`/executions/{execution_id}/${Action}`, 'post'>
+  said: string
+}
 
 export function useAct(id: string) {
   const client = useQueryClient()
   return useMutation({
-    mutationFn: ({ action, body }: Act) => post(`/executions/{execution_id}/${action}`, { execution_id: id }, body ?? {}),
+    mutationFn: ({ action, body }: Act) =>
+      post(`/executions/{execution_id}/${action}`, { execution_id: id }, body ?? {}),
     onSuccess: (_, { said }) => {
       say(said)
       void client.invalidateQueries({ queryKey: ['execution', id] })
@@ -32,7 +37,11 @@ export function useAct(id: string) {
 export function useRetry(id: string): () => void {
   const act = useAct(id)
   const [, go] = useLocation()
-  return () => act.mutate({ action: 'retry', said: 'a new execution goes on from there' }, { onSuccess: (made) => go(`/executions/${made.execution_id}`) })
+  return () =>
+    act.mutate(
+      { action: 'retry', said: 'a new execution goes on from there' },
+      { onSuccess: (made) => go(`/executions/${made.execution_id}`) },
+    )
 }
 
 export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] }) {
@@ -44,20 +53,73 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
   const failedStep = summary.error?.step
   return (
     <>
-      {(summary.status === 'running' || summary.status === 'waiting') && <Button icon="pause" onClick={() => act.mutate({ action: 'pause', said: 'pausing' })}>Pause</Button>}
-      {summary.status === 'paused' && <Button kind="primary" icon="play" onClick={() => act.mutate({ action: 'resume', said: 'resumed' })}>Resume</Button>}
-      {summary.status === 'stuck' && <Button kind="primary" icon="play" onClick={() => act.mutate({ action: 'release', said: 'released' })}>Release</Button>}
-      {!over && summary.status !== 'stuck' && <Button icon="signal" onClick={() => setOpen('signal')}>Signal</Button>}
-      {!over && <Button kind="danger" icon="stop" onClick={() => setOpen('cancel')}>Cancel</Button>}
-      {(summary.status === 'failed' || summary.status === 'cancelled') && <Button kind="primary" icon="retry" onClick={retry}>{summary.status === 'failed' ? 'Retry from failure' : 'Go on from here'}</Button>}
-      {failedStep && <Link href={`/playbooks/${summary.playbook.path}?version=${summary.playbook.version ?? ''}&fix=${id}&step=${encodeURIComponent(failedStep)}`} className="inline-flex h-7.5 items-center rounded-[5px] border border-line-strong bg-panel px-2.5 font-medium hover:bg-sunken">Fix and rerun</Link>}
+      {(summary.status === 'running' || summary.status === 'waiting') && (
+        <Button icon="pause" onClick={() => act.mutate({ action: 'pause', said: 'pausing' })}>
+          Pause
+        </Button>
+      )}
+      {summary.status === 'paused' && (
+        <Button kind="primary" icon="play" onClick={() => act.mutate({ action: 'resume', said: 'resumed' })}>
+          Resume
+        </Button>
+      )}
+      {summary.status === 'stuck' && (
+        <Button
+          kind="primary"
+          icon="play"
+          onClick={() => act.mutate({ action: 'release', said: 'released' })}
+        >
+          Release
+        </Button>
+      )}
+      {!over && summary.status !== 'stuck' && (
+        <Button icon="signal" onClick={() => setOpen('signal')}>
+          Signal
+        </Button>
+      )}
+      {!over && (
+        <Button kind="danger" icon="stop" onClick={() => setOpen('cancel')}>
+          Cancel
+        </Button>
+      )}
+      {(summary.status === 'failed' || summary.status === 'cancelled') && (
+        <Button kind="primary" icon="retry" onClick={retry}>
+          {summary.status === 'failed' ? 'Retry from failure' : 'Go on from here'}
+        </Button>
+      )}
+      {failedStep && (
+        <Link
+          href={`/playbooks/${summary.playbook.path}?version=${summary.playbook.version ?? ''}&fix=${id}&step=${encodeURIComponent(failedStep)}`}
+          className="inline-flex h-7.5 items-center rounded-[5px] border border-line-strong bg-panel px-2.5 font-medium hover:bg-sunken"
+        >
+          Fix and rerun
+        </Link>
+      )}
       {over && <Button onClick={() => setOpen('rerun')}>Rerun from step</Button>}
       <Button onClick={() => setOpen('run')}>New run</Button>
-      <Link href={`/compare?a=${id}${summary.retry_of ? `&b=${summary.retry_of}` : ''}`} className="inline-flex h-7.5 items-center rounded-[5px] px-2 text-ink-2 hover:bg-sunken">Compare</Link>
-      {open === 'cancel' && !over && <CancelDialog many={1} onCancel={(why) => act.mutate({ action: 'cancel', body: why ? { why } : {}, said: 'cancelling' })} onClose={() => setOpen(null)} />}
+      <Link
+        href={`/compare?a=${id}${summary.retry_of ? `&b=${summary.retry_of}` : ''}`}
+        className="inline-flex h-7.5 items-center rounded-[5px] px-2 text-ink-2 hover:bg-sunken"
+      >
+        Compare
+      </Link>
+      {open === 'cancel' && !over && (
+        <CancelDialog
+          many={1}
+          onCancel={(why) => act.mutate({ action: 'cancel', body: why ? { why } : {}, said: 'cancelling' })}
+          onClose={() => setOpen(null)}
+        />
+      )}
       {open === 'rerun' && <RerunDialog summary={summary} onClose={() => setOpen(null)} />}
       {open === 'signal' && <SignalDialog id={id} waits={waits} onClose={() => setOpen(null)} />}
-      {open === 'run' && <RunDialog path={summary.playbook.path} version={summary.playbook.version} workload={(summary.workload ?? {}) as Obj} onClose={() => setOpen(null)} />}
+      {open === 'run' && (
+        <RunDialog
+          path={summary.playbook.path}
+          version={summary.playbook.version}
+          workload={(summary.workload ?? {}) as Obj}
+          onClose={() => setOpen(null)}
+        />
+      )}
     </>
   )
 }

@@ -20,10 +20,24 @@ export function DataTab({ id, at, open }: { id: string; at: number | undefined; 
         <div className="grid min-h-0 flex-1 gap-4 overflow-auto p-4 lg:grid-cols-2">
           <div className="flex min-w-0 flex-col gap-4">
             <Block title="ctx" note={`after event ${data.seq}`}>
-              {Object.keys(data.ctx).length ? <Tree value={data.ctx} open={2} note={(path) => <Wrote writer={data.writers[path]} open={open} />} /> : <p className="text-ink-3">Empty. Steps write it with <code>set</code>.</p>}
+              {Object.keys(data.ctx).length ? (
+                <Tree
+                  value={data.ctx}
+                  open={2}
+                  note={(path) => <Wrote writer={data.writers[path]} open={open} />}
+                />
+              ) : (
+                <p className="text-ink-3">
+                  Empty. Steps write it with <code>set</code>.
+                </p>
+              )}
             </Block>
             <Block title="workload" note="as merged with the request">
-              {data.workload && Object.keys(data.workload).length ? <Tree value={data.workload} open={2} /> : <p className="text-ink-3">Empty. The run dialog fills what the playbook declares.</p>}
+              {data.workload && Object.keys(data.workload).length ? (
+                <Tree value={data.workload} open={2} />
+              ) : (
+                <p className="text-ink-3">Empty. The run dialog fills what the playbook declares.</p>
+              )}
             </Block>
           </div>
           <Outputs outputs={data.outputs} chosen={run} choose={choose} />
@@ -36,7 +50,10 @@ export function DataTab({ id, at, open }: { id: string; at: number | undefined; 
 function Block({ title, note, children }: { title: string; note?: string; children: React.ReactNode }) {
   return (
     <section className="panel min-w-0">
-      <h2 className="flex items-baseline gap-2 border-b border-line px-3 py-1.5 font-medium">{title}{note && <span className="text-xs font-normal text-ink-3">{note}</span>}</h2>
+      <h2 className="flex items-baseline gap-2 border-b border-line px-3 py-1.5 font-medium">
+        {title}
+        {note && <span className="text-xs font-normal text-ink-3">{note}</span>}
+      </h2>
       <div className="overflow-auto p-3">{children}</div>
     </section>
   )
@@ -45,34 +62,75 @@ function Block({ title, note, children }: { title: string; note?: string; childr
 function Wrote({ writer, open }: { writer: Writer | undefined; open: Open }) {
   if (!writer) return null
   return (
-    <button type="button" className="ml-1 max-w-64 min-w-20 shrink truncate text-2xs text-accent hover:underline" title={`written by event ${writer.seq}${writer.run ? ` of ${writer.run}` : ''}, ${exact(writer.at)}`} onClick={() => open('events', { seq: String(writer.seq) })}>
-      event {writer.seq}{writer.run ? ` · ${writer.run}${writer.address ?? ''}` : ''}
+    <button
+      type="button"
+      className="ml-1 max-w-64 min-w-20 shrink truncate text-2xs text-accent hover:underline"
+      title={`written by event ${writer.seq}${writer.run ? ` of ${writer.run}` : ''}, ${exact(writer.at)}`}
+      onClick={() => open('events', { seq: String(writer.seq) })}
+    >
+      event {writer.seq}
+      {writer.run ? ` · ${writer.run}${writer.address ?? ''}` : ''}
     </button>
   )
 }
 
 /** The newest output; of an execution that failed, the one that it failed with and not one that was cut off by it. */
 const telling = (outputs: RunOutput[]): RunOutput | undefined =>
-  outputs.at(-1)?.error?.kind === 'cancelled' ? outputs.findLast((one) => one.error && one.error.kind !== 'cancelled') ?? outputs.at(-1) : outputs.at(-1)
+  outputs.at(-1)?.error?.kind === 'cancelled'
+    ? (outputs.findLast((one) => one.error && one.error.kind !== 'cancelled') ?? outputs.at(-1))
+    : outputs.at(-1)
 
-function Outputs({ outputs, chosen, choose }: { outputs: RunOutput[]; chosen: string; choose: (run: string) => void }) {
+function Outputs({
+  outputs,
+  chosen,
+  choose,
+}: {
+  outputs: RunOutput[]
+  chosen: string
+  choose: (run: string) => void
+}) {
   const shown = outputs.find((one) => one.run === chosen) ?? telling(outputs)
   return (
     <section className="panel flex min-w-0 flex-col self-start">
-      <h2 className="border-b border-line px-3 py-1.5 font-medium">Outputs <span className="text-xs font-normal text-ink-3">of {outputs.length} {outputs.length === 1 ? 'run' : 'runs'}</span></h2>
-      {!shown ? <Empty title="No run has ended yet" /> : (
+      <h2 className="border-b border-line px-3 py-1.5 font-medium">
+        Outputs{' '}
+        <span className="text-xs font-normal text-ink-3">
+          of {outputs.length} {outputs.length === 1 ? 'run' : 'runs'}
+        </span>
+      </h2>
+      {!shown ? (
+        <Empty title="No run has ended yet" />
+      ) : (
         <>
           <div className="flex max-h-40 flex-wrap gap-1 overflow-auto border-b border-line p-2">
             {outputs.map((one) => (
-              <button key={one.seq} type="button" aria-pressed={one === shown} onClick={() => choose(one.run)} title={one.run} className={`inline-flex max-w-64 items-center gap-1 rounded border px-1.5 py-px text-xs ${one === shown ? 'border-accent bg-accent-soft' : 'border-line hover:bg-sunken'}`}>
-                <StatusIcon status={one.status} size={11} /><span className="truncate">{one.run}</span>
+              <button
+                key={one.seq}
+                type="button"
+                aria-pressed={one === shown}
+                onClick={() => choose(one.run)}
+                title={one.run}
+                className={`inline-flex max-w-64 items-center gap-1 rounded border px-1.5 py-px text-xs ${one === shown ? 'border-accent bg-accent-soft' : 'border-line hover:bg-sunken'}`}
+              >
+                <StatusIcon status={one.status} size={11} />
+                <span className="truncate">{one.run}</span>
               </button>
             ))}
           </div>
           <div className="min-w-0 overflow-auto p-3">
-            {shown.error && <p className="mb-2 max-h-60 overflow-auto break-words rounded-md bg-failed-soft px-2 py-1 [overflow-wrap:anywhere]"><span className="font-medium">{shown.error.kind}</span> {shown.error.message}</p>}
-            {shown.error && <div className="mb-2"><ErrorDetails details={shown.error.details} /></div>}
-            {(shown.data !== null || shown.ref || !shown.error) && <Preview key={shown.seq} data={shown.data as Json} stored={shown.ref} />}
+            {shown.error && (
+              <p className="mb-2 max-h-60 overflow-auto break-words rounded-md bg-failed-soft px-2 py-1 [overflow-wrap:anywhere]">
+                <span className="font-medium">{shown.error.kind}</span> {shown.error.message}
+              </p>
+            )}
+            {shown.error && (
+              <div className="mb-2">
+                <ErrorDetails details={shown.error.details} />
+              </div>
+            )}
+            {(shown.data !== null || shown.ref || !shown.error) && (
+              <Preview key={shown.seq} data={shown.data as Json} stored={shown.ref} />
+            )}
           </div>
         </>
       )}

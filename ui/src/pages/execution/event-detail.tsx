@@ -14,28 +14,48 @@ export function EventDetail({ id, seq, onClose }: { id: string; seq: number; onC
   const [raw, setRaw] = useState(false)
   const found = useQuery({
     queryKey: ['event', id, seq],
-    queryFn: ({ signal }) => get('/executions/{execution_id}/events', { execution_id: id }, { from: seq, limit: 1 }, signal),
+    queryFn: ({ signal }) =>
+      get('/executions/{execution_id}/events', { execution_id: id }, { from: seq, limit: 1 }, signal),
     staleTime: Infinity,
   })
   return (
-    <aside aria-label={`Event ${seq}`} className="max-h-[60vh] w-full shrink-0 overflow-auto border-t border-line bg-panel md:max-h-none md:w-105 md:border-l md:border-t-0">
+    <aside
+      aria-label={`Event ${seq}`}
+      className="max-h-[60vh] w-full shrink-0 overflow-auto border-t border-line bg-panel md:max-h-none md:w-105 md:border-l md:border-t-0"
+    >
       <Reading of={found}>
         {({ items: [event] }) =>
           event && event.seq === seq ? (
             <>
               <div className="sticky top-0 flex items-center gap-2 border-b border-line bg-panel px-3 py-1.5">
                 <StatusIcon status={event.status === 'in_progress' ? 'idle' : event.status} />
-                <h2 className="min-w-0 flex-1 truncate font-mono text-xs font-semibold">{event.seq} {event.name}</h2>
-                <button type="button" className="text-xs text-accent hover:underline" onClick={() => setRaw(!raw)}>{raw ? 'Tree' : 'Raw'}</button>
+                <h2 className="min-w-0 flex-1 truncate font-mono text-xs font-semibold">
+                  {event.seq} {event.name}
+                </h2>
+                <button
+                  type="button"
+                  className="text-xs text-accent hover:underline"
+                  onClick={() => setRaw(!raw)}
+                >
+                  {raw ? 'Tree' : 'Raw'}
+                </button>
                 <CopyButton text={() => JSON.stringify(event, null, 2)} />
                 <IconButton icon="close" label="Close" onClick={onClose} />
               </div>
               <div className="p-3">
                 <p className="mb-2 text-xs text-ink-3">{exact(event.ts)}</p>
-                {raw ? <pre className="whitespace-pre-wrap break-words [overflow-wrap:anywhere]">{JSON.stringify(event, null, 2)}</pre> : <Tree value={event as unknown as Json} open={3} />}
+                {raw ? (
+                  <pre className="whitespace-pre-wrap break-words [overflow-wrap:anywhere]">
+                    {JSON.stringify(event, null, 2)}
+                  </pre>
+                ) : (
+                  <Tree value={event as unknown as Json} open={3} />
+                )}
               </div>
             </>
-          ) : <Empty title={`There is no event ${seq}`} />
+          ) : (
+            <Empty title={`There is no event ${seq}`} />
+          )
         }
       </Reading>
     </aside>

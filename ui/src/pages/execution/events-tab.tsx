@@ -3,10 +3,11 @@ import { useQueries, useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { get } from '../../api/client'
-import { eventPage, EVENT_PAGE, type EventFind } from '../../api/queries'
+import { EVENT_PAGE, type EventFind, eventPage } from '../../api/queries'
 import type { Envelope } from '../../api/types'
 import { Button } from '../../design/controls'
 import { save } from '../../design/copy'
+import { count } from '../../design/number'
 import { Empty, Failure } from '../../design/states'
 import { StatusIcon } from '../../design/status'
 import { clock, exact } from '../../design/time'
@@ -14,7 +15,6 @@ import { complain } from '../../design/toast'
 import { Typed } from '../executions/filters'
 import { EventDetail } from './event-detail'
 import { useParameter } from './moment'
-import { count } from '../../design/number'
 
 const ROW = 26
 
@@ -26,58 +26,154 @@ export function EventsTab({ id, last, live }: { id: string; last: number; live: 
   const [text, setText] = useParameter('text')
   const [seq, setSeq] = useParameter('seq')
   const [follow, setFollow] = useState(false)
-  const find = useMemo<EventFind>(() => ({ name, step, task, iteration, text }), [name, step, task, iteration, text])
+  const find = useMemo<EventFind>(
+    () => ({ name, step, task, iteration, text }),
+    [name, step, task, iteration, text],
+  )
   const picky = Boolean(name || step || task || iteration || text)
-  const first = useQuery({ ...eventPage(id, find, 0, picky ? last : 0), refetchInterval: live ? 1500 : false })
+  const first = useQuery({
+    ...eventPage(id, find, 0, picky ? last : 0),
+    refetchInterval: live ? 1500 : false,
+  })
   const total = picky ? (first.data?.total ?? 0) : last
 
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <div className="flex flex-wrap items-center gap-2 px-4 py-2" role="search">
-        <Typed label="Search in events" value={text} onChange={setText} placeholder="Search ( / )" search className="w-40" />
-        <Typed label="Event name" value={name} onChange={setName} placeholder="Name, such as task.*" className="w-44" />
+        <Typed
+          label="Search in events"
+          value={text}
+          onChange={setText}
+          placeholder="Search ( / )"
+          search
+          className="w-40"
+        />
+        <Typed
+          label="Event name"
+          value={name}
+          onChange={setName}
+          placeholder="Name, such as task.*"
+          className="w-44"
+        />
         <Typed label="Step" value={step} onChange={setStep} placeholder="Step" className="w-28" />
         <Typed label="Task" value={task} onChange={setTask} placeholder="Task" className="w-28" />
-        <Typed label="Iteration" value={iteration} onChange={setIteration} placeholder="Iteration" className="w-24" />
-        <span className="text-xs text-ink-3">{count(total)} {picky ? 'match' : 'events'}</span>
+        <Typed
+          label="Iteration"
+          value={iteration}
+          onChange={setIteration}
+          placeholder="Iteration"
+          className="w-24"
+        />
+        <span className="text-xs text-ink-3">
+          {count(total)} {picky ? 'match' : 'events'}
+        </span>
         <span className="ml-auto flex items-center gap-2">
-          {live && <label className="flex items-center gap-1.5"><input type="checkbox" className="accent-accent" checked={follow} onChange={(event) => setFollow(event.target.checked)} /> follow</label>}
-          <Button icon="download" onClick={() => void exportEvents(id).catch(complain)}>Export</Button>
+          {live && (
+            <label className="flex items-center gap-1.5">
+              <input
+                type="checkbox"
+                className="accent-accent"
+                checked={follow}
+                onChange={(event) => setFollow(event.target.checked)}
+              />{' '}
+              follow
+            </label>
+          )}
+          <Button icon="download" onClick={() => void exportEvents(id).catch(complain)}>
+            Export
+          </Button>
         </span>
       </div>
       {first.error && <Failure error={first.error} />}
       <div className="flex min-h-72 flex-1 flex-col border-t border-line md:min-h-0 md:flex-row">
-        {total === 0 && first.data ? <div className="flex-1"><Empty title="No event matches" /></div> : <EventRows id={id} find={find} total={total} picky={picky} chosen={Number(seq) || null} choose={(one) => setSeq(one ? String(one) : '')} follow={follow && live} last={last} />}
+        {total === 0 && first.data ? (
+          <div className="flex-1">
+            <Empty title="No event matches" />
+          </div>
+        ) : (
+          <EventRows
+            id={id}
+            find={find}
+            total={total}
+            picky={picky}
+            chosen={Number(seq) || null}
+            choose={(one) => setSeq(one ? String(one) : '')}
+            follow={follow && live}
+            last={last}
+          />
+        )}
         {seq && <EventDetail id={id} seq={Number(seq)} onClose={() => setSeq('')} />}
       </div>
     </div>
   )
 }
 
-interface RowsProps { id: string; find: EventFind; total: number; picky: boolean; chosen: number | null; choose: (seq: number | null) => void; follow: boolean; last: number }
+interface RowsProps {
+  id: string
+  find: EventFind
+  total: number
+  picky: boolean
+  chosen: number | null
+  choose: (seq: number | null) => void
+  follow: boolean
+  last: number
+}
 
 function EventRows({ id, find, total, picky, chosen, choose, follow, last }: RowsProps) {
   const frame = useRef<HTMLDivElement>(null)
-  const virtual = useVirtualizer({ count: total, getScrollElement: () => frame.current, estimateSize: () => ROW, overscan: 12 })
+  const virtual = useVirtualizer({
+    count: total,
+    getScrollElement: () => frame.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+  })
   const shown = virtual.getVirtualItems()
   const pages = [...new Set(shown.map((row) => Math.floor(row.index / EVENT_PAGE)))]
   const lastPage = Math.floor((last - 1) / EVENT_PAGE)
   // A full page never changes; only the newest is asked again as the log grows.
-  const answers = useQueries({ queries: pages.map((page) => ({ ...eventPage(id, find, page, picky || page === lastPage ? last : 0), staleTime: Infinity })) })
+  const answers = useQueries({
+    queries: pages.map((page) => ({
+      ...eventPage(id, find, page, picky || page === lastPage ? last : 0),
+      staleTime: Infinity,
+    })),
+  })
   const items = new Map<number, Envelope>()
-  pages.forEach((page, index) => answers[index]?.data?.items.forEach((item, place) => items.set(page * EVENT_PAGE + place, item)))
+  pages.forEach((page, index) =>
+    answers[index]?.data?.items.forEach((item, place) => items.set(page * EVENT_PAGE + place, item)),
+  )
 
-  useEffect(() => { if (follow) virtual.scrollToIndex(total - 1) }, [follow, total, virtual])
-  useEffect(() => { if (chosen && !picky) virtual.scrollToIndex(chosen - 1, { align: 'auto' }) }, [chosen, picky, virtual])
+  useEffect(() => {
+    if (follow) virtual.scrollToIndex(total - 1)
+  }, [follow, total, virtual])
+  useEffect(() => {
+    if (chosen && !picky) virtual.scrollToIndex(chosen - 1, { align: 'auto' })
+  }, [chosen, picky, virtual])
 
   return (
-    <div ref={frame} role="table" aria-label="Events" aria-rowcount={total} tabIndex={0} className="min-h-60 min-w-0 flex-1 overflow-auto bg-panel md:min-h-0">
+    <div
+      ref={frame}
+      role="table"
+      aria-label="Events"
+      aria-rowcount={total}
+      tabIndex={0}
+      className="min-h-60 min-w-0 flex-1 overflow-auto bg-panel md:min-h-0"
+    >
       <div className="relative sm:min-w-[520px]" style={{ height: virtual.getTotalSize() }}>
         {shown.map((row) => {
           const item = items.get(row.index)
           return (
-            <div key={row.key} role="row" className={`absolute inset-x-0 flex items-center gap-3 border-b border-line px-4 ${item && item.seq === chosen ? 'bg-accent-soft' : 'hover:bg-sunken'}`} style={{ height: ROW, transform: `translateY(${row.start}px)` }} onClick={() => item && choose(item.seq)}>
-              {item ? <EventRow item={item} digits={String(last).length} /> : <span className="text-ink-3">…</span>}
+            <div
+              key={row.key}
+              role="row"
+              className={`absolute inset-x-0 flex items-center gap-3 border-b border-line px-4 ${item && item.seq === chosen ? 'bg-accent-soft' : 'hover:bg-sunken'}`}
+              style={{ height: ROW, transform: `translateY(${row.start}px)` }}
+              onClick={() => item && choose(item.seq)}
+            >
+              {item ? (
+                <EventRow item={item} digits={String(last).length} />
+              ) : (
+                <span className="text-ink-3">…</span>
+              )}
             </div>
           )
         })}
@@ -87,15 +183,45 @@ function EventRows({ id, find, total, picky, chosen, choose, follow, last }: Row
 }
 
 function EventRow({ item, digits }: { item: Envelope; digits: number }) {
-  const where = [item.step_run_id ?? item.step, item.iteration_id?.replace(item.step_run_id ?? '', ''), item.task_label].filter(Boolean).join(' ')
+  const where = [
+    item.step_run_id ?? item.step,
+    item.iteration_id?.replace(item.step_run_id ?? '', ''),
+    item.task_label,
+  ]
+    .filter(Boolean)
+    .join(' ')
   return (
     <>
-      <span role="cell" className="shrink-0 text-right font-mono text-xs text-ink-3" style={{ minWidth: `${digits}ch` }}>{item.seq}</span>
-      <time role="cell" title={exact(item.ts)} className="hidden shrink-0 font-mono text-xs text-ink-3 sm:block">{clock(item.ts)}</time>
+      <span
+        role="cell"
+        className="shrink-0 text-right font-mono text-xs text-ink-3"
+        style={{ minWidth: `${digits}ch` }}
+      >
+        {item.seq}
+      </span>
+      <time
+        role="cell"
+        title={exact(item.ts)}
+        className="hidden shrink-0 font-mono text-xs text-ink-3 sm:block"
+      >
+        {clock(item.ts)}
+      </time>
       <StatusIcon status={item.status === 'in_progress' ? 'idle' : item.status} size={12} />
-      <button type="button" role="cell" className="w-40 shrink-0 truncate text-left font-mono text-xs hover:underline sm:w-52" title={item.name}>{item.name}</button>
-      <span role="cell" className="min-w-0 flex-1 truncate text-ink-2" title={where}>{where}{item.attempt && item.attempt > 1 ? <span className="text-held"> attempt {item.attempt}</span> : null}</span>
-      <span role="cell" className="hidden shrink-0 text-xs text-ink-3 sm:block">{item.source}</span>
+      <button
+        type="button"
+        role="cell"
+        className="w-40 shrink-0 truncate text-left font-mono text-xs hover:underline sm:w-52"
+        title={item.name}
+      >
+        {item.name}
+      </button>
+      <span role="cell" className="min-w-0 flex-1 truncate text-ink-2" title={where}>
+        {where}
+        {item.attempt && item.attempt > 1 ? <span className="text-held"> attempt {item.attempt}</span> : null}
+      </span>
+      <span role="cell" className="hidden shrink-0 text-xs text-ink-3 sm:block">
+        {item.source}
+      </span>
     </>
   )
 }
@@ -105,7 +231,11 @@ async function exportEvents(id: string): Promise<void> {
   const lines: string[] = []
   let next: number | null = 1
   while (next !== null) {
-    const answer: { items: Envelope[]; next: number | null } = await get('/executions/{execution_id}/events', { execution_id: id }, { from: next, limit: 5000 })
+    const answer: { items: Envelope[]; next: number | null } = await get(
+      '/executions/{execution_id}/events',
+      { execution_id: id },
+      { from: next, limit: 5000 },
+    )
     lines.push(...answer.items.map((item) => JSON.stringify(item)))
     next = answer.next
   }

@@ -2,13 +2,19 @@
 import type { ReactNode } from 'react'
 import type { RunLine, TaskBar } from '../../api/types'
 import { Icon } from '../../design/icons'
-import { solidOf, StatusIcon } from '../../design/status'
+import { count } from '../../design/number'
+import { StatusIcon, solidOf } from '../../design/status'
 import { duration } from '../../design/time'
 import { Lanes } from './lanes'
-import { count } from '../../design/number'
 
-export interface Span { from: number; to: number }
-export type Line = { kind: 'run'; run: RunLine } | { kind: 'task'; run: RunLine; task: TaskBar; again: boolean; bars: TaskBar[] } | { kind: 'lanes'; run: RunLine }
+export interface Span {
+  from: number
+  to: number
+}
+export type Line =
+  | { kind: 'run'; run: RunLine }
+  | { kind: 'task'; run: RunLine; task: TaskBar; again: boolean; bars: TaskBar[] }
+  | { kind: 'lanes'; run: RunLine }
 
 const NAMES = 'w-36 shrink-0 md:w-56'
 
@@ -28,50 +34,128 @@ export function Axis({ span }: { span: Span }) {
     <div className="sticky top-0 z-10 flex h-6 border-b border-line bg-panel">
       <div className={NAMES} />
       <div className="relative flex-1 overflow-hidden" data-axis>
-        {ticks(span).map((at) => <span key={at} className="absolute top-1 border-l border-line pl-1 text-2xs text-ink-3" style={{ left: `${share(at, span)}%` }}>{duration(at)}</span>)}
+        {ticks(span).map((at) => (
+          <span
+            key={at}
+            className="absolute top-1 border-l border-line pl-1 text-2xs text-ink-3"
+            style={{ left: `${share(at, span)}%` }}
+          >
+            {duration(at)}
+          </span>
+        ))}
       </div>
     </div>
   )
 }
 
-interface RowProps { id: string; line: Line; span: Span; end: number; critical: boolean; opened: boolean; toggle: () => void; choose: () => void }
+interface RowProps {
+  id: string
+  line: Line
+  span: Span
+  end: number
+  critical: boolean
+  opened: boolean
+  toggle: () => void
+  choose: () => void
+}
 
 export function BarRow({ id, line, span, end, critical, opened, toggle, choose }: RowProps) {
   const { run } = line
   const more = run.tasks.length > 0 || run.loop !== undefined
   return (
-    <div className={`flex h-full items-center border-b border-line ${line.kind === 'run' ? 'hover:bg-sunken' : ''}`} data-run={line.kind === 'run' ? run.run : undefined} data-critical={critical || undefined}>
-      <div className={`${NAMES} flex items-center gap-1 overflow-hidden pr-2 ${line.kind === 'run' ? 'pl-1 md:pl-3' : 'pl-6 md:pl-9'}`}>
+    <div
+      className={`flex h-full items-center border-b border-line ${line.kind === 'run' ? 'hover:bg-sunken' : ''}`}
+      data-run={line.kind === 'run' ? run.run : undefined}
+      data-critical={critical || undefined}
+    >
+      <div
+        className={`${NAMES} flex items-center gap-1 overflow-hidden pr-2 ${line.kind === 'run' ? 'pl-1 md:pl-3' : 'pl-6 md:pl-9'}`}
+      >
         {line.kind === 'run' ? (
           <>
-            <button type="button" aria-label={run.loop ? `Iterations of ${run.run}` : `Tasks of ${run.run}`} aria-expanded={opened} disabled={!more} onClick={toggle} className="text-ink-3 disabled:opacity-0"><Icon name="chevron" size={11} className={opened ? 'rotate-90' : ''} /></button>
+            <button
+              type="button"
+              aria-label={run.loop ? `Iterations of ${run.run}` : `Tasks of ${run.run}`}
+              aria-expanded={opened}
+              disabled={!more}
+              onClick={toggle}
+              className="text-ink-3 disabled:opacity-0"
+            >
+              <Icon name="chevron" size={11} className={opened ? 'rotate-90' : ''} />
+            </button>
             <StatusIcon status={run.status} size={12} />
-            <button type="button" className="truncate hover:underline" title={run.run} onClick={choose}>{run.run}</button>
-            {critical && <span className="ml-auto size-1.5 shrink-0 rounded-full bg-accent" title="on the critical path" />}
+            <button type="button" className="truncate hover:underline" title={run.run} onClick={choose}>
+              {run.run}
+            </button>
+            {critical && (
+              <span
+                className="ml-auto size-1.5 shrink-0 rounded-full bg-accent"
+                title="on the critical path"
+              />
+            )}
           </>
         ) : line.kind === 'lanes' ? (
-          <button type="button" className="text-left text-xs text-accent hover:underline" onClick={choose}>each of {count(run.loop?.total ?? 0)} iterations</button>
+          <button type="button" className="text-left text-xs text-accent hover:underline" onClick={choose}>
+            each of {count(run.loop?.total ?? 0)} iterations
+          </button>
         ) : (
-          <span className="truncate text-xs text-ink-2">{line.task.task}{line.task.visit > 1 && ` visit ${line.task.visit}`}{line.again && ` attempt ${line.task.attempt}`}</span>
+          <span className="truncate text-xs text-ink-2">
+            {line.task.task}
+            {line.task.visit > 1 && ` visit ${line.task.visit}`}
+            {line.again && ` attempt ${line.task.attempt}`}
+          </span>
         )}
       </div>
       <div className="relative h-full flex-1 overflow-hidden">
-        {line.kind === 'run' && <RunBars run={run} span={span} end={end} critical={critical} opened={opened} />}
+        {line.kind === 'run' && (
+          <RunBars run={run} span={span} end={end} critical={critical} opened={opened} />
+        )}
         {line.kind === 'lanes' && <Lanes id={id} run={run} span={span} end={end} />}
-        {line.kind === 'task' && line.bars.map((bar, index) => <TaskBlock key={index} task={bar} span={span} end={end} tall />)}
+        {line.kind === 'task' &&
+          line.bars.map((bar, index) => <TaskBlock key={index} task={bar} span={span} end={end} tall />)}
       </div>
     </div>
   )
 }
 
-function Block({ from, to, span, className, title }: { from: number; to: number; span: Span; className: string; title: string }) {
+function Block({
+  from,
+  to,
+  span,
+  className,
+  title,
+}: {
+  from: number
+  to: number
+  span: Span
+  className: string
+  title: string
+}) {
   const left = share(from, span)
   const width = Math.max(share(to, span) - left, 0)
   if (left > 100 || left + width < 0) return null
-  return <div className={`absolute min-w-0.5 rounded-[2px] ${className}`} style={{ left: `${left}%`, width: `${width}%` }} title={title} />
+  return (
+    <div
+      className={`absolute min-w-0.5 rounded-[2px] ${className}`}
+      style={{ left: `${left}%`, width: `${width}%` }}
+      title={title}
+    />
+  )
 }
 
-function RunBars({ run, span, end, critical, opened }: { run: RunLine; span: Span; end: number; critical: boolean; opened: boolean }) {
+function RunBars({
+  run,
+  span,
+  end,
+  critical,
+  opened,
+}: {
+  run: RunLine
+  span: Span
+  end: number
+  critical: boolean
+  opened: boolean
+}) {
   const to = run.ended ?? end
   const started = run.started ?? to
   const took = duration(to - run.scheduled)
@@ -80,31 +164,125 @@ function RunBars({ run, span, end, critical, opened }: { run: RunLine; span: Spa
   const part = (count: number) => started + (to - started) * (run.loop?.total ? count / run.loop.total : 1)
   return (
     <>
-      <Block from={run.scheduled} to={started} span={span} className="top-[11px] h-1 bg-line-strong" title={`queued for ${duration(started - run.scheduled)}`} />
-      <Block from={started} to={to} span={span} className={`${opened ? 'top-[10px] h-1.5' : 'top-1.5 h-3.5'} ${solidOf(run.status)} opacity-25`} title={told} />
+      <Block
+        from={run.scheduled}
+        to={started}
+        span={span}
+        className="top-[11px] h-1 bg-line-strong"
+        title={`queued for ${duration(started - run.scheduled)}`}
+      />
+      <Block
+        from={started}
+        to={to}
+        span={span}
+        className={`${opened ? 'top-[10px] h-1.5' : 'top-1.5 h-3.5'} ${solidOf(run.status)} opacity-25`}
+        title={told}
+      />
       {!opened && run.tasks.map((task, index) => <TaskBlock key={index} task={task} span={span} end={end} />)}
-      {run.loop && <Block from={started} to={part(run.loop.done)} span={span} className={`top-1.5 h-3.5 ${solidOf(run.status)}`} title={told} />}
-      {run.loop && run.loop.failed > 0 && <Block from={part(run.loop.done)} to={part(run.loop.done + run.loop.failed)} span={span} className="top-1.5 h-3.5 bg-failed" title={told} />}
-      {run.tasks.length === 0 && !run.loop && <Block from={started} to={to} span={span} className={`top-1.5 h-3.5 ${solidOf(run.status)}`} title={told} />}
-      {critical && <Block from={run.scheduled} to={to} span={span} className="top-[22px] h-0.5 bg-accent" title="on the critical path" />}
-      {label >= 0 && share(run.scheduled, span) < 100 && <BarLabel from={share(run.scheduled, span)} to={label} opened={opened}>{took}{run.loop && ` · ${count(run.loop.done + run.loop.failed)}/${count(run.loop.total)}${run.loop.failed ? `, ${count(run.loop.failed)} failed` : ''}`}</BarLabel>}
+      {run.loop && (
+        <Block
+          from={started}
+          to={part(run.loop.done)}
+          span={span}
+          className={`top-1.5 h-3.5 ${solidOf(run.status)}`}
+          title={told}
+        />
+      )}
+      {run.loop && run.loop.failed > 0 && (
+        <Block
+          from={part(run.loop.done)}
+          to={part(run.loop.done + run.loop.failed)}
+          span={span}
+          className="top-1.5 h-3.5 bg-failed"
+          title={told}
+        />
+      )}
+      {run.tasks.length === 0 && !run.loop && (
+        <Block
+          from={started}
+          to={to}
+          span={span}
+          className={`top-1.5 h-3.5 ${solidOf(run.status)}`}
+          title={told}
+        />
+      )}
+      {critical && (
+        <Block
+          from={run.scheduled}
+          to={to}
+          span={span}
+          className="top-[22px] h-0.5 bg-accent"
+          title="on the critical path"
+        />
+      )}
+      {label >= 0 && share(run.scheduled, span) < 100 && (
+        <BarLabel from={share(run.scheduled, span)} to={label} opened={opened}>
+          {took}
+          {run.loop &&
+            ` · ${count(run.loop.done + run.loop.failed)}/${count(run.loop.total)}${run.loop.failed ? `, ${count(run.loop.failed)} failed` : ''}`}
+        </BarLabel>
+      )}
     </>
   )
 }
 
 /** How long it took, after the bar where there is room, else before it, else on it. */
-function BarLabel({ from, to, opened, children }: { from: number; to: number; opened: boolean; children: ReactNode }) {
+function BarLabel({
+  from,
+  to,
+  opened,
+  children,
+}: {
+  from: number
+  to: number
+  opened: boolean
+  children: ReactNode
+}) {
   const line = 'absolute whitespace-nowrap text-2xs'
-  if (to < 84) return <span className={`${line} top-1 pl-1.5 text-ink-3`} style={{ left: `${to}%` }}>{children}</span>
-  if (from > 20) return <span className={`${line} top-1 pr-1.5 text-ink-3`} style={{ right: `${100 - from}%` }}>{children}</span>
-  return <span className={`${line} right-2 rounded-sm bg-panel px-1 text-ink-2 ${opened ? '-top-0.5' : 'top-[5px]'}`}>{children}</span>
+  if (to < 84)
+    return (
+      <span className={`${line} top-1 pl-1.5 text-ink-3`} style={{ left: `${to}%` }}>
+        {children}
+      </span>
+    )
+  if (from > 20)
+    return (
+      <span className={`${line} top-1 pr-1.5 text-ink-3`} style={{ right: `${100 - from}%` }}>
+        {children}
+      </span>
+    )
+  return (
+    <span
+      className={`${line} right-2 rounded-sm bg-panel px-1 text-ink-2 ${opened ? '-top-0.5' : 'top-[5px]'}`}
+    >
+      {children}
+    </span>
+  )
 }
 
 const WHAT: Record<string, string> = { wait: 'bg-waiting', child: 'bg-waiting', delay: 'bg-held' }
 
-function TaskBlock({ task, span, end, tall = false }: { task: TaskBar; span: Span; end: number; tall?: boolean }) {
+function TaskBlock({
+  task,
+  span,
+  end,
+  tall = false,
+}: {
+  task: TaskBar
+  span: Span
+  end: number
+  tall?: boolean
+}) {
   const to = task.ended ?? end
   const tone = WHAT[task.what] ?? solidOf(task.status)
   const title = `${task.task}${task.attempt > 1 ? ` attempt ${task.attempt}` : ''}: ${task.what === 'delay' ? 'delay before the next attempt' : task.what} ${duration(to - task.started)}${task.do && task.do !== 'continue' ? `, then ${task.do}` : ''}`
-  return <Block from={task.started} to={to} span={span} className={`${tall ? 'top-[9px] h-2' : 'top-1.5 h-3.5'} ${tone}`} title={title} />
+  return (
+    <Block
+      from={task.started}
+      to={to}
+      span={span}
+      className={`${tall ? 'top-[9px] h-2' : 'top-1.5 h-3.5'} ${tone}`}
+      title={title}
+    />
+  )
 }

@@ -8,17 +8,44 @@ import { useParameter } from './moment'
 import type { Open } from './page'
 import { StepPanel } from './step-panel'
 
-interface Props { id: string; at: number | undefined; shape: Graph | null; newest: Progress; summary: Execution; open: Open }
+interface Props {
+  id: string
+  at: number | undefined
+  shape: Graph | null
+  newest: Progress
+  summary: Execution
+  open: Open
+}
 
 export function GraphTab({ id, at, shape, newest, summary, open }: Props) {
   const past = useQuery({ ...progress(id, at ?? 0), enabled: at !== undefined })
   const [chosen, choose] = useParameter('step')
   const found = at === undefined ? newest : (past.data ?? newest)
-  if (!shape) return <Empty title="There is no graph">This execution was refused before it had a playbook.</Empty>
+  if (!shape)
+    return <Empty title="There is no graph">This execution was refused before it had a playbook.</Empty>
   return (
     <div className="flex min-h-[420px] flex-1 flex-col md:min-h-0 md:flex-row">
-      <div className="min-h-80 min-w-0 flex-1"><Flow shape={shape} progress={found} chosen={chosen || null} live={at === undefined && summary.ended_at === null} onChoose={(step) => choose(step ?? '')} /></div>
-      {chosen && <StepPanel id={id} step={chosen} shape={shape} progress={found} summary={summary} at={at} open={open} onClose={() => choose('')} />}
+      <div className="min-h-80 min-w-0 flex-1">
+        <Flow
+          shape={shape}
+          progress={found}
+          chosen={chosen || null}
+          live={at === undefined && summary.ended_at === null}
+          onChoose={(step) => choose(step ?? '')}
+        />
+      </div>
+      {chosen && (
+        <StepPanel
+          id={id}
+          step={chosen}
+          shape={shape}
+          progress={found}
+          summary={summary}
+          at={at}
+          open={open}
+          onClose={() => choose('')}
+        />
+      )}
     </div>
   )
 }

@@ -1,15 +1,21 @@
 // Who, what, when: the facts of an execution in one dense block.
-import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
+import { type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import type { Execution, ExecutionItem, Progress } from '../../api/types'
 import { Button } from '../../design/controls'
 import { CopyIcon, shortId } from '../../design/copy'
-import { markOf, softOf, StatusBadge, StatusIcon } from '../../design/status'
-import { Ago, clock, exact, Took } from '../../design/time'
 import { count } from '../../design/number'
+import { markOf, StatusBadge, StatusIcon, softOf } from '../../design/status'
+import { Ago, clock, exact, Took } from '../../design/time'
 import { useRetry } from './actions'
 
-interface Props { summary: Execution; history: Progress['history']; inside: ExecutionItem[]; link: ReactNode; children: ReactNode }
+interface Props {
+  summary: Execution
+  history: Progress['history']
+  inside: ExecutionItem[]
+  link: ReactNode
+  children: ReactNode
+}
 
 export function Header({ summary, history, inside, link, children }: Props) {
   const { playbook } = summary
@@ -18,23 +24,45 @@ export function Header({ summary, history, inside, link, children }: Props) {
     <header className="relative flex flex-col gap-1.5 px-4 pb-2 pt-3">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5">
         <h1 className="flex min-w-0 items-center gap-2 text-base font-semibold tracking-tight">
-          <Link href={`/playbooks/${playbook.path}`} className="truncate hover:underline">{playbook.path}</Link>
-          {playbook.version !== null && <span className="text-sm font-normal text-ink-3">v{playbook.version}</span>}
+          <Link href={`/playbooks/${playbook.path}`} className="truncate hover:underline">
+            {playbook.path}
+          </Link>
+          {playbook.version !== null && (
+            <span className="text-sm font-normal text-ink-3">v{playbook.version}</span>
+          )}
         </h1>
-        <StatusBadge status={markOf(summary.status, summary.counts.failed_iterations)} label={summary.status} />
+        <StatusBadge
+          status={markOf(summary.status, summary.counts.failed_iterations)}
+          label={summary.status}
+        />
         {link}
         <div className="ml-auto flex flex-wrap items-center gap-2">{children}</div>
       </div>
       <div className="flex flex-wrap items-center gap-x-4 gap-y-0.5 text-xs text-ink-2">
-        <span className="inline-flex items-center font-mono" title={summary.execution_id}>{shortId(summary.execution_id)}<CopyIcon text={summary.execution_id} label="Copy the id" /></span>
-        <Fact name="requested"><Ago at={summary.requested_at} /></Fact>
-        <Fact name={summary.ended_at ? 'took' : 'under way for'}><Took from={summary.requested_at} to={summary.ended_at} ms={summary.duration_ms} /></Fact>
+        <span className="inline-flex items-center font-mono" title={summary.execution_id}>
+          {shortId(summary.execution_id)}
+          <CopyIcon text={summary.execution_id} label="Copy the id" />
+        </span>
+        <Fact name="requested">
+          <Ago at={summary.requested_at} />
+        </Fact>
+        <Fact name={summary.ended_at ? 'took' : 'under way for'}>
+          <Took from={summary.requested_at} to={summary.ended_at} ms={summary.duration_ms} />
+        </Fact>
         {summary.by && <Fact name="by">{summary.by}</Fact>}
         <Fact name="steps">{summary.counts.steps}</Fact>
         <Fact name="tasks">{count(summary.counts.tasks)}</Fact>
         {summary.counts.iterations > 0 && <Fact name="iterations">{count(summary.counts.iterations)}</Fact>}
-        {parent && <Fact name="child of"><Other id={parent} /></Fact>}
-        {summary.retry_of && <Fact name="goes on from"><Other id={summary.retry_of} /></Fact>}
+        {parent && (
+          <Fact name="child of">
+            <Other id={parent} />
+          </Fact>
+        )}
+        {summary.retry_of && (
+          <Fact name="goes on from">
+            <Other id={summary.retry_of} />
+          </Fact>
+        )}
         <Children items={inside} />
         <History history={history} />
       </div>
@@ -47,23 +75,58 @@ export function Header({ summary, history, inside, link, children }: Props) {
 }
 
 /** What it ended with; a long message in part, until more is wanted. */
-function Ending({ status, error, unasked }: { status: string; error: NonNullable<Execution['error']>; unasked: Execution['failures'][number] | undefined }) {
+function Ending({
+  status,
+  error,
+  unasked,
+}: {
+  status: string
+  error: NonNullable<Execution['error']>
+  unasked: Execution['failures'][number] | undefined
+}) {
   const text = useRef<HTMLParagraphElement>(null)
   const [whole, setWhole] = useState(false)
   const [long, setLong] = useState(false)
-  useLayoutEffect(() => { if (text.current) setLong(text.current.scrollHeight > text.current.clientHeight + 1) }, [error.message])
+  useLayoutEffect(() => {
+    if (text.current) setLong(text.current.scrollHeight > text.current.clientHeight + 1)
+  }, [error.message])
   const place = [error.step, error.task].filter(Boolean).join(' / ')
   const said = error.message.startsWith(error.kind) ? '' : error.kind
   return (
     <div role="alert" className={`flex items-start gap-2 rounded-md px-2.5 py-1.5 ${softOf(status)}`}>
-      <span className="mt-0.5"><StatusIcon status={status} /></span>
+      <span className="mt-0.5">
+        <StatusIcon status={status} />
+      </span>
       <div className="min-w-0">
-        <p ref={text} className={`break-words [overflow-wrap:anywhere] ${whole ? 'max-h-[40vh] overflow-auto' : 'line-clamp-3'}`}>
-          {(place || said) && <span className="font-medium">{place}{place && ': '}{said}{' '}</span>}
+        <p
+          ref={text}
+          className={`break-words [overflow-wrap:anywhere] ${whole ? 'max-h-[40vh] overflow-auto' : 'line-clamp-3'}`}
+        >
+          {(place || said) && (
+            <span className="font-medium">
+              {place}
+              {place && ': '}
+              {said}{' '}
+            </span>
+          )}
           <span className="text-ink-2">{error.message}</span>
         </p>
-        {unasked && <p className="text-ink-2">Nothing asked about it: the arc to <span className="font-medium text-ink">{unasked.taken_by}</span> took the failure like any other end. Give it a <code>when</code> that reads how the step ended, such as <code>event.failed</code>.</p>}
-        {(long || whole) && <button type="button" className="text-xs text-accent hover:underline" onClick={() => setWhole(!whole)}>{whole ? 'Less' : 'All of it'}</button>}
+        {unasked && (
+          <p className="text-ink-2">
+            Nothing asked about it: the arc to{' '}
+            <span className="font-medium text-ink">{unasked.taken_by}</span> took the failure like any other
+            end. Give it a <code>when</code> that reads how the step ended, such as <code>event.failed</code>.
+          </p>
+        )}
+        {(long || whole) && (
+          <button
+            type="button"
+            className="text-xs text-accent hover:underline"
+            onClick={() => setWhole(!whole)}
+          >
+            {whole ? 'Less' : 'All of it'}
+          </button>
+        )}
       </div>
     </div>
   )
@@ -71,14 +134,26 @@ function Ending({ status, error, unasked }: { status: string; error: NonNullable
 
 /** The failure that ended it, when the arc that took it never asked how the step ended. */
 const unasked = (summary: Execution) =>
-  summary.status === 'failed' ? summary.failures.find((one) => !one.answered && one.step === summary.error?.step) : undefined
+  summary.status === 'failed'
+    ? summary.failures.find((one) => !one.answered && one.step === summary.error?.step)
+    : undefined
 
 /** Nobody goes on with it until it is released. */
 function Stuck({ stuck }: { stuck: NonNullable<Execution['stuck']> }) {
   return (
     <div role="alert" className={`flex items-start gap-2 rounded-md px-2.5 py-1.5 ${softOf('stuck')}`}>
-      <span className="mt-0.5"><StatusIcon status="stuck" /></span>
-      <p className="min-w-0 break-words [overflow-wrap:anywhere]"><span className="font-medium">stuck since <Ago at={stuck.since} />: {stuck.message}</span> <span className="text-ink-2">Its log and its messages are kept. Release it when the cause is gone, after an upgrade say ({stuck.engine} on {stuck.server}).</span></p>
+      <span className="mt-0.5">
+        <StatusIcon status="stuck" />
+      </span>
+      <p className="min-w-0 break-words [overflow-wrap:anywhere]">
+        <span className="font-medium">
+          stuck since <Ago at={stuck.since} />: {stuck.message}
+        </span>{' '}
+        <span className="text-ink-2">
+          Its log and its messages are kept. Release it when the cause is gone, after an upgrade say (
+          {stuck.engine} on {stuck.server}).
+        </span>
+      </p>
     </div>
   )
 }
@@ -88,10 +163,20 @@ function Flawed({ summary }: { summary: Execution }) {
   const retry = useRetry(summary.execution_id)
   const { failed_iterations: failed, iterations } = summary.counts
   return (
-    <div role="alert" className={`flex flex-wrap items-center gap-x-3 gap-y-1.5 rounded-md px-2.5 py-1.5 ${softOf('flawed')}`}>
+    <div
+      role="alert"
+      className={`flex flex-wrap items-center gap-x-3 gap-y-1.5 rounded-md px-2.5 py-1.5 ${softOf('flawed')}`}
+    >
       <StatusIcon status="flawed" />
-      <p className="min-w-0 flex-1 basis-60"><span className="font-medium">completed, {count(failed)} of {count(iterations)} iterations failed</span> <span className="text-ink-2">in loops that go on without those that fail.</span></p>
-      <Button kind="primary" icon="retry" onClick={retry}>Retry those {count(failed)}</Button>
+      <p className="min-w-0 flex-1 basis-60">
+        <span className="font-medium">
+          completed, {count(failed)} of {count(iterations)} iterations failed
+        </span>{' '}
+        <span className="text-ink-2">in loops that go on without those that fail.</span>
+      </p>
+      <Button kind="primary" icon="retry" onClick={retry}>
+        Retry those {count(failed)}
+      </Button>
     </div>
   )
 }
@@ -103,13 +188,25 @@ function Failures({ summary }: { summary: Execution }) {
   const open = failures.filter((one) => !one.answered).length
   return (
     <details className="text-xs">
-      <summary className={open ? 'text-failed' : 'text-ink-2'}>{failures.length} {failures.length === 1 ? 'failure' : 'failures'} taken by arcs{open > 0 && `, ${open} unanswered`}</summary>
+      <summary className={open ? 'text-failed' : 'text-ink-2'}>
+        {failures.length} {failures.length === 1 ? 'failure' : 'failures'} taken by arcs
+        {open > 0 && `, ${open} unanswered`}
+      </summary>
       <ul aria-label="Failures" className="panel mt-1 max-h-60 overflow-auto">
         {failures.map((one, index) => (
-          <li key={index} className="flex flex-wrap items-center gap-x-2 border-b border-line px-2 py-1 last:border-0">
-            <StatusBadge status={one.answered ? 'held' : 'failed'} label={one.answered ? 'answered' : 'unanswered'} />
-            <span className="font-medium">{one.step}</span><span className="text-ink-3">taken by {one.taken_by}</span>
-            <span className="min-w-0 basis-full break-words text-ink-2 sm:basis-auto [overflow-wrap:anywhere]">{one.error.message}</span>
+          <li
+            key={index}
+            className="flex flex-wrap items-center gap-x-2 border-b border-line px-2 py-1 last:border-0"
+          >
+            <StatusBadge
+              status={one.answered ? 'held' : 'failed'}
+              label={one.answered ? 'answered' : 'unanswered'}
+            />
+            <span className="font-medium">{one.step}</span>
+            <span className="text-ink-3">taken by {one.taken_by}</span>
+            <span className="min-w-0 basis-full break-words text-ink-2 sm:basis-auto [overflow-wrap:anywhere]">
+              {one.error.message}
+            </span>
           </li>
         ))}
       </ul>
@@ -118,21 +215,35 @@ function Failures({ summary }: { summary: Execution }) {
 }
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return <span className="whitespace-nowrap"><span className="text-ink-3">{name}</span> {children}</span>
+  return (
+    <span className="whitespace-nowrap">
+      <span className="text-ink-3">{name}</span> {children}
+    </span>
+  )
 }
 
 function Other({ id }: { id: string }) {
-  return <Link href={`/executions/${id}`} className="font-mono text-accent hover:underline">{shortId(id)}</Link>
+  return (
+    <Link href={`/executions/${id}`} className="font-mono text-accent hover:underline">
+      {shortId(id)}
+    </Link>
+  )
 }
 
 function Children({ items }: { items: ExecutionItem[] }) {
   if (items.length === 0) return null
   return (
     <details className="sm:relative">
-      <summary className="text-accent">{items.length} {items.length === 1 ? 'child' : 'children'}</summary>
+      <summary className="text-accent">
+        {items.length} {items.length === 1 ? 'child' : 'children'}
+      </summary>
       <ul className="panel absolute inset-x-4 z-30 mt-1 max-h-72 overflow-auto p-1.5 shadow-lg sm:inset-x-auto sm:left-0 sm:min-w-72">
         {items.map((item) => (
-          <li key={item.execution_id} className="flex items-center gap-2 px-1.5 py-1"><StatusBadge status={item.status} /><Other id={item.execution_id} /><span className="truncate">{item.playbook.path}</span></li>
+          <li key={item.execution_id} className="flex items-center gap-2 px-1.5 py-1">
+            <StatusBadge status={item.status} />
+            <Other id={item.execution_id} />
+            <span className="truncate">{item.playbook.path}</span>
+          </li>
         ))}
       </ul>
     </details>
@@ -144,10 +255,15 @@ function History({ history }: { history: Progress['history'] }) {
   return (
     <details className="sm:relative">
       <summary className="text-ink-3">history</summary>
-      <ol className="panel absolute inset-x-4 z-30 mt-1 p-2 shadow-lg sm:inset-x-auto sm:left-0 sm:min-w-72" aria-label="Status history">
+      <ol
+        className="panel absolute inset-x-4 z-30 mt-1 p-2 shadow-lg sm:inset-x-auto sm:left-0 sm:min-w-72"
+        aria-label="Status history"
+      >
         {history.map((turn) => (
           <li key={turn.seq} className="flex items-center gap-2 py-0.5">
-            <time title={exact(turn.at)} className="font-mono text-ink-3">{clock(turn.at)}</time>
+            <time title={exact(turn.at)} className="font-mono text-ink-3">
+              {clock(turn.at)}
+            </time>
             <StatusBadge status={turn.status} />
             {turn.by && <span className="text-ink-3">by {turn.by}</span>}
             {turn.why && <span className="break-words">{turn.why}</span>}

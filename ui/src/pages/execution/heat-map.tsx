@@ -7,9 +7,20 @@ import { useDark } from '../../shell/use-theme'
 export const MARKS: Record<string, string> = { p: 'queued', r: 'running', d: 'done', f: 'failed', k: 'kept' }
 const CELL = 12
 const GAP = 2
-const COLOURS: Record<string, string> = { p: '--idle-soft', r: '--running', d: '--done', f: '--failed', k: '--done-soft' }
+const COLOURS: Record<string, string> = {
+  p: '--idle-soft',
+  r: '--running',
+  d: '--done',
+  f: '--failed',
+  k: '--done-soft',
+}
 
-interface Props { view: LoopView; by: 'state' | 'duration'; chosen: number | null; choose: (index: number) => void }
+interface Props {
+  view: LoopView
+  by: 'state' | 'duration'
+  chosen: number | null
+  choose: (index: number) => void
+}
 
 export function HeatMap({ view, by, chosen, choose }: Props) {
   const frame = useRef<HTMLDivElement>(null)
@@ -23,22 +34,29 @@ export function HeatMap({ view, by, chosen, choose }: Props) {
   useEffect(() => {
     const element = frame.current
     if (!element) return
-    const measure = () => setBox({ width: element.clientWidth, height: element.clientHeight, top: element.scrollTop })
+    const measure = () =>
+      setBox({ width: element.clientWidth, height: element.clientHeight, top: element.scrollTop })
     measure()
     const observer = new ResizeObserver(measure)
     observer.observe(element)
     element.addEventListener('scroll', measure, { passive: true })
-    return () => { observer.disconnect(); element.removeEventListener('scroll', measure) }
+    return () => {
+      observer.disconnect()
+      element.removeEventListener('scroll', measure)
+    }
   }, [])
 
   useEffect(() => {
     if (chosen === null || !frame.current) return
     const top = Math.floor(chosen / columns) * (CELL + GAP)
     const { scrollTop, clientHeight } = frame.current
-    if (top < scrollTop || top + 2 * CELL > scrollTop + clientHeight) frame.current.scrollTop = top - clientHeight / 2
+    if (top < scrollTop || top + 2 * CELL > scrollTop + clientHeight)
+      frame.current.scrollTop = top - clientHeight / 2
   }, [chosen, columns, box.height])
 
-  useEffect(() => { if (canvas.current) paint(canvas.current, view, by, box, columns, chosen) }, [view, by, box, columns, chosen, dark])
+  useEffect(() => {
+    if (canvas.current) paint(canvas.current, view, by, box, columns, chosen)
+  }, [view, by, box, columns, chosen, dark])
 
   const at = (event: React.MouseEvent) => {
     const place = canvas.current?.getBoundingClientRect()
@@ -46,7 +64,9 @@ export function HeatMap({ view, by, chosen, choose }: Props) {
     const column = Math.floor((event.clientX - place.left) / (CELL + GAP))
     const row = Math.floor((event.clientY - place.top + box.top) / (CELL + GAP))
     const index = row * columns + column
-    return column < columns && index >= 0 && index < view.total ? { index, x: event.clientX - place.left, y: event.clientY - place.top } : null
+    return column < columns && index >= 0 && index < view.total
+      ? { index, x: event.clientX - place.left, y: event.clientY - place.top }
+      : null
   }
   const keys = (event: React.KeyboardEvent) => {
     const by: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns }
@@ -56,20 +76,53 @@ export function HeatMap({ view, by, chosen, choose }: Props) {
     choose(Math.min(view.total - 1, Math.max(0, (chosen ?? 0) + move)))
   }
   return (
-    <div ref={frame} tabIndex={0} role="group" aria-label={`Heat map of ${view.total} iterations; arrow keys move`} onKeyDown={keys} className="panel relative max-h-full min-h-20 min-w-0 flex-1 self-start overflow-y-auto p-1 max-lg:w-full max-lg:flex-none max-lg:max-h-96" data-heat-map data-columns={columns}>
+    <div
+      ref={frame}
+      tabIndex={0}
+      role="group"
+      aria-label={`Heat map of ${view.total} iterations; arrow keys move`}
+      onKeyDown={keys}
+      className="panel relative max-h-full min-h-20 min-w-0 flex-1 self-start overflow-y-auto p-1 max-lg:w-full max-lg:flex-none max-lg:max-h-96"
+      data-heat-map
+      data-columns={columns}
+    >
       <div style={{ height: rows * (CELL + GAP) }}>
-        <canvas ref={canvas} className="sticky top-0 block" onMouseMove={(event) => setOver(at(event))} onMouseLeave={() => setOver(null)} onClick={(event) => { const found = at(event); if (found) choose(found.index) }} />
+        <canvas
+          ref={canvas}
+          className="sticky top-0 block"
+          onMouseMove={(event) => setOver(at(event))}
+          onMouseLeave={() => setOver(null)}
+          onClick={(event) => {
+            const found = at(event)
+            if (found) choose(found.index)
+          }}
+        />
       </div>
       {over && (
-        <div role="tooltip" className="panel pointer-events-none absolute z-10 whitespace-nowrap px-2 py-1 text-xs shadow-lg" style={{ left: Math.min(over.x + 14, Math.max(0, box.width - 230)), top: over.y + box.top + (over.y > box.height - 56 ? -32 : 18) }}>
-          <span className="font-medium">iteration {over.index}</span> · {MARKS[view.marks[over.index] ?? 'p']}{(view.took[over.index] ?? -1) >= 0 && ` · ${duration(view.took[over.index])}`}
+        <div
+          role="tooltip"
+          className="panel pointer-events-none absolute z-10 whitespace-nowrap px-2 py-1 text-xs shadow-lg"
+          style={{
+            left: Math.min(over.x + 14, Math.max(0, box.width - 230)),
+            top: over.y + box.top + (over.y > box.height - 56 ? -32 : 18),
+          }}
+        >
+          <span className="font-medium">iteration {over.index}</span> · {MARKS[view.marks[over.index] ?? 'p']}
+          {(view.took[over.index] ?? -1) >= 0 && ` · ${duration(view.took[over.index])}`}
         </div>
       )}
     </div>
   )
 }
 
-function paint(canvas: HTMLCanvasElement, view: LoopView, by: 'state' | 'duration', box: { width: number; height: number; top: number }, columns: number, chosen: number | null): void {
+function paint(
+  canvas: HTMLCanvasElement,
+  view: LoopView,
+  by: 'state' | 'duration',
+  box: { width: number; height: number; top: number },
+  columns: number,
+  chosen: number | null,
+): void {
   const scale = window.devicePixelRatio || 1
   const width = Math.max(1, box.width - 8)
   const height = Math.max(1, box.height - 8)
@@ -81,7 +134,9 @@ function paint(canvas: HTMLCanvasElement, view: LoopView, by: 'state' | 'duratio
   if (!pen) return
   pen.scale(scale, scale)
   const style = getComputedStyle(document.documentElement)
-  const colours = Object.fromEntries(Object.entries(COLOURS).map(([mark, name]) => [mark, style.getPropertyValue(name)]))
+  const colours = Object.fromEntries(
+    Object.entries(COLOURS).map(([mark, name]) => [mark, style.getPropertyValue(name)]),
+  )
   const accent = style.getPropertyValue('--accent')
   const surface = style.getPropertyValue('--panel')
   const known = by === 'duration' ? view.took.reduce((most, ms) => Math.max(most, ms), 1) : 1
@@ -96,13 +151,21 @@ function paint(canvas: HTMLCanvasElement, view: LoopView, by: 'state' | 'duratio
       const x = column * size
       const y = row * size - box.top
       const took = view.took[index] ?? -1
-      pen.globalAlpha = mark !== 'd' ? 1 : by === 'state' ? 0.5 : 0.15 + 0.85 * Math.sqrt(Math.max(0, took) / known)
+      pen.globalAlpha =
+        mark !== 'd' ? 1 : by === 'state' ? 0.5 : 0.15 + 0.85 * Math.sqrt(Math.max(0, took) / known)
       pen.fillStyle = by === 'duration' && mark === 'd' ? accent : (colours[mark] ?? '')
       pen.fillRect(x, y, CELL, CELL)
       pen.globalAlpha = 1
       if (mark === 'f') cross(pen, x, y, surface)
-      if (mark === 'r') { pen.fillStyle = surface; pen.fillRect(x + 4, y + 4, CELL - 8, CELL - 8) }
-      if (index === chosen) { pen.strokeStyle = accent; pen.lineWidth = 2; pen.strokeRect(x - 1, y - 1, CELL + 2, CELL + 2) }
+      if (mark === 'r') {
+        pen.fillStyle = surface
+        pen.fillRect(x + 4, y + 4, CELL - 8, CELL - 8)
+      }
+      if (index === chosen) {
+        pen.strokeStyle = accent
+        pen.lineWidth = 2
+        pen.strokeRect(x - 1, y - 1, CELL + 2, CELL + 2)
+      }
     }
   }
 }

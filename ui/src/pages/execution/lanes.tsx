@@ -15,7 +15,10 @@ export function Lanes({ id, run, span, end }: { id: string; run: RunLine; span: 
   const canvas = useRef<HTMLCanvasElement>(null)
   const [width, setWidth] = useState(0)
   const dark = useDark()
-  const packed = useMemo(() => (found.data ? pack(found.data, run.scheduled, run.ended ?? end) : null), [found.data, run.scheduled, run.ended, end])
+  const packed = useMemo(
+    () => (found.data ? pack(found.data, run.scheduled, run.ended ?? end) : null),
+    [found.data, run.scheduled, run.ended, end],
+  )
 
   useEffect(() => {
     const element = canvas.current?.parentElement
@@ -47,5 +50,12 @@ export function Lanes({ id, run, span, end }: { id: string; run: RunLine; span: 
     }
   }, [packed, width, span, dark])
 
-  return <canvas ref={canvas} role="img" aria-label={`${packed?.pieces.length ?? 0} iterations of ${run.run} in ${packed?.lanes ?? 0} lanes`} className="block" />
+  return (
+    <canvas
+      ref={canvas}
+      role="img"
+      aria-label={`${packed?.pieces.length ?? 0} iterations of ${run.run} in ${packed?.lanes ?? 0} lanes`}
+      className="block"
+    />
+  )
 }

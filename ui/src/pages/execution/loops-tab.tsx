@@ -1,11 +1,12 @@
 // Loops as heat maps: every iteration one cell, by state or by duration; jump to any; run the failed ones again.
 import { useQuery } from '@tanstack/react-query'
-import { useState, type ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
 import { iterationFailure, loop } from '../../api/queries'
 import type { Execution, LoopView } from '../../api/types'
 import { Button } from '../../design/controls'
 import { ErrorDetails } from '../../design/details'
+import { count } from '../../design/number'
 import { Empty, Reading } from '../../design/states'
 import { StatusBadge } from '../../design/status'
 import { duration } from '../../design/time'
@@ -13,28 +14,71 @@ import { useAct } from './actions'
 import { HeatMap, MARKS } from './heat-map'
 import { useParameter } from './moment'
 import type { Open } from './page'
-import { count } from '../../design/number'
 
-export function LoopsTab({ id, runs, summary, open }: { id: string; runs: string[]; summary: Execution; open: Open }) {
+export function LoopsTab({
+  id,
+  runs,
+  summary,
+  open,
+}: {
+  id: string
+  runs: string[]
+  summary: Execution
+  open: Open
+}) {
   const [given, choose] = useParameter('run')
   const run = runs.includes(given) ? given : runs[0]
-  if (!run) return <Empty title="No loop has run">A step with <code>loop</code> shows its iterations here.</Empty>
+  if (!run)
+    return (
+      <Empty title="No loop has run">
+        A step with <code>loop</code> shows its iterations here.
+      </Empty>
+    )
   return (
     <div className="flex min-h-0 flex-1 flex-col overflow-auto">
       <LoopPanel key={run} id={id} run={run} summary={summary} open={open}>
-        <select aria-label="Loop run" className="field max-w-64" value={run} onChange={(event) => choose(event.target.value)}>{runs.map((one) => <option key={one}>{one}</option>)}</select>
+        <select
+          aria-label="Loop run"
+          className="field max-w-64"
+          value={run}
+          onChange={(event) => choose(event.target.value)}
+        >
+          {runs.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
       </LoopPanel>
     </div>
   )
 }
 
-function LoopPanel({ id, run, summary, open, children }: { id: string; run: string; summary: Execution; open: Open; children: ReactNode }) {
+function LoopPanel({
+  id,
+  run,
+  summary,
+  open,
+  children,
+}: {
+  id: string
+  run: string
+  summary: Execution
+  open: Open
+  children: ReactNode
+}) {
   const found = useQuery(loop(id, run))
   const [by, setBy] = useState<'state' | 'duration'>('state')
   const [chosen, setChosen] = useState<number | null>(null)
   const act = useAct(id)
   const [, go] = useLocation()
-  const rerun = () => act.mutate({ action: 'retry', body: { step: stepOf(run) }, said: 'the failed iterations run again in a new execution' }, { onSuccess: (made) => go(`/executions/${made.execution_id}/loops`) })
+  const rerun = () =>
+    act.mutate(
+      {
+        action: 'retry',
+        body: { step: stepOf(run) },
+        said: 'the failed iterations run again in a new execution',
+      },
+      { onSuccess: (made) => go(`/executions/${made.execution_id}/loops`) },
+    )
   return (
     <Reading of={found} what="Reading the iterations">
       {(view) => (
@@ -42,11 +86,30 @@ function LoopPanel({ id, run, summary, open, children }: { id: string; run: stri
           <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
             {children}
             <Counts view={view} />
-            <div role="radiogroup" aria-label="Coloured by" className="flex rounded-[5px] border border-line-strong">
-              {(['state', 'duration'] as const).map((kind) => <button key={kind} type="button" role="radio" aria-checked={by === kind} className={`px-2 py-0.5 text-xs first:rounded-l last:rounded-r ${by === kind ? 'bg-accent text-on-accent' : 'text-ink-2 hover:bg-sunken'}`} onClick={() => setBy(kind)}>{kind}</button>)}
+            <div
+              role="radiogroup"
+              aria-label="Coloured by"
+              className="flex rounded-[5px] border border-line-strong"
+            >
+              {(['state', 'duration'] as const).map((kind) => (
+                <button
+                  key={kind}
+                  type="button"
+                  role="radio"
+                  aria-checked={by === kind}
+                  className={`px-2 py-0.5 text-xs first:rounded-l last:rounded-r ${by === kind ? 'bg-accent text-on-accent' : 'text-ink-2 hover:bg-sunken'}`}
+                  onClick={() => setBy(kind)}
+                >
+                  {kind}
+                </button>
+              ))}
             </div>
             <Jump view={view} onJump={setChosen} />
-            {view.counts.failed > 0 && summary.ended_at !== null && <Button icon="retry" disabled={act.isPending} onClick={rerun}>Rerun {count(view.counts.failed)} failed</Button>}
+            {view.counts.failed > 0 && summary.ended_at !== null && (
+              <Button icon="retry" disabled={act.isPending} onClick={rerun}>
+                Rerun {count(view.counts.failed)} failed
+              </Button>
+            )}
             {by === 'duration' && <Times view={view} />}
           </div>
           <div className="flex min-h-72 flex-1 flex-col gap-3 lg:min-h-0 lg:flex-row">
@@ -65,8 +128,14 @@ const stepOf = (run: string): string => run.slice(0, run.lastIndexOf('.'))
 function Counts({ view }: { view: LoopView }) {
   return (
     <div className="flex flex-wrap items-center gap-x-3" data-counts={JSON.stringify(view.counts)}>
-      <span className="font-medium">{count(view.total)} {view.total === 1 ? 'iteration' : 'iterations'}</span>
-      {(['done', 'failed', 'running', 'queued', 'kept'] as const).filter((name) => view.counts[name] > 0).map((name) => <StatusBadge key={name} status={name} label={`${count(view.counts[name])} ${name}`} />)}
+      <span className="font-medium">
+        {count(view.total)} {view.total === 1 ? 'iteration' : 'iterations'}
+      </span>
+      {(['done', 'failed', 'running', 'queued', 'kept'] as const)
+        .filter((name) => view.counts[name] > 0)
+        .map((name) => (
+          <StatusBadge key={name} status={name} label={`${count(view.counts[name])} ${name}`} />
+        ))}
     </div>
   )
 }
@@ -74,18 +143,46 @@ function Counts({ view }: { view: LoopView }) {
 function Times({ view }: { view: LoopView }) {
   const known = view.took.filter((ms) => ms >= 0).sort((one, other) => one - other)
   if (known.length === 0) return null
-  return <span className="ml-auto text-xs whitespace-nowrap text-ink-3">median {duration(known[Math.floor(known.length / 2)])} · longest, the darkest, {duration(known.at(-1))}</span>
+  return (
+    <span className="ml-auto text-xs whitespace-nowrap text-ink-3">
+      median {duration(known[Math.floor(known.length / 2)])} · longest, the darkest, {duration(known.at(-1))}
+    </span>
+  )
 }
 
 function Jump({ view, onJump }: { view: LoopView; onJump: (index: number) => void }) {
   const [text, setText] = useState('')
-  const nextFailed = () => { const index = view.marks.indexOf('f'); if (index >= 0) onJump(index) }
-  const go = () => { const index = Number(text); if (Number.isInteger(index) && index >= 0 && index < view.total) onJump(index) }
+  const nextFailed = () => {
+    const index = view.marks.indexOf('f')
+    if (index >= 0) onJump(index)
+  }
+  const go = () => {
+    const index = Number(text)
+    if (Number.isInteger(index) && index >= 0 && index < view.total) onJump(index)
+  }
   return (
-    <form className="flex items-center gap-1.5" onSubmit={(event) => { event.preventDefault(); go() }}>
-      <input data-search className="field w-22" inputMode="numeric" aria-label="Iteration number" placeholder="Jump to…" value={text} onChange={(event) => setText(event.target.value)} />
+    <form
+      className="flex items-center gap-1.5"
+      onSubmit={(event) => {
+        event.preventDefault()
+        go()
+      }}
+    >
+      <input
+        data-search
+        className="field w-22"
+        inputMode="numeric"
+        aria-label="Iteration number"
+        placeholder="Jump to…"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
       <Button type="submit">Go</Button>
-      {view.counts.failed > 0 && <Button kind="quiet" onClick={nextFailed}>First failed</Button>}
+      {view.counts.failed > 0 && (
+        <Button kind="quiet" onClick={nextFailed}>
+          First failed
+        </Button>
+      )}
     </form>
   )
 }
@@ -102,15 +199,28 @@ function Iteration({ id, view, index, open }: { id: string; view: LoopView; inde
   const started = view.started[index] ?? -1
   return (
     <aside aria-label={`Iteration ${index}`} className="panel w-full shrink-0 self-start p-3 lg:w-80">
-      <h3 className="mb-1.5 flex items-center gap-2 font-semibold">Iteration {count(index)} <StatusBadge status={MARKS[view.marks[index] ?? 'p'] ?? 'queued'} /></h3>
+      <h3 className="mb-1.5 flex items-center gap-2 font-semibold">
+        Iteration {count(index)} <StatusBadge status={MARKS[view.marks[index] ?? 'p'] ?? 'queued'} />
+      </h3>
       <dl className="grid grid-cols-[5.5rem_1fr] gap-y-0.5">
-        <dt className="text-ink-3">started</dt><dd>{started >= 0 ? `${duration(started)} after the run` : '–'}</dd>
-        <dt className="text-ink-3">took</dt><dd>{took >= 0 ? duration(took) : '–'}</dd>
-        <dt className="text-ink-3">retries</dt><dd>{view.retries[index] ?? 0}</dd>
+        <dt className="text-ink-3">started</dt>
+        <dd>{started >= 0 ? `${duration(started)} after the run` : '–'}</dd>
+        <dt className="text-ink-3">took</dt>
+        <dd>{took >= 0 ? duration(took) : '–'}</dd>
+        <dt className="text-ink-3">retries</dt>
+        <dd>{view.retries[index] ?? 0}</dd>
       </dl>
-      {error && <p className="my-2 break-words rounded-md bg-failed-soft px-2 py-1.5 [overflow-wrap:anywhere]"><span className="font-medium">{error.kind}</span> {error.message}</p>}
+      {error && (
+        <p className="my-2 break-words rounded-md bg-failed-soft px-2 py-1.5 [overflow-wrap:anywhere]">
+          <span className="font-medium">{error.kind}</span> {error.message}
+        </p>
+      )}
       {error && <IterationDetails id={id} step={view.step} index={index} />}
-      <div className="mt-2 flex gap-1.5"><Button onClick={() => open('events', { step: view.step, iteration: String(index) })}>Its events</Button></div>
+      <div className="mt-2 flex gap-1.5">
+        <Button onClick={() => open('events', { step: view.step, iteration: String(index) })}>
+          Its events
+        </Button>
+      </div>
     </aside>
   )
 }

@@ -3,11 +3,19 @@ import type { LoopView } from '../../api/types'
 
 const LANES_MOST = 24
 
-export interface Piece { index: number; lane: number; from: number; to: number; mark: string }
+export interface Piece {
+  index: number
+  lane: number
+  from: number
+  to: number
+  mark: string
+}
 
 /** Each iteration in the first lane that is free when it starts; those beyond the last lane share it. */
 export function pack(view: LoopView, start: number, end: number): { pieces: Piece[]; lanes: number } {
-  const order = [...view.marks].map((mark, index) => ({ index, mark, began: view.started[index] ?? -1 })).filter((one) => one.began >= 0)
+  const order = [...view.marks]
+    .map((mark, index) => ({ index, mark, began: view.started[index] ?? -1 }))
+    .filter((one) => one.began >= 0)
   order.sort((one, other) => one.began - other.began)
   const free: number[] = []
   const pieces = order.map(({ index, mark, began }) => {

@@ -42,9 +42,23 @@ export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined
   const [moment, move] = useMoment()
   const [, go] = useLocation()
   const shown: Tab = TABS.find((name) => name === tab) ?? 'graph'
-  useTitle(summary ? `${summary.status} · ${summary.playbook.path}` : 'Execution', summary && markOf(summary.status, summary.counts.failed_iterations))
+  useTitle(
+    summary ? `${summary.status} · ${summary.playbook.path}` : 'Execution',
+    summary && markOf(summary.status, summary.counts.failed_iterations),
+  )
 
-  if (found.error && !found.data) return <Failure error={found.error} retry={() => void found.refetch()} back={<Link href="/executions" className="text-accent hover:underline">All executions</Link>} />
+  if (found.error && !found.data)
+    return (
+      <Failure
+        error={found.error}
+        retry={() => void found.refetch()}
+        back={
+          <Link href="/executions" className="text-accent hover:underline">
+            All executions
+          </Link>
+        }
+      />
+    )
   if (!summary || !progress) return <Loading what="Reading the execution" />
   const last = Math.max(pulse.seq, progress.seq)
   const tabs = [
@@ -66,20 +80,46 @@ export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined
 
   return (
     <div className="flex min-h-0 flex-1 flex-col">
-      <Header summary={summary} history={progress.history} inside={children} link={<LinkState pulse={pulse} />}>
+      <Header
+        summary={summary}
+        history={progress.history}
+        inside={children}
+        link={<LinkState pulse={pulse} />}
+      >
         <Actions summary={summary} waits={progress.waits} />
       </Header>
       <Waiting id={id} waits={progress.waits} />
-      <div className="px-4"><Tabs tabs={tabs} value={shown} onChange={(next) => open(next)} /></div>
-      {(shown === 'graph' || shown === 'data') && last > 0 && <Travel id={id} last={last} at={moment} move={move} live={pulse.link} />}
+      <div className="px-4">
+        <Tabs tabs={tabs} value={shown} onChange={(next) => open(next)} />
+      </div>
+      {(shown === 'graph' || shown === 'data') && last > 0 && (
+        <Travel id={id} last={last} at={moment} move={move} live={pulse.link} />
+      )}
       <section role="tabpanel" aria-label={shown} className="flex min-h-0 flex-1 flex-col">
-        {shown === 'graph' && <GraphTab id={id} at={moment} shape={graph ?? null} newest={progress} summary={summary} open={open} />}
+        {shown === 'graph' && (
+          <GraphTab
+            id={id}
+            at={moment}
+            shape={graph ?? null}
+            newest={progress}
+            summary={summary}
+            open={open}
+          />
+        )}
         {shown === 'timeline' && <TimelineTab id={id} open={open} />}
         {shown === 'loops' && <LoopsTab id={id} runs={loops} summary={summary} open={open} />}
         {shown === 'events' && <EventsTab id={id} last={last} live={pulse.link === 'live'} />}
         {shown === 'data' && <DataTab id={id} at={moment} open={open} />}
         {shown === 'logs' && <LogsTab id={id} live={pulse.link === 'live'} />}
-        {shown === 'why' && <WhyTab id={id} steps={[...new Set([...(graph?.steps.map((one) => one.step) ?? []), ...Object.keys(progress.steps)])]} open={open} />}
+        {shown === 'why' && (
+          <WhyTab
+            id={id}
+            steps={[
+              ...new Set([...(graph?.steps.map((one) => one.step) ?? []), ...Object.keys(progress.steps)]),
+            ]}
+            open={open}
+          />
+        )}
       </section>
     </div>
   )

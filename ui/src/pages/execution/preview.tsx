@@ -5,10 +5,10 @@ import { result } from '../../api/queries'
 import type { Json, Obj, StoredRef } from '../../api/types'
 import { Button } from '../../design/controls'
 import { CopyIcon } from '../../design/copy'
-import { Reading } from '../../design/states'
-import { Plot } from '../../design/plot'
-import { Tree } from '../../design/tree'
 import { bytes, count } from '../../design/number'
+import { Plot } from '../../design/plot'
+import { Reading } from '../../design/states'
+import { Tree } from '../../design/tree'
 
 const PAGE = 50
 
@@ -23,16 +23,24 @@ function Stored({ stored }: { stored: StoredRef }) {
   const size = stored.meta?.bytes
   return (
     <div>
-      <p className="mb-2 text-xs text-ink-3">stored by reference{size !== undefined ? `, ${bytes(size)}` : ''}; read in pages</p>
+      <p className="mb-2 text-xs text-ink-3">
+        stored by reference{size !== undefined ? `, ${bytes(size)}` : ''}; read in pages
+      </p>
       <Reading of={found}>
         {(slice) => (
           <>
             <Value value={slice.data} total={slice.total} type={slice.content_type} />
             {slice.total !== null && slice.total > PAGE && (
               <div className="mt-2 flex items-center gap-2">
-                <Button disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - PAGE))}>Previous</Button>
-                <span className="text-xs text-ink-3">{offset + 1}–{Math.min(slice.total, offset + PAGE)} of {count(slice.total)}</span>
-                <Button disabled={offset + PAGE >= slice.total} onClick={() => setOffset(offset + PAGE)}>Next</Button>
+                <Button disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - PAGE))}>
+                  Previous
+                </Button>
+                <span className="text-xs text-ink-3">
+                  {offset + 1}–{Math.min(slice.total, offset + PAGE)} of {count(slice.total)}
+                </span>
+                <Button disabled={offset + PAGE >= slice.total} onClick={() => setOffset(offset + PAGE)}>
+                  Next
+                </Button>
               </div>
             )}
           </>
@@ -54,46 +62,87 @@ function Value({ value, total, type = '' }: { value: Json; total: number | null;
   }
   return (
     <div className="relative">
-      <div className="absolute right-0 top-0"><CopyIcon text={() => JSON.stringify(value, null, 2)} /></div>
+      <div className="absolute right-0 top-0">
+        <CopyIcon text={() => JSON.stringify(value, null, 2)} />
+      </div>
       <Tree value={value} open={2} />
     </div>
   )
 }
 
 function rowsOf(value: Json): Obj[] | null {
-  const list = Array.isArray(value) ? value : value && typeof value === 'object' ? Object.values(value).find((item) => Array.isArray(item) && item.length > 1) : null
+  const list = Array.isArray(value)
+    ? value
+    : value && typeof value === 'object'
+      ? Object.values(value).find((item) => Array.isArray(item) && item.length > 1)
+      : null
   if (!Array.isArray(list) || list.length === 0) return null
   if (!Array.isArray(value) && Object.keys(value as object).length > 1) return null
-  return list.every((item) => item !== null && typeof item === 'object' && !Array.isArray(item)) ? (list as Obj[]) : null
+  return list.every((item) => item !== null && typeof item === 'object' && !Array.isArray(item))
+    ? (list as Obj[])
+    : null
 }
 
 function Rows({ rows, total }: { rows: Obj[]; total: number }) {
   const [most, setMost] = useState(PAGE)
   const [plot, setPlot] = useState(false)
   const columns = [...new Set(rows.slice(0, 200).flatMap((row) => Object.keys(row)))].slice(0, 40)
-  const numeric = columns.filter((name) => rows.every((row) => row[name] === null || row[name] === undefined || typeof row[name] === 'number') && rows.some((row) => typeof row[name] === 'number'))
+  const numeric = columns.filter(
+    (name) =>
+      rows.every((row) => row[name] === null || row[name] === undefined || typeof row[name] === 'number') &&
+      rows.some((row) => typeof row[name] === 'number'),
+  )
   return (
     <div>
       <p className="mb-1.5 flex items-center gap-3 text-xs text-ink-3">
         {count(total)} rows
-        {numeric.length > 0 && <button type="button" className="text-accent hover:underline" onClick={() => setPlot(!plot)}>{plot ? 'hide the plot' : 'plot'}</button>}
+        {numeric.length > 0 && (
+          <button type="button" className="text-accent hover:underline" onClick={() => setPlot(!plot)}>
+            {plot ? 'hide the plot' : 'plot'}
+          </button>
+        )}
       </p>
       {plot && <Plot rows={rows} columns={numeric} />}
       <div className="overflow-x-auto">
         <table className="border-collapse font-mono text-xs">
-          <thead><tr className="border-b border-line">{columns.map((name) => <th key={name} className={`th max-w-80 truncate font-sans ${numeric.includes(name) ? 'text-right' : ''}`} title={name}>{name}</th>)}</tr></thead>
+          <thead>
+            <tr className="border-b border-line">
+              {columns.map((name) => (
+                <th
+                  key={name}
+                  className={`th max-w-80 truncate font-sans ${numeric.includes(name) ? 'text-right' : ''}`}
+                  title={name}
+                >
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
           <tbody>
             {rows.slice(0, most).map((row, index) => (
               <tr key={index} className="border-b border-line last:border-0">
-                {columns.map((name) => <td key={name} className={`max-w-80 truncate px-2.5 py-0.5 ${numeric.includes(name) ? 'text-right' : ''}`} title={cell(row[name])}>{cell(row[name])}</td>)}
+                {columns.map((name) => (
+                  <td
+                    key={name}
+                    className={`max-w-80 truncate px-2.5 py-0.5 ${numeric.includes(name) ? 'text-right' : ''}`}
+                    title={cell(row[name])}
+                  >
+                    {cell(row[name])}
+                  </td>
+                ))}
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      {rows.length > most && <Button className="mt-2" onClick={() => setMost(most + 500)}>{rows.length - most} more</Button>}
+      {rows.length > most && (
+        <Button className="mt-2" onClick={() => setMost(most + 500)}>
+          {rows.length - most} more
+        </Button>
+      )}
     </div>
   )
 }
 
-const cell = (value: Json | undefined): string => (value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value))
+const cell = (value: Json | undefined): string =>
+  value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value)

@@ -11,13 +11,31 @@ export function Reasons({ id, step, open }: { id: string; step?: string; open: O
     <Reading of={found} what="Reading the log">
       {(told) => (
         <div>
-          {!step && <p className="mb-2 max-h-32 overflow-auto break-words rounded-md bg-sunken px-2.5 py-1.5 font-medium [overflow-wrap:anywhere]">{told.summary}</p>}
+          {!step && (
+            <p className="mb-2 max-h-32 overflow-auto break-words rounded-md bg-sunken px-2.5 py-1.5 font-medium [overflow-wrap:anywhere]">
+              {told.summary}
+            </p>
+          )}
           <ol>
             {told.reasons.map((reason, index) => (
               <li key={index} className="flex items-baseline gap-2 border-b border-line py-1 last:border-0">
-                <button type="button" className="w-10 shrink-0 text-right font-mono text-xs text-accent hover:underline" title="Open this event" onClick={() => open('events', { seq: String(reason.seq) })}>{reason.seq}</button>
-                {!step && <span className="w-16 shrink-0 truncate md:w-28 text-ink-3" title={reason.step ?? ''}>{reason.step ?? ''}</span>}
-                <span className="min-w-0 break-words [overflow-wrap:anywhere]">{reason.text}<More reason={reason} /></span>
+                <button
+                  type="button"
+                  className="w-10 shrink-0 text-right font-mono text-xs text-accent hover:underline"
+                  title="Open this event"
+                  onClick={() => open('events', { seq: String(reason.seq) })}
+                >
+                  {reason.seq}
+                </button>
+                {!step && (
+                  <span className="w-16 shrink-0 truncate md:w-28 text-ink-3" title={reason.step ?? ''}>
+                    {reason.step ?? ''}
+                  </span>
+                )}
+                <span className="min-w-0 break-words [overflow-wrap:anywhere]">
+                  {reason.text}
+                  <More reason={reason} />
+                </span>
               </li>
             ))}
           </ol>
@@ -31,5 +49,12 @@ export function Reasons({ id, step, open }: { id: string; step?: string; open: O
 function More({ reason }: { reason: { about: string; facts: Record<string, unknown> } }) {
   const error = reason.facts.error as { details?: Record<string, unknown> } | null | undefined
   if (reason.about !== 'task' || !error?.details || texts(error.details).length === 0) return null
-  return <details className="mt-1"><summary className="text-xs text-accent">{texts(error.details)[0]?.name}</summary><div className="mt-1"><ErrorDetails details={error.details} /></div></details>
+  return (
+    <details className="mt-1">
+      <summary className="text-xs text-accent">{texts(error.details)[0]?.name}</summary>
+      <div className="mt-1">
+        <ErrorDetails details={error.details} />
+      </div>
+    </details>
+  )
 }

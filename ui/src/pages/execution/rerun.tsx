@@ -9,7 +9,15 @@ import { Button, Dialog, Field } from '../../design/controls'
 import { complain } from '../../design/toast'
 import { useAct } from './actions'
 
-export function RerunDialog({ summary, step, onClose }: { summary: Execution; step?: string; onClose: () => void }) {
+export function RerunDialog({
+  summary,
+  step,
+  onClose,
+}: {
+  summary: Execution
+  step?: string
+  onClose: () => void
+}) {
   const shape = useQuery(opened(summary.execution_id))
   const act = useAct(summary.execution_id)
   const [, go] = useLocation()
@@ -20,8 +28,17 @@ export function RerunDialog({ summary, step, onClose }: { summary: Execution; st
   const run = async () => {
     const playbook = newest ? (await get('/catalog/{path}', { path: summary.playbook.path })).text : undefined
     act.mutate(
-      { action: 'rerun', body: { from: start, ...(playbook ? { playbook } : {}) }, said: `a new execution begins at ${start}` },
-      { onSuccess: (made) => { onClose(); go(`/executions/${made.execution_id}`) } },
+      {
+        action: 'rerun',
+        body: { from: start, ...(playbook ? { playbook } : {}) },
+        said: `a new execution begins at ${start}`,
+      },
+      {
+        onSuccess: (made) => {
+          onClose()
+          go(`/executions/${made.execution_id}`)
+        },
+      },
     )
   }
   return (
@@ -29,10 +46,31 @@ export function RerunDialog({ summary, step, onClose }: { summary: Execution; st
       <div className="flex flex-col gap-3">
         <p className="text-ink-2">A new execution keeps what ran before the step and begins again there.</p>
         <Field label="Step">
-          <select className="field" value={start} onChange={(event) => setFrom(event.target.value)}>{names.map((name) => <option key={name}>{name}</option>)}</select>
+          <select className="field" value={start} onChange={(event) => setFrom(event.target.value)}>
+            {names.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
         </Field>
-        <label className="flex items-center gap-2"><input type="checkbox" className="accent-accent" checked={newest} onChange={(event) => setNewest(event.target.checked)} /> with the newest registered version of the playbook</label>
-        <div className="flex justify-end gap-2"><Button onClick={onClose}>Not now</Button><Button kind="primary" disabled={!start || act.isPending} onClick={() => void run().catch(complain)}>Rerun</Button></div>
+        <label className="flex items-center gap-2">
+          <input
+            type="checkbox"
+            className="accent-accent"
+            checked={newest}
+            onChange={(event) => setNewest(event.target.checked)}
+          />{' '}
+          with the newest registered version of the playbook
+        </label>
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Not now</Button>
+          <Button
+            kind="primary"
+            disabled={!start || act.isPending}
+            onClick={() => void run().catch(complain)}
+          >
+            Rerun
+          </Button>
+        </div>
       </div>
     </Dialog>
   )

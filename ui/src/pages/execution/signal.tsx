@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { session } from '../../api/queries'
 import type { Json, Obj, Wait } from '../../api/types'
 import { Button, Dialog, Field } from '../../design/controls'
-import { fromSchema, SchemaForm, type Schema } from '../../design/form'
+import { fromSchema, type Schema, SchemaForm } from '../../design/form'
 import { useAct } from './actions'
 
 const APPROVAL: Schema = {
@@ -23,44 +23,114 @@ export const schemaOf = (wait: Wait): Schema | null => {
   return wait.approval !== null ? APPROVAL : null
 }
 
-export function SignalDialog({ id, waits, onClose, first }: { id: string; waits: Wait[]; onClose: () => void; first?: string }) {
+export function SignalDialog({
+  id,
+  waits,
+  onClose,
+  first,
+}: {
+  id: string
+  waits: Wait[]
+  onClose: () => void
+  first?: string
+}) {
   const waiting = waits.filter((wait) => wait.signal !== null)
   const [name, setName] = useState(first ?? waiting[0]?.signal ?? '')
   const wait = waiting.find((one) => one.signal === name)
   return (
     <Dialog title="Send a signal" onClose={onClose}>
       <div className="flex flex-col gap-3">
-        <Field label="Signal" hint={waiting.length ? undefined : 'Nothing waits for a signal now; one that is sent is kept until a task asks for it.'}>
-          <input className="field" list="signals" value={name} onChange={(event) => setName(event.target.value)} />
+        <Field
+          label="Signal"
+          hint={
+            waiting.length
+              ? undefined
+              : 'Nothing waits for a signal now; one that is sent is kept until a task asks for it.'
+          }
+        >
+          <input
+            className="field"
+            list="signals"
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
         </Field>
-        <datalist id="signals">{waiting.map((one) => <option key={one.signal} value={one.signal ?? ''} />)}</datalist>
+        <datalist id="signals">
+          {waiting.map((one) => (
+            <option key={one.signal} value={one.signal ?? ''} />
+          ))}
+        </datalist>
         <Payload key={name} id={id} name={name} schema={wait ? schemaOf(wait) : null} onClose={onClose} />
       </div>
     </Dialog>
   )
 }
 
-function Payload({ id, name, schema, onClose }: { id: string; name: string; schema: Schema | null; onClose: () => void }) {
+function Payload({
+  id,
+  name,
+  schema,
+  onClose,
+}: {
+  id: string
+  name: string
+  schema: Schema | null
+  onClose: () => void
+}) {
   const act = useAct(id)
   const who = useQuery(session()).data?.name
-  const [value, setValue] = useState<Json>(schema === APPROVAL ? { ...(fromSchema(schema) as Obj), by: who ?? '' } : schema ? fromSchema(schema) : {})
+  const [value, setValue] = useState<Json>(
+    schema === APPROVAL
+      ? { ...(fromSchema(schema) as Obj), by: who ?? '' }
+      : schema
+        ? fromSchema(schema)
+        : {},
+  )
   const [text, setText] = useState('{}')
   const [wrong, setWrong] = useState('')
   const send = () => {
     let payload = value
     if (!schema) {
-      try { payload = JSON.parse(text) as Json } catch (error) { setWrong(`this is not JSON: ${(error as Error).message}`); return }
+      try {
+        payload = JSON.parse(text) as Json
+      } catch (error) {
+        setWrong(`this is not JSON: ${(error as Error).message}`)
+        return
+      }
     }
-    act.mutate({ action: 'signal', body: { name, payload }, said: `signal '${name}' sent` }, { onSuccess: onClose })
+    act.mutate(
+      { action: 'signal', body: { name, payload }, said: `signal '${name}' sent` },
+      { onSuccess: onClose },
+    )
   }
   return (
-    <form className="flex flex-col gap-3" onSubmit={(event) => { event.preventDefault(); send() }}>
-      {schema ? <SchemaForm schema={schema} value={value} onChange={setValue} /> : (
+    <form
+      className="flex flex-col gap-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        send()
+      }}
+    >
+      {schema ? (
+        <SchemaForm schema={schema} value={value} onChange={setValue} />
+      ) : (
         <Field label="Payload (JSON)" hint={wrong && <span className="text-failed">{wrong}</span>}>
-          <textarea className="field h-28 py-1.5 font-mono text-xs" value={text} onChange={(event) => { setText(event.target.value); setWrong('') }} />
+          <textarea
+            className="field h-28 py-1.5 font-mono text-xs"
+            value={text}
+            onChange={(event) => {
+              setText(event.target.value)
+              setWrong('')
+            }}
+          />
         </Field>
       )}
-      <div className="flex justify-end gap-2"><Button onClick={onClose}>Not now</Button><Button kind="primary" type="submit" disabled={!name || act.isPending}>Send</Button></div>
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Not now</Button>
+        <Button kind="primary" type="submit" disabled={!name || act.isPending}>
+          Send
+        </Button>
+      </div>
     </form>
   )
 }

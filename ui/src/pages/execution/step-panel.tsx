@@ -10,7 +10,16 @@ import type { Open } from './page'
 import { Reasons } from './reasons'
 import { RerunDialog } from './rerun'
 
-interface Props { id: string; step: string; shape: Graph; progress: Progress; summary: Execution; at: number | undefined; open: Open; onClose: () => void }
+interface Props {
+  id: string
+  step: string
+  shape: Graph
+  progress: Progress
+  summary: Execution
+  at: number | undefined
+  open: Open
+  onClose: () => void
+}
 
 export function StepPanel({ id, step, shape, progress, summary, at, open, onClose }: Props) {
   const [rerun, setRerun] = useState(false)
@@ -20,38 +29,81 @@ export function StepPanel({ id, step, shape, progress, summary, at, open, onClos
   const status = found ? standing(found) : 'idle'
   const held = progress.tokens.some((token) => token.held && token.step === step)
   return (
-    <aside aria-label={`Step ${step}`} className="flex max-h-[60vh] w-full shrink-0 flex-col overflow-auto border-t border-line bg-panel md:max-h-none md:w-88 md:border-l md:border-t-0">
+    <aside
+      aria-label={`Step ${step}`}
+      className="flex max-h-[60vh] w-full shrink-0 flex-col overflow-auto border-t border-line bg-panel md:max-h-none md:w-88 md:border-l md:border-t-0"
+    >
       <div className="sticky top-0 z-10 flex items-center gap-2 border-b border-line bg-panel px-3 py-2">
         <StatusIcon status={status} />
-        <h2 className="min-w-0 flex-1 truncate font-semibold" title={step}>{step}</h2>
+        <h2 className="min-w-0 flex-1 truncate font-semibold" title={step}>
+          {step}
+        </h2>
         <IconButton icon="close" label="Close" onClick={onClose} />
       </div>
       <div className="flex flex-col gap-3 p-3">
         {known?.desc && <p className="break-words text-ink-2">{known.desc}</p>}
         <dl className="grid grid-cols-[6rem_1fr] gap-x-2 gap-y-0.5">
-          <Row name="status">{found ? <StatusBadge status={status} /> : held ? <StatusBadge status="held" label="holds a token" /> : <StatusBadge status="idle" label={over ? 'never ran' : 'has not run yet'} />}</Row>
+          <Row name="status">
+            {found ? (
+              <StatusBadge status={status} />
+            ) : held ? (
+              <StatusBadge status="held" label="holds a token" />
+            ) : (
+              <StatusBadge status="idle" label={over ? 'never ran' : 'has not run yet'} />
+            )}
+          </Row>
           {found?.status === 'kept' && <Row name="from">the execution that this one goes on from</Row>}
-          {found && found.status !== 'kept' && <Row name="runs">{found.runs}{found.failed > 0 && <span className="text-failed"> · {found.failed} failed</span>}{found.refused > 0 && ` · ${found.refused} tokens refused`}</Row>}
+          {found && found.status !== 'kept' && (
+            <Row name="runs">
+              {found.runs}
+              {found.failed > 0 && <span className="text-failed"> · {found.failed} failed</span>}
+              {found.refused > 0 && ` · ${found.refused} tokens refused`}
+            </Row>
+          )}
           {found && found.ended_at && <Row name="took">{duration(found.duration_ms)}</Row>}
-          {found && !found.ended_at && !over && at === undefined && <Row name={status === 'waiting' ? 'waits for' : 'runs for'}><Took from={found.started_at} to={null} /></Row>}
-          {found?.started_at && <Row name="scheduled"><Ago at={found.started_at} /></Row>}
+          {found && !found.ended_at && !over && at === undefined && (
+            <Row name={status === 'waiting' ? 'waits for' : 'runs for'}>
+              <Took from={found.started_at} to={null} />
+            </Row>
+          )}
+          {found?.started_at && (
+            <Row name="scheduled">
+              <Ago at={found.started_at} />
+            </Row>
+          )}
           {found && found.retries > 0 && <Row name="retries">{found.retries}</Row>}
           {known && <Row name="playbook">line {known.line}</Row>}
         </dl>
-        {found?.error && <p className="break-words rounded-md bg-failed-soft px-2 py-1.5 [overflow-wrap:anywhere]"><span className="font-medium">{found.error.kind}</span> {found.error.message}</p>}
+        {found?.error && (
+          <p className="break-words rounded-md bg-failed-soft px-2 py-1.5 [overflow-wrap:anywhere]">
+            <span className="font-medium">{found.error.kind}</span> {found.error.message}
+          </p>
+        )}
         {found?.error && <ErrorDetails details={found.error.details} />}
         <Tokens progress={progress} step={step} />
         <div className="flex flex-wrap gap-1.5">
-          {found?.ended_at && found.status !== 'kept' && <Button onClick={() => open('data', { run: `${step}.${found.runs}` })}>Output</Button>}
+          {found?.ended_at && found.status !== 'kept' && (
+            <Button onClick={() => open('data', { run: `${step}.${found.runs}` })}>Output</Button>
+          )}
           <Button onClick={() => open('events', { step })}>Events</Button>
           <Button onClick={() => open('logs', { step })}>Logs</Button>
-          {found?.loop && <Button onClick={() => open('loops', { run: `${step}.${found.runs}` })}>Iterations</Button>}
-          {over && <Button icon="retry" onClick={() => setRerun(true)}>Rerun from here</Button>}
+          {found?.loop && (
+            <Button onClick={() => open('loops', { run: `${step}.${found.runs}` })}>Iterations</Button>
+          )}
+          {over && (
+            <Button icon="retry" onClick={() => setRerun(true)}>
+              Rerun from here
+            </Button>
+          )}
         </div>
         <Arcs shape={shape} progress={progress} step={step} />
         <section>
           <h3 className="mb-1 font-medium">Why</h3>
-          {at === undefined ? <Reasons id={id} step={step} open={open} /> : <p className="text-ink-3">Reasons are told of the whole log; go to the end to read them.</p>}
+          {at === undefined ? (
+            <Reasons id={id} step={step} open={open} />
+          ) : (
+            <p className="text-ink-3">Reasons are told of the whole log; go to the end to read them.</p>
+          )}
         </section>
       </div>
       {rerun && <RerunDialog summary={summary} step={step} onClose={() => setRerun(false)} />}
@@ -60,7 +112,12 @@ export function StepPanel({ id, step, shape, progress, summary, at, open, onClos
 }
 
 function Row({ name, children }: { name: string; children: React.ReactNode }) {
-  return <div className="contents"><dt className="text-ink-3">{name}</dt><dd className="min-w-0">{children}</dd></div>
+  return (
+    <div className="contents">
+      <dt className="text-ink-3">{name}</dt>
+      <dd className="min-w-0">{children}</dd>
+    </div>
+  )
 }
 
 function Tokens({ progress, step }: { progress: Progress; step: string }) {
@@ -70,8 +127,16 @@ function Tokens({ progress, step }: { progress: Progress; step: string }) {
     <ul className="flex flex-col gap-1">
       {tokens.map((token) => (
         <li key={token.id} className={`rounded-md px-2 py-1 ${token.held ? 'bg-held-soft' : 'bg-sunken'}`}>
-          <span className="flex items-center gap-1.5">{token.held && <StatusIcon status="held" />}<span className="font-medium">token {token.id}</span>from {token.from ?? 'the start'}</span>
-          {token.hold && <span className="block text-ink-2">held since <Ago at={token.hold.at} />: another token may still come from {token.hold.waits_for.join(', ')}</span>}
+          <span className="flex items-center gap-1.5">
+            {token.held && <StatusIcon status="held" />}
+            <span className="font-medium">token {token.id}</span>from {token.from ?? 'the start'}
+          </span>
+          {token.hold && (
+            <span className="block text-ink-2">
+              held since <Ago at={token.hold.at} />: another token may still come from{' '}
+              {token.hold.waits_for.join(', ')}
+            </span>
+          )}
         </li>
       ))}
     </ul>
@@ -87,13 +152,36 @@ function Arcs({ shape, progress, step }: { shape: Graph; progress: Progress; ste
       <ul className="flex flex-col gap-1.5">
         {arcs.map((arc) => {
           const found = progress.arcs.find((one) => one.from === arc.from && one.order === arc.order)
-          const refused = progress.refused.filter((one) => one.from === arc.from && one.step === arc.to).length
+          const refused = progress.refused.filter(
+            (one) => one.from === arc.from && one.step === arc.to,
+          ).length
           const state = arcState(found, refused)
           return (
             <li key={arc.order} className="rounded-md border border-line px-2 py-1">
-              <p className="flex items-center gap-1.5"><StatusIcon status={state === 'taken' ? 'done' : state === 'refused' ? 'refused' : state === 'not_taken' ? 'cancelled' : 'idle'} /><span className="font-medium">{arc.to}</span><span className="text-xs text-ink-3">{arcWords(state, found, arc.when)}</span></p>
-              {arc.when !== null && <p className="break-words font-mono text-xs text-ink-2">{guard(arc.when)}</p>}
-              {found && Object.entries(found.seen).map(([path, value]) => <p key={path} className="break-words font-mono text-xs text-ink-3">{path} = {short(value, 100)}</p>)}
+              <p className="flex items-center gap-1.5">
+                <StatusIcon
+                  status={
+                    state === 'taken'
+                      ? 'done'
+                      : state === 'refused'
+                        ? 'refused'
+                        : state === 'not_taken'
+                          ? 'cancelled'
+                          : 'idle'
+                  }
+                />
+                <span className="font-medium">{arc.to}</span>
+                <span className="text-xs text-ink-3">{arcWords(state, found, arc.when)}</span>
+              </p>
+              {arc.when !== null && (
+                <p className="break-words font-mono text-xs text-ink-2">{guard(arc.when)}</p>
+              )}
+              {found &&
+                Object.entries(found.seen).map(([path, value]) => (
+                  <p key={path} className="break-words font-mono text-xs text-ink-3">
+                    {path} = {short(value, 100)}
+                  </p>
+                ))}
             </li>
           )
         })}

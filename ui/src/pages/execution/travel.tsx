@@ -3,40 +3,88 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { post } from '../../api/client'
 import type { Link } from '../../api/pulse'
-import { eventPage, EVENT_PAGE } from '../../api/queries'
+import { EVENT_PAGE, eventPage } from '../../api/queries'
 import { Button, IconButton } from '../../design/controls'
 import { count } from '../../design/number'
 import { clock } from '../../design/time'
 import { Tree } from '../../design/tree'
 
-interface Props { id: string; last: number; at: number | undefined; move: (at: number | undefined) => void; live: Link }
+interface Props {
+  id: string
+  last: number
+  at: number | undefined
+  move: (at: number | undefined) => void
+  live: Link
+}
 
 export function Travel({ id, last, at, move, live }: Props) {
   const [wish, setWish] = useState<number | null>(null) // where the slider is while it is moved
   const [box, setBox] = useState(false)
   const place = wish ?? at ?? last
   const settle = useRef(() => {})
-  settle.current = () => { if (wish !== null) { move(wish >= last ? undefined : wish); setWish(null) } }
+  settle.current = () => {
+    if (wish !== null) {
+      move(wish >= last ? undefined : wish)
+      setWish(null)
+    }
+  }
   useEffect(() => {
     if (wish === null) return
     const timer = window.setTimeout(() => settle.current(), 120)
     return () => window.clearTimeout(timer)
   }, [wish])
-  const page = useQuery({ ...eventPage(id, {}, Math.floor((place - 1) / EVENT_PAGE), 0), enabled: at !== undefined })
+  const page = useQuery({
+    ...eventPage(id, {}, Math.floor((place - 1) / EVENT_PAGE), 0),
+    enabled: at !== undefined,
+  })
   const event = page.data?.items.find((one) => one.seq === place)
   const step = (by: number) => setWish(Math.min(last, Math.max(1, place + by)))
   return (
     <div className={`border-b border-line px-4 py-1.5 ${at === undefined ? '' : 'bg-accent-soft'}`}>
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
         <span className="label-text">Time travel</span>
-        <button type="button" aria-label="One event back" className="px-1 text-ink-3 hover:text-ink" onClick={() => step(-1)}>◀</button>
-        <input type="range" aria-label="Event" className="min-w-24 max-w-96 flex-1 accent-accent" min={1} max={last} value={place} onChange={(change) => setWish(Number(change.target.value))} />
-        <button type="button" aria-label="One event on" className="px-1 text-ink-3 hover:text-ink" onClick={() => step(1)}>▶</button>
-        <span className="whitespace-nowrap text-xs" data-seq={place}>event {count(place)} of {count(last)}</span>
-        {at !== undefined && event && <span className="min-w-0 truncate font-mono text-xs text-ink-2">{clock(event.ts)} {event.name} {event.step ?? ''}</span>}
+        <button
+          type="button"
+          aria-label="One event back"
+          className="px-1 text-ink-3 hover:text-ink"
+          onClick={() => step(-1)}
+        >
+          ◀
+        </button>
+        <input
+          type="range"
+          aria-label="Event"
+          className="min-w-24 max-w-96 flex-1 accent-accent"
+          min={1}
+          max={last}
+          value={place}
+          onChange={(change) => setWish(Number(change.target.value))}
+        />
+        <button
+          type="button"
+          aria-label="One event on"
+          className="px-1 text-ink-3 hover:text-ink"
+          onClick={() => step(1)}
+        >
+          ▶
+        </button>
+        <span className="whitespace-nowrap text-xs" data-seq={place}>
+          event {count(place)} of {count(last)}
+        </span>
+        {at !== undefined && event && (
+          <span className="min-w-0 truncate font-mono text-xs text-ink-2">
+            {clock(event.ts)} {event.name} {event.step ?? ''}
+          </span>
+        )}
         <span className="ml-auto flex items-center gap-1">
-          {at !== undefined && <Button kind="primary" onClick={() => move(undefined)}>{live === 'live' ? 'Back to now' : 'To the end'}</Button>}
-          <Button kind="quiet" aria-expanded={box} onClick={() => setBox(!box)}>{'{{ }} evaluate'}</Button>
+          {at !== undefined && (
+            <Button kind="primary" onClick={() => move(undefined)}>
+              {live === 'live' ? 'Back to now' : 'To the end'}
+            </Button>
+          )}
+          <Button kind="quiet" aria-expanded={box} onClick={() => setBox(!box)}>
+            {'{{ }} evaluate'}
+          </Button>
         </span>
       </div>
       {box && <TemplateBox id={id} at={at} onClose={() => setBox(false)} />}
@@ -46,18 +94,47 @@ export function Travel({ id, last, at, move, live }: Props) {
 
 function TemplateBox({ id, at, onClose }: { id: string; at: number | undefined; onClose: () => void }) {
   const [template, setTemplate] = useState('{{ ctx }}')
-  const told = useMutation({ mutationFn: () => post('/executions/{execution_id}/render', { execution_id: id }, { template, ...(at === undefined ? {} : { at }) }) })
+  const told = useMutation({
+    mutationFn: () =>
+      post(
+        '/executions/{execution_id}/render',
+        { execution_id: id },
+        { template, ...(at === undefined ? {} : { at }) },
+      ),
+  })
   const { mutate } = told
-  useEffect(() => { mutate() }, [at, mutate])
+  useEffect(() => {
+    mutate()
+  }, [at, mutate])
   return (
-    <form className="mt-1.5 flex flex-col gap-1.5" onSubmit={(event) => { event.preventDefault(); told.mutate() }}>
+    <form
+      className="mt-1.5 flex flex-col gap-1.5"
+      onSubmit={(event) => {
+        event.preventDefault()
+        told.mutate()
+      }}
+    >
       <div className="flex items-center gap-2">
-        <input className="field flex-1 font-mono text-xs" aria-label="Template" value={template} onChange={(event) => setTemplate(event.target.value)} spellCheck={false} />
-        <Button type="submit" kind="primary">Evaluate</Button>
+        <input
+          className="field flex-1 font-mono text-xs"
+          aria-label="Template"
+          value={template}
+          onChange={(event) => setTemplate(event.target.value)}
+          spellCheck={false}
+        />
+        <Button type="submit" kind="primary">
+          Evaluate
+        </Button>
         <IconButton icon="close" label="Close" onClick={onClose} />
       </div>
       <div className="max-h-56 overflow-auto" data-rendered>
-        {told.error ? <p role="alert" className="break-words text-failed">{told.error.message}</p> : told.data && <Tree value={told.data.value} open={2} />}
+        {told.error ? (
+          <p role="alert" className="break-words text-failed">
+            {told.error.message}
+          </p>
+        ) : (
+          told.data && <Tree value={told.data.value} open={2} />
+        )}
       </div>
     </form>
   )

@@ -1,8 +1,8 @@
 // What an execution waits for that a person can answer, said where it cannot be missed.
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { session } from '../../api/queries'
 import { Link } from 'wouter'
+import { session } from '../../api/queries'
 import type { Wait } from '../../api/types'
 import { Button } from '../../design/controls'
 import { StatusIcon } from '../../design/status'
@@ -17,7 +17,9 @@ export function Waiting({ id, waits }: { id: string; waits: Wait[] }) {
   if (asking.length === 0) return null
   return (
     <ul className="mx-4 mb-2 flex flex-col gap-1.5" aria-label="Waiting">
-      {asking.slice(0, SHOWN).map((wait) => <One key={`${wait.run}${wait.address}`} id={id} wait={wait} waits={waits} />)}
+      {asking.slice(0, SHOWN).map((wait) => (
+        <One key={`${wait.run}${wait.address}`} id={id} wait={wait} waits={waits} />
+      ))}
       {asking.length > SHOWN && <li className="text-xs text-ink-3">and {asking.length - SHOWN} more</li>}
     </ul>
   )
@@ -28,23 +30,61 @@ function One({ id, wait, waits }: { id: string; wait: Wait; waits: Wait[] }) {
   const [open, setOpen] = useState(false)
   const who = useQuery(session()).data?.name
   const answer = (approved: boolean) =>
-    act.mutate({ action: 'signal', body: { name: wait.signal ?? '', payload: { approved, ...(who ? { by: who } : {}) } }, said: approved ? 'approved' : 'rejected' })
+    act.mutate({
+      action: 'signal',
+      body: { name: wait.signal ?? '', payload: { approved, ...(who ? { by: who } : {}) } },
+      said: approved ? 'approved' : 'rejected',
+    })
   return (
     <li className="flex flex-wrap items-center gap-2 rounded-md bg-waiting-soft px-2.5 py-1.5">
       <StatusIcon status="waiting" />
       <span className="line-clamp-4 min-w-0 flex-1 basis-60 [overflow-wrap:anywhere]">
         <span className="font-medium">{wait.step}</span>{' '}
-        {wait.child ? <>waits for <Link href={`/executions/${wait.child}`} className="text-accent hover:underline">{wait.path ?? 'a child'}</Link></> : wait.approval !== null ? <>asks: <span className="font-medium">{wait.approval}</span></> : <>waits for the signal <code>{wait.signal}</code></>}
-        <span className="text-ink-3"> · <Ago at={wait.since} />{wait.expires && <> · gives up <Ago at={wait.expires} /></>}</span>
+        {wait.child ? (
+          <>
+            waits for{' '}
+            <Link href={`/executions/${wait.child}`} className="text-accent hover:underline">
+              {wait.path ?? 'a child'}
+            </Link>
+          </>
+        ) : wait.approval !== null ? (
+          <>
+            asks: <span className="font-medium">{wait.approval}</span>
+          </>
+        ) : (
+          <>
+            waits for the signal <code>{wait.signal}</code>
+          </>
+        )}
+        <span className="text-ink-3">
+          {' '}
+          · <Ago at={wait.since} />
+          {wait.expires && (
+            <>
+              {' '}
+              · gives up <Ago at={wait.expires} />
+            </>
+          )}
+        </span>
       </span>
       {wait.signal !== null && (
         <span className="ml-auto flex gap-2">
-          {wait.approval !== null && <Button kind="primary" disabled={act.isPending} onClick={() => answer(true)}>Approve</Button>}
-          {wait.approval !== null && <Button kind="danger" disabled={act.isPending} onClick={() => answer(false)}>Reject</Button>}
+          {wait.approval !== null && (
+            <Button kind="primary" disabled={act.isPending} onClick={() => answer(true)}>
+              Approve
+            </Button>
+          )}
+          {wait.approval !== null && (
+            <Button kind="danger" disabled={act.isPending} onClick={() => answer(false)}>
+              Reject
+            </Button>
+          )}
           <Button onClick={() => setOpen(true)}>{wait.approval !== null ? 'With details' : 'Answer'}</Button>
         </span>
       )}
-      {open && <SignalDialog id={id} waits={waits} first={wait.signal ?? ''} onClose={() => setOpen(false)} />}
+      {open && (
+        <SignalDialog id={id} waits={waits} first={wait.signal ?? ''} onClose={() => setOpen(false)} />
+      )}
     </li>
   )
 }

@@ -2,17 +2,43 @@
 import { useState } from 'react'
 import { Button, Dialog, Field } from '../../design/controls'
 
-interface Props { many: number; onCancel: (why: string) => void; onClose: () => void }
+interface Props {
+  many: number
+  onCancel: (why: string) => void
+  onClose: () => void
+}
 
 export function CancelDialog({ many, onCancel, onClose }: Props) {
   const [why, setWhy] = useState('')
   const one = many === 1
   return (
     <Dialog title={one ? 'Cancel this execution?' : `Cancel ${many} executions?`} onClose={onClose}>
-      <form className="flex flex-col gap-3" onSubmit={(event) => { event.preventDefault(); onCancel(why.trim()); onClose() }}>
-        <p className="text-ink-2">What runs now is interrupted. What is done stays, and a new execution can go on from there.</p>
-        <Field label="Why (optional)"><input className="field" data-first maxLength={1000} value={why} onChange={(event) => setWhy(event.target.value)} /></Field>
-        <div className="flex justify-end gap-2"><Button onClick={onClose}>{one ? 'Let it run' : 'Let them run'}</Button><Button kind="danger" icon="stop" type="submit">{one ? 'Cancel it' : `Cancel all ${many}`}</Button></div>
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          onCancel(why.trim())
+          onClose()
+        }}
+      >
+        <p className="text-ink-2">
+          What runs now is interrupted. What is done stays, and a new execution can go on from there.
+        </p>
+        <Field label="Why (optional)">
+          <input
+            className="field"
+            data-first
+            maxLength={1000}
+            value={why}
+            onChange={(event) => setWhy(event.target.value)}
+          />
+        </Field>
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>{one ? 'Let it run' : 'Let them run'}</Button>
+          <Button kind="danger" icon="stop" type="submit">
+            {one ? 'Cancel it' : `Cancel all ${many}`}
+          </Button>
+        </div>
       </form>
     </Dialog>
   )

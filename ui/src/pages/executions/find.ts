@@ -1,7 +1,14 @@
 // The list's filters, kept in the address so that a list can be shared and reloaded.
 import { useLocation, useSearch } from 'wouter'
 
-export interface Filters { status: string; path: string; text: string; within: string; children: string; cursor: string }
+export interface Filters {
+  status: string
+  path: string
+  text: string
+  within: string
+  children: string
+  cursor: string
+}
 const NONE: Filters = { status: '', path: '', text: '', within: '', children: '', cursor: '' }
 
 export const WITHIN: Record<string, [string, number]> = {
@@ -30,7 +37,12 @@ export function asked(filters: Filters): Record<string, string | number | boolea
   const span = WITHIN[filters.within]?.[1]
   const since = span ? new Date(Math.floor((Date.now() - span) / 60_000) * 60_000).toISOString() : ''
   return {
-    status: filters.status, path: filters.path, text: filters.text, since, cursor: filters.cursor, limit: 50,
+    status: filters.status,
+    path: filters.path,
+    text: filters.text,
+    since,
+    cursor: filters.cursor,
+    limit: 50,
     ...(filters.children === 'no' ? { children: false } : {}),
   }
 }

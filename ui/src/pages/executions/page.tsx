@@ -32,7 +32,9 @@ export function ExecutionsPage() {
 
   return (
     <>
-      <PageHead title="Executions"><LiveNote failed={found.isError} /></PageHead>
+      <PageHead title="Executions">
+        <LiveNote failed={found.isError} />
+      </PageHead>
       <FilterBar filters={filters} change={change} />
       <BulkBar items={found.data?.items ?? []} picked={picked} clear={() => setPicked(new Set())} />
       <div className="panel mx-4 mb-4 shrink-0 overflow-x-auto">
@@ -40,54 +42,125 @@ export function ExecutionsPage() {
           {(page) =>
             page.items.length === 0 ? (
               <Empty title={filtered ? 'No execution matches' : 'Nothing has run yet'}>
-                {filtered ? <button type="button" className="text-accent hover:underline" onClick={() => change({ status: '', path: '', text: '', within: '', children: '' })}>Show all of them</button> : <>Open a <Link href="/playbooks" className="text-accent hover:underline">playbook</Link> and press Run, or use <code className="whitespace-nowrap">noetl run</code>.</>}
+                {filtered ? (
+                  <button
+                    type="button"
+                    className="text-accent hover:underline"
+                    onClick={() => change({ status: '', path: '', text: '', within: '', children: '' })}
+                  >
+                    Show all of them
+                  </button>
+                ) : (
+                  <>
+                    Open a{' '}
+                    <Link href="/playbooks" className="text-accent hover:underline">
+                      playbook
+                    </Link>{' '}
+                    and press Run, or use <code className="whitespace-nowrap">noetl run</code>.
+                  </>
+                )}
               </Empty>
             ) : (
-              <ExecutionTable items={page.items} picked={picked} pick={pick} onPath={(path) => change({ path })} />
+              <ExecutionTable
+                items={page.items}
+                picked={picked}
+                pick={pick}
+                onPath={(path) => change({ path })}
+              />
             )
           }
         </Reading>
       </div>
-      {(filters.cursor || found.data?.cursor) && <div className="flex justify-between px-4 pb-4">
-        <Button disabled={!filters.cursor} onClick={() => change({ cursor: '' })}>Newest</Button>
-        <Button disabled={!found.data?.cursor} onClick={() => change({ cursor: found.data?.cursor ?? '' })}>Older</Button>
-      </div>}
+      {(filters.cursor || found.data?.cursor) && (
+        <div className="flex justify-between px-4 pb-4">
+          <Button disabled={!filters.cursor} onClick={() => change({ cursor: '' })}>
+            Newest
+          </Button>
+          <Button disabled={!found.data?.cursor} onClick={() => change({ cursor: found.data?.cursor ?? '' })}>
+            Older
+          </Button>
+        </div>
+      )}
     </>
   )
 }
 
 function LiveNote({ failed }: { failed: boolean }) {
   return (
-    <span role="status" className={`flex items-center gap-1.5 text-xs ${failed ? 'text-held' : 'text-ink-3'}`}>
+    <span
+      role="status"
+      className={`flex items-center gap-1.5 text-xs ${failed ? 'text-held' : 'text-ink-3'}`}
+    >
       <span className={`size-1.5 rounded-full ${failed ? 'bg-held' : 'bg-done'}`} />
       {failed ? 'waiting for the server' : 'live'}
     </span>
   )
 }
 
-function BulkBar({ items, picked, clear }: { items: ExecutionItem[]; picked: Set<string>; clear: () => void }) {
+function BulkBar({
+  items,
+  picked,
+  clear,
+}: {
+  items: ExecutionItem[]
+  picked: Set<string>
+  clear: () => void
+}) {
   const client = useQueryClient()
   const [, go] = useLocation()
   const [sure, setSure] = useState(false)
   const chosen = items.filter((item) => picked.has(item.execution_id))
   const live = chosen.filter((item) => LIVE.has(item.status))
-  const failed = chosen.filter((item) => item.status === 'failed' || item.status === 'cancelled' || item.failed_iterations > 0)
+  const failed = chosen.filter(
+    (item) => item.status === 'failed' || item.status === 'cancelled' || item.failed_iterations > 0,
+  )
   if (chosen.length === 0) return null
   const each = async (list: ExecutionItem[], action: 'cancel' | 'retry', past: string, why = '') => {
-    const done = await Promise.allSettled(list.map((item) => post(`/executions/{execution_id}/${action}`, { execution_id: item.execution_id }, why ? { why } : {})))
+    const done = await Promise.allSettled(
+      list.map((item) =>
+        post(`/executions/{execution_id}/${action}`, { execution_id: item.execution_id }, why ? { why } : {}),
+      ),
+    )
     const good = done.filter((one) => one.status === 'fulfilled').length
     say(`${good} of ${list.length} ${past}`, good === list.length ? 'done' : 'failed')
     clear()
     await client.invalidateQueries({ queryKey: ['executions'] })
   }
   return (
-    <div role="toolbar" aria-label="Chosen executions" className="mx-4 mb-2 flex flex-wrap items-center gap-2 rounded-md border border-accent bg-accent-soft px-3 py-1.5">
+    <div
+      role="toolbar"
+      aria-label="Chosen executions"
+      className="mx-4 mb-2 flex flex-wrap items-center gap-2 rounded-md border border-accent bg-accent-soft px-3 py-1.5"
+    >
       <span className="font-medium">{chosen.length} chosen</span>
-      <Button kind="danger" icon="stop" disabled={live.length === 0} onClick={() => setSure(true)}>Cancel {live.length}</Button>
-      <Button icon="retry" disabled={failed.length === 0} onClick={() => void each(failed, 'retry', 'retried as new executions')}>Retry {failed.length}</Button>
-      {chosen.length === 2 && <Button icon="compare" onClick={() => go(`/compare?a=${chosen[1]?.execution_id}&b=${chosen[0]?.execution_id}`)}>Compare</Button>}
-      <Button kind="quiet" onClick={clear}>Choose none</Button>
-      {sure && live.length > 0 && <CancelDialog many={live.length} onCancel={(why) => void each(live, 'cancel', 'cancelled', why)} onClose={() => setSure(false)} />}
+      <Button kind="danger" icon="stop" disabled={live.length === 0} onClick={() => setSure(true)}>
+        Cancel {live.length}
+      </Button>
+      <Button
+        icon="retry"
+        disabled={failed.length === 0}
+        onClick={() => void each(failed, 'retry', 'retried as new executions')}
+      >
+        Retry {failed.length}
+      </Button>
+      {chosen.length === 2 && (
+        <Button
+          icon="compare"
+          onClick={() => go(`/compare?a=${chosen[1]?.execution_id}&b=${chosen[0]?.execution_id}`)}
+        >
+          Compare
+        </Button>
+      )}
+      <Button kind="quiet" onClick={clear}>
+        Choose none
+      </Button>
+      {sure && live.length > 0 && (
+        <CancelDialog
+          many={live.length}
+          onCancel={(why) => void each(live, 'cancel', 'cancelled', why)}
+          onClose={() => setSure(false)}
+        />
+      )}
     </div>
   )
 }

@@ -1,13 +1,18 @@
 // Rows of executions with a bar that compares how long each took.
 import { Link } from 'wouter'
 import type { ExecutionItem } from '../../api/types'
-import { shortId } from '../../design/copy'
 import { Bar } from '../../design/controls'
-import { markOf, solidOf, StatusBadge, StatusIcon } from '../../design/status'
-import { Ago, Took, useNow } from '../../design/time'
+import { shortId } from '../../design/copy'
 import { count } from '../../design/number'
+import { markOf, StatusBadge, StatusIcon, solidOf } from '../../design/status'
+import { Ago, Took, useNow } from '../../design/time'
 
-interface Props { items: ExecutionItem[]; picked?: Set<string>; pick?: (ids: string[], on: boolean) => void; onPath?: (path: string) => void }
+interface Props {
+  items: ExecutionItem[]
+  picked?: Set<string>
+  pick?: (ids: string[], on: boolean) => void
+  onPath?: (path: string) => void
+}
 
 export function ExecutionTable({ items, picked, pick, onPath }: Props) {
   const now = useNow()
@@ -22,11 +27,28 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
     <table className="w-full border-collapse">
       <thead className="border-b border-line">
         <tr>
-          {pick && <th className="th hidden w-8 sm:table-cell"><input type="checkbox" className="block accent-accent" aria-label="Choose all" checked={all} onChange={() => pick(ids, !all)} /></th>}
-          <th className="th w-px"><span className="sr-only sm:not-sr-only">Status</span></th>
+          {pick && (
+            <th className="th hidden w-8 sm:table-cell">
+              <input
+                type="checkbox"
+                className="block accent-accent"
+                aria-label="Choose all"
+                checked={all}
+                onChange={() => pick(ids, !all)}
+              />
+            </th>
+          )}
+          <th className="th w-px">
+            <span className="sr-only sm:not-sr-only">Status</span>
+          </th>
           <th className="th hidden sm:table-cell">Execution</th>
           <th className="th w-full sm:w-[36%]">Playbook</th>
-          <th className="th sm:w-48" title="The bars grow with the logarithm, so that short and long ones can be compared">Duration</th>
+          <th
+            className="th sm:w-48"
+            title="The bars grow with the logarithm, so that short and long ones can be compared"
+          >
+            Duration
+          </th>
           <th className="th">Requested</th>
           <th className="th hidden text-right sm:table-cell">Steps</th>
           <th className="th hidden text-right sm:table-cell">Tasks</th>
@@ -38,26 +60,55 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
           <tr key={item.execution_id} className="border-b border-line last:border-0 hover:bg-sunken">
             {pick && (
               <td className="td hidden sm:table-cell">
-                <input type="checkbox" className="block accent-accent" aria-label={`Choose ${item.execution_id}`} checked={picked?.has(item.execution_id) ?? false} onChange={(event) => pick([item.execution_id], event.target.checked)} />
+                <input
+                  type="checkbox"
+                  className="block accent-accent"
+                  aria-label={`Choose ${item.execution_id}`}
+                  checked={picked?.has(item.execution_id) ?? false}
+                  onChange={(event) => pick([item.execution_id], event.target.checked)}
+                />
               </td>
             )}
-            <td className="td"><Standing item={item} /></td>
+            <td className="td">
+              <Standing item={item} />
+            </td>
             <td className="td hidden whitespace-nowrap font-mono text-xs sm:table-cell">
-              <Link href={`/executions/${item.execution_id}`} className="text-accent hover:underline" title={item.execution_id}>{shortId(item.execution_id)}</Link>
+              <Link
+                href={`/executions/${item.execution_id}`}
+                className="text-accent hover:underline"
+                title={item.execution_id}
+              >
+                {shortId(item.execution_id)}
+              </Link>
             </td>
             <td className="td max-w-0">
               <Which item={item} {...(onPath ? { onPath } : {})} />
             </td>
             <td className="td">
               <div className="flex items-center gap-2">
-                <span className="shrink-0 text-right whitespace-nowrap sm:w-21"><Took from={item.requested_at} to={item.ended_at} ms={item.duration_ms} /></span>
-                <div className="hidden min-w-12 flex-1 sm:block"><Bar value={Math.log1p(length(item)) / Math.log1p(longest)} tone={solidOf(markOf(item.status, item.failed_iterations))} /></div>
+                <span className="shrink-0 text-right whitespace-nowrap sm:w-21">
+                  <Took from={item.requested_at} to={item.ended_at} ms={item.duration_ms} />
+                </span>
+                <div className="hidden min-w-12 flex-1 sm:block">
+                  <Bar
+                    value={Math.log1p(length(item)) / Math.log1p(longest)}
+                    tone={solidOf(markOf(item.status, item.failed_iterations))}
+                  />
+                </div>
               </div>
             </td>
-            <td className="td"><Ago at={item.requested_at} /></td>
-            <td className="td hidden text-right text-ink-2 sm:table-cell">{item.counts ? count(item.counts.steps) : '–'}</td>
-            <td className="td hidden text-right text-ink-2 sm:table-cell">{item.counts ? count(item.counts.tasks) : '–'}</td>
-            <td className="td hidden text-xs text-ink-3 sm:table-cell"><Origin item={item} /></td>
+            <td className="td">
+              <Ago at={item.requested_at} />
+            </td>
+            <td className="td hidden text-right text-ink-2 sm:table-cell">
+              {item.counts ? count(item.counts.steps) : '–'}
+            </td>
+            <td className="td hidden text-right text-ink-2 sm:table-cell">
+              {item.counts ? count(item.counts.tasks) : '–'}
+            </td>
+            <td className="td hidden text-xs text-ink-3 sm:table-cell">
+              <Origin item={item} />
+            </td>
           </tr>
         ))}
       </tbody>
@@ -70,8 +121,27 @@ function Which({ item, onPath }: { item: ExecutionItem; onPath?: (path: string) 
   const { path, version } = item.playbook
   return (
     <span className="flex items-baseline gap-1.5">
-      <Link href={`/executions/${item.execution_id}`} className="truncate text-accent hover:underline sm:hidden" title={path}>{path}</Link>
-      {onPath ? <button type="button" className="hidden truncate text-left hover:underline sm:block" title={`${path}: show only this playbook`} onClick={() => onPath(path)}>{path}</button> : <span className="hidden truncate sm:block" title={path}>{path}</span>}
+      <Link
+        href={`/executions/${item.execution_id}`}
+        className="truncate text-accent hover:underline sm:hidden"
+        title={path}
+      >
+        {path}
+      </Link>
+      {onPath ? (
+        <button
+          type="button"
+          className="hidden truncate text-left hover:underline sm:block"
+          title={`${path}: show only this playbook`}
+          onClick={() => onPath(path)}
+        >
+          {path}
+        </button>
+      ) : (
+        <span className="hidden truncate sm:block" title={path}>
+          {path}
+        </span>
+      )}
       {version !== null && <span className="hidden text-xs text-ink-3 sm:inline">v{version}</span>}
     </span>
   )
@@ -80,17 +150,35 @@ function Which({ item, onPath }: { item: ExecutionItem; onPath?: (path: string) 
 function Origin({ item }: { item: ExecutionItem }) {
   const source = item.retry_of ?? item.parent
   if (!source) return <>–</>
-  return <Link href={`/executions/${source}`} className="whitespace-nowrap hover:underline">{item.retry_of ? 'goes on from ' : 'child of '}<span className="font-mono">{shortId(source)}</span></Link>
+  return (
+    <Link href={`/executions/${source}`} className="whitespace-nowrap hover:underline">
+      {item.retry_of ? 'goes on from ' : 'child of '}
+      <span className="font-mono">{shortId(source)}</span>
+    </Link>
+  )
 }
 
 function Standing({ item }: { item: ExecutionItem }) {
   const mark = markOf(item.status, item.failed_iterations)
-  const failed = item.failed_iterations > 0 ? `, ${count(item.failed_iterations)} ${item.failed_iterations === 1 ? 'iteration' : 'iterations'} failed` : ''
+  const failed =
+    item.failed_iterations > 0
+      ? `, ${count(item.failed_iterations)} ${item.failed_iterations === 1 ? 'iteration' : 'iterations'} failed`
+      : ''
   return (
     <span title={`${item.status}${failed}`}>
-      <span className="hidden sm:inline"><StatusBadge status={mark} label={mark === 'flawed' ? `completed, ${count(item.failed_iterations)} failed` : item.status} /></span>
-      <span className="sm:hidden"><StatusIcon status={mark} /></span>
-      <span className="sr-only sm:hidden">{item.status}{failed}</span>
+      <span className="hidden sm:inline">
+        <StatusBadge
+          status={mark}
+          label={mark === 'flawed' ? `completed, ${count(item.failed_iterations)} failed` : item.status}
+        />
+      </span>
+      <span className="sm:hidden">
+        <StatusIcon status={mark} />
+      </span>
+      <span className="sr-only sm:hidden">
+        {item.status}
+        {failed}
+      </span>
     </span>
   )
 }

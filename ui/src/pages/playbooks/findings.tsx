@@ -2,21 +2,57 @@
 import type { Diagnostic } from '../../api/types'
 import { StatusIcon } from '../../design/status'
 
-export function Findings({ findings, jump, failed }: { findings: Diagnostic[]; jump: (line: number) => void; failed: unknown }) {
+export function Findings({
+  findings,
+  jump,
+  failed,
+}: {
+  findings: Diagnostic[]
+  jump: (line: number) => void
+  failed: unknown
+}) {
   const errors = findings.filter((one) => one.severity === 'error').length
   const warnings = findings.filter((one) => one.severity === 'warning').length
   return (
-    <div className="max-h-44 shrink-0 overflow-auto border-t border-line bg-panel" aria-live="polite" data-errors={errors} data-warnings={warnings}>
+    <div
+      className="max-h-44 shrink-0 overflow-auto border-t border-line bg-panel"
+      aria-live="polite"
+      data-errors={errors}
+      data-warnings={warnings}
+    >
       <p className="sticky top-0 flex items-center gap-1.5 bg-panel px-3 py-1 text-xs text-ink-3">
-        {failed ? <><StatusIcon status="held" size={12} /> the text could not be checked</> : errors + warnings === 0 ? <><StatusIcon status="done" size={12} /> no findings</> : `${errors} ${errors === 1 ? 'error' : 'errors'}, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`}
+        {failed ? (
+          <>
+            <StatusIcon status="held" size={12} /> the text could not be checked
+          </>
+        ) : errors + warnings === 0 ? (
+          <>
+            <StatusIcon status="done" size={12} /> no findings
+          </>
+        ) : (
+          `${errors} ${errors === 1 ? 'error' : 'errors'}, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`
+        )}
       </p>
       <ul>
         {findings.map((one, index) => (
           <li key={index}>
-            <button type="button" className="flex w-full items-start gap-2 px-3 py-0.5 text-left hover:bg-sunken" onClick={() => jump(one.line)} data-finding={one.code} data-line={one.line}>
-              <span className="mt-1"><StatusIcon status={one.severity} size={12} /></span>
-              <span className="w-14 shrink-0 font-mono text-xs leading-5 text-ink-3">{one.line}:{one.column}</span>
-              <span className="line-clamp-2 min-w-0 break-words">{one.message}{one.hint && <span className="text-ink-3"> · {one.hint}</span>}</span>
+            <button
+              type="button"
+              className="flex w-full items-start gap-2 px-3 py-0.5 text-left hover:bg-sunken"
+              onClick={() => jump(one.line)}
+              data-finding={one.code}
+              data-line={one.line}
+            >
+              <span className="mt-1">
+                <StatusIcon status={one.severity} size={12} />
+              </span>
+              <span className="w-14 shrink-0 font-mono text-xs leading-5 text-ink-3">
+                {one.line}:{one.column}
+              </span>
+              <span className="line-clamp-2 min-w-0 break-words">
+                {one.message}
+                {one.hint && <span className="text-ink-3"> · {one.hint}</span>}
+              </span>
             </button>
           </li>
         ))}

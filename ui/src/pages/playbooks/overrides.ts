@@ -3,6 +3,8 @@ import type { Json, Obj } from '../../api/types'
 
 /** The keys whose values differ from the defaults, as they are now. */
 export const overrides = (defaults: Obj, value: Obj): Obj =>
-  Object.fromEntries(Object.entries(value).filter(([key, item]) => !(key in defaults) || !same(defaults[key] ?? null, item)))
+  Object.fromEntries(
+    Object.entries(value).filter(([key, item]) => !(key in defaults) || !same(defaults[key] ?? null, item)),
+  )
 
 const same = (one: Json, other: Json): boolean => JSON.stringify(one) === JSON.stringify(other)

@@ -17,7 +17,10 @@ import { RunDialog } from './run-dialog'
 import { STARTER } from './starter'
 import { Versions } from './versions'
 
-const Editor = onDemand(() => import('../../editor/editor').then((module) => module.default), 'Loading the editor')
+const Editor = onDemand(
+  () => import('../../editor/editor').then((module) => module.default),
+  'Loading the editor',
+)
 
 export function PlaybookPage({ path }: { path: string }) {
   const search = new URLSearchParams(useSearch())
@@ -26,13 +29,37 @@ export function PlaybookPage({ path }: { path: string }) {
   const found = useQuery({ ...playbook(path, version), enabled: !fresh })
   useTitle(fresh ? 'New playbook' : path)
   if (fresh) return <Workbench path="" saved={STARTER} version={null} fix={null} />
-  if (found.error) return <Failure error={found.error} retry={() => void found.refetch()} back={<Link href="/playbooks" className="text-accent hover:underline">All playbooks</Link>} />
+  if (found.error)
+    return (
+      <Failure
+        error={found.error}
+        retry={() => void found.refetch()}
+        back={
+          <Link href="/playbooks" className="text-accent hover:underline">
+            All playbooks
+          </Link>
+        }
+      />
+    )
   if (!found.data) return <Loading what="Reading the playbook" />
   const fix = search.get('fix') ? { id: search.get('fix') ?? '', step: search.get('step') ?? '' } : null
-  return <Workbench key={`${path}@${found.data.version}`} path={path} saved={found.data.text} version={found.data.version} fix={fix} />
+  return (
+    <Workbench
+      key={`${path}@${found.data.version}`}
+      path={path}
+      saved={found.data.text}
+      version={found.data.version}
+      fix={fix}
+    />
+  )
 }
 
-interface Props { path: string; saved: string; version: number | null; fix: { id: string; step: string } | null }
+interface Props {
+  path: string
+  saved: string
+  version: number | null
+  fix: { id: string; step: string } | null
+}
 
 function Workbench({ path, saved, version, fix }: Props) {
   const [text, setText] = useState(saved)
@@ -40,7 +67,10 @@ function Workbench({ path, saved, version, fix }: Props) {
   const [line, setLine] = useState<number | null>(null)
   const [running, setRunning] = useState(false)
   const [compared, setCompared] = useState<number | null>(null)
-  useEffect(() => { const timer = window.setTimeout(() => setResting(text), 250); return () => window.clearTimeout(timer) }, [text])
+  useEffect(() => {
+    const timer = window.setTimeout(() => setResting(text), 250)
+    return () => window.clearTimeout(timer)
+  }, [text])
   const language = useQuery(schema())
   const seen = useQuery(sketch(resting))
   const findings = seen.data?.diagnostics ?? []
@@ -48,8 +78,16 @@ function Workbench({ path, saved, version, fix }: Props) {
   const save = useSave(path, version)
   const go = useLocation()[1]
   const rerun = useMutation({
-    mutationFn: () => post('/executions/{execution_id}/rerun', { execution_id: fix?.id ?? '' }, { from: fix?.step ?? '', playbook: text }),
-    onSuccess: (made) => { say(`a new execution begins at ${fix?.step}`); go(`/executions/${made.execution_id}`) },
+    mutationFn: () =>
+      post(
+        '/executions/{execution_id}/rerun',
+        { execution_id: fix?.id ?? '' },
+        { from: fix?.step ?? '', playbook: text },
+      ),
+    onSuccess: (made) => {
+      say(`a new execution begins at ${fix?.step}`)
+      go(`/executions/${made.execution_id}`)
+    },
     onError: complain,
   })
   const dirty = text !== saved
@@ -59,23 +97,67 @@ function Workbench({ path, saved, version, fix }: Props) {
     window.addEventListener('beforeunload', warn)
     return () => window.removeEventListener('beforeunload', warn)
   }, [dirty])
-  const jump = (to: number) => { setLine(null); window.setTimeout(() => setLine(to), 0) }
+  const jump = (to: number) => {
+    setLine(null)
+    window.setTimeout(() => setLine(to), 0)
+  }
   return (
     <div className="flex flex-1 flex-col lg:min-h-0">
       <div className="flex flex-wrap items-center gap-2 px-4 pb-2 pt-3">
-        <h1 className="mr-2 min-w-0 truncate text-base font-semibold tracking-tight" title={path}>{path || 'New playbook'}{version !== null && <span className="ml-2 text-sm font-normal text-ink-3">v{version}</span>}{dirty && <span className="ml-2 text-xs font-normal text-held">changed</span>}</h1>
+        <h1 className="mr-2 min-w-0 truncate text-base font-semibold tracking-tight" title={path}>
+          {path || 'New playbook'}
+          {version !== null && <span className="ml-2 text-sm font-normal text-ink-3">v{version}</span>}
+          {dirty && <span className="ml-2 text-xs font-normal text-held">changed</span>}
+        </h1>
         <span className="ml-auto flex flex-wrap items-center gap-2">
-          {path && <Versions path={path} version={version} dirty={dirty} compared={compared} compare={setCompared} />}
-          <Button disabled={!dirty && path !== '' || save.isPending} onClick={() => save.mutate(text)}>Register</Button>
-          {fix && <Button kind="primary" icon="retry" disabled={errors > 0 || rerun.isPending} onClick={() => rerun.mutate()}>Rerun from {fix.step}</Button>}
-          <Button kind={fix ? 'plain' : 'primary'} icon="play" disabled={errors > 0} onClick={() => setRunning(true)}>Run</Button>
+          {path && (
+            <Versions path={path} version={version} dirty={dirty} compared={compared} compare={setCompared} />
+          )}
+          <Button disabled={(!dirty && path !== '') || save.isPending} onClick={() => save.mutate(text)}>
+            Register
+          </Button>
+          {fix && (
+            <Button
+              kind="primary"
+              icon="retry"
+              disabled={errors > 0 || rerun.isPending}
+              onClick={() => rerun.mutate()}
+            >
+              Rerun from {fix.step}
+            </Button>
+          )}
+          <Button
+            kind={fix ? 'plain' : 'primary'}
+            icon="play"
+            disabled={errors > 0}
+            onClick={() => setRunning(true)}
+          >
+            Run
+          </Button>
         </span>
       </div>
-      {fix && <Fixing fix={fix} line={seen.data?.graph?.steps.find((one) => one.step === fix.step)?.line ?? null} jump={jump} />}
+      {fix && (
+        <Fixing
+          fix={fix}
+          line={seen.data?.graph?.steps.find((one) => one.step === fix.step)?.line ?? null}
+          jump={jump}
+        />
+      )}
       <div className="flex flex-1 flex-col border-t border-line lg:min-h-0 lg:flex-row">
         <div className="flex h-[60vh] min-w-0 shrink-0 flex-col lg:h-auto lg:min-h-0 lg:flex-[6]">
           <div className="min-h-0 flex-1">
-            {compared !== null ? <Compared path={path} version={compared} text={text} /> : <Editor initial={text} onChange={setText} diagnostics={findings} schema={(language.data as Node | undefined) ?? null} line={line} onSave={() => save.mutate(text)} />}
+            {compared !== null ? (
+              <Compared path={path} version={compared} text={text} />
+            ) : (
+              <Editor
+                initial={text}
+                onChange={setText}
+                diagnostics={findings}
+                schema={(language.data as Node | undefined) ?? null}
+                line={line}
+                onSave={() => save.mutate(text)}
+              />
+            )}
           </div>
           <Findings findings={findings} jump={jump} failed={seen.error} />
         </div>
@@ -89,30 +171,79 @@ function Workbench({ path, saved, version, fix }: Props) {
 }
 
 /** What failed, and the way to it: the text opens there. */
-function Fixing({ fix, line, jump }: { fix: { id: string; step: string }; line: number | null; jump: (line: number) => void }) {
+function Fixing({
+  fix,
+  line,
+  jump,
+}: {
+  fix: { id: string; step: string }
+  line: number | null
+  jump: (line: number) => void
+}) {
   const failed = useQuery(opened(fix.id)).data?.summary.error
   const there = useRef(false)
-  useEffect(() => { if (line !== null && !there.current) { there.current = true; jump(line) } }, [line])
+  useEffect(() => {
+    if (line !== null && !there.current) {
+      there.current = true
+      jump(line)
+    }
+  }, [line])
   return (
     <div className="mx-4 mb-2 rounded-md bg-held-soft px-2.5 py-1.5">
-      <p>You are fixing what failed at <button type="button" className="font-medium text-accent hover:underline" disabled={line === null} onClick={() => line !== null && jump(line)}>{fix.step}</button>. Change the text, then rerun from there: what ran before is kept.</p>
-      {failed && <p className="line-clamp-2 text-failed [overflow-wrap:anywhere]" title={failed.message}>{failed.message}</p>}
+      <p>
+        You are fixing what failed at{' '}
+        <button
+          type="button"
+          className="font-medium text-accent hover:underline"
+          disabled={line === null}
+          onClick={() => line !== null && jump(line)}
+        >
+          {fix.step}
+        </button>
+        . Change the text, then rerun from there: what ran before is kept.
+      </p>
+      {failed && (
+        <p className="line-clamp-2 text-failed [overflow-wrap:anywhere]" title={failed.message}>
+          {failed.message}
+        </p>
+      )}
     </div>
   )
 }
 
 /** The graph of the text; while a text cannot be read, the last one that could, paler. */
-function Beside({ graph, findings, jump }: { graph: Graph | null | undefined; findings: Diagnostic[]; jump: (line: number) => void }) {
+function Beside({
+  graph,
+  findings,
+  jump,
+}: {
+  graph: Graph | null | undefined
+  findings: Diagnostic[]
+  jump: (line: number) => void
+}) {
   const [last, setLast] = useState<Graph | null>(null)
-  useEffect(() => { if (graph) setLast(graph) }, [graph])
+  useEffect(() => {
+    if (graph) setLast(graph)
+  }, [graph])
   const shown = graph ?? last
   if (graph === undefined) return <Loading />
-  if (!shown) return <Empty title="No graph yet">It is drawn as soon as the text has steps that can be read.</Empty>
-  const go = (step: string | null) => { const at = shown.steps.find((one) => one.step === step)?.line; if (at) jump(at) }
+  if (!shown)
+    return <Empty title="No graph yet">It is drawn as soon as the text has steps that can be read.</Empty>
+  const go = (step: string | null) => {
+    const at = shown.steps.find((one) => one.step === step)?.line
+    if (at) jump(at)
+  }
   return (
     <div className={`relative h-full ${graph ? '' : 'opacity-50'}`}>
-      <Flow shape={shown} progress={null} findings={graph ? perStep(findings, graph.steps) : {}} onChoose={go} />
-      {!graph && <p className="absolute inset-x-0 top-2 text-center text-xs">as it was before the last change</p>}
+      <Flow
+        shape={shown}
+        progress={null}
+        findings={graph ? perStep(findings, graph.steps) : {}}
+        onChoose={go}
+      />
+      {!graph && (
+        <p className="absolute inset-x-0 top-2 text-center text-xs">as it was before the last change</p>
+      )}
     </div>
   )
 }
@@ -134,15 +265,23 @@ function useSave(path: string, version: number | null) {
   return useMutation({
     mutationFn: (text: string) => post('/catalog', {}, { playbook: text }),
     onSuccess: async (made) => {
-      say(made.path === path && made.version === version ? `unchanged: v${made.version}` : `registered ${made.path} v${made.version}`)
+      say(
+        made.path === path && made.version === version
+          ? `unchanged: v${made.version}`
+          : `registered ${made.path} v${made.version}`,
+      )
       await client.invalidateQueries({ queryKey: ['catalog'] })
-      if (made.path !== path || new URLSearchParams(window.location.search).get('version')) go(`/playbooks/${made.path}`)
+      if (made.path !== path || new URLSearchParams(window.location.search).get('version'))
+        go(`/playbooks/${made.path}`)
     },
     onError: complain,
   })
 }
 
-const Diff = onDemand(() => import('../../editor/diff').then((module) => module.default), 'Loading the editor')
+const Diff = onDemand(
+  () => import('../../editor/diff').then((module) => module.default),
+  'Loading the editor',
+)
 
 function Compared({ path, version, text }: { path: string; version: number; text: string }) {
   const other = useQuery(playbook(path, version))

@@ -8,30 +8,82 @@ import { Button, Dialog } from '../../design/controls'
 import { Failure, Reading } from '../../design/states'
 import { declared, WorkloadFields } from './workload'
 
-interface Props { path: string; version?: number | null; text?: string; workload?: Obj; onClose: () => void }
+interface Props {
+  path: string
+  version?: number | null
+  text?: string
+  workload?: Obj
+  onClose: () => void
+}
 
 export function RunDialog({ path, version = null, text, workload, onClose }: Props) {
   const found = useQuery(declared(path, version, text))
   return (
     <Dialog title={`Run ${path}`} onClose={onClose}>
-      <Reading of={found} what="Reading the playbook">{(known) => <RunForm path={path} version={version} {...(text === undefined ? {} : { text })} defaults={{ ...known, ...workload }} onClose={onClose} />}</Reading>
+      <Reading of={found} what="Reading the playbook">
+        {(known) => (
+          <RunForm
+            path={path}
+            version={version}
+            {...(text === undefined ? {} : { text })}
+            defaults={{ ...known, ...workload }}
+            onClose={onClose}
+          />
+        )}
+      </Reading>
     </Dialog>
   )
 }
 
-function RunForm({ path, version, text, defaults, onClose }: { path: string; version: number | null; text?: string; defaults: Obj; onClose: () => void }) {
+function RunForm({
+  path,
+  version,
+  text,
+  defaults,
+  onClose,
+}: {
+  path: string
+  version: number | null
+  text?: string
+  defaults: Obj
+  onClose: () => void
+}) {
   const [value, setValue] = useState(defaults)
   const [, go] = useLocation()
-  useEffect(() => { document.querySelector<HTMLElement>('[data-run]')?.focus() }, [])
+  useEffect(() => {
+    document.querySelector<HTMLElement>('[data-run]')?.focus()
+  }, [])
   const run = useMutation({
-    mutationFn: () => post('/executions', {}, { workload: value, ...(text === undefined ? { path, ...(version === null ? {} : { version }) } : { playbook: text }) }),
-    onSuccess: (made) => { onClose(); go(`/executions/${made.execution_id}`) },
+    mutationFn: () =>
+      post(
+        '/executions',
+        {},
+        {
+          workload: value,
+          ...(text === undefined ? { path, ...(version === null ? {} : { version }) } : { playbook: text }),
+        },
+      ),
+    onSuccess: (made) => {
+      onClose()
+      go(`/executions/${made.execution_id}`)
+    },
   })
   return (
-    <form className="flex flex-col gap-3" onSubmit={(event) => { event.preventDefault(); run.mutate() }}>
+    <form
+      className="flex flex-col gap-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        run.mutate()
+      }}
+    >
       <WorkloadFields defaults={defaults} value={value} onChange={setValue} />
       {run.error && <Failure error={run.error} />}
-      <div className="flex justify-end gap-2"><Button onClick={onClose}>Not now</Button><Button kind="primary" icon="play" type="submit" data-run disabled={run.isPending}>Run</Button></div>
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Not now</Button>
+        <Button kind="primary" icon="play" type="submit" data-run disabled={run.isPending}>
+          Run
+        </Button>
+      </div>
     </form>
   )
 }

@@ -18,31 +18,71 @@ export const declared = (path: string, version: number | null = null, text?: str
     gcTime: 0,
   })
 
-interface Props { defaults: Obj; value: Obj; onChange: (value: Obj) => void }
+interface Props {
+  defaults: Obj
+  value: Obj
+  onChange: (value: Obj) => void
+}
 
 export function WorkloadFields({ defaults, value, onChange }: Props) {
   const [raw, setRaw] = useState(false)
   const empty = Object.keys(defaults).length === 0
   return (
     <>
-      <div className="flex items-center justify-between"><span className="label-text">workload</span>{!empty && <button type="button" className="text-xs text-accent hover:underline" onClick={() => setRaw(!raw)}>{raw ? 'as a form' : 'as JSON'}</button>}</div>
-      {empty && !raw && <p className="text-ink-3">This playbook declares no workload. <button type="button" className="text-accent hover:underline" onClick={() => setRaw(true)}>Give one as JSON</button></p>}
-      {raw ? <JsonField label="workload as JSON" value={value} onChange={(next) => onChange(next as Obj)} rows={10} /> : <SchemaForm schema={likeValue(defaults)} value={value} onChange={(next) => onChange(next as Obj)} />}
+      <div className="flex items-center justify-between">
+        <span className="label-text">workload</span>
+        {!empty && (
+          <button type="button" className="text-xs text-accent hover:underline" onClick={() => setRaw(!raw)}>
+            {raw ? 'as a form' : 'as JSON'}
+          </button>
+        )}
+      </div>
+      {empty && !raw && (
+        <p className="text-ink-3">
+          This playbook declares no workload.{' '}
+          <button type="button" className="text-accent hover:underline" onClick={() => setRaw(true)}>
+            Give one as JSON
+          </button>
+        </p>
+      )}
+      {raw ? (
+        <JsonField
+          label="workload as JSON"
+          value={value}
+          onChange={(next) => onChange(next as Obj)}
+          rows={10}
+        />
+      ) : (
+        <SchemaForm schema={likeValue(defaults)} value={value} onChange={(next) => onChange(next as Obj)} />
+      )}
     </>
   )
 }
 
 /** The workload of what starts a playbook later: only what is not as the playbook has it. `besides` is filled in then. */
-export function WorkloadOf({ path, besides, onChange }: { path: string; besides?: string; onChange: (value: Obj) => void }) {
+export function WorkloadOf({
+  path,
+  besides,
+  onChange,
+}: {
+  path: string
+  besides?: string
+  onChange: (value: Obj) => void
+}) {
   const found = useQuery(declared(path))
   const [given, setGiven] = useState<Obj>({})
   if (found.isPending) return <Loading what="Reading the playbook" />
   const { [besides ?? '']: _, ...defaults } = found.data ?? {}
-  const change = (value: Obj) => { setGiven(value); onChange(overrides(defaults, value)) }
+  const change = (value: Obj) => {
+    setGiven(value)
+    onChange(overrides(defaults, value))
+  }
   return (
     <div className="flex flex-col gap-2">
       <WorkloadFields defaults={defaults} value={{ ...defaults, ...given }} onChange={change} />
-      {Object.keys(defaults).length > 0 && <p className="text-xs text-ink-3">What is left as it is follows the playbook.</p>}
+      {Object.keys(defaults).length > 0 && (
+        <p className="text-xs text-ink-3">What is left as it is follows the playbook.</p>
+      )}
     </div>
   )
 }

@@ -1,6 +1,6 @@
 // Making a schedule or a trigger.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState, type ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { post } from '../../api/client'
 import { catalog } from '../../api/queries'
 import type { Obj } from '../../api/types'
@@ -11,20 +11,64 @@ import { Failure } from '../../design/states'
 import { say } from '../../design/toast'
 import { WorkloadOf } from '../playbooks/workload'
 
-interface CommonProps { name: string; setName: (name: string) => void; path: string; setPath: (path: string) => void; setWorkload: (value: Obj) => void; besides?: string; children: ReactNode }
+interface CommonProps {
+  name: string
+  setName: (name: string) => void
+  path: string
+  setPath: (path: string) => void
+  setWorkload: (value: Obj) => void
+  besides?: string
+  children: ReactNode
+}
 
 function Common({ name, setName, path, setPath, setWorkload, besides, children }: CommonProps) {
   const known = useQuery(catalog())
   const registered = known.data?.items.some((item) => item.path === path) ?? false
   const many = Boolean(known.data?.cursor) // more than were asked for, so that this one may be among them
-  const choose = (next: string) => { setPath(next); setWorkload({}) }
+  const choose = (next: string) => {
+    setPath(next)
+    setWorkload({})
+  }
   return (
     <>
-      <Field label="Name"><input className="field" data-first required value={name} onChange={(event) => setName(event.target.value)} /></Field>
-      <Field label="Playbook"><input className="field" required list="paths" value={path} onChange={(event) => choose(event.target.value)} /></Field>
-      <datalist id="paths">{known.data?.items.map((item) => <option key={item.path} value={item.path}>{item.description ?? ''}</option>)}</datalist>
+      <Field label="Name">
+        <input
+          className="field"
+          data-first
+          required
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+      </Field>
+      <Field label="Playbook">
+        <input
+          className="field"
+          required
+          list="paths"
+          value={path}
+          onChange={(event) => choose(event.target.value)}
+        />
+      </Field>
+      <datalist id="paths">
+        {known.data?.items.map((item) => (
+          <option key={item.path} value={item.path}>
+            {item.description ?? ''}
+          </option>
+        ))}
+      </datalist>
       {children}
-      {registered ? <WorkloadOf key={path} path={path} {...(besides === undefined ? {} : { besides })} onChange={setWorkload} /> : many && path ? <JsonField label="workload as JSON" value={{}} onChange={(next) => setWorkload(next as Obj)} /> : <p className="text-xs text-ink-3">Choose a playbook to fill in its workload.</p>}
+      {registered ? (
+        <WorkloadOf
+          key={path}
+          path={path}
+          {...(besides === undefined ? {} : { besides })}
+          onChange={setWorkload}
+        />
+      ) : many && path ? (
+        <JsonField label="workload as JSON" value={{}} onChange={(next) => setWorkload(next as Obj)} />
+      ) : (
+        <p className="text-xs text-ink-3">Choose a playbook to fill in its workload.</p>
+      )}
     </>
   )
 }
@@ -33,7 +77,12 @@ function Ends({ onClose, busy, error }: { onClose: () => void; busy: boolean; er
   return (
     <>
       {error ? <Failure error={error} /> : null}
-      <div className="flex justify-end gap-2"><Button onClick={onClose}>Not now</Button><Button kind="primary" type="submit" disabled={busy}>Create</Button></div>
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Not now</Button>
+        <Button kind="primary" type="submit" disabled={busy}>
+          Create
+        </Button>
+      </div>
     </>
   )
 }
@@ -48,22 +97,69 @@ export function ScheduleDialog({ onClose }: { onClose: () => void }) {
   const [timezone, setTimezone] = useState('UTC')
   const [every, setEvery] = useState(3600)
   const make = useMutation({
-    mutationFn: () => post('/schedules', {}, { name, path, workload, ...(by === 'cron' ? { cron, timezone } : { every_s: every }) }),
-    onSuccess: () => { say(`created ${name}`); void client.invalidateQueries({ queryKey: ['schedules'] }); onClose() },
+    mutationFn: () =>
+      post(
+        '/schedules',
+        {},
+        { name, path, workload, ...(by === 'cron' ? { cron, timezone } : { every_s: every }) },
+      ),
+    onSuccess: () => {
+      say(`created ${name}`)
+      void client.invalidateQueries({ queryKey: ['schedules'] })
+      onClose()
+    },
   })
   return (
     <Dialog title="New schedule" onClose={onClose}>
-      <form className="flex flex-col gap-3" onSubmit={(event) => { event.preventDefault(); make.mutate() }}>
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          make.mutate()
+        }}
+      >
         <Common {...{ name, setName, path, setPath, setWorkload }}>
           <Field label="Started by">
-            <select className="field" value={by} onChange={(event) => setBy(event.target.value as 'cron' | 'every')}><option value="cron">a cron expression</option><option value="every">an interval</option></select>
+            <select
+              className="field"
+              value={by}
+              onChange={(event) => setBy(event.target.value as 'cron' | 'every')}
+            >
+              <option value="cron">a cron expression</option>
+              <option value="every">an interval</option>
+            </select>
           </Field>
           {by === 'cron' ? (
             <div className="grid grid-cols-2 gap-2">
-              <Field label="Cron expression"><input className="field font-mono" required value={cron} onChange={(event) => setCron(event.target.value)} /></Field>
-              <Field label="Time zone"><input className="field" required value={timezone} onChange={(event) => setTimezone(event.target.value)} /></Field>
+              <Field label="Cron expression">
+                <input
+                  className="field font-mono"
+                  required
+                  value={cron}
+                  onChange={(event) => setCron(event.target.value)}
+                />
+              </Field>
+              <Field label="Time zone">
+                <input
+                  className="field"
+                  required
+                  value={timezone}
+                  onChange={(event) => setTimezone(event.target.value)}
+                />
+              </Field>
             </div>
-          ) : <Field label="Seconds between ticks"><input className="field" type="number" min={1} required value={every} onChange={(event) => setEvery(Number(event.target.value))} /></Field>}
+          ) : (
+            <Field label="Seconds between ticks">
+              <input
+                className="field"
+                type="number"
+                min={1}
+                required
+                value={every}
+                onChange={(event) => setEvery(Number(event.target.value))}
+              />
+            </Field>
+          )}
         </Common>
         <Ends onClose={onClose} busy={make.isPending} error={make.error} />
       </form>
@@ -80,26 +176,74 @@ export function TriggerDialog({ onClose }: { onClose: () => void }) {
   const [subject, setSubject] = useState('')
   const [key, setKey] = useState('payload')
   const make = useMutation({
-    mutationFn: () => post('/triggers', {}, { name, kind, path, workload, as: key, ...(kind === 'nats' ? { subject } : {}) }),
-    onSuccess: (made) => { void client.invalidateQueries({ queryKey: ['triggers'] }); if (!made.secret) { say(`created ${name}`); onClose() } },
+    mutationFn: () =>
+      post('/triggers', {}, { name, kind, path, workload, as: key, ...(kind === 'nats' ? { subject } : {}) }),
+    onSuccess: (made) => {
+      void client.invalidateQueries({ queryKey: ['triggers'] })
+      if (!made.secret) {
+        say(`created ${name}`)
+        onClose()
+      }
+    },
   })
   if (make.data?.secret)
     return (
       <Dialog title={`The secret of ${name}`} onClose={onClose}>
-        <p className="mb-2 text-ink-2">Callers prove themselves with it. It is shown this once and kept nowhere.</p>
-        <p className="mb-3 break-words rounded-md bg-sunken px-2 py-1.5 font-mono text-xs [overflow-wrap:anywhere]" data-secret>{make.data.secret}</p>
-        <div className="flex justify-end gap-2"><CopyButton text={make.data.secret} /><Button kind="primary" onClick={onClose}>I have it</Button></div>
+        <p className="mb-2 text-ink-2">
+          Callers prove themselves with it. It is shown this once and kept nowhere.
+        </p>
+        <p
+          className="mb-3 break-words rounded-md bg-sunken px-2 py-1.5 font-mono text-xs [overflow-wrap:anywhere]"
+          data-secret
+        >
+          {make.data.secret}
+        </p>
+        <div className="flex justify-end gap-2">
+          <CopyButton text={make.data.secret} />
+          <Button kind="primary" onClick={onClose}>
+            I have it
+          </Button>
+        </div>
       </Dialog>
     )
   return (
     <Dialog title="New trigger" onClose={onClose}>
-      <form className="flex flex-col gap-3" onSubmit={(event) => { event.preventDefault(); make.mutate() }}>
+      <form
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          make.mutate()
+        }}
+      >
         <Common {...{ name, setName, path, setPath, setWorkload }} besides={key}>
           <Field label="Started by">
-            <select className="field" value={kind} onChange={(event) => setKind(event.target.value as 'webhook' | 'nats')}><option value="webhook">a webhook</option><option value="nats">a NATS subject</option></select>
+            <select
+              className="field"
+              value={kind}
+              onChange={(event) => setKind(event.target.value as 'webhook' | 'nats')}
+            >
+              <option value="webhook">a webhook</option>
+              <option value="nats">a NATS subject</option>
+            </select>
           </Field>
-          {kind === 'nats' && <Field label="Subject"><input className="field font-mono" required value={subject} onChange={(event) => setSubject(event.target.value)} /></Field>}
-          <Field label="Key of the workload that gets the message"><input className="field font-mono" required value={key} onChange={(event) => setKey(event.target.value)} /></Field>
+          {kind === 'nats' && (
+            <Field label="Subject">
+              <input
+                className="field font-mono"
+                required
+                value={subject}
+                onChange={(event) => setSubject(event.target.value)}
+              />
+            </Field>
+          )}
+          <Field label="Key of the workload that gets the message">
+            <input
+              className="field font-mono"
+              required
+              value={key}
+              onChange={(event) => setKey(event.target.value)}
+            />
+          </Field>
         </Common>
         <Ends onClose={onClose} busy={make.isPending} error={make.error} />
       </form>

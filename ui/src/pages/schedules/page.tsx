@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { post, put, remove, type Body } from '../../api/client'
+import { type Body, post, put, remove } from '../../api/client'
 import { schedules, triggers } from '../../api/queries'
 import type { Schedule, Trigger } from '../../api/types'
 import { Button } from '../../design/controls'
@@ -23,30 +23,71 @@ export function SchedulesPage() {
   return (
     <>
       <PageHead title="Schedules and triggers">
-        <Button kind="primary" onClick={() => setAdding('schedule')}>New schedule</Button>
+        <Button kind="primary" onClick={() => setAdding('schedule')}>
+          New schedule
+        </Button>
         <Button onClick={() => setAdding('trigger')}>New trigger</Button>
       </PageHead>
       <div className="flex flex-col gap-4 px-4 pb-4">
         <section className="panel overflow-x-auto" aria-label="Schedules">
           <h2 className="border-b border-line px-3 py-1.5 font-medium">Schedules</h2>
           <Reading of={clocks}>
-            {({ items }) => items.length === 0 ? <Empty title="Nothing is started by the clock">A schedule starts a playbook by a cron expression, or every so often.</Empty> : (
-              <table className="w-full border-collapse max-sm:block">
-                <thead className="border-b border-line max-sm:hidden"><tr><th className="th">Name</th><th className="th">State</th><th className="th">Playbook</th><th className="th">When</th><th className="th">Next</th><th className="th">Last</th><th className="th" /></tr></thead>
-                <tbody className="max-sm:block">{items.map((item) => <ClockRow key={item.name} item={item} />)}</tbody>
-              </table>
-            )}
+            {({ items }) =>
+              items.length === 0 ? (
+                <Empty title="Nothing is started by the clock">
+                  A schedule starts a playbook by a cron expression, or every so often.
+                </Empty>
+              ) : (
+                <table className="w-full border-collapse max-sm:block">
+                  <thead className="border-b border-line max-sm:hidden">
+                    <tr>
+                      <th className="th">Name</th>
+                      <th className="th">State</th>
+                      <th className="th">Playbook</th>
+                      <th className="th">When</th>
+                      <th className="th">Next</th>
+                      <th className="th">Last</th>
+                      <th className="th" />
+                    </tr>
+                  </thead>
+                  <tbody className="max-sm:block">
+                    {items.map((item) => (
+                      <ClockRow key={item.name} item={item} />
+                    ))}
+                  </tbody>
+                </table>
+              )
+            }
           </Reading>
         </section>
         <section className="panel overflow-x-auto" aria-label="Triggers">
           <h2 className="border-b border-line px-3 py-1.5 font-medium">Triggers</h2>
           <Reading of={calls}>
-            {({ items }) => items.length === 0 ? <Empty title="Nothing is started by a message">A trigger starts a playbook when a webhook is called or a NATS message comes.</Empty> : (
-              <table className="w-full border-collapse max-sm:block">
-                <thead className="border-b border-line max-sm:hidden"><tr><th className="th">Name</th><th className="th">State</th><th className="th">Playbook</th><th className="th">By</th><th className="th">Payload as</th><th className="th" /></tr></thead>
-                <tbody className="max-sm:block">{items.map((item) => <CallRow key={item.name} item={item} />)}</tbody>
-              </table>
-            )}
+            {({ items }) =>
+              items.length === 0 ? (
+                <Empty title="Nothing is started by a message">
+                  A trigger starts a playbook when a webhook is called or a NATS message comes.
+                </Empty>
+              ) : (
+                <table className="w-full border-collapse max-sm:block">
+                  <thead className="border-b border-line max-sm:hidden">
+                    <tr>
+                      <th className="th">Name</th>
+                      <th className="th">State</th>
+                      <th className="th">Playbook</th>
+                      <th className="th">By</th>
+                      <th className="th">Payload as</th>
+                      <th className="th" />
+                    </tr>
+                  </thead>
+                  <tbody className="max-sm:block">
+                    {items.map((item) => (
+                      <CallRow key={item.name} item={item} />
+                    ))}
+                  </tbody>
+                </table>
+              )
+            }
           </Reading>
         </section>
       </div>
@@ -58,8 +99,19 @@ export function SchedulesPage() {
 
 /** A span of whole seconds, without parts that are nothing. */
 const span = (seconds: number): string => {
-  const [days, hours, minutes] = [Math.floor(seconds / 86_400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60]
-  return [days && `${days} d`, hours && `${hours} h`, minutes && `${minutes} min`, seconds % 60 && `${seconds % 60} s`].filter(Boolean).join(' ')
+  const [days, hours, minutes] = [
+    Math.floor(seconds / 86_400),
+    Math.floor(seconds / 3600) % 24,
+    Math.floor(seconds / 60) % 60,
+  ]
+  return [
+    days && `${days} d`,
+    hours && `${hours} h`,
+    minutes && `${minutes} min`,
+    seconds % 60 && `${seconds % 60} s`,
+  ]
+    .filter(Boolean)
+    .join(' ')
 }
 
 // On a phone a row is a block of its own: what it is, when, and below it what can be done.
@@ -72,44 +124,124 @@ function useStanding(kind: 'schedules' | 'triggers', name: string) {
   const [, go] = useLocation()
   const renew = () => client.invalidateQueries({ queryKey: [kind] })
   return {
-    run: useMutation({ mutationFn: () => post(`/${kind}/{name}/run`, { name }, {}), onSuccess: (made) => go(`/executions/${made.execution_id}`), onError: complain }),
-    keep: useMutation({ mutationFn: (body: Change) => put(`/${kind}/{name}`, { name }, body), onSuccess: renew, onError: complain }),
-    drop: useMutation({ mutationFn: () => remove(`/${kind}/{name}`, { name }), onSuccess: () => { say(`deleted ${name}`); return renew() }, onError: complain }),
+    run: useMutation({
+      mutationFn: () => post(`/${kind}/{name}/run`, { name }, {}),
+      onSuccess: (made) => go(`/executions/${made.execution_id}`),
+      onError: complain,
+    }),
+    keep: useMutation({
+      mutationFn: (body: Change) => put(`/${kind}/{name}`, { name }, body),
+      onSuccess: renew,
+      onError: complain,
+    }),
+    drop: useMutation({
+      mutationFn: () => remove(`/${kind}/{name}`, { name }),
+      onSuccess: () => {
+        say(`deleted ${name}`)
+        return renew()
+      },
+      onError: complain,
+    }),
   }
 }
 
-function Acts({ name, enabled, does, turn }: { name: string; enabled: boolean; does: ReturnType<typeof useStanding>; turn: () => void }) {
+function Acts({
+  name,
+  enabled,
+  does,
+  turn,
+}: {
+  name: string
+  enabled: boolean
+  does: ReturnType<typeof useStanding>
+  turn: () => void
+}) {
   const [sure, setSure] = useState(false)
   return (
     <td className="td max-sm:w-full">
       <span className="flex gap-1 sm:justify-end">
-        <Button icon="play" aria-label={`Run ${name} now`} onClick={() => does.run.mutate()}>Run now</Button>
-        <Button onClick={turn} aria-label={`${enabled ? 'Pause' : 'Resume'} ${name}`}>{enabled ? 'Pause' : 'Resume'}</Button>
-        {sure ? <Button kind="danger" aria-label={`Really delete ${name}`} onClick={() => does.drop.mutate()} onBlur={() => setSure(false)}>Really?</Button> : <Button kind="quiet" aria-label={`Delete ${name}`} onClick={() => setSure(true)}>Delete</Button>}
+        <Button icon="play" aria-label={`Run ${name} now`} onClick={() => does.run.mutate()}>
+          Run now
+        </Button>
+        <Button onClick={turn} aria-label={`${enabled ? 'Pause' : 'Resume'} ${name}`}>
+          {enabled ? 'Pause' : 'Resume'}
+        </Button>
+        {sure ? (
+          <Button
+            kind="danger"
+            aria-label={`Really delete ${name}`}
+            onClick={() => does.drop.mutate()}
+            onBlur={() => setSure(false)}
+          >
+            Really?
+          </Button>
+        ) : (
+          <Button kind="quiet" aria-label={`Delete ${name}`} onClick={() => setSure(true)}>
+            Delete
+          </Button>
+        )}
       </span>
     </td>
   )
 }
 
 function Which({ path, version }: { path: string; version: number | null }) {
-  return <td className="td max-w-0 sm:w-1/4 max-sm:w-full max-sm:max-w-full"><span className="flex items-baseline gap-1.5"><Link href={`/playbooks/${path}`} title={path} className="truncate hover:underline">{path}</Link>{version !== null && <span className="text-xs text-ink-3">v{version}</span>}</span></td>
+  return (
+    <td className="td max-w-0 sm:w-1/4 max-sm:w-full max-sm:max-w-full">
+      <span className="flex items-baseline gap-1.5">
+        <Link href={`/playbooks/${path}`} title={path} className="truncate hover:underline">
+          {path}
+        </Link>
+        {version !== null && <span className="text-xs text-ink-3">v{version}</span>}
+      </span>
+    </td>
+  )
 }
 
 function ClockRow({ item }: { item: Schedule }) {
   const does = useStanding('schedules', item.name)
   const { name, path, version, workload, cron, timezone, every_s, catch_up } = item
-  const turn = () => does.keep.mutate({ path, version, workload, cron, timezone, every_s, catch_up, enabled: !item.enabled })
+  const turn = () =>
+    does.keep.mutate({ path, version, workload, cron, timezone, every_s, catch_up, enabled: !item.enabled })
   return (
     <tr className={ROW}>
-      <td className="td max-w-56 truncate font-medium max-sm:max-w-[60vw]" title={name}>{name}</td>
-      <td className="td"><StatusBadge status={item.enabled ? (item.last_error ? 'failed' : 'done') : 'paused'} label={item.enabled ? (item.last_error ? 'last tick failed' : 'on') : 'paused'} /></td>
-      <Which path={path} version={version} />
-      <td className="td whitespace-nowrap font-mono text-xs">{cron ? <>{cron} <span className="text-ink-3">{timezone}</span></> : `every ${span(every_s ?? 0)}`}</td>
-      <td className="td"><span className="text-ink-3 sm:hidden">next </span><Ago at={item.next_at} /></td>
+      <td className="td max-w-56 truncate font-medium max-sm:max-w-[60vw]" title={name}>
+        {name}
+      </td>
       <td className="td">
-        <span className="text-ink-3 sm:hidden">last </span><Ago at={item.last_at} />
-        {item.last_execution && <Link href={`/executions/${item.last_execution}`} className="ml-1.5 font-mono text-xs text-accent hover:underline">{shortId(item.last_execution)}</Link>}
-        {item.last_error && <span className="block max-w-80 break-words text-xs text-failed">{item.last_error}</span>}
+        <StatusBadge
+          status={item.enabled ? (item.last_error ? 'failed' : 'done') : 'paused'}
+          label={item.enabled ? (item.last_error ? 'last tick failed' : 'on') : 'paused'}
+        />
+      </td>
+      <Which path={path} version={version} />
+      <td className="td whitespace-nowrap font-mono text-xs">
+        {cron ? (
+          <>
+            {cron} <span className="text-ink-3">{timezone}</span>
+          </>
+        ) : (
+          `every ${span(every_s ?? 0)}`
+        )}
+      </td>
+      <td className="td">
+        <span className="text-ink-3 sm:hidden">next </span>
+        <Ago at={item.next_at} />
+      </td>
+      <td className="td">
+        <span className="text-ink-3 sm:hidden">last </span>
+        <Ago at={item.last_at} />
+        {item.last_execution && (
+          <Link
+            href={`/executions/${item.last_execution}`}
+            className="ml-1.5 font-mono text-xs text-accent hover:underline"
+          >
+            {shortId(item.last_execution)}
+          </Link>
+        )}
+        {item.last_error && (
+          <span className="block max-w-80 break-words text-xs text-failed">{item.last_error}</span>
+        )}
       </td>
       <Acts name={name} enabled={item.enabled} does={does} turn={turn} />
     </tr>
@@ -119,15 +251,34 @@ function ClockRow({ item }: { item: Schedule }) {
 function CallRow({ item }: { item: Trigger }) {
   const does = useStanding('triggers', item.name)
   const { name, kind, path, version, workload, subject, queue } = item
-  const turn = () => does.keep.mutate({ kind, path, version, workload, subject, queue, as: item.as, enabled: !item.enabled })
+  const turn = () =>
+    does.keep.mutate({ kind, path, version, workload, subject, queue, as: item.as, enabled: !item.enabled })
   const hook = item.hook ? `${window.location.origin}${item.hook}` : ''
   return (
     <tr className={ROW}>
-      <td className="td max-w-56 truncate font-medium max-sm:max-w-[60vw]" title={name}>{name}</td>
-      <td className="td"><StatusBadge status={item.enabled ? 'done' : 'paused'} label={item.enabled ? 'on' : 'paused'} /></td>
+      <td className="td max-w-56 truncate font-medium max-sm:max-w-[60vw]" title={name}>
+        {name}
+      </td>
+      <td className="td">
+        <StatusBadge status={item.enabled ? 'done' : 'paused'} label={item.enabled ? 'on' : 'paused'} />
+      </td>
       <Which path={path} version={version} />
-      <td className="td font-mono text-xs">{hook ? <span className="inline-flex items-center">POST {item.hook}<CopyIcon text={hook} label="Copy the address" /></span> : <>NATS {subject}{queue && <span className="text-ink-3"> queue {queue}</span>}</>}</td>
-      <td className="td font-mono text-xs"><span className="font-sans text-ink-3 sm:hidden">payload as </span>workload.{item.as}</td>
+      <td className="td font-mono text-xs">
+        {hook ? (
+          <span className="inline-flex items-center">
+            POST {item.hook}
+            <CopyIcon text={hook} label="Copy the address" />
+          </span>
+        ) : (
+          <>
+            NATS {subject}
+            {queue && <span className="text-ink-3"> queue {queue}</span>}
+          </>
+        )}
+      </td>
+      <td className="td font-mono text-xs">
+        <span className="font-sans text-ink-3 sm:hidden">payload as </span>workload.{item.as}
+      </td>
       <Acts name={name} enabled={item.enabled} does={does} turn={turn} />
     </tr>
   )
