@@ -2,7 +2,8 @@ import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
-/** The page's code is fetched beside the small script that begins it, not after it; an execution's page has more of it. */
+/** The page's code is fetched beside the small script that begins it, not after it; an execution's page has
+ * more of it. */
 const preloaded: Plugin = {
   name: 'preloaded',
   enforce: 'post',
@@ -25,6 +26,22 @@ const preloaded: Plugin = {
   },
 }
 
+const anyOf = (...patterns: RegExp[]): RegExp => new RegExp(patterns.map(({ source }) => source).join('|'))
+
+// What every page uses is one file, what the graph uses another: few questions, asked at once.
+const APP = anyOf(
+  /node_modules\/(react|react-dom|scheduler|wouter|regexparam|mitt|use-sync-external-store)\//,
+  /node_modules\/@tanstack\/(react-query|query-core)\//,
+  /rolldown\/runtime/,
+  /src\/(mount|app|favicon|design|shell\/(?!theme)|api\/(?!ahead))/,
+  /src\/pages\/(?!execution\/|playbooks\/playbook)/,
+  /src\/pages\/execution\/(rerun|actions|signal)/,
+)
+const FLOW = anyOf(
+  /node_modules\/(@xyflow|@dagrejs|d3-|zustand|classcat)/,
+  /src\/(graph|pages\/execution\/(graph-tab|step-panel|reasons))/,
+)
+
 // The built files are committed inside the Python package, so that users need no node.
 export default defineConfig({
   plugins: [react(), tailwindcss(), preloaded],
@@ -37,18 +54,11 @@ export default defineConfig({
     chunkSizeWarningLimit: 900,
     rolldownOptions: {
       output: {
-        // What every page uses is one file, what the graph uses another: few questions, asked at once.
         codeSplitting: {
           includeDependenciesRecursively: false,
           groups: [
-            {
-              name: 'app',
-              test: /node_modules\/(react|react-dom|scheduler|wouter|regexparam|mitt|use-sync-external-store|@tanstack\/(react-query|query-core))\/|rolldown\/runtime|src\/(mount|app|favicon|design|pages\/(?!execution\/|playbooks\/playbook)|pages\/execution\/(rerun|actions|signal)|shell\/(?!theme)|api\/(?!ahead))/,
-            },
-            {
-              name: 'flow',
-              test: /node_modules\/(@xyflow|@dagrejs|d3-|zustand|classcat)|src\/(graph|pages\/execution\/(graph-tab|step-panel|reasons))/,
-            },
+            { name: 'app', test: APP },
+            { name: 'flow', test: FLOW },
           ],
         },
       },

@@ -23,5 +23,8 @@ const ast = await openapiTS(text, {
   },
 })
 const hash = createHash('sha256').update(text).digest('hex')
-const head = `// Made by \`npm run types\` from openapi.json (sha256 ${hash}); not to be changed by hand.\nimport type { Json, Obj } from './json'\n\n`
+const head = `// Made by \`npm run types\` from openapi.json (sha256 ${hash}); not to be changed by hand.
+import type { Json, Obj } from './json'
+
+`
 writeFileSync(new URL('openapi.ts', folder), head + astToString(ast))

@@ -1,5 +1,6 @@
 // Buttons, dialogs and the like: thin dressings of the platform's own elements.
 import { type ButtonHTMLAttributes, type ReactNode, useEffect, useRef } from 'react'
+import { classes } from './classes'
 import { Icon } from './icons'
 import { count } from './number'
 
@@ -20,7 +21,12 @@ export function Button({ kind = 'plain', icon, children, className = '', ...rest
   return (
     <button
       type="button"
-      className={`inline-flex h-7.5 items-center gap-1.5 whitespace-nowrap rounded-[5px] px-2.5 text-sm font-medium disabled:opacity-50 ${KINDS[kind]} ${className}`}
+      className={classes(
+        'inline-flex h-7.5 items-center gap-1.5 whitespace-nowrap rounded-[5px] px-2.5 text-sm',
+        'font-medium disabled:opacity-50',
+        KINDS[kind],
+        className,
+      )}
       {...rest}
     >
       {icon && <Icon name={icon} />}
@@ -39,7 +45,10 @@ export function IconButton({
       type="button"
       aria-label={label}
       title={label}
-      className="inline-flex size-7 items-center justify-center rounded-[5px] text-ink-3 hover:bg-sunken hover:text-ink disabled:opacity-40"
+      className={classes(
+        'inline-flex size-7 items-center justify-center rounded-[5px] text-ink-3',
+        'hover:bg-sunken hover:text-ink disabled:opacity-40',
+      )}
       {...rest}
     >
       <Icon name={icon} />
@@ -70,7 +79,11 @@ export function Dialog({
       ref={ref}
       onClose={onClose}
       onClick={(event) => event.target === ref.current && onClose()}
-      className={`m-auto max-h-[88vh] w-[calc(100vw-2rem)] overflow-auto rounded-lg border border-line bg-panel p-0 text-ink ${wide ? 'max-w-3xl' : 'max-w-lg'}`}
+      className={classes(
+        'm-auto max-h-[88vh] w-[calc(100vw-2rem)] overflow-auto',
+        'rounded-lg border border-line bg-panel p-0 text-ink',
+        wide ? 'max-w-3xl' : 'max-w-lg',
+      )}
     >
       <div className="flex items-center justify-between gap-2 border-b border-line px-4 py-2.5">
         <h2 className="line-clamp-2 min-w-0 text-sm font-semibold [overflow-wrap:anywhere]">{title}</h2>
@@ -109,7 +122,12 @@ export function Tabs<T extends string>({
           type="button"
           aria-selected={tab.id === value}
           onClick={() => onChange(tab.id)}
-          className={`-mb-px whitespace-nowrap border-b-2 px-3 py-1.5 text-sm ${tab.id === value ? 'border-accent font-medium text-ink' : 'border-transparent text-ink-3 hover:text-ink'}`}
+          className={classes(
+            '-mb-px whitespace-nowrap border-b-2 px-3 py-1.5 text-sm',
+            tab.id === value
+              ? 'border-accent font-medium text-ink'
+              : 'border-transparent text-ink-3 hover:text-ink',
+          )}
         >
           {tab.label}
           {tab.count !== undefined && <span className="ml-1.5 text-xs text-ink-3">{count(tab.count)}</span>}

@@ -9,7 +9,8 @@ async function put(text: string): Promise<void> {
   const area = document.createElement('textarea')
   area.value = text
   area.className = 'fixed opacity-0'
-  ;(document.querySelector('dialog[open]') ?? document.body).append(area) // outside of an open dialog nothing can be chosen
+  const parent = document.querySelector('dialog[open]') ?? document.body // nothing outside of it can be selected
+  parent.append(area)
   area.select()
   const done = document.execCommand('copy')
   area.remove()

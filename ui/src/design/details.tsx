@@ -1,4 +1,5 @@
-// What an error says beside its message: the author's traceback, the body of an answer, the place in the SQL, the input.
+// What an error says beside its message: the author's traceback, the body of an answer, the place in the SQL,
+// the input.
 import type { ReactNode } from 'react'
 import type { Json } from '../api/json'
 import { CopyIcon } from './copy'

@@ -75,7 +75,8 @@ export function Ago({ at }: { at: string | null }) {
 /** The time of day where the reader is, to the millisecond. */
 export const clock = (moment: string): string => {
   const date = new Date(moment)
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`
+  const minutes = [date.getHours(), date.getMinutes()].map(two).join(':')
+  return `${minutes}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
 
 /** A duration that grows while the thing goes on. */

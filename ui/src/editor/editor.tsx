@@ -94,7 +94,8 @@ export default function Editor({
     })
     view.current = editor
     return () => editor.destroy()
-    // The editor owns its text from here on: what it tells comes back late, and must not be put over what was typed since.
+    // The editor owns its text from here on: what it tells comes back late, and must not be put over
+    // what was typed since.
   }, [readOnly])
 
   useEffect(() => {

@@ -2,6 +2,7 @@
 import { BaseEdge, type Edge, EdgeLabelRenderer, type EdgeProps } from '@xyflow/react'
 import { useLayoutEffect, useRef, useState } from 'react'
 import type { ArcProgress, GraphArc, Refusal } from '../api/types'
+import { classes } from '../design/classes'
 import { StatusIcon } from '../design/status'
 import { curve, middle, type Route } from './layout'
 import { type ArcState, arcWords, guard, short } from './words'
@@ -92,7 +93,10 @@ function ArcCard({ data }: { data: ArcData }) {
     <div
       ref={card}
       role="tooltip"
-      className={`panel absolute left-1/2 z-30 w-72 p-2.5 text-xs shadow-lg ${at.up ? 'bottom-full mb-1' : 'top-full mt-1'}`}
+      className={classes(
+        'panel absolute left-1/2 z-30 w-72 p-2.5 text-xs shadow-lg',
+        at.up ? 'bottom-full mb-1' : 'top-full mt-1',
+      )}
       style={{ transform: `translateX(calc(-50% + ${at.aside}px))` }}
     >
       <p className="break-words font-medium [overflow-wrap:anywhere]">

@@ -2,6 +2,7 @@
 import { Handle, type Node, type NodeProps, Position } from '@xyflow/react'
 import { memo } from 'react'
 import type { GraphStep, StepProgress, TokenProgress } from '../api/types'
+import { classes } from '../design/classes'
 import { Icon } from '../design/icons'
 import { count } from '../design/number'
 import { borderOf, StatusIcon, softOf, textOf } from '../design/status'
@@ -25,13 +26,19 @@ function StepBox({ data }: NodeProps<StepNode>) {
   const held = tokens.filter((token) => token.held)
   const growing = live && progress !== null && (status === 'running' || status === 'waiting')
   const coloured = progress !== null && status !== 'idle'
-  const mark = status === 'done' && (progress?.loop?.failed ?? 0) > 0 ? 'flawed' : status // it went on without some iterations
+  // A loop that went on without some iterations is done, but not well.
+  const mark = status === 'done' && (progress?.loop?.failed ?? 0) > 0 ? 'flawed' : status
   return (
     <div
       data-step={shape.step}
       data-state={status}
       style={{ width: NODE_WIDTH }}
-      className={`h-full rounded-md border bg-panel text-left shadow-[0_1px_2px_rgb(0_0_0/0.05)] ${coloured ? borderOf(mark) : 'border-line-strong'} ${progress && !coloured ? 'border-dashed' : ''} ${chosen ? 'outline-2 outline-offset-2 outline-accent' : ''}`}
+      className={classes(
+        'h-full rounded-md border bg-panel text-left shadow-[0_1px_2px_rgb(0_0_0/0.05)]',
+        coloured ? borderOf(mark) : 'border-line-strong',
+        progress && !coloured && 'border-dashed',
+        chosen && 'outline-2 outline-offset-2 outline-accent',
+      )}
     >
       <Handle type="target" position={Position.Top} />
       <div className={`flex items-center gap-1.5 rounded-t-[5px] px-2 py-1 ${coloured ? softOf(mark) : ''}`}>

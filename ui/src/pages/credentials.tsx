@@ -5,6 +5,7 @@ import { Link } from 'wouter'
 import { put, remove } from '../api/client'
 import { credentials, uses } from '../api/queries'
 import type { Obj } from '../api/types'
+import { classes } from '../design/classes'
 import { Button, Dialog, Field, IconButton } from '../design/controls'
 import { Empty, Failure, Reading } from '../design/states'
 import { Ago } from '../design/time'
@@ -58,7 +59,10 @@ export function CredentialsPage() {
                   {items.map((item) => (
                     <tr
                       key={item.name}
-                      className="border-b border-line last:border-0 max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1"
+                      className={classes(
+                        'border-b border-line last:border-0',
+                        'max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:py-1',
+                      )}
                     >
                       <td className="td max-w-72 truncate font-mono max-sm:w-full" title={item.name}>
                         {item.name}

@@ -105,7 +105,12 @@ function Throughput({ told }: { told: Overview }) {
           <div
             key={bucket.at}
             className="flex h-full min-w-0 flex-1 flex-col justify-end border-b-2 border-line hover:bg-sunken"
-            title={`${clock(bucket.at).slice(0, 5)}: ${bucket.completed} completed, ${bucket.failed} failed, ${bucket.cancelled} cancelled, ${bucket.active} under way`}
+            title={[
+              `${clock(bucket.at).slice(0, 5)}: ${bucket.completed} completed`,
+              `${bucket.failed} failed`,
+              `${bucket.cancelled} cancelled`,
+              `${bucket.active} under way`,
+            ].join(', ')}
           >
             <Piece count={bucket.active} most={most} tone="bg-running" />
             <Piece count={bucket.cancelled} most={most} tone="bg-idle" />

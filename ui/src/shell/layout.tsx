@@ -1,6 +1,7 @@
 // The frame around every page: where one can go, and the theme.
 import { type ReactNode, useEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
+import { classes } from '../design/classes'
 import { IconButton } from '../design/controls'
 import { Icon } from '../design/icons'
 import { Toasts } from '../design/toast'
@@ -34,7 +35,13 @@ export function Layout({ children }: { children: ReactNode }) {
       >
         To the content
       </a>
-      <header className="flex shrink-0 items-center justify-between border-b border-line bg-panel px-3 py-1.5 md:w-44 md:flex-col md:items-stretch md:justify-start md:gap-3 md:border-b-0 md:border-r md:px-2 md:py-3">
+      <header
+        className={classes(
+          'flex shrink-0 items-center justify-between border-b border-line bg-panel px-3 py-1.5',
+          'md:w-44 md:flex-col md:items-stretch md:justify-start md:gap-3',
+          'md:border-b-0 md:border-r md:px-2 md:py-3',
+        )}
+      >
         <Link href="/" className="flex items-center gap-2 px-1.5 font-semibold tracking-tight">
           <svg viewBox="0 0 32 32" width="20" height="20" aria-hidden="true">
             <rect width="32" height="32" rx="8" fill="var(--accent)" />
@@ -51,14 +58,23 @@ export function Layout({ children }: { children: ReactNode }) {
         </Link>
         <nav
           aria-label="Pages"
-          className={`${open ? 'flex' : 'hidden'} absolute inset-x-0 top-10 z-40 flex-col border-b border-line bg-panel p-2 md:static md:flex md:border-0 md:p-0`}
+          className={classes(
+            open ? 'flex' : 'hidden',
+            'absolute inset-x-0 top-10 z-40 flex-col border-b border-line bg-panel p-2',
+            'md:static md:flex md:border-0 md:p-0',
+          )}
         >
           {PLACES.map(([path, name, icon]) => (
             <Link
               key={path}
               href={path}
               aria-current={here(path) ? 'page' : undefined}
-              className={`flex items-center gap-2.5 rounded-[5px] px-2 py-1.5 ${here(path) ? 'bg-accent-soft font-medium text-accent' : 'text-ink-2 hover:bg-sunken hover:text-ink'}`}
+              className={classes(
+                'flex items-center gap-2.5 rounded-[5px] px-2 py-1.5',
+                here(path)
+                  ? 'bg-accent-soft font-medium text-accent'
+                  : 'text-ink-2 hover:bg-sunken hover:text-ink',
+              )}
             >
               <Icon name={icon} /> {name}
             </Link>
@@ -68,7 +84,10 @@ export function Layout({ children }: { children: ReactNode }) {
           <ThemeButton />
           <button
             type="button"
-            className="hidden items-center gap-1.5 rounded-[5px] px-1.5 py-1 text-xs text-ink-3 hover:bg-sunken hover:text-ink md:inline-flex"
+            className={classes(
+              'hidden items-center gap-1.5 rounded-[5px] px-1.5 py-1 text-xs text-ink-3 md:inline-flex',
+              'hover:bg-sunken hover:text-ink',
+            )}
             onClick={showKeys}
           >
             Keys <kbd className="rounded border border-line-strong px-1">?</kbd>

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { session } from '../api/queries'
 import { useLost } from '../api/reach'
+import { classes } from '../design/classes'
 import { StatusIcon } from '../design/status'
 
 const AGAIN_MS = 3000
@@ -20,7 +21,10 @@ export function Lost() {
   return (
     <p
       role="status"
-      className="sticky top-0 z-40 flex items-center gap-2 border-b border-held bg-held-soft px-4 py-1.5 font-medium text-held"
+      className={classes(
+        'sticky top-0 z-40 flex items-center gap-2',
+        'border-b border-held bg-held-soft px-4 py-1.5 font-medium text-held',
+      )}
     >
       <StatusIcon status="held" />{' '}
       <span>

@@ -20,7 +20,8 @@ const MARKS: Record<string, [string, string]> = {
   ],
   stuck: [
     '#b0246b',
-    '<path d="M11 15v-3a5 5 0 0 1 10 0v3" fill="none" stroke="#fff" stroke-width="3"/><rect x="9" y="15" width="14" height="9" fill="#fff"/>',
+    '<path d="M11 15v-3a5 5 0 0 1 10 0v3" fill="none" stroke="#fff" stroke-width="3"/>' +
+      '<rect x="9" y="15" width="14" height="9" fill="#fff"/>',
   ],
   flawed: ['#b45309', '<path d="M16 8v10M16 22v2" stroke="#fff" stroke-width="4"/>'],
   cancelled: ['#78786f', '<path d="m9 23 14-14" stroke="#fff" stroke-width="4"/>'],
@@ -36,7 +37,9 @@ export function useTitle(title: string, status?: string): void {
     document.title = `${title} · NoETL`
     const mark = status ? MARKS[status] : undefined
     if (!mark) return
-    const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="${mark[0]}"/>${mark[1]}</svg>`
+    const [colour, sign] = mark
+    const square = `<rect width="32" height="32" rx="8" fill="${colour}"/>`
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${square}${sign}</svg>`
     setIcon(`data:image/svg+xml,${encodeURIComponent(svg)}`)
     return () => setIcon(plain)
   }, [title, status])

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { type Body, post } from '../../api/client'
 import type { Execution, Obj, Wait } from '../../api/types'
+import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
 import { complain, say } from '../../design/toast'
 import { CancelDialog } from '../executions/cancel'
@@ -51,6 +52,7 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
   const over = ENDED.has(summary.status)
   const retry = useRetry(id)
   const failedStep = summary.error?.step
+  const { path, version } = summary.playbook
   return (
     <>
       {(summary.status === 'running' || summary.status === 'waiting') && (
@@ -89,8 +91,11 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
       )}
       {failedStep && (
         <Link
-          href={`/playbooks/${summary.playbook.path}?version=${summary.playbook.version ?? ''}&fix=${id}&step=${encodeURIComponent(failedStep)}`}
-          className="inline-flex h-7.5 items-center rounded-[5px] border border-line-strong bg-panel px-2.5 font-medium hover:bg-sunken"
+          href={`/playbooks/${path}?version=${version ?? ''}&fix=${id}&step=${encodeURIComponent(failedStep)}`}
+          className={classes(
+            'inline-flex h-7.5 items-center rounded-[5px] border border-line-strong bg-panel px-2.5',
+            'font-medium hover:bg-sunken',
+          )}
         >
           Fix and rerun
         </Link>

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { dataView } from '../../api/queries'
 import type { Json, RunOutput, Writer } from '../../api/types'
+import { classes } from '../../design/classes'
 import { ErrorDetails } from '../../design/details'
 import { Empty, Reading } from '../../design/states'
 import { StatusIcon } from '../../design/status'
@@ -110,7 +111,10 @@ function Outputs({
                 aria-pressed={one === shown}
                 onClick={() => choose(one.run)}
                 title={one.run}
-                className={`inline-flex max-w-64 items-center gap-1 rounded border px-1.5 py-px text-xs ${one === shown ? 'border-accent bg-accent-soft' : 'border-line hover:bg-sunken'}`}
+                className={classes(
+                  'inline-flex max-w-64 items-center gap-1 rounded border px-1.5 py-px text-xs',
+                  one === shown ? 'border-accent bg-accent-soft' : 'border-line hover:bg-sunken',
+                )}
               >
                 <StatusIcon status={one.status} size={11} />
                 <span className="truncate">{one.run}</span>
@@ -119,7 +123,12 @@ function Outputs({
           </div>
           <div className="min-w-0 overflow-auto p-3">
             {shown.error && (
-              <p className="mb-2 max-h-60 overflow-auto break-words rounded-md bg-failed-soft px-2 py-1 [overflow-wrap:anywhere]">
+              <p
+                className={classes(
+                  'mb-2 max-h-60 overflow-auto rounded-md bg-failed-soft px-2 py-1',
+                  'break-words [overflow-wrap:anywhere]',
+                )}
+              >
                 <span className="font-medium">{shown.error.kind}</span> {shown.error.message}
               </p>
             )}

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { get } from '../../api/client'
 import type { Json } from '../../api/types'
+import { classes } from '../../design/classes'
 import { IconButton } from '../../design/controls'
 import { CopyButton } from '../../design/copy'
 import { Empty, Reading } from '../../design/states'
@@ -21,7 +22,10 @@ export function EventDetail({ id, seq, onClose }: { id: string; seq: number; onC
   return (
     <aside
       aria-label={`Event ${seq}`}
-      className="max-h-[60vh] w-full shrink-0 overflow-auto border-t border-line bg-panel md:max-h-none md:w-105 md:border-l md:border-t-0"
+      className={classes(
+        'max-h-[60vh] w-full shrink-0 overflow-auto border-t border-line bg-panel',
+        'md:max-h-none md:w-105 md:border-l md:border-t-0',
+      )}
     >
       <Reading of={found}>
         {({ items: [event] }) =>

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import { get } from '../../api/client'
 import { EVENT_PAGE, type EventFind, eventPage } from '../../api/queries'
 import type { Envelope } from '../../api/types'
+import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
 import { save } from '../../design/copy'
 import { count } from '../../design/number'
@@ -165,7 +166,10 @@ function EventRows({ id, find, total, picky, chosen, choose, follow, last }: Row
             <div
               key={row.key}
               role="row"
-              className={`absolute inset-x-0 flex items-center gap-3 border-b border-line px-4 ${item && item.seq === chosen ? 'bg-accent-soft' : 'hover:bg-sunken'}`}
+              className={classes(
+                'absolute inset-x-0 flex items-center gap-3 border-b border-line px-4',
+                item && item.seq === chosen ? 'bg-accent-soft' : 'hover:bg-sunken',
+              )}
               style={{ height: ROW, transform: `translateY(${row.start}px)` }}
               onClick={() => item && choose(item.seq)}
             >

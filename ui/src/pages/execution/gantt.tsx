@@ -1,6 +1,7 @@
 // The rows and the axis of the timeline.
 import type { ReactNode } from 'react'
 import type { RunLine, TaskBar } from '../../api/types'
+import { classes } from '../../design/classes'
 import { Icon } from '../../design/icons'
 import { count } from '../../design/number'
 import { StatusIcon, solidOf } from '../../design/status'
@@ -69,7 +70,11 @@ export function BarRow({ id, line, span, end, critical, opened, toggle, choose }
       data-critical={critical || undefined}
     >
       <div
-        className={`${NAMES} flex items-center gap-1 overflow-hidden pr-2 ${line.kind === 'run' ? 'pl-1 md:pl-3' : 'pl-6 md:pl-9'}`}
+        className={classes(
+          NAMES,
+          'flex items-center gap-1 overflow-hidden pr-2',
+          line.kind === 'run' ? 'pl-1 md:pl-3' : 'pl-6 md:pl-9',
+        )}
       >
         {line.kind === 'run' ? (
           <>
@@ -159,7 +164,7 @@ function RunBars({
   const to = run.ended ?? end
   const started = run.started ?? to
   const took = duration(to - run.scheduled)
-  const told = `${run.run}: ${took}${run.loop ? `, ${run.loop.done + run.loop.failed} of ${run.loop.total} iterations${run.loop.failed ? `, ${run.loop.failed} failed` : ''}` : ''}${run.worker ? `, on ${run.worker}` : ''}`
+  const title = runTitle(run, took)
   const label = share(to, span)
   const part = (count: number) => started + (to - started) * (run.loop?.total ? count / run.loop.total : 1)
   return (
@@ -176,7 +181,7 @@ function RunBars({
         to={to}
         span={span}
         className={`${opened ? 'top-[10px] h-1.5' : 'top-1.5 h-3.5'} ${solidOf(run.status)} opacity-25`}
-        title={told}
+        title={title}
       />
       {!opened && run.tasks.map((task, index) => <TaskBlock key={index} task={task} span={span} end={end} />)}
       {run.loop && (
@@ -185,7 +190,7 @@ function RunBars({
           to={part(run.loop.done)}
           span={span}
           className={`top-1.5 h-3.5 ${solidOf(run.status)}`}
-          title={told}
+          title={title}
         />
       )}
       {run.loop && run.loop.failed > 0 && (
@@ -194,7 +199,7 @@ function RunBars({
           to={part(run.loop.done + run.loop.failed)}
           span={span}
           className="top-1.5 h-3.5 bg-failed"
-          title={told}
+          title={title}
         />
       )}
       {run.tasks.length === 0 && !run.loop && (
@@ -203,7 +208,7 @@ function RunBars({
           to={to}
           span={span}
           className={`top-1.5 h-3.5 ${solidOf(run.status)}`}
-          title={told}
+          title={title}
         />
       )}
       {critical && (
@@ -218,12 +223,19 @@ function RunBars({
       {label >= 0 && share(run.scheduled, span) < 100 && (
         <BarLabel from={share(run.scheduled, span)} to={label} opened={opened}>
           {took}
-          {run.loop &&
-            ` · ${count(run.loop.done + run.loop.failed)}/${count(run.loop.total)}${run.loop.failed ? `, ${count(run.loop.failed)} failed` : ''}`}
+          {run.loop && ` · ${count(run.loop.done + run.loop.failed)}/${count(run.loop.total)}`}
+          {run.loop && run.loop.failed > 0 && `, ${count(run.loop.failed)} failed`}
         </BarLabel>
       )}
     </>
   )
+}
+
+function runTitle(run: RunLine, took: string): string {
+  const { loop } = run
+  const iterations = loop ? `, ${loop.done + loop.failed} of ${loop.total} iterations` : ''
+  const failures = loop?.failed ? `, ${loop.failed} failed` : ''
+  return `${run.run}: ${took}${iterations}${failures}${run.worker ? `, on ${run.worker}` : ''}`
 }
 
 /** How long it took, after the bar where there is room, else before it, else on it. */
@@ -275,7 +287,10 @@ function TaskBlock({
 }) {
   const to = task.ended ?? end
   const tone = WHAT[task.what] ?? solidOf(task.status)
-  const title = `${task.task}${task.attempt > 1 ? ` attempt ${task.attempt}` : ''}: ${task.what === 'delay' ? 'delay before the next attempt' : task.what} ${duration(to - task.started)}${task.do && task.do !== 'continue' ? `, then ${task.do}` : ''}`
+  const attempt = task.attempt > 1 ? ` attempt ${task.attempt}` : ''
+  const what = task.what === 'delay' ? 'delay before the next attempt' : task.what
+  const then = task.do && task.do !== 'continue' ? `, then ${task.do}` : ''
+  const title = `${task.task}${attempt}: ${what} ${duration(to - task.started)}${then}`
   return (
     <Block
       from={task.started}

@@ -2,6 +2,7 @@
 import { type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import type { Execution, ExecutionItem, Progress } from '../../api/types'
+import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
 import { CopyIcon, shortId } from '../../design/copy'
 import { count } from '../../design/number'
@@ -237,7 +238,12 @@ function Children({ items }: { items: ExecutionItem[] }) {
       <summary className="text-accent">
         {items.length} {items.length === 1 ? 'child' : 'children'}
       </summary>
-      <ul className="panel absolute inset-x-4 z-30 mt-1 max-h-72 overflow-auto p-1.5 shadow-lg sm:inset-x-auto sm:left-0 sm:min-w-72">
+      <ul
+        className={classes(
+          'panel absolute inset-x-4 z-30 mt-1 max-h-72 overflow-auto p-1.5 shadow-lg',
+          'sm:inset-x-auto sm:left-0 sm:min-w-72',
+        )}
+      >
         {items.map((item) => (
           <li key={item.execution_id} className="flex items-center gap-2 px-1.5 py-1">
             <StatusBadge status={item.status} />

@@ -1,6 +1,7 @@
 // Ten thousand cells on one canvas: only what is in sight is drawn.
 import { useEffect, useRef, useState } from 'react'
 import type { LoopView } from '../../api/types'
+import { classes } from '../../design/classes'
 import { duration } from '../../design/time'
 import { useDark } from '../../shell/use-theme'
 
@@ -82,7 +83,10 @@ export function HeatMap({ view, by, chosen, choose }: Props) {
       role="group"
       aria-label={`Heat map of ${view.total} iterations; arrow keys move`}
       onKeyDown={keys}
-      className="panel relative max-h-full min-h-20 min-w-0 flex-1 self-start overflow-y-auto p-1 max-lg:w-full max-lg:flex-none max-lg:max-h-96"
+      className={classes(
+        'panel relative max-h-full min-h-20 min-w-0 flex-1 self-start overflow-y-auto p-1',
+        'max-lg:w-full max-lg:flex-none max-lg:max-h-96',
+      )}
       data-heat-map
       data-columns={columns}
     >

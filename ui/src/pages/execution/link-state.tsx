@@ -1,5 +1,6 @@
 // Whether the page hears the execution live, and when it tries again if not.
 import type { Pulse } from '../../api/pulse'
+import { classes } from '../../design/classes'
 import { useNow } from '../../design/time'
 
 const DOTS = { connecting: 'bg-idle', live: 'bg-done', lost: 'bg-failed' } as const
@@ -17,7 +18,10 @@ export function LinkState({ pulse }: { pulse: Pulse }) {
     <span
       role="status"
       data-link={pulse.link}
-      className={`inline-flex items-center gap-1.5 whitespace-nowrap text-xs ${pulse.link === 'lost' ? 'font-medium text-failed' : 'text-ink-3'}`}
+      className={classes(
+        'inline-flex items-center gap-1.5 whitespace-nowrap text-xs',
+        pulse.link === 'lost' ? 'font-medium text-failed' : 'text-ink-3',
+      )}
     >
       <span className={`size-1.5 rounded-full ${DOTS[pulse.link]}`} />
       {words}

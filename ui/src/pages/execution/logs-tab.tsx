@@ -4,6 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef, useState } from 'react'
 import { logs } from '../../api/queries'
 import type { LogLine } from '../../api/types'
+import { classes } from '../../design/classes'
 import { CopyButton } from '../../design/copy'
 import { count } from '../../design/number'
 import { plain } from '../../design/plain'
@@ -109,7 +110,10 @@ function Lines({ lines, follow, mark }: { lines: LogLine[]; follow: boolean; mar
               </span>
               <span
                 dir="auto"
-                className={`min-w-0 flex-1 whitespace-pre-wrap break-words [overflow-wrap:anywhere] ${line.level === 'error' ? 'text-failed' : ''}`}
+                className={classes(
+                  'min-w-0 flex-1 whitespace-pre-wrap break-words [overflow-wrap:anywhere]',
+                  line.level === 'error' && 'text-failed',
+                )}
               >
                 <Marked text={plain(line.text)} mark={mark} />
               </span>

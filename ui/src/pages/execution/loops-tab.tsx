@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
 import { iterationFailure, loop } from '../../api/queries'
 import type { Execution, LoopView } from '../../api/types'
+import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
 import { ErrorDetails } from '../../design/details'
 import { count } from '../../design/number'
@@ -97,7 +98,10 @@ function LoopPanel({
                   type="button"
                   role="radio"
                   aria-checked={by === kind}
-                  className={`px-2 py-0.5 text-xs first:rounded-l last:rounded-r ${by === kind ? 'bg-accent text-on-accent' : 'text-ink-2 hover:bg-sunken'}`}
+                  className={classes(
+                    'px-2 py-0.5 text-xs first:rounded-l last:rounded-r',
+                    by === kind ? 'bg-accent text-on-accent' : 'text-ink-2 hover:bg-sunken',
+                  )}
                   onClick={() => setBy(kind)}
                 >
                   {kind}

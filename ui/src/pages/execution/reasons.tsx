@@ -1,6 +1,7 @@
 // The stored explanation in words, each with the event that says so.
 import { useQuery } from '@tanstack/react-query'
 import { why } from '../../api/queries'
+import { classes } from '../../design/classes'
 import { ErrorDetails, texts } from '../../design/details'
 import { Reading } from '../../design/states'
 import type { Open } from './page'
@@ -12,7 +13,12 @@ export function Reasons({ id, step, open }: { id: string; step?: string; open: O
       {(told) => (
         <div>
           {!step && (
-            <p className="mb-2 max-h-32 overflow-auto break-words rounded-md bg-sunken px-2.5 py-1.5 font-medium [overflow-wrap:anywhere]">
+            <p
+              className={classes(
+                'mb-2 max-h-32 overflow-auto rounded-md bg-sunken px-2.5 py-1.5 font-medium',
+                'break-words [overflow-wrap:anywhere]',
+              )}
+            >
               {told.summary}
             </p>
           )}

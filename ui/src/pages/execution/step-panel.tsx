@@ -1,6 +1,7 @@
 // One step: how it stands, why, its arcs and tokens, and what can be done from here.
 import { useState } from 'react'
 import type { Execution, Graph, Progress } from '../../api/types'
+import { classes } from '../../design/classes'
 import { Button, IconButton } from '../../design/controls'
 import { ErrorDetails } from '../../design/details'
 import { StatusBadge, StatusIcon } from '../../design/status'
@@ -31,7 +32,10 @@ export function StepPanel({ id, step, shape, progress, summary, at, open, onClos
   return (
     <aside
       aria-label={`Step ${step}`}
-      className="flex max-h-[60vh] w-full shrink-0 flex-col overflow-auto border-t border-line bg-panel md:max-h-none md:w-88 md:border-l md:border-t-0"
+      className={classes(
+        'flex max-h-[60vh] w-full shrink-0 flex-col overflow-auto border-t border-line bg-panel',
+        'md:max-h-none md:w-88 md:border-l md:border-t-0',
+      )}
     >
       <div className="sticky top-0 z-10 flex items-center gap-2 border-b border-line bg-panel px-3 py-2">
         <StatusIcon status={status} />

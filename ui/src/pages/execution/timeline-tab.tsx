@@ -1,4 +1,5 @@
-// A Gantt of runs: tasks, attempts, waits and delays inside; loops as one bar; the critical path marked; zoom by wheel or keys.
+// A Gantt of runs: tasks, attempts, waits and delays inside; loops as one bar; the critical path marked;
+// zoom by wheel or keys.
 import { useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef, useState } from 'react'

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { catalog } from '../../api/queries'
+import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
 import { Empty, Reading } from '../../design/states'
 import { Ago } from '../../design/time'
@@ -93,7 +94,10 @@ export function CatalogPage() {
                         <span className="flex justify-end gap-1">
                           <Link
                             href={`/executions?path=${encodeURIComponent(item.path)}`}
-                            className="hidden h-7 items-center rounded px-2 text-ink-2 hover:bg-panel hover:text-ink sm:inline-flex"
+                            className={classes(
+                              'hidden h-7 items-center rounded px-2 text-ink-2 sm:inline-flex',
+                              'hover:bg-panel hover:text-ink',
+                            )}
                           >
                             Executions
                           </Link>

@@ -59,7 +59,8 @@ export function WorkloadFields({ defaults, value, onChange }: Props) {
   )
 }
 
-/** The workload of what starts a playbook later: only what is not as the playbook has it. `besides` is filled in then. */
+/** The workload of what starts a playbook later: only what is not as the playbook has it. `besides` is filled
+ * in then. */
 export function WorkloadOf({
   path,
   besides,
