@@ -8,7 +8,7 @@ const listeners = new Set<() => void>()
 export function reached(well: boolean): void {
   if (lost === !well) return
   lost = !well
-  listeners.forEach((tell) => tell())
+  for (const tell of listeners) tell()
 }
 
 export const useLost = (): boolean =>

@@ -75,6 +75,7 @@ export function Dialog({
     dialog.querySelector<HTMLElement>('[data-first]')?.focus() // else the button that closes it has the keys
   }, [])
   return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the key that closes a dialog is Escape, and it has a button
     <dialog
       ref={ref}
       onClose={onClose}
@@ -105,6 +106,7 @@ export function Tabs<T extends string>({
 }) {
   const list = useRef<HTMLDivElement>(null)
   // Where there is no room for all of them, the chosen one is in sight.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the page shows which one is chosen
   useEffect(() => {
     const [frame, chosen] = [list.current, list.current?.querySelector<HTMLElement>('[aria-selected=true]')]
     if (frame && chosen) frame.scrollLeft = chosen.offsetLeft - (frame.clientWidth - chosen.offsetWidth) / 2
@@ -139,6 +141,7 @@ export function Tabs<T extends string>({
 
 export function Field({ label, hint, children }: { label: string; hint?: ReactNode; children: ReactNode }) {
   return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: its control is the child
     <label className="flex min-w-0 flex-col gap-1">
       <span className="label-text">{label}</span>
       {children}

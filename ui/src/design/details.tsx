@@ -59,6 +59,7 @@ export function ErrorDetails({ details }: { details: unknown }) {
       {said.map(({ name, text }) => (
         <Part key={name} name={name} copy={text}>
           <pre
+            role="group"
             tabIndex={0}
             aria-label={name}
             className="max-h-80 overflow-auto px-2 py-1.5 text-xs leading-4.5 whitespace-pre"
@@ -71,6 +72,7 @@ export function ErrorDetails({ details }: { details: unknown }) {
         <Part name="Rendered input" copy={typeof given === 'string' ? given : JSON.stringify(given, null, 2)}>
           {typeof given === 'string' ? (
             <pre
+              role="group"
               tabIndex={0}
               aria-label="Rendered input"
               className="max-h-60 overflow-auto px-2 py-1.5 text-xs whitespace-pre-wrap [overflow-wrap:anywhere]"

@@ -107,6 +107,7 @@ function Leaf({ schema, value, onChange, name = '', required = false }: Props) {
       </label>
     )
   return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: every branch inside is a control
     <label className="flex min-w-0 flex-col gap-1">
       <span className="label-text">
         {name}

@@ -1,5 +1,6 @@
 // Text as it is meant to be read: programs that print for a terminal colour it with codes that a page cannot show.
 
+// biome-ignore lint/complexity/useRegexLiterals: a literal may not hold control characters
 const CODES = new RegExp(
   '\\u001b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\\u0007\\u001b]*(?:\\u0007|\\u001b\\\\)?|[@-Z\\\\-_])',
   'g',

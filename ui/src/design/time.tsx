@@ -9,7 +9,7 @@ function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   timer ??= window.setInterval(() => {
     now = Date.now()
-    listeners.forEach((tell) => tell())
+    for (const tell of listeners) tell()
   }, 1000)
   return () => {
     listeners.delete(listener)

@@ -13,7 +13,7 @@ let next = 1
 const listeners = new Set<() => void>()
 const change = (list: Toast[]) => {
   toasts = list
-  listeners.forEach((tell) => tell())
+  for (const tell of listeners) tell()
 }
 
 export function say(text: string, status = 'done'): void {

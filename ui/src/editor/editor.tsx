@@ -48,6 +48,9 @@ export default function Editor({
   const latest = useRef({ onChange, schema, onSave })
   latest.current = { onChange, schema, onSave }
 
+  // The editor owns its text from here on: what it tells comes back late, and must not be put over
+  // what was typed since.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the first text only
   useEffect(() => {
     if (!host.current) return
     const root = mount(host.current)
@@ -94,8 +97,6 @@ export default function Editor({
     })
     view.current = editor
     return () => editor.destroy()
-    // The editor owns its text from here on: what it tells comes back late, and must not be put over
-    // what was typed since.
   }, [readOnly])
 
   useEffect(() => {

@@ -96,8 +96,7 @@ export function placeOf(lines: string[], number: number, column: number): Place 
   return { path, kinds, key: own?.key ?? '', isValue, siblings: siblings(lines, number, indent), indent }
 }
 
-const kindOf = (siblings: Record<string, string>): string | undefined =>
-  siblings['kind']?.replace(/["']/g, '')
+const kindOf = (siblings: Record<string, string>): string | undefined => siblings.kind?.replace(/["']/g, '')
 
 function siblings(lines: string[], number: number, indent: number): Record<string, string> {
   const found: Record<string, string> = {}
@@ -143,7 +142,7 @@ export function schemasAt(
 function ofKind(here: Node[], kind: string | undefined): Node[] {
   const fitting = kind
     ? here.filter((node) => {
-        const own = node.properties?.['kind']
+        const own = node.properties?.kind
         return (
           own === undefined ||
           own.const === kind ||
@@ -152,7 +151,7 @@ function ofKind(here: Node[], kind: string | undefined): Node[] {
         )
       })
     : here
-  const exactly = kind ? fitting.filter((node) => node.properties?.['kind']?.const === kind) : []
+  const exactly = kind ? fitting.filter((node) => node.properties?.kind?.const === kind) : []
   return exactly.length > 0 ? exactly : fitting.length > 0 ? fitting : here
 }
 

@@ -33,6 +33,7 @@ export function ArcView({ id, data, markerEnd }: EdgeProps<ArcEdge>) {
   const text = guard(data.arc.when)
   const path = curve(data.route.points)
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the button inside opens the same card by focus
     <g
       data-arc={`${data.arc.from}->${data.arc.to}`}
       data-arc-state={data.state}
@@ -51,6 +52,7 @@ export function ArcView({ id, data, markerEnd }: EdgeProps<ArcEdge>) {
         }}
       />
       <EdgeLabelRenderer>
+        {/* biome-ignore lint/a11y/noStaticElementInteractions: the button inside opens the same card by focus */}
         <div
           className="nodrag nopan pointer-events-auto absolute"
           style={{ transform: `translate(-50%, -50%) translate(${at.x}px,${at.y}px)`, zIndex: open ? 20 : 1 }}

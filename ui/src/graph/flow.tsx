@@ -114,9 +114,10 @@ function Canvas({
     shape.arcs.map((arc) => [arc.from, arc.to, arc.order, arc.when === null]),
     extras,
   ])
-  // The key says all that the layout depends on.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key says all that the layout depends on
   const placed = useMemo(() => place(shape, extras), [key])
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: heights come with the places, findings by value
   const nodes = useMemo<StepNode[]>(
     () =>
       shape.steps.map((step) => {
@@ -186,6 +187,7 @@ function Canvas({
   }, [])
   const first = useRef<Viewport>(undefined)
   first.current ??= view(placed, frame, shape, progress, chosen)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a new layout or frame moves the view
   useEffect(() => {
     if (!moved.current) void setViewport(view(placed, frame, shape, progress, chosen))
   }, [placed, frame, setViewport])

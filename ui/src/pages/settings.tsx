@@ -112,11 +112,11 @@ function You() {
 }
 
 function Kind({ kind }: { kind: Obj }) {
-  const words = String(kind['summary'] ?? kind['doc'] ?? kind['description'] ?? '').split('\n')[0]
+  const words = String(kind.summary ?? kind.doc ?? kind.description ?? '').split('\n')[0]
   return (
     <li className="flex items-baseline gap-2 border-b border-line py-1">
       <span className="w-20 shrink-0 font-mono text-xs font-medium">
-        {String(kind['kind'] ?? kind['name'] ?? '')}
+        {String(kind.kind ?? kind.name ?? '')}
       </span>{' '}
       <span className="text-ink-3">{marked(words ?? '')}</span>
     </li>

@@ -24,6 +24,7 @@ const PLACES = [
 export function Layout({ children }: { children: ReactNode }) {
   const [location] = useLocation()
   const [open, setOpen] = useState(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the menu
   useEffect(() => setOpen(false), [location])
   const here = (path: string) =>
     path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`)

@@ -43,6 +43,7 @@ function Login() {
             className="field font-mono"
             type="password"
             autoComplete="off"
+            // biome-ignore lint/a11y/noAutofocus: there is nothing else on the page
             autoFocus
             required
             value={token}

@@ -14,7 +14,7 @@ export const isDark = (): boolean => chosen() === 'dark' || (chosen() === 'syste
 
 export function applyTheme(): void {
   document.documentElement.dataset.theme = isDark() ? 'dark' : 'light'
-  listeners.forEach((tell) => tell())
+  for (const tell of listeners) tell()
 }
 
 export function choose(theme: Theme): void {

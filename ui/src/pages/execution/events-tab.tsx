@@ -139,9 +139,9 @@ function EventRows({ id, find, total, picky, chosen, choose, follow, last }: Row
     })),
   })
   const items = new Map<number, Envelope>()
-  pages.forEach((page, index) =>
-    answers[index]?.data?.items.forEach((item, place) => items.set(page * EVENT_PAGE + place, item)),
-  )
+  for (const [index, page] of pages.entries())
+    for (const [place, item] of (answers[index]?.data?.items ?? []).entries())
+      items.set(page * EVENT_PAGE + place, item)
 
   useEffect(() => {
     if (follow) virtual.scrollToIndex(total - 1)
@@ -163,6 +163,8 @@ function EventRows({ id, find, total, picky, chosen, choose, follow, last }: Row
         {shown.map((row) => {
           const item = items.get(row.index)
           return (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the button in the row does the same by key
+            // biome-ignore lint/a11y/useFocusableInteractive: the button in the row has the focus
             <div
               key={row.key}
               role="row"
@@ -211,14 +213,15 @@ function EventRow({ item, digits }: { item: Envelope; digits: number }) {
         {clock(item.ts)}
       </time>
       <StatusIcon status={item.status === 'in_progress' ? 'idle' : item.status} size={12} />
-      <button
-        type="button"
-        role="cell"
-        className="w-40 shrink-0 truncate text-left font-mono text-xs hover:underline sm:w-52"
-        title={item.name}
-      >
-        {item.name}
-      </button>
+      <span role="cell" className="flex w-40 shrink-0 sm:w-52">
+        <button
+          type="button"
+          className="min-w-0 truncate text-left font-mono text-xs hover:underline"
+          title={item.name}
+        >
+          {item.name}
+        </button>
+      </span>
       <span role="cell" className="min-w-0 flex-1 truncate text-ink-2" title={where}>
         {where}
         {item.attempt && item.attempt > 1 ? <span className="text-held"> attempt {item.attempt}</span> : null}

@@ -88,6 +88,7 @@ function Ending({
   const text = useRef<HTMLParagraphElement>(null)
   const [whole, setWhole] = useState(false)
   const [long, setLong] = useState(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another message has another height
   useLayoutEffect(() => {
     if (text.current) setLong(text.current.scrollHeight > text.current.clientHeight + 1)
   }, [error.message])

@@ -47,6 +47,7 @@ export function HeatMap({ view, by, chosen, choose }: Props) {
     }
   }, [])
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was in sight may not be in another height
   useEffect(() => {
     if (chosen === null || !frame.current) return
     const top = Math.floor(chosen / columns) * (CELL + GAP)
@@ -55,6 +56,7 @@ export function HeatMap({ view, by, chosen, choose }: Props) {
       frame.current.scrollTop = top - clientHeight / 2
   }, [chosen, columns, box.height])
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: colours are read from the page, which has a theme
   useEffect(() => {
     if (canvas.current) paint(canvas.current, view, by, box, columns, chosen)
   }, [view, by, box, columns, chosen, dark])

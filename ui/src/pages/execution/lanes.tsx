@@ -28,6 +28,7 @@ export function Lanes({ id, run, span, end }: { id: string; run: RunLine; span: 
     return () => observer.disconnect()
   }, [])
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: colours are read from the page, which has a theme
   useEffect(() => {
     const pen = canvas.current?.getContext('2d')
     if (!canvas.current || !pen || !packed || width === 0) return

@@ -83,6 +83,7 @@ function Lines({ lines, follow, mark }: { lines: LogLine[]; follow: boolean; mar
   return (
     <div
       ref={frame}
+      role="region"
       tabIndex={0}
       aria-label="Log lines"
       className="min-h-0 flex-1 overflow-auto border-t border-line bg-panel font-mono text-xs"

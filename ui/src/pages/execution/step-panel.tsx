@@ -64,7 +64,7 @@ export function StepPanel({ id, step, shape, progress, summary, at, open, onClos
               {found.refused > 0 && ` · ${found.refused} tokens refused`}
             </Row>
           )}
-          {found && found.ended_at && <Row name="took">{duration(found.duration_ms)}</Row>}
+          {found?.ended_at && <Row name="took">{duration(found.duration_ms)}</Row>}
           {found && !found.ended_at && !over && at === undefined && (
             <Row name={status === 'waiting' ? 'waits for' : 'runs for'}>
               <Took from={found.started_at} to={null} />

@@ -76,6 +76,7 @@ function Chart({ id, data, open }: { id: string; data: Timeline; open: Open }) {
     overscan: 10,
   })
   const shape = lines.map((line) => line.kind).join()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows of another kind have another height
   useEffect(() => virtual.measure(), [shape, virtual])
   const scale = (factor: number, centre = 0.5) => {
     const width = Math.min(end * 1.02, Math.max(1, (span.to - span.from) * factor))
@@ -137,6 +138,7 @@ function Chart({ id, data, open }: { id: string; data: Timeline; open: Open }) {
       <div
         ref={frame}
         className="min-h-0 flex-1 overflow-auto border-t border-line bg-panel"
+        role="region"
         tabIndex={0}
         aria-label="Timeline"
       >

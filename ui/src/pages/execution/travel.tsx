@@ -103,6 +103,7 @@ function TemplateBox({ id, at, onClose }: { id: string; at: number | undefined; 
       ),
   })
   const { mutate } = told
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another moment has another value
   useEffect(() => {
     mutate()
   }, [at, mutate])

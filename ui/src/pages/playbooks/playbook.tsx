@@ -182,6 +182,7 @@ function Fixing({
 }) {
   const failed = useQuery(opened(fix.id)).data?.summary.error
   const there = useRef(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it jumps once, as soon as the line is known
   useEffect(() => {
     if (line !== null && !there.current) {
       there.current = true
