@@ -26,7 +26,7 @@ ifndef V
 .SILENT:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test browser bench bench-peers fuzz lock ui clean
+.PHONY: help setup demo check check-ui test browser bench bench-peers fuzz lock ui clean
 
 help: ## show this list
 	sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -72,7 +72,7 @@ clean: ## remove everything that setup and the tools have made
 demo: setup ## run an example: three paged endpoints of a busy API, in parallel, into SQLite
 	$(BIN)/python examples/demo.py
 
-check: setup ## lint, formatting, strict types, import contract, house rules
+check: setup check-ui ## lint, formatting, strict types, import contract, house rules
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check . || { echo "check: format with: $(BIN)/ruff format ." >&2; exit 1; }
 	$(BIN)/mypy
@@ -94,6 +94,32 @@ browser:
 
 ui: ## build the web pages again into noetl/server/static; needs node
 	cd ui && npm ci --silent --no-fund --no-audit && npm run --silent build
+
+# Neither users nor tests need node. Where it is, and whenever one of these files has changed, the pages' code is
+# held to its layout, lint and types, its own tests pass, and the built pages are what it builds.
+NODE_MAJOR := 20
+UI_FILES   := $(shell git ls-files ui noetl/server/static)
+UI_STAMP   := ui/node_modules/.check-stamp
+
+check-ui:
+	if ! node -e 'process.exit(Number(parseInt(process.versions.node) < $(NODE_MAJOR)))' 2>/dev/null; then \
+	  echo "check: the code of the web pages is not checked: that needs node $(NODE_MAJOR) or newer"; \
+	elif ! $(MAKE) -s ui/node_modules/.package-lock.json 2>/dev/null; then \
+	  echo "check: the code of the web pages is not checked: npm could not install what ui/package-lock.json names"; \
+	else $(MAKE) -s $(UI_STAMP); fi
+
+# npm writes this file itself, after everything that it names is there.
+ui/node_modules/.package-lock.json: ui/package-lock.json
+	echo "check: installing the tools of the web pages into ui/node_modules"
+	cd ui && npm ci --silent --no-fund --no-audit --fetch-retries=0
+	touch $@
+
+$(UI_STAMP): $(wildcard $(UI_FILES))
+	cd ui && { report=$$(npm run --silent check 2>&1 && npm test --silent 2>&1 && npm run --silent rebuild 2>&1) \
+	  || { echo "$$report" >&2; echo "check: layout and imports are put right with: cd ui && npm run format" >&2; exit 1; }; }
+	diff -rq ui/node_modules/.rebuilt noetl/server/static >/dev/null \
+	  || { echo "check: noetl/server/static is not what ui/ builds; renew it with: make ui" >&2; exit 1; }
+	touch $@
 
 bench: setup ## measure, print a table, write bench/out/latest.json
 	$(BIN)/python -m bench

@@ -20,6 +20,10 @@ FILE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 NESTING_MAX = 4
 PARAMETERS_MAX = 6
+UI_COLUMNS_MAX = 120
+
+# Written by a program, not by a person.
+UI_GENERATED = ("ui/package-lock.json", "ui/types/package-lock.json", "ui/src/api/openapi")
 
 # Words that say nothing about what a thing does. The second set is refused only as a whole name.
 EMPTY_WORDS = {"util", "utils", "helper", "helpers", "manager", "service", "misc", "v2"}
@@ -105,6 +109,16 @@ def file_is_short(source: Source) -> Iterator[str]:
         yield source.at(
             FILE_LINES_MAX, f"{lines} lines, at most {FILE_LINES_MAX}: split it by responsibility"
         )
+
+
+def ui_line_is_short(source: Source) -> Iterator[str]:
+    """The formatter of the pages' code needs node and breaks no string; this rule needs neither."""
+    if not source.path.startswith("ui/") or source.path.startswith(UI_GENERATED):
+        return
+    for number, line in enumerate(source.text.splitlines(), 1):
+        if len(line) > UI_COLUMNS_MAX:
+            advice = f"{len(line)} columns, at most {UI_COLUMNS_MAX}: npm run format, or join it from parts"
+            yield source.at(number, advice)
 
 
 def function_is_short(source: Source) -> Iterator[str]:
@@ -367,6 +381,7 @@ def _modules_named(source: Source) -> set[str]:
 
 RULES: tuple[Rule, ...] = (
     file_is_short,
+    ui_line_is_short,
     function_is_short,
     function_is_flat,
     function_has_few_parameters,
@@ -389,6 +404,7 @@ RULES: tuple[Rule, ...] = (
 # together from parts, or this file would be found guilty of them.
 EXAMPLES: tuple[tuple[Rule, str, str], ...] = (
     (file_is_short, "noetl/x.py", "x = 1\n" * (FILE_LINES_MAX + 1)),
+    (ui_line_is_short, "ui/src/x.tsx", f"const x = '{'x' * UI_COLUMNS_MAX}'"),
     (function_is_short, "noetl/x.py", "def f():\n" + "    x = 1\n" * FUNCTION_LINES_MAX),
     (
         function_is_flat,
