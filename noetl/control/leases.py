@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any
 
 from noetl.control.order_queue import Key, Waiting
-from noetl.control.worker_silence import Hearing
+from noetl.control.worker_silence import SilenceClock
 from noetl.core.message import WorkOrder
 from noetl.core.state import Lease
 from noetl.ports.front import Worker
-from noetl.ports.link import Beat, Calls, Hello, Push, beat_s
+from noetl.ports.link import Heartbeat, Hello, Push, WorkerChannel, beat_s
 
 LEFT_S = 0.25  # workers that were hinted at ask at once: what waits longer is for whoever asks
 RECENT_BEATS = 2  # a worker that was heard within so many is given orders unasked
@@ -25,7 +25,7 @@ UNHEARD_BEATS = 3  # an order that its worker does not mention after so many bea
 
 
 @dataclass(slots=True)
-class Held:
+class HeldLease:
     """An order that is with a worker."""
 
     epoch: int
@@ -39,23 +39,23 @@ class Held:
 
 
 @dataclass(slots=True)
-class Known:
+class WorkerInfo:
     """A worker that was heard of."""
 
     hello: Hello
     heard: float
     heard_at: int
-    beat: Beat | None = None
+    beat: Heartbeat | None = None
     holds: int = 0  # orders that this server knows to be with it
     programs: set[str] = field(default_factory=set)  # playbooks it has been sent
 
 
-class Leasing:
+class WorkerLeases:
     """The orders of the executions that this server owns."""
 
     def __init__(
         self,
-        calls: Calls,
+        calls: WorkerChannel,
         lease_s: float,
         *,
         later: Callable[[Callable[[], None]], Any],
@@ -65,10 +65,10 @@ class Leasing:
         self._calls, self.lease_s, self._later = calls, lease_s, later
         self._clock, self._wall = clock, wall
         self._waiting: dict[str, Waiting] = {}
-        self._held: dict[Key, Held] = {}
-        self._workers: dict[str, Known] = {}
+        self._held: dict[Key, HeldLease] = {}
+        self._workers: dict[str, WorkerInfo] = {}
         self._hinting = False
-        self._hearing = Hearing(lease_s)
+        self._hearing = SilenceClock(lease_s)
         self.needs: Callable[[WorkOrder], frozenset[str]] = lambda order: frozenset()
         self.on_return: Callable[[WorkOrder], None] = lambda order: None
         self.answers: Callable[[str, str, Callable[[Push], None]], None] = lambda execution_id, lease, push: (
@@ -103,7 +103,7 @@ class Leasing:
             if chosen and not self._calls.hand(worker_id, chosen, partial(self._unheard, worker_id, chosen)):
                 self._put_back(worker_id, chosen)
 
-    def _room_of(self, known: Known, pool: str) -> int:
+    def _room_of(self, known: WorkerInfo, pool: str) -> int:
         """How many orders a worker could begin, as far as that is known here."""
         hello, beat = known.hello, known.beat
         recent = self._clock() - known.heard <= RECENT_BEATS * beat_s(self.lease_s)
@@ -155,7 +155,7 @@ class Leasing:
         if waits is not None:
             waits.answers[address] = output
 
-    def _push(self, key: Key, held: Held, push: Push) -> None:
+    def _push(self, key: Key, held: HeldLease, push: Push) -> None:
         if held.worker_id is not None:
             self._calls.push(held.worker_id, push)
 
@@ -166,7 +166,7 @@ class Leasing:
         held = self._held.get(key)
         if (waits is None or waits.epoch != lease.epoch) and (held is None or held.epoch != lease.epoch):
             now = self._clock()
-            self._hold(key, Held(lease.epoch, lease.run, lease.worker, now, now))
+            self._hold(key, HeldLease(lease.epoch, lease.run, lease.worker, now, now))
         return True
 
     def _still_waits(self, key: Key) -> WorkOrder | None:
@@ -189,7 +189,7 @@ class Leasing:
             room = min(room, self._share_of(known, orders))
         return self._chosen(known, orders, room, first) if orders and room > 0 else []
 
-    def _share_of(self, known: Known, orders: Waiting) -> int:
+    def _share_of(self, known: WorkerInfo, orders: Waiting) -> int:
         """How many orders leave the others their part; what they left lying is anyone's.
 
         A loop keeps the workers that it began with: who asks first must not get all of it.
@@ -207,7 +207,7 @@ class Leasing:
         return share
 
     def _chosen(
-        self, known: Known, orders: Waiting, room: int, first: str | None, *, unasked: bool = False
+        self, known: WorkerInfo, orders: Waiting, room: int, first: str | None, *, unasked: bool = False
     ) -> list[WorkOrder]:
         """Take out what a worker can do; with a playbook that it has not had it must ask."""
         kinds = frozenset(known.hello.kinds)
@@ -219,11 +219,11 @@ class Leasing:
         now, worker_id = self._clock(), known.hello.worker_id
         number = known.beat.number if known.beat is not None else 0
         for order in chosen:
-            held = Held(order.epoch, order.run, worker_id, now, now, number)
+            held = HeldLease(order.epoch, order.run, worker_id, now, now, number)
             self._hold((order.execution_id, order.lease), held)
         return chosen
 
-    def _hold(self, key: Key, held: Held) -> None:
+    def _hold(self, key: Key, held: HeldLease) -> None:
         self._drop(key)
         self._held[key] = held
         self._count(held.worker_id, 1)
@@ -251,7 +251,7 @@ class Leasing:
         if self.holds(execution_id, lease, epoch, worker_id):
             self._renew(self._held[execution_id, lease])
 
-    def _renew(self, held: Held) -> None:
+    def _renew(self, held: HeldLease) -> None:
         held.heard, held.mentioned = self._clock(), True
 
     def let_go(self, execution_id: str, lease: str, epoch: int) -> None:
@@ -265,7 +265,7 @@ class Leasing:
         held = self._held.get((execution_id, lease))
         return held is not None and (held.epoch, held.worker_id) == (epoch, worker_id)
 
-    def beat(self, beat: Beat) -> None:
+    def beat(self, beat: Heartbeat) -> None:
         """A worker says what it holds: what it was given is renewed; what was not heard is said again."""
         worker_id = self.meet(beat.hello)
         self._workers[worker_id].beat = beat
@@ -286,7 +286,7 @@ class Leasing:
         """A worker says who it is; its name."""
         known = self._workers.get(hello.worker_id)
         if known is None:
-            known = self._workers[hello.worker_id] = Known(hello, 0.0, 0)
+            known = self._workers[hello.worker_id] = WorkerInfo(hello, 0.0, 0)
             known.holds = sum(held.worker_id == hello.worker_id for held in self._held.values())
         known.heard, known.heard_at = self._clock(), self._wall()
         return hello.worker_id
@@ -307,7 +307,7 @@ class Leasing:
         self._forget(now, since)
         return silent, lost
 
-    def _never_came(self, held: Held, now: float, since: float) -> bool:
+    def _never_came(self, held: HeldLease, now: float, since: float) -> bool:
         """Its worker goes on telling what it holds, and this is not among it."""
         patience = UNHEARD_BEATS * beat_s(self.lease_s)
         if now - max(held.since, since) <= patience:
@@ -354,7 +354,7 @@ class Leasing:
             if now - known.heard <= self.lease_s
         ]
 
-    def _shown(self, worker_id: str, known: Known) -> Worker:
+    def _shown(self, worker_id: str, known: WorkerInfo) -> Worker:
         now, wall = self._clock(), self._wall()
         leases = [
             {

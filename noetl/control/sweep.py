@@ -5,7 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 from noetl.control.engine import Engine
-from noetl.control.worker_api import ControlDesk
+from noetl.control.worker_api import EngineWorkerApi
 from noetl.errors import BackendError
 
 _LOG = logging.getLogger("noetl.sweep")
@@ -31,7 +31,9 @@ async def sweep(engine: Engine) -> None:
             next_beat = loop.time() + beat_s
 
 
-async def serve(engine: Engine, desk: ControlDesk | None, also: Sequence[tuple[float, Work]] = ()) -> None:
+async def serve(
+    engine: Engine, worker_api: EngineWorkerApi | None, also: Sequence[tuple[float, Work]] = ()
+) -> None:
     """The clockwork of a server, until cancelled: a store that is away is waited for."""
     lease_s = engine.lease_ms / 1000
     every: list[tuple[float, Work]] = [
@@ -40,8 +42,8 @@ async def serve(engine: Engine, desk: ControlDesk | None, also: Sequence[tuple[f
         (min(PICK_UP_S, lease_s / 3), engine.pick_up_due),
         *also,
     ]
-    if desk is not None:
-        every.append((min(LEASES_S, lease_s / 8), desk.sweep))
+    if worker_api is not None:
+        every.append((min(LEASES_S, lease_s / 8), worker_api.sweep))
     async with asyncio.TaskGroup() as group:
         for seconds, work in every:
             group.create_task(_again(seconds, work))

@@ -13,7 +13,7 @@ import msgspec
 from noetl.control.schedules import FindAsked, StartAsked, check_name
 from noetl.errors import Conflict, Denied, NotFound, RequestError
 from noetl.ports.bearer import SECRET_BYTES, digest
-from noetl.ports.front import Ask, Knock, NewTrigger, Started, TriggerAsk
+from noetl.ports.front import Ask, NewTrigger, Started, TriggerAsk, WebhookCall
 from noetl.ports.schedule import Trigger
 from noetl.ports.store import Store
 
@@ -101,7 +101,7 @@ class TriggerBook:
         ask.idempotency_key = None if key is None else f"trigger/{name}/{key}"
         return await self._start(ask)
 
-    async def knock(self, name: str, knock: Knock) -> Started:
+    async def knock(self, name: str, knock: WebhookCall) -> Started:
         """A call of a webhook; raises Denied unless it proves that its sender knows the secret."""
         found = await self._known(name)
         if not await self._proven(found, knock) or found is None:
@@ -110,7 +110,7 @@ class TriggerBook:
             raise Conflict(f"the trigger '{name}' is paused")
         return await self.fire(name, payload_of(knock.body), key=knock.key)
 
-    async def _proven(self, found: Trigger | None, knock: Knock) -> bool:
+    async def _proven(self, found: Trigger | None, knock: WebhookCall) -> bool:
         """As much is done for a webhook that is not there as for one that is."""
         wanted = found.secret if found is not None else None
         if knock.secret is not None:

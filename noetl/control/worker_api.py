@@ -10,27 +10,35 @@ from typing import Any, Literal
 
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
-from noetl.control.leases import Leasing
+from noetl.control.leases import WorkerLeases
 from noetl.core.deciding.secret_names import names_secret
 from noetl.core.message import Answer, Deliver, Expire, Payload, Report, WorkOrder
 from noetl.core.program.program import Pipeline, Program
 from noetl.core.state import Lease
 from noetl.errors import BackendError, Conflict, NotFound
-from noetl.ports.link import Answered, AskSecret, Handed, Orders, Push, Take, Told
+from noetl.ports.link import (
+    OrderDelivery,
+    Orders,
+    Push,
+    ReportReply,
+    ReportRequest,
+    SecretRequest,
+    TakeRequest,
+)
 from noetl.ports.results import Results
 
 ResolveSecret = Callable[[str, str, str | None], Awaitable[Mapping[str, Any]]]
 Seal = Callable[[bytes, dict[str, Any]], bytes]
 
 
-class ControlDesk:
+class EngineWorkerApi:
     """What a server does for workers."""
 
     def __init__(
         self,
         server: str,
         engine: Engine,
-        leasing: Leasing,
+        leasing: WorkerLeases,
         catalog: Catalog,
         results: Results,
         *,
@@ -43,17 +51,17 @@ class ControlDesk:
         leasing.answers = self._answers
         leasing.on_return = self._returned
 
-    async def take(self, take: Take) -> Orders:
+    async def take(self, take: TakeRequest) -> Orders:
         """Orders for a worker that has room."""
         worker_id = self._leasing.meet(take.hello)
         return await self._orders(worker_id, self._leasing.take(worker_id, take.room))
 
-    async def report(self, told: Told) -> Answered:
+    async def report(self, told: ReportRequest) -> ReportReply:
         """Decide on a report, and give the next orders along with the answer."""
         execution_id, report, worker_id = told.execution_id, told.report, told.worker_id
         wrong = await self._not_its_own(told)
         if wrong is not None:
-            return Answered(Answer(False, wrong), await self._orders(worker_id, []))
+            return ReportReply(Answer(False, wrong), await self._orders(worker_id, []))
         self._leasing.reported(execution_id, report.lease, report.epoch, worker_id)
         answer = await self._engine.report(execution_id, report)
         state = self._engine.live_state(execution_id)
@@ -63,9 +71,9 @@ class ControlDesk:
         else:  # it may have come here with this very report
             self._leasing.reported(execution_id, report.lease, report.epoch, worker_id)
         orders = self._leasing.take(worker_id, told.room, execution_id)
-        return Answered(answer, await self._orders(worker_id, orders))
+        return ReportReply(answer, await self._orders(worker_id, orders))
 
-    async def _not_its_own(self, told: Told) -> str | None:
+    async def _not_its_own(self, told: ReportRequest) -> str | None:
         """Why a worker may not report this; what is not current at all is for the engine to refuse."""
         report, worker_id = told.report, told.worker_id
         if report.worker != worker_id:
@@ -91,10 +99,10 @@ class ControlDesk:
             text = None
             if self._leasing.lacks(worker_id, order.program):
                 text = await self.program(order.program)
-            handed.append(Handed(order, text))
+            handed.append(OrderDelivery(order, text))
         return Orders(self.server, self._engine.now(), handed)
 
-    async def secret(self, ask: AskSecret) -> bytes:
+    async def secret(self, ask: SecretRequest) -> bytes:
         """A secret, sealed for the worker that holds the lease."""
         if not self._leasing.holds(ask.execution_id, ask.lease, ask.epoch, ask.worker_id):
             if self._engine.live_state(ask.execution_id) is None:
@@ -103,7 +111,7 @@ class ControlDesk:
         self._check_name(ask)
         return self._seal(ask.key, dict(await self._secrets(ask.execution_id, ask.name, ask.refused)))
 
-    def _check_name(self, ask: AskSecret) -> None:
+    def _check_name(self, ask: SecretRequest) -> None:
         """Raise Conflict when the step of a lease does not name a secret."""
         live = self._engine.in_memory(ask.execution_id)
         lease = live.state.leases.get(ask.lease) if live is not None else None

@@ -1,7 +1,7 @@
 """Since when a server could hear its workers: their silence counts only from then on."""
 
 
-class Hearing:
+class SilenceClock:
     """The ear of one server, looked at again and again by the clock of its process."""
 
     def __init__(self, lease_s: float) -> None:

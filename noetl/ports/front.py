@@ -136,7 +136,7 @@ class NewTrigger(msgspec.Struct):
     secret: str | None = None
 
 
-class Knock(msgspec.Struct, kw_only=True):
+class WebhookCall(msgspec.Struct, kw_only=True):
     """A call of a webhook: what it says, how it proves itself, and its idempotency key."""
 
     body: bytes
@@ -391,7 +391,7 @@ class Triggers(Protocol):
         """Start what a trigger starts, with a payload."""
         ...
 
-    async def knock(self, name: str, knock: Knock) -> Started:
+    async def knock(self, name: str, knock: WebhookCall) -> Started:
         """A call of a webhook; raises Denied unless it proves itself."""
         ...
 

@@ -34,14 +34,14 @@ class Hello(msgspec.Struct, omit_defaults=True):
     host: str = ""
 
 
-class Take(msgspec.Struct, omit_defaults=True):
+class TakeRequest(msgspec.Struct, omit_defaults=True):
     """A worker has room for so many orders."""
 
     hello: Hello
     room: int
 
 
-class Handed(msgspec.Struct, omit_defaults=True):
+class OrderDelivery(msgspec.Struct, omit_defaults=True):
     """An order on its way to a worker, with the playbook's text when the worker has not had it."""
 
     order: WorkOrder
@@ -53,10 +53,10 @@ class Orders(msgspec.Struct, omit_defaults=True):
 
     server: str
     now: int
-    orders: list[Handed] = []
+    orders: list[OrderDelivery] = []
 
 
-class Told(msgspec.Struct, omit_defaults=True):
+class ReportRequest(msgspec.Struct, omit_defaults=True):
     """A report on its way to a server; `room` is how many orders may come with the answer."""
 
     execution_id: str
@@ -65,14 +65,14 @@ class Told(msgspec.Struct, omit_defaults=True):
     room: int = 0
 
 
-class Answered(msgspec.Struct, omit_defaults=True):
+class ReportReply(msgspec.Struct, omit_defaults=True):
     """The answer to a report, with the next orders."""
 
     answer: Answer
     next: Orders
 
 
-class Beat(msgspec.Struct, omit_defaults=True):
+class Heartbeat(msgspec.Struct, omit_defaults=True):
     """What a worker holds at a moment: execution, lease and epoch of each order."""
 
     hello: Hello
@@ -95,7 +95,7 @@ class Push(msgspec.Struct, omit_defaults=True):
     output: dict[str, Any] = {}
 
 
-class AskSecret(msgspec.Struct):
+class SecretRequest(msgspec.Struct):
     """A worker needs the secret that a task of one of its leases names."""
 
     execution_id: str
@@ -107,14 +107,14 @@ class AskSecret(msgspec.Struct):
     refused: str | None = None  # the digest of material that somebody did not let in
 
 
-class Asked(Protocol):
+class WorkerRequests(Protocol):
     """What workers ask of servers, whichever answers."""
 
-    async def report(self, told: Told) -> Answered:
+    async def report(self, told: ReportRequest) -> ReportReply:
         """Decide on a report; raises BackendError when it must be sent again, perhaps to another server."""
         ...
 
-    async def secret(self, ask: AskSecret) -> bytes:
+    async def secret(self, ask: SecretRequest) -> bytes:
         """A secret, sealed for the worker that asks; raises NotFound, and Conflict when the lease is gone."""
         ...
 
@@ -131,18 +131,18 @@ class Asked(Protocol):
         ...
 
 
-class Desk(Asked, Protocol):
+class WorkerApi(WorkerRequests, Protocol):
     """What one server does for workers."""
 
-    async def take(self, take: Take) -> Orders:
+    async def take(self, take: TakeRequest) -> Orders:
         """Orders for a worker that has room."""
         ...
 
 
-class Listening(Protocol):
+class HeartbeatListener(Protocol):
     """What a server hears without being asked to answer."""
 
-    def beat(self, beat: Beat) -> None:
+    def beat(self, beat: Heartbeat) -> None:
         """A worker says what it holds."""
         ...
 
@@ -151,7 +151,7 @@ class Listening(Protocol):
         ...
 
 
-class Calls(Protocol):
+class WorkerChannel(Protocol):
     """How a server reaches workers; nothing said here need arrive."""
 
     def hint(self, pool: str) -> None:
@@ -170,12 +170,12 @@ class Calls(Protocol):
         """Tell one worker something."""
         ...
 
-    def hand(self, worker_id: str, orders: list[WorkOrder], unheard: Callable[[], None]) -> bool:
+    def hand(self, worker_id: str, orders: list[WorkOrder], on_no_responder: Callable[[], None]) -> bool:
         """Give one worker orders unasked; whether that could be said. `unheard`: it is not there any more."""
         ...
 
 
-class Link(Asked, Protocol):
+class Link(WorkerRequests, Protocol):
     """A worker's way to the servers."""
 
     on_hint: Callable[[str], None]  # a server has work
@@ -186,10 +186,10 @@ class Link(Asked, Protocol):
         """The name of a server that answers us; raises RequestError when we may not ask."""
         ...
 
-    async def take_from(self, server: str, take: Take) -> Orders:
+    async def take_from(self, server: str, take: TakeRequest) -> Orders:
         """Ask one server for orders; raises BackendError when it does not answer."""
         ...
 
-    def tell(self, beat: Beat) -> None:
+    def tell(self, beat: Heartbeat) -> None:
         """Say to every server what is held."""
         ...

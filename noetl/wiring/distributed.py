@@ -14,16 +14,16 @@ from noetl import __version__
 from noetl.adapters.directory.results import DirectoryResults
 from noetl.adapters.nats.bus import Bus
 from noetl.adapters.nats.link import NatsLink
-from noetl.adapters.nats.sealed_box import Box, seal
-from noetl.adapters.nats.serve import Calling, serve
+from noetl.adapters.nats.sealed_box import SealedBox, seal
+from noetl.adapters.nats.serve import NatsWorkerChannel, serve
 from noetl.adapters.nats.signing import Signer, Verifier
-from noetl.adapters.nats.subject_triggers import LOOK_S, Listening
+from noetl.adapters.nats.subject_triggers import LOOK_S, SubjectTriggers
 from noetl.adapters.nats.worker_name import marked
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control import sweep
 from noetl.control.front.front import LocalFront
-from noetl.control.leases import Leasing
-from noetl.control.worker_api import ControlDesk
+from noetl.control.leases import WorkerLeases
+from noetl.control.worker_api import EngineWorkerApi
 from noetl.core.program.program import Program, compile_program
 from noetl.dsl.load import load
 from noetl.errors import InvariantViolation, RequestError
@@ -122,7 +122,7 @@ class Serving:
 
     plane: Plane
     server_id: str
-    leasing: Leasing | None = None
+    leasing: WorkerLeases | None = None
 
     @property
     def front(self) -> LocalFront:
@@ -169,27 +169,27 @@ async def _with_workers(
     settings: Settings, store: Store, results: Results, server_id: str, bus: Bus
 ) -> AsyncIterator[Serving]:
     plane = control_plane(settings, store, results, adopts=True)
-    calling = Calling(bus, server_id, plane.engine.now)
-    leasing = Leasing(calling, settings.lease_s, later=_soon, wall=plane.engine.now)
+    channel = NatsWorkerChannel(bus, server_id, plane.engine.now)
+    leasing = WorkerLeases(channel, settings.lease_s, later=_soon, wall=plane.engine.now)
     plane.engine.workers = leasing
     plane.front.fleet, plane.front.backlog = _fleet(leasing), leasing.longest_wait_ms
-    desk = ControlDesk(
+    worker_api = EngineWorkerApi(
         server_id, plane.engine, leasing, plane.catalog, results, secrets=plane.resolve, seal=seal
     )
     verifier = Verifier(store.token, required=settings.guarded)
-    serve(bus, calling, desk, leasing, verifier)
-    listening = Listening(bus, plane.front.triggers, plane.front.fire_trigger)
-    async with _clockwork(plane, desk, (LOOK_S, listening.look)):
+    serve(bus, channel, worker_api, leasing, verifier)
+    heartbeats = SubjectTriggers(bus, plane.front.triggers, plane.front.fire_trigger)
+    async with _clockwork(plane, worker_api, (LOOK_S, heartbeats.look)):
         yield Serving(plane, server_id, leasing)
 
 
 @asynccontextmanager
 async def _clockwork(
-    plane: Plane, desk: ControlDesk | None, *also: tuple[float, sweep.Work]
+    plane: Plane, worker_api: EngineWorkerApi | None, *also: tuple[float, sweep.Work]
 ) -> AsyncIterator[None]:
     """What happens by the clock while a server runs; at its end its executions are free for others."""
     schedules = (sweep.SCHEDULES_S, plane.front.fire_schedules)
-    task = asyncio.create_task(sweep.serve(plane.engine, desk, (schedules, *also)))
+    task = asyncio.create_task(sweep.serve(plane.engine, worker_api, (schedules, *also)))
     try:
         yield
     finally:
@@ -203,7 +203,7 @@ def _soon(work: Any) -> None:
     asyncio.get_running_loop().call_soon(work)
 
 
-def _fleet(leasing: Leasing) -> Any:
+def _fleet(leasing: WorkerLeases) -> Any:
     async def workers() -> list[Worker]:
         return leasing.fleet()
 
@@ -221,7 +221,7 @@ async def working(settings: Settings) -> AsyncIterator[RemoteWorker]:
     async with opened_bus(settings, f"noetl worker {worker_id}") as bus:
         if bus is None:
             raise InvariantViolation("the bus was there a moment ago")
-        box = Box()
+        box = SealedBox()
         link = NatsLink(bus, settings.pool, worker_id, Signer(settings.token))
         hello = Hello(
             worker_id,

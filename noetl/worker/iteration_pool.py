@@ -25,7 +25,7 @@ class LeavesWorker(Exception):
     """This pipeline waits without a worker; its frame goes back to the server."""
 
 
-class Lanes:
+class IterationPool:
     """A level in progress."""
 
     def __init__(

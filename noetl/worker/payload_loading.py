@@ -23,7 +23,7 @@ GONE = (NotFound, InvariantViolation, msgspec.DecodeError, RecursionError, Unico
 Get = Callable[[dict[str, Any], int], Awaitable[Any]]  # of at most so many bytes
 
 
-class Loading:
+class PayloadLoader:
     """Loads for one order."""
 
     def __init__(self, around: Surroundings, get: Get, patience_s: float = PATIENCE_S) -> None:

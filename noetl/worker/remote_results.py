@@ -7,7 +7,7 @@ from typing import IO, Any
 
 from noetl.core.message import Payload
 from noetl.errors import RequestError
-from noetl.ports.link import Asked
+from noetl.ports.link import WorkerRequests
 from noetl.ports.results import Footprint, check_key, stream_key
 
 IN_MEMORY_BYTES = 8 * 1024**2
@@ -31,7 +31,7 @@ class Gathered:
 class LinkedResults:
     """Payloads written and read by a server."""
 
-    def __init__(self, servers: Asked) -> None:
+    def __init__(self, servers: WorkerRequests) -> None:
         self._servers = servers
 
     async def write(self, payload: Payload) -> None:

@@ -13,7 +13,18 @@ from noetl.core.message import Answer, Report, WorkOrder
 from noetl.core.program.program import Program
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from noetl.ports.control import material_digest
-from noetl.ports.link import AskSecret, Beat, Handed, Hello, Link, Orders, Push, Take, Told, beat_s
+from noetl.ports.link import (
+    Heartbeat,
+    Hello,
+    Link,
+    OrderDelivery,
+    Orders,
+    Push,
+    ReportRequest,
+    SecretRequest,
+    TakeRequest,
+    beat_s,
+)
 from noetl.worker.pool import Pool
 
 _LOG = logging.getLogger("noetl.worker")
@@ -41,7 +52,9 @@ class RemoteReports:
         room = worker.room(1 if ending else 0)
         orders = Orders("", 0)
         try:
-            answered = await worker.link.report(Told(execution_id, report, worker.hello.worker_id, room))
+            answered = await worker.link.report(
+                ReportRequest(execution_id, report, worker.hello.worker_id, room)
+            )
             orders = answered.next
             return answered.answer
         finally:
@@ -67,7 +80,7 @@ class RemoteSecrets:
         hello = self._worker.hello
         why: Conflict | None = None
         for lease, epoch in held:
-            ask = AskSecret(execution_id, lease, epoch, hello.worker_id, name, hello.key, refused)
+            ask = SecretRequest(execution_id, lease, epoch, hello.worker_id, name, hello.key, refused)
             try:
                 return self._keep((execution_id, name), self._opened(await self._worker.link.secret(ask)))
             except Conflict as error:  # gone, or of another step; another one of the execution may do
@@ -144,7 +157,7 @@ class RemoteWorker:
             if _place(handed.order) not in self._begun:
                 self._begin(handed)
 
-    def _begin(self, handed: Handed) -> None:
+    def _begin(self, handed: OrderDelivery) -> None:
         order = handed.order
         self._begun[_place(order)] = None
         if len(self._begun) > BEGUN_KEPT:
@@ -175,7 +188,7 @@ class RemoteWorker:
         orders = Orders(server, 0)
         try:
             if room:
-                orders = await self.link.take_from(server, Take(self.hello, room))
+                orders = await self.link.take_from(server, TakeRequest(self.hello, room))
                 self._welcome = True
         except BackendError:
             return  # the next hint asks again
@@ -230,7 +243,9 @@ class RemoteWorker:
         """Tell what is held."""
         self._number += 1
         pool = self.pool
-        self.link.tell(Beat(self.hello, self._number, self.held(), pool.busy, pool.finished, pool.draining))
+        self.link.tell(
+            Heartbeat(self.hello, self._number, self.held(), pool.busy, pool.finished, pool.draining)
+        )
 
     def _go(self, work: Any) -> "asyncio.Task[Any]":
         task = asyncio.create_task(work)

@@ -38,8 +38,8 @@ from noetl.core.program.template_reads import pruned
 from noetl.core.values.output import ANSWERED, failed, holds_reference, problem
 from noetl.dsl.templates.template import TemplateError
 from noetl.errors import NoetlError, NotFound
-from noetl.worker.iteration_pool import Lanes, LeavesWorker
-from noetl.worker.payload_loading import Loading
+from noetl.worker.iteration_pool import IterationPool, LeavesWorker
+from noetl.worker.payload_loading import PayloadLoader
 from noetl.worker.reporter import Reporter
 from noetl.worker.slots import Slots
 from noetl.worker.toolbox import Toolbox
@@ -60,7 +60,7 @@ class Runner:
         self.around: Surroundings = reporter.around
         self.waiting: dict[tuple[str, str], asyncio.Future[dict[str, Any]]] = {}  # by address and task
         self.parked = 0
-        self._loading = Loading(self.around, toolbox.payload)
+        self._loading = PayloadLoader(self.around, toolbox.payload)
         self.effects: dict[type, Callable[[Any, Frame], Awaitable[Any]]] = {
             RunTool: self._run_tool,
             NeedSecrets: self._need_secrets,
@@ -402,7 +402,7 @@ class Runner:
         self, level: Level, items: dict[int, Any], known: dict[int, IterationOutcome], *, outer: bool
     ) -> dict[int, IterationOutcome]:
         """Run the iterations of a level: one after the other, or as many at once as its share allows."""
-        return await Lanes(self, level, items, known, outer=outer).run()
+        return await IterationPool(self, level, items, known, outer=outer).run()
 
     async def run_inner(self, level: Level, frame: Frame) -> Ended:
         """One iteration of a loop that has a loop inside."""

@@ -76,15 +76,15 @@ def after_answer(fuse: Fuse) -> None:
 
 
 def before_hint(fuse: Fuse) -> None:
-    from noetl.adapters.nats.serve import Calling
+    from noetl.adapters.nats.serve import NatsWorkerChannel
 
-    original = Calling.hint
+    original = NatsWorkerChannel.hint
 
     def wrapped(self: Any, pool: str) -> None:
         fuse.burn()
         original(self, pool)
 
-    Calling.hint = wrapped  # type: ignore[method-assign]
+    NatsWorkerChannel.hint = wrapped  # type: ignore[method-assign]
 
 
 def before_report(fuse: Fuse) -> None:

@@ -17,14 +17,14 @@ import pytest
 from noetl.adapters.http.front import HttpFront
 from noetl.adapters.nats.bus import Bus
 from noetl.adapters.nats.link import NatsLink
-from noetl.adapters.nats.sealed_box import Box
+from noetl.adapters.nats.sealed_box import SealedBox
 from noetl.adapters.nats.signing import Signer
 from noetl.adapters.nats.worker_name import marked
 from noetl.core.event import Event
 from noetl.core.message import Report
 from noetl.errors import Conflict, RequestError
 from noetl.ports.front import Ask
-from noetl.ports.link import AskSecret, Beat, Hello, Take, Told
+from noetl.ports.link import Heartbeat, Hello, ReportRequest, SecretRequest, TakeRequest
 from tests.distributed.cluster import READY_S, WITHIN_S, Cluster
 from tests.engine.web import Web
 
@@ -164,7 +164,7 @@ workflow:
 @asynccontextmanager
 async def _stranger(cluster: Cluster, name: str, bearer: str, pool: str = "other") -> AsyncIterator[Any]:
     """Somebody on the bus who has a token for workers, and the box that secrets are sealed for."""
-    bus, box = Bus(cluster.bus_url, "stranger"), Box()
+    bus, box = Bus(cluster.bus_url, "stranger"), SealedBox()
     await bus.connect()
     link = NatsLink(bus, pool, name, Signer(bearer))
     link.open()
@@ -177,9 +177,11 @@ async def _stranger(cluster: Cluster, name: str, bearer: str, pool: str = "other
 async def _tries(link: NatsLink, hello: Hello, execution_id: str) -> None:
     """Whatever a worker may say of a lease that it was not given is refused."""
     name = hello.worker_id
-    link.tell(Beat(hello, 1, [(execution_id, "call.1", 1)]))
+    link.tell(Heartbeat(hello, 1, [(execution_id, "call.1", 1)]))
     forged = Event("step.done", 1, "w", "call.1", data={"output": {"status": "ok", "data": "forged"}})
-    told = Told(execution_id, Report("call.1", 1, name, f"forged by {name}", [forged], final=True), name)
+    told = ReportRequest(
+        execution_id, Report("call.1", 1, name, f"forged by {name}", [forged], final=True), name
+    )
     if name == "stranger":
         answer = (await link.report(told)).answer
         assert (answer.accepted, answer.why) == (False, "the lease was not given to worker stranger")
@@ -187,7 +189,7 @@ async def _tries(link: NatsLink, hello: Hello, execution_id: str) -> None:
         with pytest.raises(RequestError, match="another token"):
             await link.report(told)
     with pytest.raises((Conflict, RequestError)):
-        await link.secret(AskSecret(execution_id, "call.1", 1, name, "api", hello.key))
+        await link.secret(SecretRequest(execution_id, "call.1", 1, name, "api", hello.key))
 
 
 async def test_a_lease_and_its_secrets_are_for_the_worker_that_it_was_given_to(
@@ -231,12 +233,12 @@ async def test_a_worker_gets_no_secret_that_the_step_of_its_lease_does_not_name(
                 await front.start(Ask(text=HELD, workload={"url": "http://127.0.0.1:1"}))
             ).execution_id
             await cluster.reached(execution_id, "step.scheduled", 1)
-            orders = await link.take_from(server_name, Take(hello, 8))
+            orders = await link.take_from(server_name, TakeRequest(hello, 8))
             order = orders.orders[0].order
             assert (order.execution_id, order.lease) == (execution_id, "call.1")
 
             def ask(secret: str) -> Any:
-                return link.secret(AskSecret(execution_id, "call.1", 1, name, secret, hello.key))
+                return link.secret(SecretRequest(execution_id, "call.1", 1, name, secret, hello.key))
 
             assert SECRET in box.open(await ask("api")).values()
             for secret in ("never_named", "unused"):

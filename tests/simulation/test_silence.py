@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from noetl.control.leases import Leasing
-from noetl.control.worker_silence import Hearing
+from noetl.control.leases import WorkerLeases
+from noetl.control.worker_silence import SilenceClock
 from noetl.core.message import WorkOrder
-from noetl.ports.link import Beat, Hello, Push, beat_s
+from noetl.ports.link import Heartbeat, Hello, Push, beat_s
 
 LEASE_S = 4.0
 STEP_S = 0.25
@@ -27,7 +27,9 @@ class Trial:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.now, self.away_until, self.dead_at = 0.0, 0.0, float("inf")
-        self.leasing = Leasing(self, LEASE_S, later=lambda work: None, wall=lambda: 0, clock=lambda: self.now)
+        self.leasing = WorkerLeases(
+            self, LEASE_S, later=lambda work: None, wall=lambda: 0, clock=lambda: self.now
+        )
         self.deaf = 0.0  # when the server was last unable to hear
         self._beats = 0
         self._next_beat = 0.0
@@ -48,7 +50,7 @@ class Trial:
             self._beats += 1
             if self.now >= self.away_until:
                 hello = Hello("w", "default", 1, ["noop"], b"", 0)
-                self.leasing.beat(Beat(hello, self._beats, [("e", "l", 1)]))
+                self.leasing.beat(Heartbeat(hello, self._beats, [("e", "l", 1)]))
 
     def _disturb(self) -> None:
         chance = self.rng.random()
@@ -93,8 +95,8 @@ def test_only_silence_that_could_have_been_broken_costs_a_lease() -> None:
 
 def silence_counts_while_disconnected(patch: pytest.MonkeyPatch) -> None:
     """Whether the bus was there is not asked."""
-    right = Hearing.since
-    patch.setattr(Hearing, "since", lambda self, now, quiet: right(self, now, 0.0))
+    right = SilenceClock.since
+    patch.setattr(SilenceClock, "since", lambda self, now, quiet: right(self, now, 0.0))
 
 
 def silence_counts_while_standing_still(patch: pytest.MonkeyPatch) -> None:
@@ -105,12 +107,12 @@ def silence_counts_while_standing_still(patch: pytest.MonkeyPatch) -> None:
             self._since = now
         return float(self._since)
 
-    patch.setattr(Hearing, "since", wrong)
+    patch.setattr(SilenceClock, "since", wrong)
 
 
 def nobody_ever_falls_silent(patch: pytest.MonkeyPatch) -> None:
     """Every look begins the count again."""
-    patch.setattr(Hearing, "since", lambda self, now, quiet: now)
+    patch.setattr(SilenceClock, "since", lambda self, now, quiet: now)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import msgspec
 from noetl.adapters.http.client import Client
 from noetl.adapters.http.moment import ms, ms_or_none
 from noetl.adapters.http.problem import error_of
-from noetl.ports.front import Knock, NewTrigger, ScheduleAsk, Started, TriggerAsk
+from noetl.ports.front import NewTrigger, ScheduleAsk, Started, TriggerAsk, WebhookCall
 from noetl.ports.schedule import Schedule, Skipped, Trigger
 
 PAGE = 500
@@ -87,7 +87,7 @@ class HttpSchedules:
         body = {"payload": payload, "idempotency_key": key}
         return _started(await self.client.ask("POST", f"/triggers/{_id(name)}/run", body=body))
 
-    async def knock(self, name: str, knock: Knock) -> Started:
+    async def knock(self, name: str, knock: WebhookCall) -> Started:
         """A call of a webhook."""
         given = {SECRET_HEADER: knock.secret, SIGNATURE_HEADER: knock.signature, KEY_HEADER: knock.key}
         headers = {name: value for name, value in given.items() if value is not None}

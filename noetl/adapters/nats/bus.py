@@ -13,15 +13,15 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
 from typing import Any
 
-from noetl.adapters.nats.chunk_buffer import Kept
+from noetl.adapters.nats.chunk_buffer import ChunkBuffer
 from noetl.adapters.nats.error_reply import decode_error, encode_error
-from noetl.adapters.nats.protocol import Away
-from noetl.adapters.nats.wire import CONNECT_S, Message, Unheard, Wire
+from noetl.adapters.nats.protocol import Disconnected
+from noetl.adapters.nats.wire import CONNECT_S, Message, NatsClient, NoResponder
 from noetl.errors import BackendError, MissingExtra, NoetlError, RequestError
 
 _LOG = logging.getLogger("noetl.nats")
 Handler = Callable[[bytes], Awaitable[bytes]]
-Heard = Callable[[bytes], None]
+BodyHandler = Callable[[bytes], None]
 
 WHOLE, PART, MORE, ERROR = b"w", b"p", b"m", b"e"
 _PLACE = struct.Struct("!16sII")  # id of the message, this part, how many parts
@@ -42,10 +42,10 @@ class Bus:
 
     def __init__(self, url: str, name: str) -> None:
         self.url, self.name = url, name
-        self._wire = Wire(url, name, lambda: self.on_connected())
+        self._wire = NatsClient(url, name, lambda: self.on_connected())
         self._library: Any = None
-        self._questions = Kept(QUESTIONS_BYTES)
-        self._answers = Kept(ANSWERS_BYTES)
+        self._questions = ChunkBuffer(QUESTIONS_BYTES)
+        self._answers = ChunkBuffer(ANSWERS_BYTES)
         self._tasks: dict[asyncio.Task[Any], int] = {}  # and the bytes that each deals with
         self._busy_bytes = 0
         self._place = ""  # the subject under which parts of long answers are fetched
@@ -55,7 +55,7 @@ class Bus:
         """Connect, and stay connected from then on; raises BackendError when the first attempt fails."""
         try:
             await self._wire.connect()
-        except (OSError, Away, TimeoutError) as error:
+        except (OSError, Disconnected, TimeoutError) as error:
             raise self._unreachable(error) from error
 
     def _unreachable(self, error: Exception) -> BackendError:
@@ -108,16 +108,16 @@ class Bus:
     def publish(self, subject: str, body: bytes) -> None:
         """Say something that need not arrive: whoever would have heard it asks again, or is told again."""
         if not self._wire.crowded and not self.long(body):  # NATS ends a connection that says too much
-            with suppress(Away):
+            with suppress(Disconnected):
                 self._wire.publish(subject, WHOLE + body)
 
-    def tell(self, subject: str, body: bytes, unheard: Callable[[], None]) -> bool:
+    def tell(self, subject: str, body: bytes, on_no_responder: Callable[[], None]) -> bool:
         """Say something to one listener, unless it is too long or there is no way; whether it was said."""
         if self._wire.crowded or self.long(body):
             return False
         try:
-            self._wire.tell(subject, WHOLE + body, unheard)
-        except Away:
+            self._wire.tell(subject, WHOLE + body, on_no_responder)
+        except Disconnected:
             return False
         return True
 
@@ -126,7 +126,7 @@ class Bus:
         """For how many seconds nothing has come from NATS; without end while there is no connection."""
         return self._wire.quiet_s
 
-    def listen(self, subject: str, heard: Heard) -> None:
+    def listen(self, subject: str, heard: BodyHandler) -> None:
         """Hear everything that is said under a subject."""
         self._wire.subscribe(subject, lambda message: heard(message.body[1:]))
 
@@ -158,7 +158,7 @@ class Bus:
     async def _ask(self, subject: str, body: bytes, timeout_s: float) -> bytes:
         try:
             return await self._wire.request(subject, body, timeout_s)
-        except (Away, Unheard, TimeoutError) as error:
+        except (Disconnected, NoResponder, TimeoutError) as error:
             raise NoAnswer(f"no answer from {subject}: {str(error) or type(error).__name__}") from None
 
     def long(self, body: bytes) -> bool:
@@ -195,7 +195,7 @@ class Bus:
         if answer and message.reply:
             if self._wire.crowded:
                 await self._wire.room()
-            with suppress(Away):  # whoever asked will ask again
+            with suppress(Disconnected):  # whoever asked will ask again
                 self._wire.publish(message.reply, answer)
 
     async def _answer_to(self, data: bytes, handler: Handler) -> bytes:

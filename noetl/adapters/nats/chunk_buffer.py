@@ -9,7 +9,7 @@ STALE_S = 2.0  # so long it does when another one needs its room
 AROUND = 256  # what a piece takes beside its own bytes
 
 
-class Kept:
+class ChunkBuffer:
     """The pieces of messages, by the number of each message."""
 
     def __init__(self, most: int, quiet_s: float = QUIET_S) -> None:

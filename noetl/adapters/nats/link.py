@@ -17,11 +17,11 @@ from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus, NoAnswer
 from noetl.adapters.nats.error_reply import decode_error
 from noetl.adapters.nats.serve import DONE
-from noetl.adapters.nats.signing import Signer, Unproven
+from noetl.adapters.nats.signing import SignatureError, Signer
 from noetl.adapters.nats.uploads import NUMBER_BYTES, PLACE
 from noetl.core.message import Payload
 from noetl.errors import BackendError, RequestError
-from noetl.ports.link import Answered, AskSecret, Beat, Orders, Push, Take, Told
+from noetl.ports.link import Heartbeat, Orders, Push, ReportReply, ReportRequest, SecretRequest, TakeRequest
 
 _LOG = logging.getLogger("noetl.worker")
 ANSWER_S = 2.0  # what is asked again is harmless, so that the first wait is short
@@ -39,7 +39,7 @@ NOT_FOR_US = (RequestError, msgspec.DecodeError, RecursionError, UnicodeDecodeEr
 Once = Callable[[str | None, float], Awaitable[bytes]]  # ask one server, or any, with some patience
 _encode = msgspec.json.encode
 _ORDERS = msgspec.json.Decoder(Orders)
-_ANSWERED = msgspec.json.Decoder(Answered)
+_ANSWERED = msgspec.json.Decoder(ReportReply)
 _PUSH = msgspec.json.Decoder(Push)
 
 
@@ -85,7 +85,7 @@ class NatsLink:
         """Milliseconds since the epoch, by the servers' clock."""
         return now_ms() + (self._ahead_ms or 0)
 
-    def tell(self, beat: Beat) -> None:
+    def tell(self, beat: Heartbeat) -> None:
         """Say to every server what is held."""
         self._bus.publish(subjects.BEAT, self._signer.sign(subjects.BEAT, _encode(beat)).message)
 
@@ -94,11 +94,11 @@ class NatsLink:
         once = partial(self._once, "which", b"")
         return (await self._until_answered("which", once, unsigned_counts=True)).decode()
 
-    async def take_from(self, server: str, take: Take) -> Orders:
+    async def take_from(self, server: str, take: TakeRequest) -> Orders:
         """Ask one server for orders."""
         return self._noted(_ORDERS.decode(await self._once("take", _encode(take), server, ANSWER_S)))
 
-    async def report(self, told: Told) -> Answered:
+    async def report(self, told: ReportRequest) -> ReportReply:
         """Hand a report in, again and again until it is answered: a repeated batch changes nothing."""
         owner = self._owners.get(told.execution_id)
         answered = _ANSWERED.decode(await self._ask("report", _encode(told), owner))
@@ -106,7 +106,7 @@ class NatsLink:
         self._noted(answered.next)
         return answered
 
-    async def secret(self, ask: AskSecret) -> bytes:
+    async def secret(self, ask: SecretRequest) -> bytes:
         """A secret, sealed for us."""
         return await self._ask("secret", _encode(ask), self._owners.get(ask.execution_id))
 
@@ -157,7 +157,7 @@ class NatsLink:
                 if not told:
                     _LOG.warning("no server answers; asking again", extra={"asked": what})
                 told = True
-            except Unproven as error:  # anyone could have said it
+            except SignatureError as error:  # anyone could have said it
                 if unsigned_counts:
                     raise
                 if not told:
@@ -181,7 +181,7 @@ class NatsLink:
             reply = await self._bus.request(subject, request.message, patience)
         except RequestError as error:
             if self._signer.signs:
-                raise Unproven(error.message, hint=error.hint) from None
+                raise SignatureError(error.message, hint=error.hint) from None
             raise
         answer = self._signer.open_answer(request, reply)
         if answer[:1] != DONE:

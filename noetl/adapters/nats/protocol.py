@@ -10,18 +10,20 @@ import msgspec
 
 LONGEST_LINE = 64 * 1024  # what NATS says of itself and its cluster is longer than any subject
 END = b"\r\n"
-Received = Callable[[bytes, bytes, bytes, bytes, bytes], None]  # subscription, subject, reply, head and body
+MessageReceiver = Callable[
+    [bytes, bytes, bytes, bytes, bytes], None
+]  # subscription, subject, reply, head, body
 
 
-class Away(Exception):
+class Disconnected(Exception):
     """NATS is not there, or does not want us."""
 
 
-class Spoken(asyncio.Protocol):
+class NatsConnection(asyncio.Protocol):
     """The bytes of one connection, read as the words of NATS."""
 
-    def __init__(self, heard: Received) -> None:
-        self._heard = heard
+    def __init__(self, handler: MessageReceiver) -> None:
+        self._subscriptions = handler
         self._rest = b""
         self._unsaid: list[bytes] = []
         loop = asyncio.get_running_loop()
@@ -46,7 +48,7 @@ class Spoken(asyncio.Protocol):
         waiters: list[asyncio.Future[Any]] = [self.info, *self._pongs]
         for waiting in waiters:
             if not waiting.done():
-                waiting.set_exception(Away(why))
+                waiting.set_exception(Disconnected(why))
                 waiting.exception()  # perhaps nobody looks
         self._room.set()
 
@@ -70,7 +72,7 @@ class Spoken(asyncio.Protocol):
     def write(self, data: bytes) -> None:
         """Say something, together with all else that is said at this moment; raises Away."""
         if self.transport is None or self.transport.is_closing():
-            raise Away(self.wrong or "the connection is closed")
+            raise Disconnected(self.wrong or "the connection is closed")
         if not self._unsaid:
             asyncio.get_running_loop().call_soon(self._say)
         self._unsaid.append(data)
@@ -127,13 +129,13 @@ class Spoken(asyncio.Protocol):
             start = end + 2 + (int(parts[-2]) if with_head else 0)
             head = data[end + 2 : start]
             reply = parts[3] if len(parts) - with_head == 5 else b""
-            self._heard(parts[2], parts[1], reply, head, data[start:stop])
+            self._subscriptions(parts[2], parts[1], reply, head, data[start:stop])
         return stop + 2
 
     def _word(self, line: bytes) -> int:
         word, _, rest = line.partition(b" ")
         if word == b"PING":
-            with suppress(Away):
+            with suppress(Disconnected):
                 self.write(b"PONG\r\n")
         elif word == b"PONG" and self._pongs:
             pong = self._pongs.pop(0)

@@ -29,7 +29,7 @@ def seal(public: bytes, material: dict[str, object]) -> bytes:
     return own.public_key().public_bytes_raw() + nonce + sealed
 
 
-class Box:
+class SealedBox:
     """The key pair of a worker."""
 
     def __init__(self) -> None:

@@ -8,27 +8,37 @@ import msgspec
 from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import Bus, Handler
 from noetl.adapters.nats.error_reply import encode_error
-from noetl.adapters.nats.signing import NoticeSigner, Stale, Verifier
+from noetl.adapters.nats.signing import NoticeSigner, StaleMessage, Verifier
 from noetl.adapters.nats.uploads import Uploads
 from noetl.adapters.nats.worker_name import may_bear
 from noetl.core.message import Payload, WorkOrder
 from noetl.errors import BackendError, NoetlError, RequestError
-from noetl.ports.link import AskSecret, Beat, Desk, Handed, Listening, Orders, Push, Take, Told
+from noetl.ports.link import (
+    Heartbeat,
+    HeartbeatListener,
+    OrderDelivery,
+    Orders,
+    Push,
+    ReportRequest,
+    SecretRequest,
+    TakeRequest,
+    WorkerApi,
+)
 from noetl.ports.results import check_content
 
 T = TypeVar("T")
 Keyed = Callable[[bytes, bytes | None], Awaitable[bytes]]  # what is asked, and the key that proves by whom
 _encode = msgspec.json.encode
 _DIGEST = msgspec.json.Decoder(str)
-_BEAT = msgspec.json.Decoder(Beat)
-_TAKE = msgspec.json.Decoder(Take)
-_TOLD = msgspec.json.Decoder(Told)
-_SECRET = msgspec.json.Decoder(AskSecret)
+_BEAT = msgspec.json.Decoder(Heartbeat)
+_TAKE = msgspec.json.Decoder(TakeRequest)
+_TOLD = msgspec.json.Decoder(ReportRequest)
+_SECRET = msgspec.json.Decoder(SecretRequest)
 WORKERS_KNOWN = 10_000
 DONE, REFUSED = b"o", b"e"  # what an answer begins with: both are signed
 
 
-class Calling:
+class NatsWorkerChannel:
     """How a server reaches workers."""
 
     def __init__(self, bus: Bus, server: str, now: Callable[[], int]) -> None:
@@ -65,20 +75,28 @@ class Calling:
             subject = subjects.worker(worker_id)
             self._bus.publish(subject, self._notices.sign(subject, _encode(push), self._keys[worker_id]))
 
-    def hand(self, worker_id: str, orders: list[WorkOrder], unheard: Callable[[], None]) -> bool:
+    def hand(self, worker_id: str, orders: list[WorkOrder], on_no_responder: Callable[[], None]) -> bool:
         """Give one worker orders unasked."""
         if worker_id not in self._keys:
             return False
         subject = subjects.orders(worker_id)
-        body = _encode(Orders(self.server, self._now(), [Handed(order) for order in orders]))
-        return self._bus.tell(subject, self._notices.sign(subject, body, self._keys[worker_id]), unheard)
+        body = _encode(Orders(self.server, self._now(), [OrderDelivery(order) for order in orders]))
+        return self._bus.tell(
+            subject, self._notices.sign(subject, body, self._keys[worker_id]), on_no_responder
+        )
 
 
-def serve(bus: Bus, calling: Calling, desk: Desk, listening: Listening, verifier: Verifier) -> None:
+def serve(
+    bus: Bus,
+    channel: NatsWorkerChannel,
+    worker_api: WorkerApi,
+    heartbeats: HeartbeatListener,
+    verifier: Verifier,
+) -> None:
     """Answer what is asked of this server, and of any server, by those who may ask."""
-    server = calling.server
+    server = channel.server
     bus.serve_parts(subjects.parts(server))
-    for what, keyed in _handlers(desk, calling).items():
+    for what, keyed in _handlers(worker_api, channel).items():
         for subject, queue in ((subjects.asked(what, server), ""), (subjects.asked(what), subjects.SERVERS)):
             bus.serve(subject, _checked(subject, keyed, verifier), queue)
 
@@ -87,16 +105,16 @@ def serve(bus: Bus, calling: Calling, desk: Desk, listening: Listening, verifier
             question = await verifier.open(subjects.BEAT, message)
             verifier.check(question)
             beat = _read(_BEAT, question.body)
-            calling.meet(beat.hello.worker_id, question.key)
-            listening.beat(beat)
-        except (RequestError, Stale):
+            channel.meet(beat.hello.worker_id, question.key)
+            heartbeats.beat(beat)
+        except (RequestError, StaleMessage):
             return  # whoever said it may not, or says nothing we know, or repeats what another said
         except BackendError:  # the store is away, and cannot tell whose it is
-            listening.missed()
+            heartbeats.missed()
 
     def received(message: bytes) -> None:
         if not bus.go(heard(message), len(message)):
-            listening.missed()
+            heartbeats.missed()
 
     bus.listen(subjects.BEAT, received)
     bus.listen(subjects.ALIVE, lambda _: None)  # our own word comes back as long as we can hear
@@ -115,37 +133,37 @@ def _checked(subject: str, handler: Keyed, verifier: Verifier) -> Handler:
     return handle
 
 
-def _handlers(desk: Desk, calling: Calling) -> dict[str, Keyed]:
+def _handlers(worker_api: WorkerApi, channel: NatsWorkerChannel) -> dict[str, Keyed]:
     async def which(body: bytes, key: bytes | None) -> bytes:
-        return calling.server.encode()
+        return channel.server.encode()
 
     async def program(body: bytes, key: bytes | None) -> bytes:
-        return (await desk.program(_read(_DIGEST, body))).encode()
+        return (await worker_api.program(_read(_DIGEST, body))).encode()
 
     async def write(body: bytes, key: bytes | None) -> bytes:
         name, _, content = body.partition(b"\n")
-        await desk.write(check_content(Payload(name.decode("utf-8", "replace"), content)))
+        await worker_api.write(check_content(Payload(name.decode("utf-8", "replace"), content)))
         return b""
 
     async def read(body: bytes, key: bytes | None) -> bytes:
-        return await desk.read(body.decode("utf-8", "replace"))
+        return await worker_api.read(body.decode("utf-8", "replace"))
 
     async def take(body: bytes, key: bytes | None) -> bytes:
         asked = _read(_TAKE, body)
-        calling.meet(asked.hello.worker_id, key)
-        return _encode(await desk.take(asked))
+        channel.meet(asked.hello.worker_id, key)
+        return _encode(await worker_api.take(asked))
 
     async def report(body: bytes, key: bytes | None) -> bytes:
         told = _read(_TOLD, body)
-        calling.meet(told.worker_id, key)
-        return _encode(await desk.report(told))
+        channel.meet(told.worker_id, key)
+        return _encode(await worker_api.report(told))
 
     async def secret(body: bytes, key: bytes | None) -> bytes:
         asked = _read(_SECRET, body)
-        calling.meet(asked.worker_id, key)
-        return await desk.secret(asked)
+        channel.meet(asked.worker_id, key)
+        return await worker_api.secret(asked)
 
-    uploads = Uploads(desk.write)
+    uploads = Uploads(worker_api.write)
     return {
         "which": which,
         "take": take,

@@ -40,11 +40,11 @@ FindToken = Callable[[str], Awaitable[AccessToken]]
 Now = Callable[[], int]
 
 
-class Unproven(RequestError):
+class SignatureError(RequestError):
     """An answer or a notice that no server which knows our token has signed."""
 
 
-class Stale(BackendError):
+class StaleMessage(BackendError):
     """A message that was heard before, or whose stamp is of another time."""
 
 
@@ -113,7 +113,7 @@ class Signer:
         if not hmac.compare_digest(mac, _mac(self._key, b"notice", subject.encode(), stamp, body)):
             raise _unproven()
         if not _is_new(self._window, stamp, self._now() + self._ahead_ms):
-            raise Unproven("the notice was told before")
+            raise SignatureError("the notice was told before")
         return body
 
 
@@ -186,7 +186,7 @@ class Verifier:
         if token.expires_at is not None and token.expires_at <= now:
             raise RequestError(f"the token '{token.name}' has expired")
         if not _is_new(self._window, question.stamp, now):
-            raise Stale("the message was heard before, or signed too long ago; sign and send it again")
+            raise StaleMessage("the message was heard before, or signed too long ago; sign and send it again")
 
     async def _token(self, token_id: str) -> AccessToken | None:
         known = self._known.get(token_id)
@@ -228,5 +228,5 @@ def _parts(rest: bytes, size: int) -> tuple[bytes, bytes, bytes]:
     return rest[:size], rest[size : size + _MAC_BYTES], rest[size + _MAC_BYTES :]
 
 
-def _unproven() -> Unproven:
-    return Unproven("the server that answered does not know the token in NOETL_TOKEN", hint=HINT)
+def _unproven() -> SignatureError:
+    return SignatureError("the server that answered does not know the token in NOETL_TOKEN", hint=HINT)

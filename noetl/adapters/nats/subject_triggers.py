@@ -37,7 +37,7 @@ class Fire(Protocol):
         ...
 
 
-class Listening:
+class SubjectTriggers:
     """The subscriptions of one server."""
 
     patience_s = 60.0  # for a store that is away

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from noetl.adapters.nats.protocol import Away, Spoken
+from noetl.adapters.nats.protocol import Disconnected, NatsConnection
 from noetl.errors import RequestError
 
 _LOG = logging.getLogger("noetl.nats")
@@ -31,7 +31,7 @@ INBOX = b"0"  # the subscription that answers come by
 NOBODY = b"NATS/1.0 503"  # instead of an answer: nobody listens there
 
 
-class Unheard(Exception):
+class NoResponder(Exception):
     """Nobody listens under the subject that was asked."""
 
 
@@ -43,7 +43,7 @@ class Message(NamedTuple):
     reply: str
 
 
-Heard = Callable[[Message], None]
+MessageHandler = Callable[[Message], None]
 
 
 def _nothing(_: Message) -> None:
@@ -84,17 +84,19 @@ def _address(url: str) -> Address:
     return Address(parts.hostname or "127.0.0.1", parts.port or PORT, parts.scheme == "tls", user, password)
 
 
-class Wire:
+class NatsClient:
     """A connection that stays, over one transport after the other."""
 
     def __init__(self, url: str, name: str, on_connected: Callable[[], None] = lambda: None) -> None:
         self._addresses, self._name, self._on_connected = addresses(url), name, on_connected
-        self._spoken: Spoken | None = None
-        self._there = asyncio.Event()
+        self._connection: NatsConnection | None = None
+        self._connected = asyncio.Event()
         self._inbox = f"_INBOX.{secrets.token_hex(16)}"
-        self._heard: dict[bytes, tuple[str, str, Heard]] = {INBOX: (f"{self._inbox}.*", "", _nothing)}
+        self._subscriptions: dict[bytes, tuple[str, str, MessageHandler]] = {
+            INBOX: (f"{self._inbox}.*", "", _nothing)
+        }
         self._numbers = count(1)
-        self._asked: dict[str, asyncio.Future[bytes]] = {}
+        self._requests: dict[str, asyncio.Future[bytes]] = {}
         self._told: dict[str, Callable[[], None]] = {}  # what was told lately, and who wants to know of it
         self._task: asyncio.Task[None] | None = None
         self.max_payload = 1024 * 1024
@@ -106,10 +108,10 @@ class Wire:
             try:
                 await self._open(address)
                 break
-            except (OSError, Away, TimeoutError) as error:
+            except (OSError, Disconnected, TimeoutError) as error:
                 wrong = wrong or error
         else:
-            raise wrong or Away("no address")
+            raise wrong or Disconnected("no address")
         self._task = asyncio.create_task(self._stay())
 
     async def close(self) -> None:
@@ -117,32 +119,32 @@ class Wire:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        with suppress(Away, TimeoutError):
+        with suppress(Disconnected, TimeoutError):
             await self.flush()
-        spoken, self._spoken = self._spoken, None
-        if spoken is not None and spoken.transport is not None:
-            spoken.transport.close()
+        connection, self._connection = self._connection, None
+        if connection is not None and connection.transport is not None:
+            connection.transport.close()
 
     async def flush(self) -> None:
         """Wait until NATS has everything that was said; raises Away or TimeoutError."""
-        if self._spoken is None:
-            raise Away("there is no connection to NATS")
+        if self._connection is None:
+            raise Disconnected("there is no connection to NATS")
         async with asyncio.timeout(CONNECT_S):
-            await self._spoken.ping()
+            await self._connection.ping()
 
     # Saying and hearing
 
     def publish(self, subject: str, body: bytes, reply: str = "") -> None:
-        """Say something; raises Away when there is no connection."""
-        if self._spoken is None:
-            raise Away("there is no connection to NATS")
+        """Say something; raises Disconnected when there is no connection."""
+        if self._connection is None:
+            raise Disconnected("there is no connection to NATS")
         head = f"PUB {subject} {reply} {len(body)}" if reply else f"PUB {subject} {len(body)}"
-        self._spoken.write(b"%b\r\n%b\r\n" % (head.encode(), body))
+        self._connection.write(b"%b\r\n%b\r\n" % (head.encode(), body))
 
-    def tell(self, subject: str, body: bytes, unheard: Callable[[], None]) -> None:
+    def tell(self, subject: str, body: bytes, on_no_responder: Callable[[], None]) -> None:
         """Say something to one listener; `unheard` is called when NATS knows that nobody listens there."""
         number = str(next(self._numbers))
-        self._told[number] = unheard
+        self._told[number] = on_no_responder
         if len(self._told) > TOLD_KEPT:
             del self._told[next(iter(self._told))]
         self.publish(subject, body, f"{self._inbox}.{number}")
@@ -150,26 +152,26 @@ class Wire:
     @property
     def crowded(self) -> bool:
         """Whether what is said waits, or is lost."""
-        return self._spoken is None or self._spoken.crowded
+        return self._connection is None or self._connection.crowded
 
     @property
     def quiet_s(self) -> float:
         """For how many seconds nothing has come; without end while there is no connection."""
-        return inf if self._spoken is None else time.monotonic() - self._spoken.heard_at
+        return inf if self._connection is None else time.monotonic() - self._connection.heard_at
 
     async def room(self) -> None:
         """Wait until there is a connection that takes more."""
-        await self._there.wait()
-        if self._spoken is not None:
-            await self._spoken.room()
+        await self._connected.wait()
+        if self._connection is not None:
+            await self._connection.room()
 
-    def subscribe(self, subject: str, heard: Heard, queue: str = "") -> None:
+    def subscribe(self, subject: str, handler: MessageHandler, queue: str = "") -> None:
         """Hear what is said under a subject, now and after every interruption."""
         number = str(next(self._numbers)).encode()
-        self._heard[number] = (subject, queue, heard)
-        if self._spoken is not None:
-            with suppress(Away):  # then it is said with all others when there is a connection again
-                self._spoken.write(_sub(number, subject, queue))
+        self._subscriptions[number] = (subject, queue, handler)
+        if self._connection is not None:
+            with suppress(Disconnected):  # then it is said with all others when there is a connection again
+                self._connection.write(_sub(number, subject, queue))
 
     async def request(self, subject: str, body: bytes, timeout_s: float) -> bytes:
         """Ask and wait; raises Unheard, Away or TimeoutError."""
@@ -178,33 +180,33 @@ class Wire:
                 await self.room()
         loop, number = asyncio.get_running_loop(), str(next(self._numbers))
         future: asyncio.Future[bytes] = loop.create_future()
-        self._asked[number] = future
+        self._requests[number] = future
         late = loop.call_later(timeout_s, _too_late, future)
         try:
             self.publish(subject, body, f"{self._inbox}.{number}")
             return await future
         finally:
             late.cancel()
-            self._asked.pop(number, None)
+            self._requests.pop(number, None)
 
     def _received(self, number: bytes, subject: bytes, reply: bytes, head: bytes, body: bytes) -> None:
         # Anyone may speak under any name: one that is no text must not end the connection.
         if number == INBOX:
             self._answered(subject.rpartition(b".")[2].decode(errors="replace"), head, body)
             return
-        found = self._heard.get(number)
+        found = self._subscriptions.get(number)
         if found is not None:
             found[2](Message(body, subject.decode(errors="replace"), reply.decode(errors="replace")))
 
     def _answered(self, number: str, head: bytes, body: bytes) -> None:
-        unheard = self._told.pop(number, None)
-        if unheard is not None and head.startswith(NOBODY):
-            unheard()
-        future = self._asked.get(number)
+        on_no_responder = self._told.pop(number, None)
+        if on_no_responder is not None and head.startswith(NOBODY):
+            on_no_responder()
+        future = self._requests.get(number)
         if future is None or future.done():
             return
         if head.startswith(NOBODY):
-            future.set_exception(Unheard("nobody listens"))
+            future.set_exception(NoResponder("nobody listens"))
         else:
             future.set_result(body)
 
@@ -213,21 +215,23 @@ class Wire:
     async def _open(self, address: Address) -> None:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(CONNECT_S):
-            made = await loop.create_connection(lambda: Spoken(self._received), address.host, address.port)
-            spoken: Spoken = made[1]
+            made = await loop.create_connection(
+                lambda: NatsConnection(self._received), address.host, address.port
+            )
+            connection: NatsConnection = made[1]
             try:
-                await self._greet(spoken, address)
-                self._spoken = spoken
+                await self._greet(connection, address)
+                self._connection = connection
             finally:
-                if self._spoken is not spoken:
-                    spoken.end("it did not answer in time")
-        self._there.set()
+                if self._connection is not connection:
+                    connection.end("it did not answer in time")
+        self._connected.set()
 
-    async def _greet(self, spoken: Spoken, address: Address) -> None:
-        info = await spoken.info
+    async def _greet(self, connection: NatsConnection, address: Address) -> None:
+        info = await connection.info
         self.max_payload = int(info.get("max_payload", self.max_payload))
         if address.tls or info.get("tls_required"):
-            await _encrypt(spoken, address.host)
+            await _encrypt(connection, address.host)
         heads = bool(info.get("headers"))
         told = {
             "verbose": False,
@@ -240,8 +244,8 @@ class Wire:
             "no_responders": heads,
             **address.named(),
         }
-        wanted = b"".join(_sub(number, *one[:2]) for number, one in self._heard.items())
-        await spoken.ping(b"CONNECT %b\r\n%b" % (msgspec.json.encode(told), wanted))
+        wanted = b"".join(_sub(number, *one[:2]) for number, one in self._subscriptions.items())
+        await connection.ping(b"CONNECT %b\r\n%b" % (msgspec.json.encode(told), wanted))
         self._learn(address, info.get("connect_urls") or ())
 
     def _learn(self, address: Address, others: Iterable[str]) -> None:
@@ -254,35 +258,35 @@ class Wire:
     async def _stay(self) -> None:
         """Look whether the connection lives, and make another one when it does not."""
         while True:
-            assert self._spoken is not None
-            why = await self._until_lost(self._spoken)
-            self._spoken = None
-            self._there.clear()
+            assert self._connection is not None
+            why = await self._until_lost(self._connection)
+            self._connection = None
+            self._connected.clear()
             self._give_up(why)
             _LOG.warning("the connection to NATS is lost: %s", why)
             await self._reconnect()
             self._on_connected()
 
-    async def _until_lost(self, spoken: Spoken) -> str:
-        while not spoken.over.done():
-            await asyncio.wait({spoken.over}, timeout=PING_S)
-            if spoken.unanswered >= UNANSWERED_PINGS:
-                spoken.end("it does not answer any more")
-            elif not spoken.over.done():
-                with suppress(Away):
-                    spoken.ping()
-        return spoken.over.result()
+    async def _until_lost(self, connection: NatsConnection) -> str:
+        while not connection.over.done():
+            await asyncio.wait({connection.over}, timeout=PING_S)
+            if connection.unanswered >= UNANSWERED_PINGS:
+                connection.end("it does not answer any more")
+            elif not connection.over.done():
+                with suppress(Disconnected):
+                    connection.ping()
+        return connection.over.result()
 
     def _give_up(self, why: str) -> None:
         """What was asked may have been heard or not: whoever asked is told, and asks again."""
-        for future in self._asked.values():
+        for future in self._requests.values():
             if not future.done():
-                future.set_exception(Away(why))
+                future.set_exception(Disconnected(why))
 
     async def _reconnect(self) -> None:
         while True:
             for address in tuple(self._addresses):
-                with suppress(OSError, Away, TimeoutError):
+                with suppress(OSError, Disconnected, TimeoutError):
                     await self._open(address)
                     return
             await asyncio.sleep(AGAIN_S)
@@ -293,16 +297,16 @@ def _too_late(future: "asyncio.Future[bytes]") -> None:
         future.set_exception(TimeoutError("no answer in time"))
 
 
-async def _encrypt(spoken: Spoken, host: str) -> None:
+async def _encrypt(connection: NatsConnection, host: str) -> None:
     import ssl
 
-    assert spoken.transport is not None
+    assert connection.transport is not None
     context = ssl.create_default_context()
     loop = asyncio.get_running_loop()
-    transport = await loop.start_tls(spoken.transport, spoken, context, server_hostname=host)
+    transport = await loop.start_tls(connection.transport, connection, context, server_hostname=host)
     if transport is None:
-        raise Away("the connection was closed")
-    spoken.transport = transport
+        raise Disconnected("the connection was closed")
+    connection.transport = transport
 
 
 def _sub(number: bytes, subject: str, queue: str) -> bytes:

@@ -40,7 +40,6 @@ from noetl.ports.front import (
     ME,
     Ask,
     Find,
-    Knock,
     NewToken,
     NewTrigger,
     ScheduleAsk,
@@ -48,6 +47,7 @@ from noetl.ports.front import (
     Started,
     TokenAsk,
     TriggerAsk,
+    WebhookCall,
     Worker,
 )
 from noetl.ports.results import Payloads
@@ -520,7 +520,7 @@ class LocalFront:
         """Start what a trigger starts, with a payload."""
         return await self._triggers.fire(name, payload, key=key, by=by)
 
-    async def knock(self, name: str, knock: Knock) -> Started:
+    async def knock(self, name: str, knock: WebhookCall) -> Started:
         """A call of a webhook."""
         return await self._triggers.knock(name, knock)
 

@@ -10,7 +10,7 @@ from fastapi import Path, Request
 from starlette.responses import Response
 
 from noetl.errors import Denied, NotFound
-from noetl.ports.front import Knock, NewTrigger, ScheduleAsk, TriggerAsk
+from noetl.ports.front import NewTrigger, ScheduleAsk, TriggerAsk, WebhookCall
 from noetl.ports.schedule import Schedule, Trigger, schedule_facts, trigger_facts
 from noetl.server.access import require, require_everywhere, require_path, who_asks
 from noetl.server.paging import Cursor, Limit, page
@@ -195,7 +195,7 @@ async def call_hook(request: Request) -> Response:
     body = await body_of(request)
     if body:
         require_json(request)
-    knock = Knock(
+    knock = WebhookCall(
         body=body,
         secret=request.headers.get(HOOK_SECRET),
         signature=request.headers.get(HOOK_SIGNATURE),

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from noetl.control.leases import Leasing
+from noetl.control.leases import WorkerLeases
 from noetl.core.message import WorkOrder
 from noetl.core.state import Lease
-from noetl.ports.link import Beat, Hello, Push
+from noetl.ports.link import Heartbeat, Hello, Push
 
 LEASE_S = 10.0
 
@@ -25,7 +25,9 @@ class World:
         self.reach = True
         self.said_alive = 0
         self.bus_quiet_s = 0.0
-        self.leasing = Leasing(self, LEASE_S, later=self.soon.append, clock=lambda: self.now, wall=lambda: 7)
+        self.leasing = WorkerLeases(
+            self, LEASE_S, later=self.soon.append, clock=lambda: self.now, wall=lambda: 7
+        )
         self._beats: dict[str, int] = {}
 
     def hint(self, pool: str) -> None:
@@ -69,7 +71,7 @@ class World:
 
     def beat(self, worker_id: str, *held: tuple[str, str, int], pool: str = "default") -> None:
         number = self._beats[worker_id] = self._beats.get(worker_id, 0) + 1
-        self.leasing.beat(Beat(hello(worker_id, pool), number, list(held)))
+        self.leasing.beat(Heartbeat(hello(worker_id, pool), number, list(held)))
 
 
 @pytest.fixture
@@ -125,7 +127,7 @@ def test_orders_are_given_unasked_only_where_they_can_begin(world: World, why: s
         world.now += 3.1
     if why in ("draining", "busy"):
         running = 4 if why == "busy" else 0
-        world.leasing.beat(Beat(hello("w"), 9, running=running, draining=why == "draining"))
+        world.leasing.beat(Heartbeat(hello("w"), 9, running=running, draining=why == "draining"))
     world.leasing.offer(order())
     world.settle()
     assert (world.handed, world.hints) == ([], ["default"])
@@ -190,7 +192,7 @@ def test_who_reports_gets_the_next_order_of_a_chain_but_not_all_of_a_loop(world:
 def test_the_share_of_a_worker_that_does_not_take_it_goes_to_the_others(world: World, why: str) -> None:
     world.beat("a")
     if why == "it cannot do it":
-        world.leasing.beat(Beat(hello("b", kinds=()), 1))
+        world.leasing.beat(Heartbeat(hello("b", kinds=()), 1))
     else:
         world.beat("b")
     world.now += {"it is gone": 3.1}.get(why, 0.0)
@@ -264,14 +266,14 @@ def holders_after_a_stranger_named_it(world: World, pool: str = "default") -> li
 
 
 def test_a_lease_that_a_beat_gives_away_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Leasing.beat
+    right = WorkerLeases.beat
 
-    def wrong(self: Leasing, beat: Beat) -> None:
+    def wrong(self: WorkerLeases, beat: Heartbeat) -> None:
         for execution_id, lease, _ in beat.held:
             self._held[execution_id, lease].worker_id = beat.hello.worker_id
         right(self, beat)
 
-    monkeypatch.setattr(Leasing, "beat", wrong)
+    monkeypatch.setattr(WorkerLeases, "beat", wrong)
     assert holders_after_a_stranger_named_it(world) == ["stranger"]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from noetl.control.triggers import credential_of
 from noetl.errors import Conflict, Denied, NotFound, RequestError
-from noetl.ports.front import Knock, TriggerAsk
+from noetl.ports.front import TriggerAsk, WebhookCall
 from noetl.wiring.embedded import Embedded
 from tests.unit.server.serving import HELLO, WAITS, engine
 
@@ -82,19 +82,19 @@ async def test_the_secret_of_a_webhook_is_made_shown_once_and_not_kept_in_the_cl
     assert first.secret.encode() not in await made.store.secret(credential_of("orders"))
     again = await made.front.put_trigger(ask(workload={"n": 1}))
     assert again.secret is None
-    assert (await made.front.knock("orders", Knock(body=b"{}", secret=first.secret))).execution_id
+    assert (await made.front.knock("orders", WebhookCall(body=b"{}", secret=first.secret))).execution_id
     with pytest.raises(Conflict, match="'orders' already"):
         await made.front.put_trigger(ask(secret=SECRET), new=True)
-    assert (await made.front.knock("orders", Knock(body=b"{}", secret=first.secret))).execution_id
+    assert (await made.front.knock("orders", WebhookCall(body=b"{}", secret=first.secret))).execution_id
 
 
 async def test_a_call_starts_an_execution_with_its_payload_in_the_workload(made: Embedded) -> None:
     await made.front.put_trigger(ask(secret=SECRET, workload={"name": "x"}, payload_key="order"))
     body = b'{"id": 7}'
     for proof in ({"secret": SECRET}, {"signature": signature(body)}):
-        started = await made.front.knock("orders", Knock(body=body, **proof))
+        started = await made.front.knock("orders", WebhookCall(body=body, **proof))
         assert await workload(made, started.execution_id) == {"name": "x", "order": {"id": 7}}
-    started = await made.front.knock("orders", Knock(body=b"", secret=SECRET))
+    started = await made.front.knock("orders", WebhookCall(body=b"", secret=SECRET))
     assert await workload(made, started.execution_id) == {"name": "x", "order": None}
 
 
@@ -122,31 +122,31 @@ async def test_a_call_that_proves_nothing_is_denied_and_starts_nothing(
     await made.front.put_trigger(ask(name="bus", kind="nats", subject="orders"))
     for name in ("orders", "bus", "nowhere"):
         with pytest.raises(Denied):
-            await made.front.knock(name, Knock(body=b"{}", **proof))
+            await made.front.knock(name, WebhookCall(body=b"{}", **proof))
     assert (await made.store.executions()).items == []
 
 
 async def test_one_key_starts_one_execution_and_is_of_one_trigger(made: Embedded) -> None:
     await made.front.put_trigger(ask(secret=SECRET))
     await made.front.put_trigger(ask(name="other", secret=SECRET))
-    knock = Knock(body=b"1", secret=SECRET, key="k")
+    knock = WebhookCall(body=b"1", secret=SECRET, key="k")
     first = await made.front.knock("orders", knock)
     assert (await made.front.knock("orders", knock)).execution_id == first.execution_id
     assert (await made.front.knock("other", knock)).execution_id != first.execution_id
     with pytest.raises(Conflict):
-        await made.front.knock("orders", Knock(body=b"2", secret=SECRET, key="k"))
+        await made.front.knock("orders", WebhookCall(body=b"2", secret=SECRET, key="k"))
 
 
 async def test_a_call_that_says_no_json_is_refused(made: Embedded) -> None:
     await made.front.put_trigger(ask(secret=SECRET))
     with pytest.raises(RequestError, match="no JSON"):
-        await made.front.knock("orders", Knock(body=b"{", secret=SECRET))
+        await made.front.knock("orders", WebhookCall(body=b"{", secret=SECRET))
 
 
 async def test_a_paused_webhook_starts_nothing(made: Embedded) -> None:
     await made.front.put_trigger(ask(secret=SECRET, enabled=False))
     with pytest.raises(Conflict, match="paused"):
-        await made.front.knock("orders", Knock(body=b"{}", secret=SECRET))
+        await made.front.knock("orders", WebhookCall(body=b"{}", secret=SECRET))
 
 
 async def test_a_deleted_trigger_takes_its_secret_along(made: Embedded) -> None:
@@ -154,7 +154,7 @@ async def test_a_deleted_trigger_takes_its_secret_along(made: Embedded) -> None:
     await made.front.delete_trigger("orders")
     assert await made.front.credentials() == []
     with pytest.raises(Denied):
-        await made.front.knock("orders", Knock(body=b"{}", secret=SECRET))
+        await made.front.knock("orders", WebhookCall(body=b"{}", secret=SECRET))
     with pytest.raises(NotFound):
         await made.front.delete_trigger("orders")
 
@@ -163,7 +163,9 @@ async def test_a_secret_that_was_changed_in_the_keychain_signs_nothing(made: Emb
     await made.front.put_trigger(ask(secret=SECRET))
     await made.front.put_credential(credential_of("orders"), {"secret": "another secret"})
     with pytest.raises(Denied):
-        await made.front.knock("orders", Knock(body=b"{}", signature=signature(b"{}", "another secret")))
+        await made.front.knock(
+            "orders", WebhookCall(body=b"{}", signature=signature(b"{}", "another secret"))
+        )
 
 
 async def test_a_trigger_fired_by_hand_says_by_whom(made: Embedded) -> None:

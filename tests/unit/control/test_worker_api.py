@@ -2,8 +2,8 @@
 
 from typing import Any, cast
 
-from noetl.control.leases import Leasing
-from noetl.control.worker_api import ControlDesk
+from noetl.control.leases import WorkerLeases
+from noetl.control.worker_api import EngineWorkerApi
 from noetl.core.message import WorkOrder
 from noetl.core.program.fragment import extended
 from noetl.core.program.program import Program
@@ -18,11 +18,11 @@ class Running:
         self.program_of = programs.get
 
 
-def leasing_over(**programs: Program) -> Leasing:
+def leasing_over(**programs: Program) -> WorkerLeases:
     """A leasing that asks a desk what orders need."""
     leasing, nothing = World().leasing, cast("Any", None)
     running = cast("Any", Running(**programs))
-    ControlDesk("server", running, leasing, nothing, nothing, secrets=nothing, seal=nothing)
+    EngineWorkerApi("server", running, leasing, nothing, nothing, secrets=nothing, seal=nothing)
     return leasing
 
 

@@ -10,7 +10,7 @@ from noetl.core.values.output import externalise
 from noetl.core.values.payload_demand import Unreadable
 from noetl.errors import BackendError, InvariantViolation, NotFound
 from noetl.ports.results import TooLarge
-from noetl.worker.payload_loading import Loading
+from noetl.worker.payload_loading import PayloadLoader
 
 ID = "e" * 32
 
@@ -43,7 +43,7 @@ def ref_of(value: Any) -> tuple[dict[str, Any], str]:
 
 async def test_pipelines_that_ask_for_one_payload_at_once_load_it_once() -> None:
     around, shelf = order(), Shelf([1])
-    (ref, key), loading = ref_of([1]), Loading(around, shelf.get)
+    (ref, key), loading = ref_of([1]), PayloadLoader(around, shelf.get)
     shelf.open.clear()
     asking = [asyncio.create_task(loading.have([("load", ref)])) for _ in range(3)]
     asyncio.get_running_loop().call_soon(shelf.open.set)
@@ -55,7 +55,7 @@ async def test_pipelines_that_ask_for_one_payload_at_once_load_it_once() -> None
 async def test_a_payload_that_is_gone_says_which(error: Exception) -> None:
     around, shelf = order(), Shelf(error)
     ref, key = ref_of([1])
-    await Loading(around, shelf.get).have([("load", ref)])
+    await PayloadLoader(around, shelf.get).have([("load", ref)])
     assert around.loaded[key] == Unreadable(
         "reference", f"the payload {key} is gone from the result store, or damaged"
     )
@@ -64,7 +64,7 @@ async def test_a_payload_that_is_gone_says_which(error: Exception) -> None:
 async def test_a_payload_that_turns_out_too_large_says_whose() -> None:
     around, shelf = order(), Shelf(TooLarge(5000))
     ref, key = ref_of([1])
-    await Loading(around, shelf.get).have([("load", ref)])
+    await PayloadLoader(around, shelf.get).have([("load", ref)])
     assert around.loaded[key].kind == "limit"
     assert "the result of load was stored with at least 5000 bytes" in around.loaded[key].message
 
@@ -72,7 +72,7 @@ async def test_a_payload_that_turns_out_too_large_says_whose() -> None:
 async def test_what_an_order_holds_together_is_bounded() -> None:
     around, shelf = order(10), Shelf(["..."])
     refs = [ref_of([f"{number:05}"])[0] for number in range(5)]
-    await Loading(around, shelf.get).have([("load", ref) for ref in refs])
+    await PayloadLoader(around, shelf.get).have([("load", ref) for ref in refs])
     held = [isinstance(around.loaded[ref["locator"]["key"]], Unreadable) for ref in refs]
     assert held == [False, False, False, False, True]
 
@@ -80,13 +80,13 @@ async def test_what_an_order_holds_together_is_bounded() -> None:
 async def test_a_store_that_is_away_is_asked_again() -> None:
     around, shelf = order(), Shelf(BackendError("away"), [1])
     ref, key = ref_of([1])
-    await Loading(around, shelf.get).have([("load", ref)])
+    await PayloadLoader(around, shelf.get).have([("load", ref)])
     assert (around.loaded, shelf.asked) == ({key: [1]}, 2)
 
 
 async def test_when_patience_is_over_the_store_is_told_of_and_asked_again_by_the_next_task() -> None:
     around, shelf = order(), Shelf(BackendError("away"), [1])
-    (ref, key), loading = ref_of([1]), Loading(around, shelf.get, patience_s=-1.0)
+    (ref, key), loading = ref_of([1]), PayloadLoader(around, shelf.get, patience_s=-1.0)
     await loading.have([("load", ref)])
     assert around.loaded[key] == Unreadable("backend", "the result store is away: away")
     await loading.have([("load", ref)])

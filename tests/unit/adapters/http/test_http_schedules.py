@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from noetl.adapters.http.front import HttpFront
 from noetl.errors import Conflict, Denied, NotFound, RequestError
-from noetl.ports.front import Knock, ScheduleAsk, TriggerAsk
+from noetl.ports.front import ScheduleAsk, TriggerAsk, WebhookCall
 from tests.unit.server.serving import HELLO, Served, served
 
 SECRET = "a secret of some length"
@@ -85,8 +85,11 @@ async def test_a_webhook_is_called_as_in_the_process(server: Served, front: Http
     await front.put_trigger(ORDERS)
     body = b'{"id": 2}'
     signature = "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
-    for knock in (Knock(body=body, secret=SECRET), Knock(body=body, signature=signature, key="k")):
+    for knock in (
+        WebhookCall(body=body, secret=SECRET),
+        WebhookCall(body=body, signature=signature, key="k"),
+    ):
         started = await front.knock("orders", knock)
         assert (await server.ended(started.execution_id))["workload"]["order"] == {"id": 2}
     with pytest.raises(Denied, match="no such webhook"):
-        await front.knock("orders", Knock(body=body, secret="wrong"))
+        await front.knock("orders", WebhookCall(body=body, secret="wrong"))

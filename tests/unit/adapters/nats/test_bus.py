@@ -10,8 +10,8 @@ import pytest
 from noetl.adapters.nats import bus as bus_module
 from noetl.adapters.nats import chunk_buffer as kept_module
 from noetl.adapters.nats.bus import _PLACE, PART, Bus, NoAnswer, shown
-from noetl.adapters.nats.chunk_buffer import Kept
-from noetl.adapters.nats.sealed_box import Box, seal
+from noetl.adapters.nats.chunk_buffer import ChunkBuffer
+from noetl.adapters.nats.sealed_box import SealedBox, seal
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
 from tests.servers import NatsServer
 
@@ -64,7 +64,7 @@ async def test_nothing_of_a_long_message_stays_when_it_was_answered_and_fetched(
 
 
 async def test_long_messages_that_nobody_goes_on_with_are_forgotten() -> None:
-    kept, later = Kept(10_000, quiet_s=0.0), asyncio.Event()
+    kept, later = ChunkBuffer(10_000, quiet_s=0.0), asyncio.Event()
     kept.put(b"1", [b"a", b"b"])
     kept.put(b"2", [])
     asyncio.get_running_loop().call_later(0.001, later.set)
@@ -73,7 +73,7 @@ async def test_long_messages_that_nobody_goes_on_with_are_forgotten() -> None:
 
 
 async def test_long_messages_take_no_more_room_than_there_is() -> None:
-    kept = Kept(2000)
+    kept = ChunkBuffer(2000)
     kept.put(b"1", [b"x" * 5000])  # alone it may be as long as it is
     for number in (b"2", b"3"):
         with pytest.raises(BackendError, match="ask again"):
@@ -90,7 +90,7 @@ async def test_long_messages_take_no_more_room_than_there_is() -> None:
 
 async def test_a_long_message_makes_way_when_it_was_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_module, "STALE_S", -1.0)
-    kept = Kept(2500)
+    kept = ChunkBuffer(2500)
     for number in (b"1", b"2", b"3"):
         kept.put(number, [b"x" * 500])
     assert (kept.get(b"1"), kept.get(b"2"), kept.get(b"3")) == (None, [b"x" * 500], [b"x" * 500])
@@ -167,15 +167,15 @@ async def test_nothing_that_is_said_on_the_bus_ends_the_connection(nats_server: 
         server.serve("fails.long", fail)
         server.serve("echo.hard", echo)
         assert await answered(client, "echo.hard", b"1") == b"1"
-        before = server._wire._spoken
-        assert client._wire._spoken is not None
-        client._wire._spoken.write(b"PUB echo.hard re\xffply 1\r\nw\r\n")
+        before = server._wire._connection
+        assert client._wire._connection is not None
+        client._wire._connection.write(b"PUB echo.hard re\xffply 1\r\nw\r\n")
         with pytest.raises(NotFound) as caught:
             await client.request("fails.long", b"", ANSWER_S)
         assert len(caught.value.message) < 10_000
         server.publish("news", b"x" * 2_000_000)
         assert await client.request("echo.hard", b"2", ANSWER_S) == b"2"
-        assert server._wire._spoken is before
+        assert server._wire._connection is before
 
 
 # Errors, news, and being away
@@ -234,7 +234,7 @@ async def test_a_bus_that_is_not_there_is_named_without_its_password() -> None:
 
 
 def test_a_secret_is_read_by_the_worker_it_was_sealed_for_and_no_other() -> None:
-    mine, other = Box(), Box()
+    mine, other = SealedBox(), SealedBox()
     sealed = seal(mine.public, {"token": "hush"})
     assert b"hush" not in sealed
     assert mine.open(sealed) == {"token": "hush"}

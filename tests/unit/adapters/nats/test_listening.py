@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from noetl.adapters.nats.bus import Bus
-from noetl.adapters.nats.subject_triggers import Listening
+from noetl.adapters.nats.subject_triggers import SubjectTriggers
 from noetl.errors import BackendError, NotFound
 from noetl.ports.front import Started
 from noetl.ports.schedule import Trigger
@@ -50,7 +50,7 @@ class World:
     def __init__(self, sender: Bus, *servers: Bus) -> None:
         self.sender, self.servers = sender, servers
         self.front, self.prefix = Front(), f"test{uuid4().hex}"
-        self.listening = [Listening(bus, self.front.triggers, self.front.fire) for bus in servers]
+        self.listening = [SubjectTriggers(bus, self.front.triggers, self.front.fire) for bus in servers]
 
     def trigger(self, name: str = "orders", subject: str = "new", **more: Any) -> Trigger:
         at = {"subject": f"{self.prefix}.{subject}", "queue": f"q-{name}"}

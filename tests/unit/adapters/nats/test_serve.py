@@ -12,14 +12,24 @@ from noetl.adapters.nats import subjects
 from noetl.adapters.nats.bus import ERROR, Bus
 from noetl.adapters.nats.error_reply import encode_error
 from noetl.adapters.nats.link import SERVERS_KEPT, NatsLink
-from noetl.adapters.nats.serve import Calling, serve
-from noetl.adapters.nats.signing import NoticeSigner, Signer, Unproven, Verifier
+from noetl.adapters.nats.serve import NatsWorkerChannel, serve
+from noetl.adapters.nats.signing import NoticeSigner, SignatureError, Signer, Verifier
 from noetl.adapters.nats.wire import Message
 from noetl.core.message import Answer, Payload, Report, WorkOrder
 from noetl.core.values.output import refer
 from noetl.errors import BackendError, NotFound, RequestError
 from noetl.ports.bearer import digest, spelled
-from noetl.ports.link import Answered, AskSecret, Beat, Handed, Hello, Orders, Push, Take, Told
+from noetl.ports.link import (
+    Heartbeat,
+    Hello,
+    OrderDelivery,
+    Orders,
+    Push,
+    ReportReply,
+    ReportRequest,
+    SecretRequest,
+    TakeRequest,
+)
 from noetl.ports.store import AccessToken
 from tests.servers import NatsServer
 
@@ -38,13 +48,13 @@ class Desk:
         self.written: dict[str, bytes] = {}
         self.losing = 0  # so many writes fail
 
-    async def take(self, take: Take) -> Orders:
+    async def take(self, take: TakeRequest) -> Orders:
         return Orders("server", NOW)
 
-    async def report(self, told: Told) -> Answered:
-        return Answered(Answer(), Orders("server", NOW))
+    async def report(self, told: ReportRequest) -> ReportReply:
+        return ReportReply(Answer(), Orders("server", NOW))
 
-    async def secret(self, ask: AskSecret) -> bytes:
+    async def secret(self, ask: SecretRequest) -> bytes:
         return b"sealed"
 
     async def program(self, digest: str) -> str:
@@ -59,7 +69,7 @@ class Desk:
     async def read(self, key: str) -> bytes:
         return self.written[key]
 
-    def beat(self, beat: Beat) -> None:
+    def beat(self, beat: Heartbeat) -> None:
         self.met.put_nowait(beat.hello.worker_id)
 
     def missed(self) -> None:
@@ -69,7 +79,7 @@ class Desk:
 class World:
     """One server, and worker `w` under a token of its own."""
 
-    def __init__(self, url: str, server: Bus, calling: Calling, desk: Desk) -> None:
+    def __init__(self, url: str, server: Bus, calling: NatsWorkerChannel, desk: Desk) -> None:
         self.url, self.server, self.calling, self.desk = url, server, calling, desk
 
     @asynccontextmanager
@@ -102,26 +112,26 @@ async def world(nats_server: NatsServer) -> AsyncIterator[World]:
 
     bus = Bus(nats_server.url, "test server")
     await bus.connect()
-    calling, desk = Calling(bus, "server", lambda: NOW), Desk()
+    calling, desk = NatsWorkerChannel(bus, "server", lambda: NOW), Desk()
     serve(bus, calling, desk, desk, Verifier(find, required=True))
     yield World(nats_server.url, bus, calling, desk)
     await bus.close()
 
 
 async def test_nobody_speaks_for_a_worker_that_is_known_by_another_token(world: World) -> None:
-    report = Told(ORDER.execution_id, Report("l1", 1, "w", "l1/1/1"), "w")
-    secret = AskSecret(ORDER.execution_id, "l1", 1, "w", "api", b"k")
+    report = ReportRequest(ORDER.execution_id, Report("l1", 1, "w", "l1/1/1"), "w")
+    secret = SecretRequest(ORDER.execution_id, "l1", 1, "w", "api", b"k")
     async with world.worker(1) as own, world.worker(2) as other:
-        assert (await own.take_from("server", Take(hello(), 1))).server == "server"
+        assert (await own.take_from("server", TakeRequest(hello(), 1))).server == "server"
         for asked in (
-            other.take_from("server", Take(hello(), 1)),
+            other.take_from("server", TakeRequest(hello(), 1)),
             other.report(report),
             other.secret(secret),
         ):
             with pytest.raises(RequestError, match="another token"):
                 await asked
         assert (await own.report(report)).answer == Answer()
-        assert (await other.take_from("server", Take(hello("x"), 1))).server == "server"
+        assert (await other.take_from("server", TakeRequest(hello("x"), 1))).server == "server"
 
 
 async def test_no_worker_puts_other_bytes_under_the_key_of_a_payload(world: World) -> None:
@@ -143,7 +153,7 @@ async def test_orders_given_unasked_arrive_where_the_worker_is_and_are_told_of_o
     assert not world.calling.hand("w", [ORDER], gone.set)  # of whom nothing is known
     async with world.worker(1) as link:
         link.on_orders = given.put_nowait
-        await link.take_from("server", Take(hello(), 1))
+        await link.take_from("server", TakeRequest(hello(), 1))
         assert world.calling.hand("w", [ORDER], gone.set)
         orders = await asyncio.wait_for(given.get(), LONG)
         assert [handed.order for handed in orders.orders] == [ORDER]
@@ -157,7 +167,7 @@ async def test_what_no_server_signed_is_not_heard(world: World) -> None:
     heard: asyncio.Queue[Any] = asyncio.Queue()
     async with world.worker(1) as link:
         link.on_orders = link.on_push = link.on_hint = heard.put_nowait
-        await link.take_from("server", Take(hello(), 1))
+        await link.take_from("server", TakeRequest(hello(), 1))
         foreign = bytes.fromhex(digest(TOKENS[f"{2:016x}"]))
         notices = NoticeSigner()
 
@@ -193,14 +203,14 @@ async def test_an_error_that_nobody_signed_is_no_answer(world: World) -> None:
     held, forged = asyncio.Event(), ERROR + encode_error(NotFound("forged"))
     right = world.desk.report
 
-    async def report(told: Told) -> Answered:
+    async def report(told: ReportRequest) -> ReportReply:
         await held.wait()  # the forger is faster
         return await right(told)
 
     world.desk.report = report  # type: ignore[method-assign]
     async with world.worker(1) as link:
         link._note(ORDER.execution_id, "server")
-        told = Told(ORDER.execution_id, Report("l1", 1, "w", "l1/1/1"), "w")
+        told = ReportRequest(ORDER.execution_id, Report("l1", 1, "w", "l1/1/1"), "w")
         asked = asyncio.create_task(link.report(told))
         world.server._wire.publish((await first.get()).reply, forged)
         await asyncio.wait_for(again.get(), LONG)
@@ -216,9 +226,9 @@ async def test_an_error_of_the_server_is_told_as_it_is(world: World) -> None:
 
 async def test_an_old_answer_is_no_answer_to_a_new_question(world: World) -> None:
     """A recorded answer to `take` must not make a finished order run again."""
-    orders, held = [Orders("server", NOW, [Handed(ORDER)]), Orders("server", NOW)], asyncio.Event()
+    orders, held = [Orders("server", NOW, [OrderDelivery(ORDER)]), Orders("server", NOW)], asyncio.Event()
 
-    async def take(take: Take) -> Orders:
+    async def take(take: TakeRequest) -> Orders:
         if len(orders) == 1:
             await held.wait()  # the recorded answer is faster
         return orders.pop(0)
@@ -227,13 +237,13 @@ async def test_an_old_answer_is_no_answer_to_a_new_question(world: World) -> Non
     questions = await _overheard(world, subjects.asked("take", "server"))
     async with world.worker(1) as link:
         replies = await _overheard(world, f"{link._bus._wire._inbox}.*")
-        await link.take_from("server", Take(hello(), 1))
+        await link.take_from("server", TakeRequest(hello(), 1))
         recorded = (await replies.get()).body
         assert ORDER.execution_id.encode() in recorded
         await questions.get()
-        asked = asyncio.create_task(link.take_from("server", Take(hello(), 1)))
+        asked = asyncio.create_task(link.take_from("server", TakeRequest(hello(), 1)))
         world.server._wire.publish((await questions.get()).reply, recorded)
-        with pytest.raises(Unproven):
+        with pytest.raises(SignatureError):
             await asked
         held.set()
 
@@ -242,17 +252,17 @@ async def test_a_beat_that_is_said_again_is_not_heard(world: World) -> None:
     """A recorded beat must not keep a dead worker alive."""
     beats = await _overheard(world, subjects.BEAT)
     async with world.worker(1) as link:
-        link.tell(Beat(hello(), 1))
+        link.tell(Heartbeat(hello(), 1))
         recorded = (await beats.get()).body
         assert await asyncio.wait_for(world.desk.met.get(), LONG) == "w"
         world.server._wire.publish(subjects.BEAT, recorded)
-        link.tell(Beat(hello("v"), 2))
+        link.tell(Heartbeat(hello("v"), 2))
         assert await asyncio.wait_for(world.desk.met.get(), LONG) == "v"
 
 
 async def test_a_report_that_is_said_again_by_a_stranger_draws_nothing(world: World) -> None:
     questions = await _overheard(world, subjects.asked("report", "server"))
-    told = Told(ORDER.execution_id, Report("l1", 1, "w", "l1/1/1"), "w", 1)
+    told = ReportRequest(ORDER.execution_id, Report("l1", 1, "w", "l1/1/1"), "w", 1)
     async with world.worker(1) as link, world.worker(2, "x") as stranger:
         link._note(ORDER.execution_id, "server")
         await link.report(told)
@@ -265,7 +275,7 @@ async def test_a_report_that_is_said_again_by_a_stranger_draws_nothing(world: Wo
 
 async def test_a_beat_makes_a_worker_known(world: World) -> None:
     async with world.worker(1) as link:
-        link.tell(Beat(hello(), 1))
+        link.tell(Heartbeat(hello(), 1))
         assert await asyncio.wait_for(world.desk.met.get(), LONG) == "w"
         assert world.calling.hand("w", [ORDER], lambda: None)
 
@@ -285,8 +295,8 @@ async def test_a_beat_that_cannot_be_checked_counts_as_not_having_been_able_to_h
 ) -> None:
     async with world.worker(1) as known, world.worker(2, "v") as other:
         other._signer = Signer(spelled(AWAY, "3" * 43))
-        other.tell(Beat(hello("v"), 1))
-        known.tell(Beat(hello(), 1))
+        other.tell(Heartbeat(hello("v"), 1))
+        known.tell(Heartbeat(hello(), 1))
         async with asyncio.timeout(LONG):
             assert sorted([await world.desk.met.get(), await world.desk.met.get()]) == ["missed", "w"]
 
@@ -295,10 +305,10 @@ async def test_a_server_hears_its_own_word_as_long_as_it_can_hear(nats_server: N
     bus = Bus(nats_server.url, "test server")
     assert bus.quiet_s == inf
     await bus.connect()
-    calling, desk = Calling(bus, "server", lambda: NOW), Desk()
+    calling, desk = NatsWorkerChannel(bus, "server", lambda: NOW), Desk()
     serve(bus, calling, desk, desk, Verifier(None, required=False))  # type: ignore[arg-type]
     await bus._wire.flush()
-    bus._wire._spoken.heard_at -= 1000.0  # type: ignore[union-attr]
+    bus._wire._connection.heard_at -= 1000.0  # type: ignore[union-attr]
     assert calling.quiet_s() > 900
     calling.alive()
     await bus._wire.flush()

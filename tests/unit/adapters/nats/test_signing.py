@@ -9,8 +9,8 @@ from noetl.adapters.nats.signing import (
     STRANGERS_MOST,
     NoticeSigner,
     Question,
+    SignatureError,
     Signer,
-    Unproven,
     Verifier,
 )
 from noetl.errors import BackendError, NotFound, RequestError
@@ -64,7 +64,7 @@ async def test_an_answer_is_good_for_its_own_question_alone() -> None:
     first, second = worker.sign(TAKE, b"hello"), worker.sign(TAKE, b"hello")
     answer = (await heard(door, first.message)).sign(b"there", NOW)
     assert worker.open_answer(first, answer) == b"there"
-    with pytest.raises(Unproven):
+    with pytest.raises(SignatureError):
         worker.open_answer(second, answer)
 
 
@@ -75,7 +75,7 @@ async def test_an_answer_that_was_altered_or_not_signed_is_refused() -> None:
     foreign = Question(b"", None, b"other key", b"", request.mac).sign(b"there", NOW)
     later = answer[:1] + bytes(8) + answer[9:]
     for wrong in (answer + b"!", later, foreign, b"\0there", b"\1", b""):
-        with pytest.raises(Unproven):
+        with pytest.raises(SignatureError):
             worker.open_answer(request, wrong)
 
 
@@ -167,9 +167,9 @@ def test_a_notice_is_believed_once_and_by_its_own_worker() -> None:
     other = server.sign("noetl.worker.x", b"stop", KEY)
     assert worker.open_notice("noetl.worker.w", notice) == b"stop"
     for wrong in (notice, other, b"\0stop", notice + b"!", server.sign("noetl.worker.w", b"stop", b"key")):
-        with pytest.raises(Unproven):
+        with pytest.raises(SignatureError):
             worker.open_notice("noetl.worker.w", wrong)
-    with pytest.raises(Unproven):
+    with pytest.raises(SignatureError):
         signer(now=NOW + FRESH_MS + 1).open_notice("noetl.worker.w", notice)
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noetl.adapters.nats.protocol import Away, Spoken
-from noetl.adapters.nats.wire import Message, Unheard, Wire, addresses
+from noetl.adapters.nats.protocol import Disconnected, NatsConnection
+from noetl.adapters.nats.wire import Message, NatsClient, NoResponder, addresses
 from noetl.errors import RequestError
 from tests.servers import NatsServer
 
@@ -21,8 +21,8 @@ ANSWER_S = 30.0
 
 
 @asynccontextmanager
-async def connected(url: str) -> AsyncIterator[Wire]:
-    wire = Wire(url, "test")
+async def connected(url: str) -> AsyncIterator[NatsClient]:
+    wire = NatsClient(url, "test")
     await wire.connect()
     try:
         yield wire
@@ -30,7 +30,7 @@ async def connected(url: str) -> AsyncIterator[Wire]:
         await wire.close()
 
 
-async def echoes(wire: Wire) -> None:
+async def echoes(wire: NatsClient) -> None:
     """Prove that a connection carries both ways."""
     wire.subscribe("echo", lambda message: wire.publish(message.reply, message.body))
     assert await wire.request("echo", b"hello", ANSWER_S) == b"hello"
@@ -43,7 +43,7 @@ async def echoes(wire: Wire) -> None:
 def test_words_are_read_however_they_are_cut(bodies: list[bytes], cuts: list[int]) -> None:
     async def read() -> list[tuple[bytes, bytes, bytes]]:
         found: list[tuple[bytes, bytes, bytes]] = []
-        spoken = Spoken(lambda number, subject, reply, head, body: found.append((reply, head, body)))
+        spoken = NatsConnection(lambda number, subject, reply, head, body: found.append((reply, head, body)))
         head = b"NATS/1.0 503\r\n\r\n"
         said = b'INFO {"headers":true}\r\n+OK\r\n'
         for body in bodies:
@@ -89,8 +89,8 @@ async def test_a_server_lets_in_who_says_the_right_thing(tmp_path: Path, options
         async with connected(f"nats://{right}@127.0.0.1:{nats.port}") as wire:
             await echoes(wire)
         for wrong in ("", "me:wrong@", "wrong@"):
-            with pytest.raises(Away, match="Authorization"):
-                await Wire(f"nats://{wrong}127.0.0.1:{nats.port}", "test").connect()
+            with pytest.raises(Disconnected, match="Authorization"):
+                await NatsClient(f"nats://{wrong}127.0.0.1:{nats.port}", "test").connect()
 
 
 async def test_the_next_server_is_asked_when_the_first_is_not_there(nats_server: NatsServer) -> None:
@@ -101,7 +101,7 @@ async def test_the_next_server_is_asked_when_the_first_is_not_there(nats_server:
 async def test_who_asks_where_nobody_listens_knows_at_once(nats_server: NatsServer) -> None:
     unheard = asyncio.Event()
     async with connected(nats_server.url) as wire:
-        with pytest.raises(Unheard):
+        with pytest.raises(NoResponder):
             await wire.request("nobody", b"", ANSWER_S)
         wire.tell("nobody", b"", unheard.set)
         await asyncio.wait_for(unheard.wait(), ANSWER_S)
@@ -119,7 +119,7 @@ async def test_what_was_asked_when_the_connection_broke_is_not_waited_for(tmp_pa
             question = asyncio.create_task(wire.request("silent", b"", 600.0))
             await asyncio.wait_for(asked.wait(), ANSWER_S)
             await asyncio.to_thread(nats.kill)
-            with pytest.raises(Away):
+            with pytest.raises(Disconnected):
                 await asyncio.wait_for(question, ANSWER_S)
 
 
@@ -130,7 +130,7 @@ async def test_a_connection_is_encrypted_when_the_server_wants_it(
     options = ["--tls", "--tlscert", str(certificate), "--tlskey", str(key)]
     with NatsServer.start(tmp_path, options=options) as nats:
         with pytest.raises(OSError, match=r"(?i)certificate"):
-            await Wire(nats.url, "test").connect()
+            await NatsClient(nats.url, "test").connect()
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         async with connected(nats.url.replace("nats://", "tls://")) as wire:
             await echoes(wire)
