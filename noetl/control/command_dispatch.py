@@ -26,7 +26,7 @@ from noetl.core.message import (
     TellParent,
 )
 from noetl.core.state import Run
-from noetl.core.values.payload_demand import at_hand
+from noetl.core.values.payload_demand import is_loaded
 from noetl.errors import BackendError, NotFound
 
 _LOG = logging.getLogger("noetl.engine")
@@ -86,7 +86,7 @@ class CommandDispatch:
         if found is None or not found.out or execution.program is None or workers is None:
             return  # what was decided together with it has ended it, or called it back
         aside = [
-            ref for ref in _at_rest(execution.state.runs[found.run]) if not at_hand(ref, execution.hydrated)
+            ref for ref in _at_rest(execution.state.runs[found.run]) if not is_loaded(ref, execution.hydrated)
         ]
         if aside:
             self._host.spawn(self._offer_loaded(execution, lease, found.epoch, aside))

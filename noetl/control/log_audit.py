@@ -14,7 +14,7 @@ from noetl.core.deciding.operator_commands import next_due
 from noetl.core.invariants import Checker
 from noetl.core.message import Start
 from noetl.core.program.program import Program
-from noetl.core.replay import Recorded, replay
+from noetl.core.replay import RecordedRow, replay
 from noetl.core.state import State, restore, snapshot_of
 from noetl.core.values.event_size import ENVELOPE_BYTES
 from noetl.errors import InvariantViolation
@@ -52,7 +52,7 @@ class _Reading:
     checker: Checker
     beside: Projection
     problems: list[str] = field(default_factory=list)
-    recorded: list[Recorded] = field(default_factory=list)
+    recorded: list[RecordedRow] = field(default_factory=list)
     head: bytes = b""
     at: int = 0
     unreadable: bool = False
@@ -87,7 +87,7 @@ class _Reading:
         for seq, event in enumerate(events, row.first):
             self.checker.read(event, bounded=row.format >= _BOUNDED_SINCE)
             self._mark(seq, row)
-        self.recorded.append(Recorded(row.first, row.ts, message, events))
+        self.recorded.append(RecordedRow(row.first, row.ts, message, events))
 
     def _mark(self, seq: int, row: Row) -> None:
         if seq == self.beside.seq or (self.beside.snapshot and seq == self.beside.snapshot.seq):

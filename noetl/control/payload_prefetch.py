@@ -18,10 +18,10 @@ from noetl.core.message import Message, Report, Start
 from noetl.core.program.program import Program
 from noetl.core.values.payload_demand import (
     TOGETHER,
-    Reading,
-    Unreadable,
-    at_hand,
+    PayloadRead,
+    UnreadablePayload,
     gone,
+    is_loaded,
     refusal,
     too_large,
     too_many,
@@ -72,7 +72,7 @@ class PayloadPrefetch:
         for ref in refs:
             await self._within(execution, ref, run.step, room)
             if ref["locator"]["key"] not in execution.hydrated:
-                wrong = refusal(Reading((run.step, "data"), run.step, {"ref": ref}, False), {}, room.most)
+                wrong = refusal(PayloadRead((run.step, "data"), run.step, {"ref": ref}, False), {}, room.most)
                 execution.hydrated[ref["locator"]["key"]] = wrong
         for key in packs:
             if not await self._pack(execution, key, run.step, room):
@@ -80,15 +80,15 @@ class PayloadPrefetch:
 
     async def _pack(self, execution: LoadedExecution, key: str, owner: str, room: "_Room") -> bool:
         """Have the outputs of some iterations at hand; whether they are."""
-        if at_hand({"locator": {"key": key}}, execution.hydrated):
+        if is_loaded({"locator": {"key": key}}, execution.hydrated):
             return True
         try:
             pack, size = await self._payloads.pack(key)
         except UNREADABLE:
-            execution.hydrated[key] = Unreadable("reference", gone({"locator": {"key": key}}))
+            execution.hydrated[key] = UnreadablePayload("reference", gone({"locator": {"key": key}}))
             return False
         if not room.take(size):
-            execution.hydrated[key] = Unreadable("limit", room.refused(owner, size))
+            execution.hydrated[key] = UnreadablePayload("limit", room.refused(owner, size))
             return False
         execution.hydrated[key] = pack
         execution.loaded_bytes += size
@@ -99,16 +99,16 @@ class PayloadPrefetch:
     ) -> None:
         """Have a payload at hand if it is not too large, by itself or with those that were loaded with it."""
         key, size = ref["locator"]["key"], ref["meta"].get("bytes", 0)
-        if at_hand(ref, execution.hydrated) or size > room.most:
+        if is_loaded(ref, execution.hydrated) or size > room.most:
             return
         if not room.take(size):
-            execution.hydrated[key] = Unreadable("limit", room.refused(owner, size))
+            execution.hydrated[key] = UnreadablePayload("limit", room.refused(owner, size))
             return
         try:
             await self._read(execution, ref, room.most)
         except TooLarge as error:
             told = too_large(owner, error.bytes, room.most, at_least=True)
-            execution.hydrated[key] = Unreadable("limit", told)
+            execution.hydrated[key] = UnreadablePayload("limit", told)
         except UNREADABLE:
             pass  # that it is gone is told when it is read
 
@@ -117,13 +117,13 @@ class PayloadPrefetch:
         try:
             await self._read(execution, ref)
         except UNREADABLE:
-            execution.hydrated[str(ref["locator"].get("key"))] = Unreadable("reference", gone(ref))
+            execution.hydrated[str(ref["locator"].get("key"))] = UnreadablePayload("reference", gone(ref))
 
     async def _read(self, execution: LoadedExecution, ref: dict[str, Any], most: int | None = None) -> None:
         key = ref["locator"].get("key")
         if ref["locator"].get("store") != "results":
             return
-        if not at_hand(ref, execution.hydrated):
+        if not is_loaded(ref, execution.hydrated):
             execution.hydrated[key] = await self._payloads.get(ref, most)
             execution.loaded_bytes += (ref.get("meta") or {}).get("bytes", 0)
 

@@ -7,7 +7,7 @@ from noetl.control.history import events
 from noetl.core.event import Event
 from noetl.core.message import Start
 from noetl.core.program.program import Program
-from noetl.core.reading.execution_retry import kept_by_rerun, kept_by_retry, past_of
+from noetl.core.reading.execution_retry import past_of, retained_by_rerun, retained_by_retry
 from noetl.core.values.patch import STORED, rests_elsewhere
 from noetl.errors import Conflict
 from noetl.ports.results import Payloads
@@ -20,7 +20,7 @@ async def retry(
     log = await _log(catalog, execution_id)
     digest = await _digest(catalog, execution_id)
     program = await catalog.program(digest)
-    kept = kept_by_retry(past_of(execution_id, log), program, step)
+    kept = retained_by_retry(past_of(execution_id, log), program, step)
     return await _request(catalog, payloads, execution_id, log, digest=digest, kept=kept), program
 
 
@@ -41,7 +41,7 @@ async def rerun(
         entry, _ = await catalog.register(text, by=by)
         digest = entry.hash
     program = await catalog.program(digest)
-    kept = kept_by_rerun(past, program, start)
+    kept = retained_by_rerun(past, program, start)
     return await _request(catalog, payloads, execution_id, log, digest=digest, kept=kept), program
 
 

@@ -15,12 +15,12 @@ from noetl.core.deciding.draft import Draft, Evolve
 from noetl.core.deciding.tokens import settle
 from noetl.core.deciding.waiting_status import status_of
 from noetl.core.message import Answer, Decision, Message
-from noetl.core.program.evaluator import Judge, TemplateJudge
+from noetl.core.program.evaluator import Evaluator, TemplateEvaluator
 from noetl.core.program.program import Program
 from noetl.core.state import State
 
 Handler = Callable[[Draft, Any], Answer]
-LIVE = TemplateJudge()
+LIVE = TemplateEvaluator()
 
 
 def decide(
@@ -28,13 +28,13 @@ def decide(
     message: Message,
     now: int,
     program: Program | None,
-    judge: Judge = LIVE,
+    evaluator: Evaluator = LIVE,
     hydrated: dict[str, Any] | None = None,
     *,
     evolve: Evolve = fold.evolve,
 ) -> Decision:
     """What follows from a message. `now` is milliseconds since the epoch; the state is changed in place."""
-    draft = Draft(state, program, judge, now, {} if hydrated is None else hydrated, evolve)
+    draft = Draft(state, program, evaluator, now, {} if hydrated is None else hydrated, evolve)
     before = status_of(state) if state.parent else ""
     answer = HANDLERS[type(message)](draft, message)
     answer.seq = state.seq

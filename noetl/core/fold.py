@@ -13,8 +13,8 @@ from noetl.core.state import (
     FAILED,
     PENDING,
     RUNNING,
+    FinishedIterations,
     Fragment,
-    Kept,
     Lease,
     LoopState,
     Parked,
@@ -96,7 +96,7 @@ def _loop_restored(state: State, event: Event, data: dict[str, Any]) -> None:
     kept = state.kept.get(token)
     if kept is None:
         loop = LoopState(total=total, marks=bytearray([PENDING]) * total)
-        kept = state.kept[token] = Kept(loop, data.get("collection"))
+        kept = state.kept[token] = FinishedIterations(loop, data.get("collection"))
     for index, outcome in data["iterations"].items():
         _note_done(kept.loop, int(index), outcome)
 

@@ -15,7 +15,7 @@ from noetl.core.deciding.synthesize import with_fragments
 from noetl.core.event import TERMINAL, Event
 from noetl.core.fold import evolve, fold, together
 from noetl.core.message import Message, Report, Start
-from noetl.core.program.evaluator import Judged, Place, Unjudged, Written
+from noetl.core.program.evaluator import EvaluationError, GuardResult, Place, SetResult
 from noetl.core.program.program import Guard, Program, Write
 from noetl.core.state import State
 from noetl.core.values.patch import Patch, rests_elsewhere
@@ -25,7 +25,7 @@ from noetl.errors import InvariantViolation
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedRow:
     """A row as replay reads it: the message without what the events say, the moment, and the events."""
 
     first: int
@@ -55,7 +55,7 @@ class _Unloaded(dict[str, Any]):
         return {}
 
 
-class RecordedJudge:
+class RecordedEvaluator:
     """Answers from the events of one row."""
 
     recorded = True
@@ -68,14 +68,14 @@ class RecordedJudge:
             if reader is not None:
                 reader(self._answers, event, event.data or {})
 
-    def guard(self, place: Place, guard: Guard, scope: Scope) -> Judged:
+    def guard(self, place: Place, guard: Guard, scope: Scope) -> GuardResult:
         """The recorded value of a guard."""
         if guard.template is None:
-            return Judged(bool(guard.literal))
+            return GuardResult(bool(guard.literal))
         found = self._answers.get(place)
         if found is None:
             raise self._failed(place)
-        return Judged(found[0], found[1])
+        return GuardResult(found[0], found[1])
 
     def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
         """The recorded value of a template."""
@@ -87,12 +87,12 @@ class RecordedJudge:
         found = self._answers[place]
         return (found - self._started_at) / 1000 if place[-1] == "deadline" else found
 
-    def writes(self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False) -> Written:
+    def writes(self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False) -> SetResult:
         """The recorded pairs of a `set`."""
         if place in self._answers:
             return self._answers[place]  # type: ignore[no-any-return]
         if lenient:
-            return Written([])
+            return SetResult([])
         raise self._failed(place)
 
     def fits(self, place: Place, schema: Any, value: Any) -> None:
@@ -108,11 +108,11 @@ class RecordedJudge:
             raise self._failed(place)
         return self._answers.get(place, [])  # type: ignore[no-any-return]
 
-    def _failed(self, place: Place) -> Unjudged:
+    def _failed(self, place: Place) -> EvaluationError:
         own: Place = ("arc-error" if str(place[0]).startswith("arc") else "error", place[1])
         error = self._answers.get(own) or self._answers.get(_WHOLE, {})
         details = error.get("details")
-        return Unjudged(error.get("kind", "template"), error.get("message", "not recorded"), details)
+        return EvaluationError(error.get("kind", "template"), error.get("message", "not recorded"), details)
 
 
 def _read_admission(answers: dict[Place, Any], event: Event, data: dict[str, Any]) -> None:
@@ -148,7 +148,7 @@ def _read_terminal(answers: dict[Place, Any], event: Event, data: dict[str, Any]
     run = event.run or ""
     if "was" not in data:  # else its output or set could not be judged, which the error says
         answers["output", run] = (data.get("output") or {}).get("data")
-        answers["set", run] = Written(data.get("set", []), data.get("left_out", []))
+        answers["set", run] = SetResult(data.get("set", []), data.get("left_out", []))
     if event.name == "step.done":
         answers["synthesize", run] = None  # unless the workflow was extended
     if event.name == "step.failed":
@@ -163,7 +163,7 @@ def _read_next(answers: dict[Place, Any], event: Event, data: dict[str, Any]) ->
         if arc.get("asked", True):
             answers["arc", run, index] = (arc["matched"], arc.get("seen", {}))
         pairs = [[["ctx", *path], value] for path, value in arc.get("set", ())]
-        answers["arc-set", run, index] = Written(pairs)
+        answers["arc-set", run, index] = SetResult(pairs)
         answers["arc-args", run, index] = arc.get("args") or {}
 
 
@@ -194,7 +194,7 @@ _READERS: dict[str, Callable[[dict[Place, Any], Event, dict[str, Any]], None]] =
 }
 
 
-def message_of(row: Recorded) -> Message:
+def message_of(row: RecordedRow) -> Message:
     """The message as it came in, with what its events say put back."""
     if isinstance(row.message, Report):
         return _report_of(row, row.message)
@@ -203,7 +203,7 @@ def message_of(row: Recorded) -> Message:
     return row.message
 
 
-def _start_of(row: Recorded, message: Start) -> Start:
+def _start_of(row: RecordedRow, message: Start) -> Start:
     data = {event.name: event.data or {} for event in row.events}
     kept = None
     if "execution.restored" in data:
@@ -243,7 +243,7 @@ def _kept_tokens(events: Sequence[Event], count: int) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _report_of(row: Recorded, message: Report) -> Report:
+def _report_of(row: RecordedRow, message: Report) -> Report:
     events: list[Event] = []
     frames: dict[str, Any] = {}
     writes: dict[str | None, list[Any]] = {}
@@ -295,7 +295,7 @@ class _Retraced:
     # The state follows the recorded events, which say more than deciding again can. So one state serves both,
     # and reading a log takes a time that grows with its length alone.
 
-    def __init__(self, row: Recorded) -> None:
+    def __init__(self, row: RecordedRow) -> None:
         self._row, self._taken = row, 0
         self.difference: Difference | None = None
 
@@ -331,7 +331,7 @@ class _Retraced:
 
 
 def replay(
-    execution_id: str, rows: Sequence[Recorded], program: Callable[[str], Program | None]
+    execution_id: str, rows: Sequence[RecordedRow], program: Callable[[str], Program | None]
 ) -> tuple[State, list[Difference]]:
     """Fold a log and decide every decision again; the final state and where it led elsewhere."""
     state = State(execution_id)
@@ -351,13 +351,13 @@ def replay(
 
 
 def _decide_again(
-    state: State, row: Recorded, retraced: _Retraced, program: Callable[[str], Program | None]
+    state: State, row: RecordedRow, retraced: _Retraced, program: Callable[[str], Program | None]
 ) -> None:
     found = program(row.message.hash if isinstance(row.message, Start) else state.hash)
     if found is not None and state.fragments:
         found = with_fragments(found, state.fragments)
-    judge = RecordedJudge(row.events, state.started_at or row.now)
-    decide(state, message_of(row), row.now, found, judge, _Unloaded(), evolve=retraced.evolve)
+    evaluator = RecordedEvaluator(row.events, state.started_at or row.now)
+    decide(state, message_of(row), row.now, found, evaluator, _Unloaded(), evolve=retraced.evolve)
     retraced.end(state)
 
 

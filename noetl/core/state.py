@@ -157,7 +157,7 @@ class Run(msgspec.Struct, omit_defaults=True):
         }
 
 
-class Kept(msgspec.Struct, omit_defaults=True):
+class FinishedIterations(msgspec.Struct, omit_defaults=True):
     """What a retry keeps of a loop: its items, and the iterations that are over."""
 
     loop: LoopState
@@ -213,7 +213,9 @@ class State(msgspec.Struct, omit_defaults=True):
     children: dict[str, str] = {}  # child execution id -> `run address` that waits for it
     left: list[str] = []  # children that were waited for and given up; they are to be cancelled
     signals: list[dict[str, Any]] = []
-    kept: dict[str, Kept] = {}  # token -> the loop whose finished iterations its run need not repeat
+    kept: dict[
+        str, FinishedIterations
+    ] = {}  # token -> the loop whose finished iterations its run need not repeat
     fragments: dict[str, Fragment] = {}
     failures: list[dict[str, Any]] = []  # those that an arc took, and whether its guard asked about them
     error: dict[str, Any] | None = None

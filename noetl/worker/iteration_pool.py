@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from noetl.core.pipeline.effects import Ended
 from noetl.core.pipeline.frame import Frame
-from noetl.core.pipeline.inner_loop import IterationOutcome, Level, iteration_ended, iteration_started
+from noetl.core.pipeline.inner_loop import InnerLoop, IterationOutcome, iteration_ended, iteration_started
 from noetl.core.pipeline.pipeline import drive
-from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.evaluator import EvaluationError
 from noetl.core.values.output import failed, problem
 from noetl.dsl.templates.template import TemplateError
 
@@ -31,7 +31,7 @@ class IterationPool:
     def __init__(
         self,
         runner: "Runner",
-        level: Level,
+        level: InnerLoop,
         items: dict[int, Any],
         known: dict[int, IterationOutcome],
         *,
@@ -116,8 +116,8 @@ class IterationPool:
         if level.inner is not None:
             try:
                 return await runner.run_inner(level, frame)
-            except (TemplateError, Unjudged) as error:
-                kind = error.kind if isinstance(error, Unjudged) else "template"
+            except (TemplateError, EvaluationError) as error:
+                kind = error.kind if isinstance(error, EvaluationError) else "template"
                 wrong = problem(kind, f"inner loop at {frame.at}: {error.message}")
                 return Ended(False, failed(wrong), wrong)
         if frame.at in runner.order.frames:

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from noetl.core.pipeline.frame import Surroundings
-from noetl.core.program.evaluator import Unjudged
-from noetl.core.values.payload_demand import TOGETHER, Unreadable, gone, too_large, too_many
+from noetl.core.pipeline.frame import PipelineContext
+from noetl.core.program.evaluator import EvaluationError
+from noetl.core.values.payload_demand import TOGETHER, UnreadablePayload, gone, too_large, too_many
 from noetl.errors import BackendError, InvariantViolation, NotFound
 from noetl.ports.results import TooLarge
 
@@ -26,7 +26,7 @@ Get = Callable[[dict[str, Any], int], Awaitable[Any]]  # of at most so many byte
 class PayloadLoader:
     """Loads for one order."""
 
-    def __init__(self, around: Surroundings, get: Get, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, around: PipelineContext, get: Get, patience_s: float = PATIENCE_S) -> None:
         self._around, self._get, self._patience_s = around, get, patience_s
         self._bytes = 0
         self._one_by_one = asyncio.Lock()
@@ -40,23 +40,23 @@ class PayloadLoader:
     async def _have(self, owner: str, ref: dict[str, Any]) -> None:
         loaded, key = self._around.loaded, ref["locator"]["key"]
         known = loaded.get(key)
-        if key in loaded and not (isinstance(known, Unreadable) and known.kind == "backend"):
+        if key in loaded and not (isinstance(known, UnreadablePayload) and known.kind == "backend"):
             return
         most, size = int(self._around.limits["max_hydrate_bytes"]), int(ref["meta"].get("bytes", 0))
         if self._bytes + size > TOGETHER * most:
-            loaded[key] = Unreadable("limit", too_many(owner, most))
+            loaded[key] = UnreadablePayload("limit", too_many(owner, most))
             return
         loaded[key] = await self._read(owner, ref, most)
         self._bytes += size
 
     async def whole(self, refs: Iterable[dict[str, Any]]) -> dict[str, Any]:
-        """Values of the order itself, whatever their size; Unjudged when one cannot be had."""
+        """Values of the order itself, whatever their size; EvaluationError when one cannot be had."""
         found = {}
         for ref in refs:
             size = int(ref["meta"].get("bytes", 0))
             value = found[ref["locator"]["key"]] = await self._read(self._around.step, ref, size)
-            if isinstance(value, Unreadable):
-                raise Unjudged(value.kind, value.message)
+            if isinstance(value, UnreadablePayload):
+                raise EvaluationError(value.kind, value.message)
         return found
 
     async def _read(self, owner: str, ref: dict[str, Any], most: int) -> Any:
@@ -67,12 +67,12 @@ class PayloadLoader:
             try:
                 return await self._get(ref, most)
             except GONE:
-                return Unreadable("reference", gone(ref))
+                return UnreadablePayload("reference", gone(ref))
             except TooLarge as error:
-                return Unreadable("limit", too_large(owner, error.bytes, most, at_least=True))
+                return UnreadablePayload("limit", too_large(owner, error.bytes, most, at_least=True))
             except BackendError as error:
                 if loop.time() + wait > until:
-                    return Unreadable("backend", f"the result store is away: {error.message}")
+                    return UnreadablePayload("backend", f"the result store is away: {error.message}")
                 _LOG.warning("the result store is away; reading again: %s", error.message)
             await asyncio.sleep(wait)
             wait = min(wait * 2, AGAIN_MOST_S)

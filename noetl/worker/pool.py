@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 from noetl.core.message import Report, WorkOrder
-from noetl.core.pipeline.frame import Surroundings
+from noetl.core.pipeline.frame import PipelineContext
 from noetl.core.program.program import Program
 from noetl.core.state import Lease
-from noetl.core.values.payload_demand import rests
+from noetl.core.values.payload_demand import is_stored
 from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.control import Reports
 from noetl.worker.orphans import end_orphans
@@ -128,7 +128,7 @@ class Pool:
 
     def _runner(self, order: WorkOrder) -> Runner:
         program = self.programs(order)
-        around = Surroundings(
+        around = PipelineContext(
             execution_id=order.execution_id,
             run=order.run,
             step=order.step,
@@ -140,7 +140,7 @@ class Pool:
             now=self._now,
             spread=self._spread,
             redactor=self.toolbox.redactor(order.execution_id),
-            aside=any(map(rests, order.results.values())),
+            aside=any(map(is_stored, order.results.values())),
             repeated=order.epoch > 1,
         )
         reporter = Reporter(order, around, self.reports, self.payloads, self.toolbox.worker_id)

@@ -12,7 +12,7 @@ from typing import Protocol
 from noetl.core.deciding.packed_outputs import budget, packed
 from noetl.core.event import Event
 from noetl.core.message import Payload, Report, WorkOrder
-from noetl.core.pipeline.frame import Frame, Surroundings
+from noetl.core.pipeline.frame import Frame, PipelineContext
 from noetl.ports.control import Reports
 
 FLUSH_S = 0.1
@@ -38,7 +38,7 @@ class Reporter:
     def __init__(
         self,
         order: WorkOrder,
-        around: Surroundings,
+        around: PipelineContext,
         reports: Reports,
         payloads: PayloadWriter,
         worker_id: str,

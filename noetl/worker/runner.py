@@ -28,11 +28,11 @@ from noetl.core.pipeline.effects import (
     Sleep,
 )
 from noetl.core.pipeline.engine_kinds import too_slow
-from noetl.core.pipeline.frame import Frame, Surroundings
-from noetl.core.pipeline.inner_loop import IterationOutcome, Level, level_result
+from noetl.core.pipeline.frame import Frame, PipelineContext
+from noetl.core.pipeline.inner_loop import InnerLoop, IterationOutcome, inner_loop_result
 from noetl.core.pipeline.pipeline import drive
 from noetl.core.pipeline.recorded_output import recorded_together
-from noetl.core.program.evaluator import Unjudged, binding
+from noetl.core.program.evaluator import EvaluationError, binding
 from noetl.core.program.program import BlockProgram, LoopProgram, Path, Program, StepProgram
 from noetl.core.program.template_reads import pruned
 from noetl.core.values.output import ANSWERED, failed, holds_reference, problem
@@ -57,7 +57,7 @@ class Runner:
         self.slots = slots
         self._waiters = 0
         self.step: StepProgram = program.steps[order.step]
-        self.around: Surroundings = reporter.around
+        self.around: PipelineContext = reporter.around
         self.waiting: dict[tuple[str, str], asyncio.Future[dict[str, Any]]] = {}  # by address and task
         self.parked = 0
         self._loading = PayloadLoader(self.around, toolbox.payload)
@@ -82,7 +82,7 @@ class Runner:
         around.record(Event("step.started", around.now(), "w", order.run, data=data))  # whose lease it is
         try:
             await self._take_up()
-        except Unjudged as error:
+        except EvaluationError as error:
             await self._fail(problem(error.kind, f"what step {order.step!r} reads: {error.message}"))
             return
         if order.loop is None:
@@ -195,12 +195,12 @@ class Runner:
             await self.reporter.keep()
         return await self.toolbox.call(effect, frame, self.order)
 
-    async def _need_secrets(self, effect: NeedSecrets, frame: Frame) -> dict[str, Any] | Unjudged:
+    async def _need_secrets(self, effect: NeedSecrets, frame: Frame) -> dict[str, Any] | EvaluationError:
         redactor = frame.around.redactor
         try:
             return {name: await self.toolbox.secret(self.order, name, redactor) for name in effect.names}
         except NoetlError as error:
-            return Unjudged("keychain", error.message)
+            return EvaluationError("keychain", error.message)
 
     async def _need_payloads(self, effect: NeedPayloads, frame: Frame) -> None:
         await self._loading.have(effect.refs)
@@ -268,8 +268,8 @@ class Runner:
         except TimeoutError:
             self.reporter.unwatch_below(effect.at)
             return too_slow(effect.label, effect.bound or 0), []
-        except (TemplateError, Unjudged) as error:
-            kind = error.kind if isinstance(error, Unjudged) else "template"
+        except (TemplateError, EvaluationError) as error:
+            kind = error.kind if isinstance(error, EvaluationError) else "template"
             return failed(problem(kind, f"block {effect.block!r}: {error.message}")), []
 
     async def _run_block(self, effect: CallBlock, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
@@ -348,8 +348,8 @@ class Runner:
         name = "step.failed" if failed_ones and not self.step.best_effort else "loop.done"
         await self.reporter.close(Event(name, self.around.now(), "w", self.order.run, data={}))
 
-    def _level(self, address: str, loop: LoopProgram, frame: Frame, pipeline: Any, parent: Any) -> Level:
-        return Level(
+    def _level(self, address: str, loop: LoopProgram, frame: Frame, pipeline: Any, parent: Any) -> InnerLoop:
+        return InnerLoop(
             address=address,
             loop=loop,
             pipeline=pipeline,
@@ -371,7 +371,7 @@ class Runner:
             within=frame.within,
         )
 
-    async def _run_level(self, level: Level, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
+    async def _run_level(self, level: InnerLoop, frame: Frame) -> tuple[dict[str, Any], list[list[Any]]]:
         """An inner loop or a block's loop: render its items here, run them, put their outcomes together."""
         await self._have(frame, level.loop.reads)
         scope = frame.scope("")
@@ -390,21 +390,23 @@ class Runner:
         }
         level.take_up(known)
         outcomes = await self._iterate(level, items, known, outer=False)
-        return level_result(level, [outcomes.get(index) for index in range(level.total)])
+        return inner_loop_result(level, [outcomes.get(index) for index in range(level.total)])
 
     async def _resolved(self, ref: dict[str, Any]) -> Any:
         try:
             return await self.toolbox.payload(ref)
         except NotFound as error:
-            raise Unjudged("reference", f"the reference is missing or expired: {error.message}") from None
+            raise EvaluationError(
+                "reference", f"the reference is missing or expired: {error.message}"
+            ) from None
 
     async def _iterate(
-        self, level: Level, items: dict[int, Any], known: dict[int, IterationOutcome], *, outer: bool
+        self, level: InnerLoop, items: dict[int, Any], known: dict[int, IterationOutcome], *, outer: bool
     ) -> dict[int, IterationOutcome]:
         """Run the iterations of a level: one after the other, or as many at once as its share allows."""
         return await IterationPool(self, level, items, known, outer=outer).run()
 
-    async def run_inner(self, level: Level, frame: Frame) -> Ended:
+    async def run_inner(self, level: InnerLoop, frame: Frame) -> Ended:
         """One iteration of a loop that has a loop inside."""
         assert level.inner is not None
         inner = self._level(frame.at, level.inner, frame, level.pipeline, parent=frame.iter)

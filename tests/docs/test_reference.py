@@ -9,7 +9,7 @@ from tests.docs.generated import ROOT
 
 REFERENCE = ROOT / "docs" / "reference"
 ROOMS = ("core", "control", "worker", "wiring", "tools", "ports")
-KIND = re.compile(r"\b(?:problem|Failed|Unjudged|error|say)\(\s*\"([a-z_]+)\"")
+KIND = re.compile(r"\b(?:problem|Failed|EvaluationError|error|say)\(\s*\"([a-z_]+)\"")
 
 
 def cells(page: str, column: int) -> set[str]:

@@ -108,7 +108,7 @@ def joins_do_not_wait(patch: pytest.MonkeyPatch) -> None:
     """A join goes on with whatever is there."""
 
     def wrong(draft: Any, step: str, *others: Any) -> Any:
-        return join.Verdict(step, go=tuple(token.id for token in join.waiting_tokens(draft.state, step)))
+        return join.JoinDecision(step, go=tuple(token.id for token in join.waiting_tokens(draft.state, step)))
 
     patch.setattr(join, "_sync", wrong)
 

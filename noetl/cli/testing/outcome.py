@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from noetl.cli.running.run_flow import text_of
 from noetl.cli.testing.files import CaseFile, load
 from noetl.core.testing.coverage import Coverage
-from noetl.core.testing.expectations import finding, judge
+from noetl.core.testing.expectations import finding, unmet_expectations
 from noetl.errors import RequestError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def findings(case: "Case", rehearsal: "Rehearsal") -> "list[Diagnostic]":
     if rehearsal.stuck is not None:
         hint = "send what it waits for under signals, or bound the wait with spec.timeout"
         return [*_not_given(case, rehearsal), finding(case.mark, f"it never ends: {rehearsal.stuck}", hint)]
-    return [*_not_given(case, rehearsal), *judge(case, rehearsal.facts), *_unused(rehearsal)]
+    return [*_not_given(case, rehearsal), *unmet_expectations(case, rehearsal.facts), *_unused(rehearsal)]
 
 
 def _not_given(case: "Case", rehearsal: "Rehearsal") -> "list[Diagnostic]":

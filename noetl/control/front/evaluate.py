@@ -8,15 +8,15 @@ from noetl.control.history import events
 from noetl.core.deciding.draft import in_place, stored_refs
 from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.fold import evolve
-from noetl.core.program.evaluator import Unjudged, binding
+from noetl.core.program.evaluator import EvaluationError, binding
 from noetl.core.state import State
 from noetl.core.values.payload_demand import (
-    Unreadable,
-    event_readings,
+    UnreadablePayload,
+    event_payload_reads,
     gone,
     in_envelope,
-    readings,
-    resting,
+    payload_reads,
+    stored_payload,
     too_large,
 )
 from noetl.core.values.scope import Scope
@@ -41,7 +41,7 @@ async def evaluated(
         scope = await _scope(payloads, moment, compiled, most)
         bound = binding(compiled, scope)
         return await asyncio.to_thread(compiled.render, bound)  # others need the loop meanwhile
-    except (TemplateError, Unjudged) as error:
+    except (TemplateError, EvaluationError) as error:
         known = f"these names are known there: {', '.join(sorted(moment.names))}"
         raise RequestError(f"{template}: {error.message}", hint=known) from None
 
@@ -99,9 +99,9 @@ async def _scope(payloads: Payloads, moment: _Moment, compiled: CompiledValue, m
     own = {"output": fixed.pop("output")} if "output" in fixed else {}
     steps = {**moment.steps, **own}
     found: dict[str, Any] = {}
-    carried = event_readings(fixed.get("event", {}), compiled.paths)
-    for reading in (*readings(steps, compiled.paths), *carried):
-        ref = resting(reading.envelope)
+    carried = event_payload_reads(fixed.get("event", {}), compiled.paths)
+    for reading in (*payload_reads(steps, compiled.paths), *carried):
+        ref = stored_payload(reading.envelope)
         if ref is not None and ref["meta"].get("bytes", 0) <= most:
             found[ref["locator"]["key"]] = await _payload(payloads, reading.owner, ref, most)
     if "event" in fixed and (output := (fixed["event"]["data"].get("output"))):
@@ -114,9 +114,9 @@ async def _payload(payloads: Payloads, owner: str, ref: dict[str, Any], most: in
     try:
         return await payloads.get(ref, most)
     except NotFound:
-        return Unreadable("reference", gone(ref))
+        return UnreadablePayload("reference", gone(ref))
     except TooLarge as error:
-        return Unreadable("limit", too_large(owner, error.bytes, most, at_least=True))
+        return UnreadablePayload("limit", too_large(owner, error.bytes, most, at_least=True))
 
 
 def _note_output(steps: dict[str, Any], event: Event) -> None:

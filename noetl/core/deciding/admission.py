@@ -21,14 +21,14 @@ _UNASKED = Admission(True)
 
 
 def admit(draft: Draft, step: str, token: str, rules: tuple[AdmitProgram, ...], scope: Scope) -> Admission:
-    """The first rule that holds decides; raises Unjudged when a guard cannot be judged."""
+    """The first rule that holds decides; raises EvaluationError when a guard cannot be judged."""
     if not rules:
         return _UNASKED
     guards: list[dict[str, Any]] = []
     for index, rule in enumerate(rules):
         if rule.guard is None:
             return Admission(rule.allow, "else", guards)
-        judged = draft.judge.guard(("admit", step, index, token), rule.guard, scope)
+        judged = draft.evaluator.guard(("admit", step, index, token), rule.guard, scope)
         guards.append({"value": judged.value, "seen": judged.seen})
         if judged.value:
             return Admission(rule.allow, index, guards)

@@ -9,13 +9,13 @@ from typing import Any
 
 from noetl.core import fold, message
 from noetl.core.event import Event
-from noetl.core.program.evaluator import Judge, Unjudged
+from noetl.core.program.evaluator import EvaluationError, Evaluator
 from noetl.core.program.program import Program, StepProgram
 from noetl.core.state import State
 from noetl.core.values.event_size import ENVELOPE_BYTES, MARKER_BYTES, RIDES_BYTES, largest
 from noetl.core.values.output import encoded, externalise, size_of
 from noetl.core.values.patch import OVER, STORED, assign, holds_mark, rests_elsewhere
-from noetl.core.values.payload_demand import Unreadable, gone
+from noetl.core.values.payload_demand import UnreadablePayload, gone
 from noetl.errors import InvariantViolation, NotFound
 
 Evolve = Callable[[State, Event], State]
@@ -25,19 +25,28 @@ class Draft:
     """What a decision works on."""
 
     __slots__ = (
-        "commands", "events", "evolve", "hydrated", "judge", "now", "payloads", "program", "state", "steps",
+        "commands",
+        "evaluator",
+        "events",
+        "evolve",
+        "hydrated",
+        "now",
+        "payloads",
+        "program",
+        "state",
+        "steps",
     )  # fmt: skip
 
     def __init__(
         self,
         state: State,
         program: Program | None,
-        judge: Judge,
+        evaluator: Evaluator,
         now: int,
         hydrated: dict[str, Any],
         evolve: Evolve = fold.evolve,
     ) -> None:
-        self.state, self.judge, self.now, self.evolve = state, judge, now, evolve
+        self.state, self.evaluator, self.now, self.evolve = state, evaluator, now, evolve
         self.hydrated = hydrated  # payloads at hand, by key; what this decision puts aside is added
         self.program: Program = program  # type: ignore[assignment] # absent only for a refused start
         self.steps: Mapping[str, StepProgram] = program.steps if program else {}
@@ -74,15 +83,15 @@ class Draft:
 
     def judged(self, value: Any) -> Any:
         """What was judged or asked for as it is kept; of a record it is so already."""
-        return value if self.judge.recorded and rests_elsewhere(value) else self.take(value)
+        return value if self.evaluator.recorded and rests_elsewhere(value) else self.take(value)
 
     def kept(self, values: Sequence[Any], beside: Callable[[], int] = int) -> list[Any]:
         """Judged values as one event keeps them together: those it has no room for are put aside.
 
-        `beside` tells how many bytes other values of the event take; Unjudged when too many are left.
+        `beside` tells how many bytes other values of the event take; EvaluationError when too many are left.
         """
         kept = list(values)
-        if self.judge.recorded:
+        if self.evaluator.recorded:
             return kept  # of a record they are so already
         limit, sizes = self.limit("max_payload_bytes"), []
         for place, value in enumerate(values):
@@ -99,7 +108,7 @@ class Draft:
         for place in largest(sizes, room):
             kept[place], sizes[place] = self._aside(values[place]), MARKER_BYTES
         if sum(sizes) > limit + ENVELOPE_BYTES // 2:
-            raise Unjudged(
+            raise EvaluationError(
                 "limit",
                 f"{len(values)} values take {sum(sizes)} bytes, more than limits.max_payload_bytes lets into "
                 "one event; write fewer of them, or one mapping that holds them",
@@ -175,8 +184,8 @@ def loaded(value: Any, hydrated: Mapping[str, Any]) -> Any:
     try:
         whole = hydrated[value[STORED]["locator"]["key"]]
     except KeyError:
-        whole = Unreadable("reference", gone(value[STORED]))
-    if isinstance(whole, Unreadable):
+        whole = UnreadablePayload("reference", gone(value[STORED]))
+    if isinstance(whole, UnreadablePayload):
         raise NotFound(whole.message)
     for path, item in value.get(OVER, ()):
         whole = assign(whole if isinstance(whole, dict) else {}, path, loaded(item, hydrated))
@@ -198,7 +207,7 @@ def readable(value: Any, hydrated: Mapping[str, Any]) -> Any:
         try:
             return loaded(value, hydrated)
         except NotFound as error:
-            return Unreadable("reference", error.message)
+            return UnreadablePayload("reference", error.message)
     return (
         {key: readable(item, hydrated) for key, item in value.items()} if isinstance(value, dict) else value
     )

@@ -11,7 +11,7 @@ from noetl.core.state import State, Token
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class JoinDecision:
     """What becomes of the tokens at one join: go on together, be discarded, or wait for these steps."""
 
     step: str
@@ -25,7 +25,7 @@ def waiting_tokens(state: State, step: str) -> list[Token]:
     return [token for token in state.tokens.values() if token.step == step]
 
 
-def verdicts(draft: Draft) -> list[Verdict]:
+def join_decisions(draft: Draft) -> list[JoinDecision]:
     """One verdict per join that has tokens, the one to act on first in front."""
     state = draft.state
     joins = list(dict.fromkeys(token.step for token in state.tokens.values() if _joins(draft, token)))
@@ -44,19 +44,19 @@ def _joins(draft: Draft, token: Token) -> bool:
     return draft.step(token.step).join in ("sync", "all")
 
 
-def _verdict(draft: Draft, step: str, active: set[str], joins: list[str]) -> Verdict:
+def _verdict(draft: Draft, step: str, active: set[str], joins: list[str]) -> JoinDecision:
     decide = _sync if draft.step(step).join == "sync" else _all
     return decide(draft, step, active, joins)
 
 
-def _sync(draft: Draft, step: str, active: set[str], joins: list[str]) -> Verdict:
+def _sync(draft: Draft, step: str, active: set[str], joins: list[str]) -> JoinDecision:
     others = [*(name for name in active if name != step), *(name for name in joins if name != step)]
     blocking = tuple(sorted(name for name in others if can_reach(draft, name, step)))
     tokens = tuple(token.id for token in waiting_tokens(draft.state, step))
-    return Verdict(step, waits_for=blocking) if blocking else Verdict(step, go=tokens)
+    return JoinDecision(step, waits_for=blocking) if blocking else JoinDecision(step, go=tokens)
 
 
-def _all(draft: Draft, step: str, active: set[str], joins: list[str]) -> Verdict:
+def _all(draft: Draft, step: str, active: set[str], joins: list[str]) -> JoinDecision:
     first: dict[str | None, str] = {}
     for token in waiting_tokens(draft.state, step):
         first.setdefault(token.source, token.id)
@@ -65,11 +65,11 @@ def _all(draft: Draft, step: str, active: set[str], joins: list[str]) -> Verdict
         sources = (*sources, None)
     missing = [source for source in sources if source not in first]
     if not missing:
-        return Verdict(step, go=tuple(first[source] for source in sources))
+        return JoinDecision(step, go=tuple(first[source] for source in sources))
     bringers = [*active, *(name for name in joins if name != step)]
     if all(_can_bring(draft, source, bringers) for source in missing):
-        return Verdict(step, waits_for=tuple(str(source) for source in missing))
-    return Verdict(step, hopeless=True)
+        return JoinDecision(step, waits_for=tuple(str(source) for source in missing))
+    return JoinDecision(step, hopeless=True)
 
 
 def _can_bring(draft: Draft, source: str | None, bringers: Iterable[str]) -> bool:
@@ -78,7 +78,7 @@ def _can_bring(draft: Draft, source: str | None, bringers: Iterable[str]) -> boo
     return any(name == source or can_reach(draft, name, source) for name in bringers)
 
 
-def _break_tie(draft: Draft, found: list[Verdict], active: set[str]) -> list[Verdict]:
+def _break_tie(draft: Draft, found: list[JoinDecision], active: set[str]) -> list[JoinDecision]:
     """Joins that wait only on one another: the one with the oldest token goes; one of `all` gives up."""
     held = {verdict.step: verdict for verdict in found}
     stuck = [verdict.step for verdict in found if _waits_only_on_joins(draft, verdict.step, held, active)]
@@ -87,11 +87,15 @@ def _break_tie(draft: Draft, found: list[Verdict], active: set[str]) -> list[Ver
     oldest = [token.step for token in draft.state.tokens.values() if token.step in stuck]
     step = min(oldest, key=lambda name: draft.step(name).join != "sync")
     tokens = tuple(token.id for token in waiting_tokens(draft.state, step))
-    freed = Verdict(step, go=tokens) if draft.step(step).join == "sync" else Verdict(step, hopeless=True)
+    freed = (
+        JoinDecision(step, go=tokens)
+        if draft.step(step).join == "sync"
+        else JoinDecision(step, hopeless=True)
+    )
     return [freed, *(verdict for verdict in found if verdict.step != step)]
 
 
-def _waits_only_on_joins(draft: Draft, step: str, held: dict[str, Verdict], active: set[str]) -> bool:
+def _waits_only_on_joins(draft: Draft, step: str, held: dict[str, JoinDecision], active: set[str]) -> bool:
     """Whether nothing that runs can still come to a join, directly or by freeing a join it waits for."""
     seen, queue = {step}, [step]
     while queue:

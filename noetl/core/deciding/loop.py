@@ -10,14 +10,14 @@ from typing import Any
 from noetl.core.deciding.draft import Draft, in_place, stored_refs
 from noetl.core.deciding.loop_chunks import hand_out
 from noetl.core.deciding.run_end import RunOutcome, finish
-from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import LoopProgram, StepProgram
 from noetl.core.state import LoopState, Run
 from noetl.core.values.event_size import bounded_errors
 from noetl.core.values.loop_merge import Write, merged, spread
 from noetl.core.values.output import failed, manifest, ok, problem
 from noetl.core.values.patch import Patch, PatchProblem, look_up, rests_elsewhere
-from noetl.core.values.payload_demand import Unreadable, too_large
+from noetl.core.values.payload_demand import UnreadablePayload, too_large
 from noetl.core.values.scope import Scope
 
 
@@ -25,16 +25,16 @@ def bounds(draft: Draft, run_id: str, loop: LoopProgram, scope: Scope) -> tuple[
     """How many iterations may run at one moment, and how many the author wants to go out together, or 0."""
     limit, chunk = 1, 0
     if loop.parallel:
-        number = draft.judge.value(("limits", run_id, "max_in_flight"), loop.max_in_flight, scope)
+        number = draft.evaluator.value(("limits", run_id, "max_in_flight"), loop.max_in_flight, scope)
         limit = whole_number(number, "max_in_flight", 10)
     if loop.distributed:
-        number = draft.judge.value(("limits", run_id, "chunk"), loop.chunk, scope)
+        number = draft.evaluator.value(("limits", run_id, "chunk"), loop.chunk, scope)
         chunk = whole_number(number, "chunk", 0)
     return limit, chunk
 
 
 def whole_number(number: Any, name: str, default: int) -> int:
-    """A bound of a loop as a number of at least 1; Unjudged when it is none."""
+    """A bound of a loop as a number of at least 1; EvaluationError when it is none."""
     if number is None:
         return default
     try:
@@ -42,7 +42,9 @@ def whole_number(number: Any, name: str, default: int) -> int:
     except (TypeError, ValueError, OverflowError):
         whole = 0
     if whole < 1 or isinstance(number, bool):
-        raise Unjudged("value", f"{name} of a loop is {number!r}; it must be a whole number of at least 1")
+        raise EvaluationError(
+            "value", f"{name} of a loop is {number!r}; it must be a whole number of at least 1"
+        )
     return whole
 
 
@@ -78,7 +80,7 @@ def outcome(draft: Draft, run: Run, by: str = "s") -> RunOutcome:
         return RunOutcome("step.failed", failed(error, loop=totals), _published(loop), by=by)
     try:
         writes = merged_writes(draft, step.loop, run)
-    except Unjudged as wrong:
+    except EvaluationError as wrong:
         return RunOutcome("step.failed", failed(problem(wrong.kind, wrong.message), loop=totals), by=by)
     return RunOutcome("loop.done", {**_output(draft, step, loop), "loop": totals}, writes, by=by)
 
@@ -94,14 +96,14 @@ def _output(draft: Draft, step: StepProgram, loop: LoopState) -> dict[str, Any]:
     if not loop.refs and not loop.parts:
         return ok(data)
     keys = [ref["locator"]["key"] for ref in loop.refs.values()] + [key for key, _ in loop.parts.values()]
-    wrong = next((one for one in map(draft.hydrated.get, keys) if isinstance(one, Unreadable)), None)
+    wrong = next((one for one in map(draft.hydrated.get, keys) if isinstance(one, UnreadablePayload)), None)
     if wrong is None and step.boundary.reads("output", "data"):
         return ok(_complete(draft, loop, data))
     ref, payload = manifest(draft.state.execution_id, data, loop.refs, loop.parts)
     draft.payloads.append(payload)
     size = len(payload.body) + sum(one["meta"].get("bytes", 0) for one in loop.refs.values())
     if wrong is None and size > (most := draft.limit("max_hydrate_bytes")):
-        wrong = Unreadable("limit", too_large(step.name, size, most, at_least=bool(loop.parts)))
+        wrong = UnreadablePayload("limit", too_large(step.name, size, most, at_least=bool(loop.parts)))
     if wrong is not None:
         draft.hydrated[payload.key] = wrong
     elif all(key in draft.hydrated for key in keys):  # for those who read it in this very decision
@@ -147,12 +149,12 @@ def merged_writes(draft: Draft, program: LoopProgram, run: Run) -> Patch:
                 existing=lambda key: look_up(whole, key[1:]) if key[0] == "ctx" else None,
             )
         except PatchProblem as wrong:
-            raise Unjudged("conflict", f"step {run.step!r}: {wrong}") from None
+            raise EvaluationError("conflict", f"step {run.step!r}: {wrong}") from None
         return [
             [path, draft.take(value) if tuple(path) in program.reduce else value] for path, value in patch
         ]
 
-    return draft.judge.merged(("merge", run.id), merge, aside=bool(aside))
+    return draft.evaluator.merged(("merge", run.id), merge, aside=bool(aside))
 
 
 def _operands(draft: Draft, program: LoopProgram, writes: Iterable[Write]) -> Iterator[Write]:

@@ -13,7 +13,7 @@ from noetl.core.deciding.draft import Draft, stored_refs
 from noetl.core.deciding.report_check import well_formed
 from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.message import Message, Report, Start
-from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import Program, StepProgram
 from noetl.core.program.template_reads import Mentions
 from noetl.core.state import LoopState, Run, State
@@ -21,12 +21,12 @@ from noetl.core.values.output import is_reference
 from noetl.core.values.patch import look_up
 from noetl.core.values.payload_demand import (
     Path,
-    Unreadable,
-    at_hand,
+    UnreadablePayload,
     gone,
-    readings,
-    resting,
-    rests,
+    is_loaded,
+    is_stored,
+    payload_reads,
+    stored_payload,
     too_large,
 )
 
@@ -36,30 +36,30 @@ _WRITTEN = ("writes", "step", "iter")  # where an event has values for others to
 
 def hydrated(draft: Draft, run: Run, output: dict[str, Any]) -> dict[str, Any]:
     """The output with its payload in place when it was put aside and the step's own templates read it."""
-    ref = resting(output)
+    ref = stored_payload(output)
     if ref is None or not draft.step(run.step).boundary.reads("output", "data"):
         return output
     most, size = draft.limit("max_hydrate_bytes"), ref["meta"]["bytes"]
     if size > most:
-        raise Unjudged("limit", f"output.data: {too_large(run.step, size, most)}")
+        raise EvaluationError("limit", f"output.data: {too_large(run.step, size, most)}")
     try:
         found = draft.hydrated[ref["locator"]["key"]]
     except KeyError:
-        raise Unjudged("reference", f"output.data: {gone(ref)}") from None
-    if isinstance(found, Unreadable):
-        raise Unjudged(found.kind, f"output.data: {found.message}")
+        raise EvaluationError("reference", f"output.data: {gone(ref)}") from None
+    if isinstance(found, UnreadablePayload):
+        raise EvaluationError(found.kind, f"output.data: {found.message}")
     return {**output, "data": found}
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
+class DecisionReads:
     """What the templates of one decision may read: what those read first that are rendered first."""
 
     paths: tuple[Path, ...]
     unknown: bool  # a fragment that is yet to be made may read anything
 
     @classmethod
-    def of(cls, program: Program, ends: Iterable[str], arrivals: Iterable[str]) -> "Ahead":
+    def of(cls, program: Program, ends: Iterable[str], arrivals: Iterable[str]) -> "DecisionReads":
         """Follow the arcs as far as one decision can: through steps that may end as soon as they start."""
         ended, started = set(ends), set(arrivals)
         queue = deque([*((name, True) for name in ended), *((name, False) for name in started)])
@@ -84,21 +84,23 @@ class Ahead:
         """Whether the payload of a step that ends in the decision may be read in it."""
         mentions, names = Mentions(frozenset(self.paths)), (step, step.rpartition(".")[2])
         carried = mentions.reads("output", "data") or mentions.reads("event", "data", "output", "data")
-        return self.unknown or carried or any(readings({name: {} for name in names}, self.paths))
+        return self.unknown or carried or any(payload_reads({name: {} for name in names}, self.paths))
 
 
-def ahead(program: Program, state: State, message: Message) -> Ahead | None:
+def ahead(program: Program, state: State, message: Message) -> DecisionReads | None:
     """What deciding on a message may read; None when no template is rendered for it."""
     origins = {fragment.step for fragment in state.fragments.values() if not fragment.ended}
     arrivals = {token.step for token in state.tokens.values()}
     if isinstance(message, Start):
-        return Ahead.of(program, (), (program.entry, *(one["step"] for one in _kept(message, "tokens", ()))))
+        return DecisionReads.of(
+            program, (), (program.entry, *(one["step"] for one in _kept(message, "tokens", ())))
+        )
     if not isinstance(message, Report):
-        return Ahead.of(program, origins | {run.step for run in state.runs.values()}, arrivals)
+        return DecisionReads.of(program, origins | {run.step for run in state.runs.values()}, arrivals)
     lease = state.leases.get(message.lease)
     if lease is None or not _may_end(message):
         return None
-    return Ahead.of(program, origins | {state.runs[lease.run].step}, arrivals)
+    return DecisionReads.of(program, origins | {state.runs[lease.run].step}, arrivals)
 
 
 def _kept(message: Message, what: str, nothing: Any) -> Any:
@@ -119,16 +121,16 @@ def result_references(
     """Payloads of finished steps that the templates of this decision may read: whose, and the references."""
     if not program.results_read or (isinstance(message, Report) and not _may_end(message)):
         return
-    found = {name: one for name, one in _finished(program, state, message) if rests(one, payloads)}
+    found = {name: one for name, one in _finished(program, state, message) if is_stored(one, payloads)}
     reading = ahead(program, state, message) if found else None
     if reading is None:
         return
     asked = set()
     for path in (*reading.paths, *((name,) for name in found if reading.unknown)):
         for name in [name for name in found if path[0] in (name, name.rpartition(".")[2])]:
-            for one in readings(found, [(name, *path[1:])]):
-                ref = resting(one.envelope)
-                if ref is not None and not at_hand(ref, payloads) and ref["locator"]["key"] not in asked:
+            for one in payload_reads(found, [(name, *path[1:])]):
+                ref = stored_payload(one.envelope)
+                if ref is not None and not is_loaded(ref, payloads) and ref["locator"]["key"] not in asked:
                     asked.add(ref["locator"]["key"])
                     yield one.owner, ref
 
@@ -190,7 +192,7 @@ def outputs_of(run: Run, report: Report) -> tuple[list[dict[str, Any]], list[str
     if run.loop is not None:
         outputs += [{"ref": ref} for ref in run.loop.refs.values()]
         packs += [key for key, _ in run.loop.parts.values()]
-    refs = [ref for one in outputs if "part" not in one and (ref := resting(one)) is not None]
+    refs = [ref for one in outputs if "part" not in one and (ref := stored_payload(one)) is not None]
     return refs, list(dict.fromkeys(packs))
 
 
@@ -209,7 +211,7 @@ def arriving_references(program: Program, state: State, message: Message) -> Ite
     if isinstance(message, Start):
         carried += [(token["step"], token.get("event") or {}) for token in _kept(message, "tokens", ())]
     for step, event in carried:
-        ref = resting((event.get("data") or {}).get("output") or {})
+        ref = stored_payload((event.get("data") or {}).get("output") or {})
         if ref is not None and _reads_what_came(program.steps[step]):
             yield ref
 

@@ -44,7 +44,7 @@ def report(draft: Draft, message: Report) -> Answer:
         return Answer(False, f"the lease is with another worker than {message.worker}", state.seq)
     run = state.runs[lease.run]
     check = ReportCheck(draft, run, lease, message.worker)
-    why, recorded = "", draft.judge.recorded
+    why, recorded = "", draft.evaluator.recorded
     room = draft.limit("max_payload_bytes") + ENVELOPE_BYTES
     for event in message.events:
         wrong = None if recorded else check.event(event)  # what was refused is not recorded

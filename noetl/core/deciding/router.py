@@ -10,7 +10,7 @@ from noetl.core.deciding import template_scopes
 from noetl.core.deciding.draft import Draft
 from noetl.core.deciding.execution_end import abort
 from noetl.core.deciding.payload_hydration import hydrated
-from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import ArcProgram, StepProgram
 from noetl.core.state import Run
 from noetl.core.values.event_size import RIDES_BYTES
@@ -36,7 +36,7 @@ def route(draft: Draft, run: Run, name: str, output: dict[str, Any], of: str | N
         records, chosen = _guards(draft, run, step, scope)
         patches = [_arc_effects(draft, run, index, step.arcs[index], scope) for index in chosen]
         _keep_together(draft, patches)
-    except Unjudged as error:
+    except EvaluationError as error:
         draft.emit("next.evaluated", run.id, event=name, error=error.message, kind=error.kind, taken=[])
         abort(draft, _unroutable(error, run, name, output))
         return
@@ -54,7 +54,7 @@ def route(draft: Draft, run: Run, name: str, output: dict[str, Any], of: str | N
         _fire(draft, run, step.arcs[index], effect, event)
 
 
-def _unroutable(error: Unjudged, run: Run, name: str, output: dict[str, Any]) -> dict[str, Any]:
+def _unroutable(error: EvaluationError, run: Run, name: str, output: dict[str, Any]) -> dict[str, Any]:
     """Why the arcs could not be evaluated; when the step had failed, that failure is told as well."""
     told = error.message
     if name == "step.failed":
@@ -79,7 +79,7 @@ def _guards(
         if chosen and not step.inclusive:
             record["asked"] = False
             continue
-        judged = draft.judge.guard(("arc", run.id, index), arc.guard, scope)
+        judged = draft.evaluator.guard(("arc", run.id, index), arc.guard, scope)
         record["matched"] = judged.value
         if judged.seen:
             record["seen"] = judged.seen
@@ -92,9 +92,9 @@ def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Sco
     """What a chosen arc writes and the args of its token; later arcs see what earlier ones wrote."""
     pairs: list[list[Any]] = []
     if arc.set:
-        pairs = draft.judge.writes(("arc-set", run.id, index), arc.set, scope).pairs
+        pairs = draft.evaluator.writes(("arc-set", run.id, index), arc.set, scope).pairs
     args = dict(draft.load(run.args))
-    own = draft.judge.value(("arc-args", run.id, index), arc.args, scope)
+    own = draft.evaluator.value(("arc-args", run.id, index), arc.args, scope)
     args.update(own or {})
     if pairs:
         for path, value in pairs:

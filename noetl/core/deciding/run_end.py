@@ -14,7 +14,7 @@ from noetl.core.deciding import router, synthesize, template_scopes
 from noetl.core.deciding.draft import Draft
 from noetl.core.deciding.execution_end import awaited, cancel_left
 from noetl.core.deciding.payload_hydration import hydrated
-from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import StepProgram
 from noetl.core.state import Run
 from noetl.core.values.output import externalise, failed, problem, size_of
@@ -97,22 +97,22 @@ def _boundary(draft: Draft, run: Run, outcome: RunOutcome) -> tuple[RunOutcome, 
             scope = template_scopes.ending(
                 draft, run, event_of(run, outcome), hydrated(draft, run, outcome.output)
             )
-            data = draft.judge.value(("output", run.id), step.output, scope)
+            data = draft.evaluator.value(("output", run.id), step.output, scope)
             changed = {key: value for key, value in outcome.output.items() if key != "ref"}
             outcome = replace(outcome, output=with_ref(draft, step, {**changed, "data": data}))
         if well and (schema := step.validate.get("output")):
             data = hydrated(draft, run, outcome.output).get("data")
-            draft.judge.fits(("output", run.id), schema, data)
+            draft.evaluator.fits(("output", run.id), schema, data)
         if not step.set:
             return outcome, [], []
         scope = template_scopes.ending(
             draft, run, event_of(run, outcome), hydrated(draft, run, outcome.output)
         )
-        written = draft.judge.writes(("set", run.id), step.set, scope, lenient=not well)
+        written = draft.evaluator.writes(("set", run.id), step.set, scope, lenient=not well)
         values = draft.kept(
             [value for _, value in written.pairs], lambda: size_of(_recorded_output(draft, outcome.output))
         )
-    except Unjudged as error:
+    except EvaluationError as error:
         if not well:  # the first error is never replaced
             return outcome, [], [".".join(write.path) for write in step.set]
         loop = {key: outcome.output[key] for key in ("loop",) if key in outcome.output}

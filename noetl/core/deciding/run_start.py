@@ -12,11 +12,11 @@ from noetl.core.deciding import loop, template_scopes
 from noetl.core.deciding.draft import Draft
 from noetl.core.deciding.run_end import RunOutcome, finish
 from noetl.core.message import Dispatch
-from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import StepProgram
 from noetl.core.state import Token
 from noetl.core.values.output import is_reference, ok, problem, size_of
-from noetl.core.values.payload_demand import Unreadable
+from noetl.core.values.payload_demand import UnreadablePayload
 from noetl.core.values.scope import Scope
 
 
@@ -97,14 +97,14 @@ def schedule(draft: Draft, arrived: Arrival) -> None:
     """Start a run."""
     step = arrived.step
     try:
-        draft.judge.fits(("input", arrived.run_id), step.validate.get("input"), arrived.input or {})
+        draft.evaluator.fits(("input", arrived.run_id), step.validate.get("input"), arrived.input or {})
         bounds, known = _bounds(draft, arrived), _known_collection(draft, arrived)
         items = None if step.loop is None or known else _items(draft, arrived)
         facts = {**arrived.facts(draft, items, size_of(known) if known else 0), **bounds, **known}
         share, chunk = 1, 0
         if step.loop is not None and facts["total"]:
             share, chunk = loop.bounds(draft, arrived.run_id, step.loop, arrived.scope(draft))
-    except Unjudged as error:
+    except EvaluationError as error:
         _schedule_failed(draft, arrived, problem(error.kind, error.message), "schedule")
         return
     pool = step.pool or draft.program.pool
@@ -137,11 +137,11 @@ def _bounds(draft: Draft, arrived: Arrival) -> dict[str, Any]:
         if value.static and value.value is None:
             continue
         scope = arrived.scope(draft)
-        seconds = draft.judge.value(("limits", arrived.run_id, name), value, scope)
+        seconds = draft.evaluator.value(("limits", arrived.run_id, name), value, scope)
         try:
             bounds[name] = int(float(seconds) * 1000)
         except (TypeError, ValueError, OverflowError):
-            raise Unjudged(
+            raise EvaluationError(
                 "template", f"spec of step {step.name!r}: {seconds!r} is not a number of seconds"
             ) from None
     if "deadline" in bounds:
@@ -164,11 +164,11 @@ def _items(draft: Draft, arrived: Arrival) -> list[Any]:
     """The loop's collection as a list."""
     assert arrived.step.loop is not None
     scope = arrived.scope(draft)
-    value = draft.judge.value(("loop", arrived.run_id), arrived.step.loop.collection, scope)
+    value = draft.evaluator.value(("loop", arrived.run_id), arrived.step.loop.collection, scope)
     if is_reference(value):
         key = value["locator"].get("key")
-        if key not in draft.hydrated or isinstance(draft.hydrated[key], Unreadable):
-            raise Unjudged(
+        if key not in draft.hydrated or isinstance(draft.hydrated[key], UnreadablePayload):
+            raise EvaluationError(
                 "reference", f"loop of step {arrived.step.name!r}: its reference is missing or expired"
             )
         value = draft.hydrated[key]
@@ -182,4 +182,4 @@ def as_items(value: Any, step: str) -> list[Any]:
     if isinstance(value, list | tuple | range):
         return list(value)
     kind = "null" if value is None else type(value).__name__
-    raise Unjudged("value", f"loop of step {step!r}: `in` gave {kind}, which is not a list or mapping")
+    raise EvaluationError("value", f"loop of step {step!r}: `in` gave {kind}, which is not a list or mapping")

@@ -9,7 +9,7 @@ from typing import Any
 from noetl.core.deciding import router, template_scopes
 from noetl.core.deciding.draft import Draft
 from noetl.core.deciding.payload_hydration import hydrated
-from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.fragment import extended, fragment_problems, normalised
 from noetl.core.program.program import Program
 from noetl.core.state import Fragment, Run, Token
@@ -27,8 +27,8 @@ def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | 
     event = {"name": outcome.name, "step": run.step, "data": {"output": outcome.output}}
     try:
         scope = template_scopes.ending(draft, run, event, hydrated(draft, run, outcome.output))
-        steps = draft.judge.value(("synthesize", run.id), step.synthesize_from, scope)
-    except Unjudged as error:
+        steps = draft.evaluator.value(("synthesize", run.id), step.synthesize_from, scope)
+    except EvaluationError as error:
         return problem("synthesis", error.message, **error.details)
     if isinstance(steps, dict) and steps.keys() == {"workflow"}:
         steps = steps["workflow"]  # a fragment may be written as a document has it

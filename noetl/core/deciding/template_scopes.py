@@ -5,7 +5,7 @@ from typing import Any
 from noetl.core.deciding.draft import Draft, in_place, readable
 from noetl.core.state import Run
 from noetl.core.values.patch import rests_elsewhere
-from noetl.core.values.payload_demand import Unreadable, in_envelope
+from noetl.core.values.payload_demand import UnreadablePayload, in_envelope
 from noetl.core.values.scope import Scope
 from noetl.dsl.net.routing import flags_of
 from noetl.dsl.templates.template import Envelope
@@ -20,7 +20,7 @@ def arrival(
     own_input = given if isinstance(given, dict) else {}
     try:
         workload, ctx = draft.load(state.workload) or {}, in_place(state.ctx, draft.hydrated)
-        damaged = isinstance(given, Unreadable)
+        damaged = isinstance(given, UnreadablePayload)
     except NotFound:
         workload, ctx = readable(state.workload, draft.hydrated) or {}, readable(state.ctx, draft.hydrated)
         damaged = True
@@ -30,11 +30,11 @@ def arrival(
         "args": args,
         "event": {**_with_payload(draft, event), **flags_of(event.get("name", ""))},
         "execution_id": state.execution_id,
-        "input": given if isinstance(given, Unreadable) else own_input,
+        "input": given if isinstance(given, UnreadablePayload) else own_input,
     }
     return Scope(
         fixed,
-        (own_input, args, ctx, {} if isinstance(workload, Unreadable) else workload),
+        (own_input, args, ctx, {} if isinstance(workload, UnreadablePayload) else workload),
         steps=_steps(draft, fragment),
         payloads=draft.hydrated,
         most=draft.limit("max_hydrate_bytes"),

@@ -9,7 +9,7 @@ from noetl.core.deciding import join, run_start, synthesize
 from noetl.core.deciding.admission import Admission, admit
 from noetl.core.deciding.draft import Draft
 from noetl.core.deciding.execution_end import abort, complete
-from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.evaluator import EvaluationError
 from noetl.core.state import Token
 from noetl.core.values.output import not_a_mapping, problem
 from noetl.core.values.scope import NOTHING
@@ -47,7 +47,7 @@ def _move_joined(draft: Draft) -> bool:
     state = draft.state
     if state.status != "running":
         return False
-    for verdict in join.verdicts(draft):
+    for verdict in join.join_decisions(draft):
         if verdict.go:
             _advance(draft, [state.tokens[token] for token in verdict.go])
             return True
@@ -80,13 +80,13 @@ def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None
     arrived = run_start.Arrival.of(draft, step, tokens, bars)
     try:
         arrived.input = _render_input(draft, arrived)
-    except Unjudged as error:
+    except EvaluationError as error:
         run_start.fail_before_start(draft, arrived, problem(error.kind, error.message))
         return
     scope = arrived.scope(draft) if step.admit else NOTHING
     try:
         admission = admit(draft, step.name, tokens[-1].id, step.admit, scope)
-    except Unjudged as error:
+    except EvaluationError as error:
         abort(draft, {**problem(error.kind, error.message), "step": step.name})
         return
     _enter(draft, arrived, admission)
@@ -94,13 +94,13 @@ def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None
 
 def _render_input(draft: Draft, arrived: run_start.Arrival) -> Any:
     step = arrived.step
-    if step.input.static and not draft.judge.recorded:
+    if step.input.static and not draft.evaluator.recorded:
         return step.input.render({}) or None
     scope = arrived.scope(draft)
-    found = draft.judge.value(("input", arrived.run_id), step.input, scope)
-    if draft.judge.recorded or isinstance(found, dict):
+    found = draft.evaluator.value(("input", arrived.run_id), step.input, scope)
+    if draft.evaluator.recorded or isinstance(found, dict):
         return found or None if step.input.static else found
-    raise Unjudged("template", f"input of step run {arrived.run_id}: {not_a_mapping(found)}")
+    raise EvaluationError("template", f"input of step run {arrived.run_id}: {not_a_mapping(found)}")
 
 
 def _enter(draft: Draft, arrived: run_start.Arrival, admission: Admission) -> None:

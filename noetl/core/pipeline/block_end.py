@@ -2,7 +2,7 @@
 
 from noetl.core.pipeline.effects import Ended
 from noetl.core.pipeline.frame import Frame
-from noetl.core.program.evaluator import TemplateJudge, Unjudged, binding
+from noetl.core.program.evaluator import EvaluationError, TemplateEvaluator, binding
 from noetl.core.program.program import BlockProgram
 from noetl.core.values.output import failed, problem
 from noetl.dsl.templates.template import TemplateError
@@ -16,9 +16,9 @@ def block_boundary(block: BlockProgram, frame: Frame, ended: Ended) -> Ended:
             data = block.output.render(binding(block.output, frame.scope("")))
             frame.output = {**ended.output, "data": data}
         if block.set:
-            frame.write(TemplateJudge().writes(("task", block.name), block.set, frame.scope("")).pairs)
-    except (TemplateError, Unjudged) as error:
-        kind = error.kind if isinstance(error, Unjudged) else "template"
+            frame.write(TemplateEvaluator().writes(("task", block.name), block.set, frame.scope("")).pairs)
+    except (TemplateError, EvaluationError) as error:
+        kind = error.kind if isinstance(error, EvaluationError) else "template"
         wrong = problem(kind, f"workbook block {block.name!r}: {error.message}")
         return Ended(False, failed(wrong), wrong)
     return Ended(True, frame.output)

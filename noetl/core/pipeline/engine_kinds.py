@@ -11,7 +11,7 @@ from typing import Any
 from noetl.core.pipeline import task_policy
 from noetl.core.pipeline.effects import CallBlock, Effect, Sleep, Visit, parking
 from noetl.core.pipeline.frame import Frame
-from noetl.core.program.evaluator import Unjudged, binding
+from noetl.core.program.evaluator import EvaluationError, binding
 from noetl.core.values.output import failed, ok, problem
 from noetl.dsl.templates.template import TemplateError
 
@@ -54,7 +54,9 @@ def with_bound(spec: Mapping[str, Any], label: str) -> Mapping[str, Any]:
     with suppress(ValueError):
         number = float(given) if isinstance(given, str) else number
     if not math.isfinite(number):
-        raise Unjudged("template", f"spec of task {label!r}: timeout {given!r} is not a number of seconds")
+        raise EvaluationError(
+            "template", f"spec of task {label!r}: timeout {given!r} is not a number of seconds"
+        )
     return {**spec, "timeout": number}
 
 
@@ -73,7 +75,7 @@ def _wait(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, 
     data: dict[str, Any] = {"for": "wait"}
     try:
         seconds = _wait_s(given, now)
-    except Unjudged as error:
+    except EvaluationError as error:
         return failed(problem("value", f"task {visit.label!r}: {error.message}"))
     name = _signal_name(frame, visit)
     if seconds is None and name is None:
@@ -121,12 +123,12 @@ def _moment(value: Any) -> int:
     try:
         moment = datetime.fromisoformat(str(value))
     except ValueError:
-        raise Unjudged(
+        raise EvaluationError(
             "value", f"until is {value!r}; it must be a date and time such as 2030-01-31T12:00:00Z"
         ) from None
     if moment.tzinfo is None:
         told = f"until is {str(value)!r}, which names no time zone"
-        raise Unjudged("value", f"{told}; write one at its end, such as 2030-01-31T12:00:00Z")
+        raise EvaluationError("value", f"{told}; write one at its end, such as 2030-01-31T12:00:00Z")
     return int(moment.timestamp() * 1000)
 
 

@@ -24,7 +24,7 @@ _NO_STEPS: Mapping[str, Any] = {}
 
 
 @dataclass(slots=True)
-class Surroundings:
+class PipelineContext:
     """What all pipelines of one order share."""
 
     execution_id: str
@@ -57,7 +57,7 @@ class Frame:
 
     at: str
     pipeline: Pipeline
-    around: Surroundings
+    around: PipelineContext
     input: Mapping[str, Any]
     ctx: dict[str, Any]
     step: dict[str, Any]

@@ -11,7 +11,7 @@ from typing import Any
 from noetl.core.event import Event
 from noetl.core.fold import outer_index
 from noetl.core.pipeline.effects import Ended
-from noetl.core.pipeline.frame import Frame, Surroundings, Writes
+from noetl.core.pipeline.frame import Frame, PipelineContext, Writes
 from noetl.core.pipeline.recorded_output import recorded
 from noetl.core.program.program import LoopProgram, Pipeline
 from noetl.core.state import loop_totals
@@ -23,13 +23,13 @@ from noetl.core.values.patch import PatchProblem, assign, look_up
 
 
 @dataclass(slots=True)
-class Level:
+class InnerLoop:
     """One level of iteration: where it is, what it iterates, and what every iteration starts from."""
 
     address: str
     loop: LoopProgram
     pipeline: Pipeline
-    around: Surroundings
+    around: PipelineContext
     total: int
     share: int
     best_effort: bool
@@ -111,7 +111,7 @@ class IterationOutcome:
         return cls(error is None, data.get("output") or ok(), error, list(data.get("writes", ())))
 
 
-def iteration_started(around: Surroundings, at: str) -> None:
+def iteration_started(around: PipelineContext, at: str) -> None:
     """Say that an iteration begins."""
     around.record(Event("loop.iteration.started", around.now(), "w", around.run, at))
 
@@ -152,7 +152,9 @@ def _told_again(frame: Frame, outcome: IterationOutcome) -> dict[str, Any]:
     return error | {key: frame.stored(error[key]) for key in ("details",) if key in error}
 
 
-def level_result(level: Level, outcomes: Sequence[IterationOutcome | None]) -> tuple[dict[str, Any], Writes]:
+def inner_loop_result(
+    level: InnerLoop, outcomes: Sequence[IterationOutcome | None]
+) -> tuple[dict[str, Any], Writes]:
     """What an inner loop amounts to: its output envelope and the writes it passes outward."""
     errors = [(i, one.error) for i, one in enumerate(outcomes) if one is not None and not one.well]
     done = sum(1 for one in outcomes if one is not None and one.well)
@@ -169,7 +171,7 @@ def level_result(level: Level, outcomes: Sequence[IterationOutcome | None]) -> t
     return {**ok(data), "loop": totals}, writes
 
 
-def _combined(level: Level, outcomes: Sequence[IterationOutcome | None]) -> Writes:
+def _combined(level: InnerLoop, outcomes: Sequence[IterationOutcome | None]) -> Writes:
     """All writes in index order; a failed iteration contributes nothing."""
     writes = [
         (index, path, value)

@@ -35,7 +35,7 @@ from noetl.core.pipeline.engine_kinds import (
 from noetl.core.pipeline.frame import Frame
 from noetl.core.pipeline.recorded_output import SHOWN_BYTES, recorded, shown, with_ref
 from noetl.core.pipeline.task_policy import Choice
-from noetl.core.program.evaluator import TemplateJudge, Unjudged, binding
+from noetl.core.program.evaluator import EvaluationError, TemplateEvaluator, binding
 from noetl.core.program.program import TaskProgram
 from noetl.core.values import error_details
 from noetl.core.values.output import ANSWERED, failed, not_a_mapping, ok, problem, size_of
@@ -43,7 +43,7 @@ from noetl.core.values.schema_check import schema_problem
 from noetl.core.values.scope import Scope
 from noetl.dsl.templates.template import TemplateError
 
-_JUDGE = TemplateJudge()
+_JUDGE = TemplateEvaluator()
 # What the engine carries out itself is known to be over, unless it was only not waited for any longer.
 NOT_OVER = frozenset({"timeout", "cancelled"})
 
@@ -64,7 +64,7 @@ def drive(frame: Frame, answer: dict[str, Any] | None = None) -> Drive:
             answer = None
             if ended is not None:
                 return ended
-    except Unjudged as error:
+    except EvaluationError as error:
         return _failed(frame, tasks[min(frame.pc, len(tasks) - 1)], problem(error.kind, error.message))
     return Ended(True, frame.output or ok())
 
@@ -80,7 +80,7 @@ def _visit(
         frame.visits[task.label] = frame.visits.get(task.label, 0) + 1
         most = frame.around.limits["max_task_runs"]
         if frame.visits[task.label] > most:  # before-rules that only jump would never run a task
-            raise Unjudged("limit", f"the pipeline came to task {task.label!r} more than {most} times")
+            raise EvaluationError("limit", f"the pipeline came to task {task.label!r} more than {most} times")
         choice = _before(frame, task)
         if choice.do in ("continue", "skip"):
             _count_visit(frame, task)
@@ -92,7 +92,9 @@ def _visit(
     visit = Visit(task, label, frame.visits[task.label])
     frame.runs += 1
     if frame.runs > frame.around.limits["max_task_runs"]:
-        raise Unjudged("limit", f"the pipeline ran more than {frame.around.limits['max_task_runs']} tasks")
+        raise EvaluationError(
+            "limit", f"the pipeline ran more than {frame.around.limits['max_task_runs']} tasks"
+        )
     output = yield from _perform(frame, visit, answer)
     output = _after(frame, visit, output)
     return (yield from _decide(frame, visit, output))
@@ -114,7 +116,7 @@ def _count_visit(frame: Frame, task: TaskProgram) -> None:
         most = _rendered_limit(frame, task)
     frame.passed[task.label] = frame.passed.get(task.label, 0) + 1
     if frame.passed[task.label] > most:
-        raise Unjudged("limit", f"task {task.label!r} was passed more than {most} times")
+        raise EvaluationError("limit", f"task {task.label!r} was passed more than {most} times")
 
 
 def _rendered_limit(frame: Frame, task: TaskProgram) -> int:
@@ -122,7 +124,7 @@ def _rendered_limit(frame: Frame, task: TaskProgram) -> int:
         spec = task.spec.render(binding(task.spec, frame.scope(task.label)))
         return int(spec["limits"]["max_visits"])
     except (TemplateError, TypeError, ValueError) as error:
-        raise Unjudged("template", f"limits.max_visits of task {task.label!r}: {error}") from None
+        raise EvaluationError("template", f"limits.max_visits of task {task.label!r}: {error}") from None
 
 
 def _skipped(frame: Frame, task: TaskProgram, label: str, choice: Choice) -> Ended | None:
@@ -153,9 +155,11 @@ def _perform(
         spec = task.spec.render(binding(task.spec, frame.scope(task.label)))
         spec = with_bound(spec, task.label)
         auth = yield from _auth(frame, task)
-    except (TemplateError, Unjudged) as error:
+    except (TemplateError, EvaluationError) as error:
         _started(frame, visit)
-        place = "" if isinstance(error, Unjudged) else f"input of task {task.label!r}: "  # it names its own
+        place = (
+            "" if isinstance(error, EvaluationError) else f"input of task {task.label!r}: "
+        )  # it names its own
         wrong = problem(_kind_of(error), f"{place}{error.message}")
         return failed(error_details.fitted(around.redactor.clean(wrong)))
     if visit.started:
@@ -245,20 +249,20 @@ def _rendered(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Mapping
         return {**value.render({}), **task.literal}
     try:
         bound = binding(value, frame.scope(task.label))
-    except Unjudged as wrong:
-        raise Unjudged(wrong.kind, f"input of task {task.label}: {wrong.message}") from None
+    except EvaluationError as wrong:
+        raise EvaluationError(wrong.kind, f"input of task {task.label}: {wrong.message}") from None
     names = frozenset(path[1] for path in value.paths if path[0] == "keychain" and len(path) > 1)
     if names:
         bound["keychain"] = yield from _secrets(names)
     given = value.render(bound)
     if not isinstance(given, dict):
-        raise Unjudged("template", f"input of task {task.label!r}: {not_a_mapping(given)}")
+        raise EvaluationError("template", f"input of task {task.label!r}: {not_a_mapping(given)}")
     return {**given, **task.literal}
 
 
 def _secrets(names: frozenset[str]) -> Generator[Effect, Any, Mapping[str, Any]]:
-    found: Mapping[str, Any] | Unjudged = yield NeedSecrets(names)
-    if isinstance(found, Unjudged):
+    found: Mapping[str, Any] | EvaluationError = yield NeedSecrets(names)
+    if isinstance(found, EvaluationError):
         raise found
     return found
 
@@ -306,7 +310,7 @@ def _after(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, Any]
         if task.set:
             scope = frame.scope(task.label, visit.input)
             frame.write(_JUDGE.writes(("task", task.label), task.set, scope).pairs)
-    except (TemplateError, Unjudged) as error:
+    except (TemplateError, EvaluationError) as error:
         wrong = problem(_kind_of(error), f"task {task.label!r}: {error.message}")
         return {**failed(wrong), "data": output.get("data")}
     finally:
@@ -314,8 +318,8 @@ def _after(frame: Frame, visit: Visit, output: dict[str, Any]) -> dict[str, Any]
     return output
 
 
-def _kind_of(error: TemplateError | Unjudged) -> str:
-    return error.kind if isinstance(error, Unjudged) else "template"
+def _kind_of(error: TemplateError | EvaluationError) -> str:
+    return error.kind if isinstance(error, EvaluationError) else "template"
 
 
 def _decide(frame: Frame, visit: Visit, output: dict[str, Any]) -> Generator[Effect, Any, Ended | None]:
@@ -383,7 +387,7 @@ def _retry_wait(frame: Frame, visit: Visit, choice: Choice, scope: Scope) -> flo
     try:
         attempts = int(given["attempts"])
     except (TypeError, ValueError, OverflowError):
-        raise Unjudged(
+        raise EvaluationError(
             "template", f"retry of task {visit.task.label!r}: attempts is {given['attempts']!r}"
         ) from None
     if frame.attempt >= attempts:

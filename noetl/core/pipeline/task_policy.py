@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from noetl.core.program.evaluator import Judged, TemplateJudge, Unjudged, binding
+from noetl.core.program.evaluator import EvaluationError, GuardResult, TemplateEvaluator, binding
 from noetl.core.program.program import RuleProgram, TaskProgram
 from noetl.core.values.scope import Scope
 from noetl.dsl.templates.template import TemplateError
@@ -44,24 +44,24 @@ def by_status(task: TaskProgram, status: str) -> Choice:
     return Choice("continue" if status == "ok" else "fail")
 
 
-def _holds(rule: RuleProgram, scope: Scope, place: str) -> Judged:
+def _holds(rule: RuleProgram, scope: Scope, place: str) -> GuardResult:
     assert rule.guard is not None
     if rule.guard.template is None:
-        return Judged(bool(rule.guard.literal))
+        return GuardResult(bool(rule.guard.literal))
     try:
         value = rule.guard.template.truth(binding(rule.guard.template, scope))
     except TemplateError as problem:
-        raise Unjudged("template", f"{place}: {problem.message}") from None
-    except Unjudged as wrong:
-        raise Unjudged(wrong.kind, f"{place}: {wrong.message}") from None
-    return Judged(value, scope.seen(rule.guard.paths) if value else {})
+        raise EvaluationError("template", f"{place}: {problem.message}") from None
+    except EvaluationError as wrong:
+        raise EvaluationError(wrong.kind, f"{place}: {wrong.message}") from None
+    return GuardResult(value, scope.seen(rule.guard.paths) if value else {})
 
 
 def rendered_set(rule: RuleProgram, scope: Scope) -> list[list[Any]]:
     """What the chosen rule writes."""
     if not rule.set:
         return _NO_SET
-    return TemplateJudge().writes(("rule",), rule.set, scope).pairs
+    return TemplateEvaluator().writes(("rule",), rule.set, scope).pairs
 
 
 def options(rule: RuleProgram, scope: Scope, place: str) -> Mapping[str, Any]:
@@ -69,7 +69,7 @@ def options(rule: RuleProgram, scope: Scope, place: str) -> Mapping[str, Any]:
     try:
         return rule.options.render(binding(rule.options, scope))  # type: ignore[no-any-return]
     except TemplateError as problem:
-        raise Unjudged("template", f"{place}: {problem.message}") from None
+        raise EvaluationError("template", f"{place}: {problem.message}") from None
 
 
 def wait_s(
@@ -88,13 +88,13 @@ def wait_s(
 def seconds(value: Any, now: int) -> float:
     """A delay as written: a number, a numeric string or an HTTP date."""
     if isinstance(value, bool) or value is None:
-        raise Unjudged("template", f"a delay is a number of seconds or a date, not {value!r}")
+        raise EvaluationError("template", f"a delay is a number of seconds or a date, not {value!r}")
     try:
         number = float(value)
     except (TypeError, ValueError):
         return _until(value, now)
     if not math.isfinite(number):
-        raise Unjudged("template", f"a delay is a number of seconds or a date, not {value!r}")
+        raise EvaluationError("template", f"a delay is a number of seconds or a date, not {value!r}")
     return max(0.0, number)
 
 
@@ -102,6 +102,8 @@ def _until(value: Any, now: int) -> float:
     try:
         moment = parsedate_to_datetime(str(value))
     except ValueError:
-        raise Unjudged("template", f"a delay is a number of seconds or a date, not {value!r}") from None
+        raise EvaluationError(
+            "template", f"a delay is a number of seconds or a date, not {value!r}"
+        ) from None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0.0, (moment - datetime.fromtimestamp(now / 1000, UTC)).total_seconds())

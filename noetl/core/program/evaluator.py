@@ -19,7 +19,7 @@ from noetl.dsl.templates.template import CompiledValue, TemplateError
 Place = tuple[str | int, ...]
 
 
-class Unjudged(Exception):
+class EvaluationError(Exception):
     """A template could not be judged; the decision turns this into an error of its boundary."""
 
     def __init__(self, kind: str, message: str, details: Mapping[str, Any] | None = None) -> None:
@@ -29,19 +29,19 @@ class Unjudged(Exception):
         self.details = details or {}
 
 
-class Judged(msgspec.Struct, frozen=True):
+class GuardResult(msgspec.Struct, frozen=True):
     """A guard's value and the operands it read."""
 
     value: bool
     seen: dict[str, Any] = {}
 
 
-class Judge(Protocol):
-    """Answers the questions of a decision; raises Unjudged."""
+class Evaluator(Protocol):
+    """Answers the questions of a decision; raises EvaluationError."""
 
     recorded: bool  # whether its answers are values as the log keeps them
 
-    def guard(self, place: Place, guard: Guard, scope: Scope) -> Judged:
+    def guard(self, place: Place, guard: Guard, scope: Scope) -> GuardResult:
         """Whether a guard holds."""
         ...
 
@@ -49,12 +49,14 @@ class Judge(Protocol):
         """What a value renders to."""
         ...
 
-    def writes(self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False) -> "Written":
+    def writes(
+        self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False
+    ) -> "SetResult":
         """What a `set` writes; `lenient` leaves out entries whose value is missing."""
         ...
 
     def fits(self, place: Place, schema: Any, value: Any) -> None:
-        """Hold a value against the author's schema; one that does not fit is Unjudged."""
+        """Hold a value against the author's schema; one that does not fit is EvaluationError."""
         ...
 
     def merged(self, place: Place, merge: Callable[[], Patch], *, aside: bool) -> Patch:
@@ -62,27 +64,27 @@ class Judge(Protocol):
         ...
 
 
-class Written(msgspec.Struct, frozen=True):
+class SetResult(msgspec.Struct, frozen=True):
     """The pairs a `set` writes, scope first, and the targets that were left out."""
 
     pairs: list[list[Any]]
     left_out: list[str] = []
 
 
-class TemplateJudge:
+class TemplateEvaluator:
     """Renders."""
 
     recorded = False
 
-    def guard(self, place: Place, guard: Guard, scope: Scope) -> Judged:
+    def guard(self, place: Place, guard: Guard, scope: Scope) -> GuardResult:
         """Whether a guard holds, by the truth rules of the language."""
         if guard.template is None:
-            return Judged(bool(guard.literal))
+            return GuardResult(bool(guard.literal))
         try:
             value = guard.template.truth(_binding(place, guard.template, scope))
         except TemplateError as problem:
-            raise Unjudged("template", f"{_where(place)}: {problem.message}") from None
-        return Judged(value, scope.seen(guard.paths))
+            raise EvaluationError("template", f"{_where(place)}: {problem.message}") from None
+        return GuardResult(value, scope.seen(guard.paths))
 
     def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
         """What a value renders to."""
@@ -91,9 +93,9 @@ class TemplateJudge:
         try:
             return value.render(_binding(place, value, scope))
         except TemplateError as problem:
-            raise Unjudged("template", f"{_where(place)}: {problem.message}") from None
+            raise EvaluationError("template", f"{_where(place)}: {problem.message}") from None
 
-    def writes(self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False) -> Written:
+    def writes(self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False) -> SetResult:
         """All values rendered against the state before the set, each checked against the `_ref` rule."""
         pairs: list[list[Any]] = []
         left_out: list[str] = []
@@ -105,18 +107,18 @@ class TemplateJudge:
                     left_out.append(".".join(write.path))
                     continue
                 target = ".".join(write.path)
-                raise Unjudged("template", f"{_where(place)} {target}: {problem.message}") from None
+                raise EvaluationError("template", f"{_where(place)} {target}: {problem.message}") from None
             wrong = reference_problem(write.path, value)
             if wrong is not None:
-                raise Unjudged("reference", f"{_where(place)}: {wrong}")
+                raise EvaluationError("reference", f"{_where(place)}: {wrong}")
             pairs.append([list(write.path), value])
-        return Written(pairs, left_out)
+        return SetResult(pairs, left_out)
 
     def fits(self, place: Place, schema: Any, value: Any) -> None:
         """Hold a value against the author's schema."""
         wrong = schema_problem(schema, value, str(place[0]))
         if wrong is not None:
-            raise Unjudged(wrong.kind, f"{_where(place)}: {wrong.message}")
+            raise EvaluationError(wrong.kind, f"{_where(place)}: {wrong.message}")
 
     def merged(self, place: Place, merge: Callable[[], Patch], *, aside: bool) -> Patch:
         """Merge."""
@@ -124,18 +126,18 @@ class TemplateJudge:
 
 
 def binding(value: CompiledValue, scope: Scope) -> dict[str, Any]:
-    """The names a value reads; Unjudged when it reads a payload that cannot be had."""
+    """The names a value reads; EvaluationError when it reads a payload that cannot be had."""
     wrong = scope.out_of_reach(value.paths)
     if wrong is not None:
-        raise Unjudged(wrong.kind, wrong.message)
+        raise EvaluationError(wrong.kind, wrong.message)
     return scope.bind(value.names)
 
 
 def _binding(place: Place, value: CompiledValue, scope: Scope) -> dict[str, Any]:
     try:
         return binding(value, scope)
-    except Unjudged as wrong:
-        raise Unjudged(wrong.kind, f"{_where(place)}: {wrong.message}") from None
+    except EvaluationError as wrong:
+        raise EvaluationError(wrong.kind, f"{_where(place)}: {wrong.message}") from None
 
 
 _PLACES: Mapping[str, Callable[[Place], str]] = {

@@ -11,15 +11,15 @@ from typing import Any
 
 from noetl.core.event import Event
 from noetl.core.program.program import Program
-from noetl.core.reading.log_history import Past, PastLoop, PastRun
+from noetl.core.reading.log_history import LogHistory, PastLoop, PastRun
 from noetl.core.values.patch import apply
 from noetl.errors import Conflict, NotFound
 
-Kept = dict[str, Any]
+RetainedRuns = dict[str, Any]
 Loops = Mapping[str, PastLoop | None]  # of runs that happen again
 
 
-def kept_by_retry(past: Past, program: Program, step: str | None = None) -> Kept | None:
+def retained_by_retry(past: LogHistory, program: Program, step: str | None = None) -> RetainedRuns | None:
     """What a retry keeps: all that succeeded, of a loop its finished iterations; None: nothing had begun."""
     if not past.tokens:
         return None
@@ -31,7 +31,7 @@ def kept_by_retry(past: Past, program: Program, step: str | None = None) -> Kept
     return _kept(past, program, chosen, keep_iterations=True)
 
 
-def kept_by_rerun(past: Past, program: Program, start: str) -> Kept | None:
+def retained_by_rerun(past: LogHistory, program: Program, start: str) -> RetainedRuns | None:
     """What a rerun from a step (its first run) or a step run keeps; None: nothing had begun."""
     if not past.tokens:
         return None
@@ -39,14 +39,14 @@ def kept_by_rerun(past: Past, program: Program, start: str) -> Kept | None:
     return _kept(past, program, _unsuccessful(past) | {run_id}, keep_iterations=False)
 
 
-def _unsuccessful(past: Past) -> set[str]:
+def _unsuccessful(past: LogHistory) -> set[str]:
     """The runs that failed the execution, at once or in the end, and those that its end cut off."""
     failed = {run_id for run_id, run in past.runs.items() if run.fails or run.unfinished or run.unanswered}
     open_fragments = {name for name, fragment in past.state.fragments.items() if not fragment.ended}
     return failed | open_fragments
 
 
-def _with_failed_iterations(past: Past) -> set[str]:
+def _with_failed_iterations(past: LogHistory) -> set[str]:
     """The runs of a completed execution that went on without some of their iterations."""
     found = {run_id for run_id, run in past.runs.items() if run.failed_iterations}
     if found:
@@ -59,7 +59,7 @@ def _with_failed_iterations(past: Past) -> set[str]:
     raise Conflict(f"execution {name} completed; there is nothing to retry", hint=hint)
 
 
-def _first_run(past: Past, step: str) -> str:
+def _first_run(past: LogHistory, step: str) -> str:
     for run_id, run in past.runs.items():
         if run.step == step:
             return run_id
@@ -69,7 +69,7 @@ def _first_run(past: Past, step: str) -> str:
     )
 
 
-def _latest_unsuccessful(past: Past, step: str) -> str:
+def _latest_unsuccessful(past: LogHistory, step: str) -> str:
     _first_run(past, step)
     run_id, run = [(run_id, run) for run_id, run in past.runs.items() if run.step == step][-1]
     if run.ended == "step.failed" or run.failed_iterations:
@@ -78,7 +78,7 @@ def _latest_unsuccessful(past: Past, step: str) -> str:
     raise Conflict(f"step run {run_id} has nothing that failed", hint=hint)
 
 
-def _premature(past: Past, program: Program, chosen: set[str]) -> set[str]:
+def _premature(past: LogHistory, program: Program, chosen: set[str]) -> set[str]:
     """Joins that ran because a branch had failed; they wait for it now that it runs again."""
     found: set[str] = set()
     before: list[str] = []
@@ -92,7 +92,7 @@ def _premature(past: Past, program: Program, chosen: set[str]) -> set[str]:
     return found
 
 
-def _again(past: Past, chosen: Iterable[str]) -> set[str]:
+def _again(past: LogHistory, chosen: Iterable[str]) -> set[str]:
     """The chosen runs and everything that came of them; a fragment happens again as a whole."""
     again: set[str] = set(chosen)
     size = -1
@@ -106,7 +106,7 @@ def _again(past: Past, chosen: Iterable[str]) -> set[str]:
     return again
 
 
-def _kept(past: Past, program: Program, chosen: set[str], *, keep_iterations: bool) -> Kept:
+def _kept(past: LogHistory, program: Program, chosen: set[str], *, keep_iterations: bool) -> RetainedRuns:
     again = _again(past, chosen | _premature(past, program, chosen))
     kept = {run_id: run for run_id, run in past.runs.items() if run_id not in again}
     loops = {run_id: _begun_loop(past.runs[run_id], program) for run_id in chosen if keep_iterations}
@@ -146,7 +146,7 @@ def _begun_loop(run: PastRun, program: Program) -> PastLoop | None:
     return replace(run.loop, done=sound)
 
 
-def _token(past: Past, name: str, loops: Loops, fired: set[str]) -> dict[str, Any]:
+def _token(past: LogHistory, name: str, loops: Loops, fired: set[str]) -> dict[str, Any]:
     """A token as it is put on its way again; a join that runs again itself has not fired yet."""
     token = past.tokens[name]
     taker = past.runs.get(token.taken_by or "")
@@ -167,7 +167,7 @@ def _check_targets(tokens: list[dict[str, Any]], program: Program) -> None:
         )
 
 
-def _ctx(past: Past, kept: dict[str, PastRun], loops: Loops) -> dict[str, Any]:
+def _ctx(past: LogHistory, kept: dict[str, PastRun], loops: Loops) -> dict[str, Any]:
     """ctx as the kept runs wrote it, the kept iterations of a sequential loop included."""
     ctx: dict[str, Any] = past.base.get("ctx", {})
     for run_id, index, patch in past.patches:
@@ -180,7 +180,7 @@ def _kept_iteration(loop: PastLoop | None, index: int | None) -> bool:
     return loop is not None and str(index) in loop.done
 
 
-def _results(past: Past, kept: dict[str, PastRun], program: Program) -> dict[str, Any]:
+def _results(past: LogHistory, kept: dict[str, PastRun], program: Program) -> dict[str, Any]:
     """The latest kept output of every step that a template reads."""
     results: dict[str, Any] = dict(past.base.get("results", {}))
     for run in kept.values():
@@ -190,7 +190,7 @@ def _results(past: Past, kept: dict[str, PastRun], program: Program) -> dict[str
     return results
 
 
-def _counts(past: Past, kept: dict[str, PastRun]) -> dict[str, dict[str, Any]]:
+def _counts(past: LogHistory, kept: dict[str, PastRun]) -> dict[str, dict[str, Any]]:
     counts = {step: dict(count) for step, count in past.base.get("steps", {}).items()}
     for run in kept.values():
         count = counts.setdefault(run.step, {"runs": 0})
@@ -199,7 +199,7 @@ def _counts(past: Past, kept: dict[str, PastRun]) -> dict[str, dict[str, Any]]:
     return counts
 
 
-def _output(past: Past, kept: dict[str, PastRun]) -> Any:
+def _output(past: LogHistory, kept: dict[str, PastRun]) -> Any:
     output = past.base.get("output")
     for run in kept.values():
         if run.result:
@@ -211,14 +211,14 @@ def _output(past: Past, kept: dict[str, PastRun]) -> Any:
     return output
 
 
-def _failed_iterations(past: Past, kept: dict[str, PastRun]) -> int:
+def _failed_iterations(past: LogHistory, kept: dict[str, PastRun]) -> int:
     base: int = past.base.get("failed_iterations", 0)
     return base + sum(run.failed_iterations for run in kept.values())
 
 
-def past_of(execution_id: str, events: Iterable[Event]) -> Past:
+def past_of(execution_id: str, events: Iterable[Event]) -> LogHistory:
     """The execution, looked back upon; raises Conflict while it is not over."""
-    past = Past.of(execution_id, events)
+    past = LogHistory.of(execution_id, events)
     if not past.state.ended:
         raise Conflict(
             f"execution {execution_id} is {past.state.status}; only an ended one can be run again",

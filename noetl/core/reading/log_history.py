@@ -66,7 +66,7 @@ class PastRun:
 
 
 @dataclass(slots=True)
-class Past:
+class LogHistory:
     """A whole execution, looked back upon."""
 
     state: State
@@ -77,7 +77,7 @@ class Past:
     loops: dict[str, PastLoop] = field(default_factory=dict)  # kept iterations, by token
 
     @classmethod
-    def of(cls, execution_id: str, events: Iterable[Event]) -> "Past":
+    def of(cls, execution_id: str, events: Iterable[Event]) -> "LogHistory":
         """Read a log."""
         past = cls(State(execution_id))
         for event in events:
@@ -149,15 +149,15 @@ def _outermost(at: str | None) -> int | None:
     return int(at[1 : at.index("]")]) if at and at.startswith("[") else None
 
 
-READERS: dict[str, Callable[[Past, Event, dict[str, Any]], None]] = {
-    "execution.restored": Past._restored,
-    "loop.restored": Past._loop_restored,
-    "token.enqueued": Past._enqueued,
-    "token.discarded": Past._discarded,
-    "step.scheduled": Past._scheduled,
-    "loop.iteration.done": Past._iteration_done,
-    "loop.iteration.failed": Past._iteration_failed,
-    **dict.fromkeys(TERMINAL, Past._ended),
-    "ctx.patched": Past._patched,
-    "next.evaluated": Past._routed,
+READERS: dict[str, Callable[[LogHistory, Event, dict[str, Any]], None]] = {
+    "execution.restored": LogHistory._restored,
+    "loop.restored": LogHistory._loop_restored,
+    "token.enqueued": LogHistory._enqueued,
+    "token.discarded": LogHistory._discarded,
+    "step.scheduled": LogHistory._scheduled,
+    "loop.iteration.done": LogHistory._iteration_done,
+    "loop.iteration.failed": LogHistory._iteration_failed,
+    **dict.fromkeys(TERMINAL, LogHistory._ended),
+    "ctx.patched": LogHistory._patched,
+    "next.evaluated": LogHistory._routed,
 }

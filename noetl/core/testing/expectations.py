@@ -33,7 +33,7 @@ class Facts:
     calls: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)  # task and input, in order
 
 
-def judge(case: Case, facts: Facts) -> list[Diagnostic]:
+def unmet_expectations(case: Case, facts: Facts) -> list[Diagnostic]:
     """Every expectation that was not met, by position."""
     expect = case.expect
     unmet = [

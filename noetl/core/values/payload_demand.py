@@ -17,7 +17,7 @@ _EVENT = ("event", "data", "output")
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadablePayload:
     """Stands among the payloads at hand for one that cannot be: the kind of the error, and why."""
 
     kind: str
@@ -25,7 +25,7 @@ class Unreadable:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PayloadRead:
     """A path of a template that reads the payload of an envelope; `whole`: with all else that is there."""
 
     path: Path
@@ -34,7 +34,7 @@ class Reading:
     whole: bool
 
 
-def resting(envelope: Mapping[str, Any]) -> dict[str, Any] | None:
+def stored_payload(envelope: Mapping[str, Any]) -> dict[str, Any] | None:
     """The reference to an envelope's payload when that is in the result store and not in the envelope."""
     ref: Any = envelope.get("ref")
     if envelope.get("data") is not None or not is_reference(ref):
@@ -44,19 +44,19 @@ def resting(envelope: Mapping[str, Any]) -> dict[str, Any] | None:
     return ref if ours and isinstance(locator.get("key"), str) else None
 
 
-def at_hand(ref: Mapping[str, Any], payloads: Mapping[str, Any]) -> bool:
+def is_loaded(ref: Mapping[str, Any], payloads: Mapping[str, Any]) -> bool:
     """Whether the payload of a reference is among those that were loaded."""
     key = ref["locator"].get("key")
-    return key in payloads and not isinstance(payloads[key], Unreadable)
+    return key in payloads and not isinstance(payloads[key], UnreadablePayload)
 
 
-def rests(envelope: Mapping[str, Any], payloads: Mapping[str, Any] = MappingProxyType({})) -> bool:
+def is_stored(envelope: Mapping[str, Any], payloads: Mapping[str, Any] = MappingProxyType({})) -> bool:
     """Whether a payload of a finished step, or of a task of it, is in the result store and not at hand."""
-    refs = map(resting, (envelope, *(envelope.get("results") or {}).values()))
-    return any(ref is not None and not at_hand(ref, payloads) for ref in refs)
+    refs = map(stored_payload, (envelope, *(envelope.get("results") or {}).values()))
+    return any(ref is not None and not is_loaded(ref, payloads) for ref in refs)
 
 
-def readings(steps: Mapping[str, Any], paths: Iterable[Path]) -> Iterator[Reading]:
+def payload_reads(steps: Mapping[str, Any], paths: Iterable[Path]) -> Iterator[PayloadRead]:
     """What paths read of finished steps and of their tasks."""
     for path in paths:
         step = steps.get(path[0])
@@ -70,13 +70,13 @@ def readings(steps: Mapping[str, Any], paths: Iterable[Path]) -> Iterator[Readin
                 yield from _reading(path, 3, tasks[task], f"{path[0]}.results.{task}")
 
 
-def _reading(path: Path, depth: int, envelope: Mapping[str, Any], owner: str = "") -> Iterator[Reading]:
+def _reading(path: Path, depth: int, envelope: Mapping[str, Any], owner: str = "") -> Iterator[PayloadRead]:
     whole = len(path) <= depth
     if whole or path[depth] == "data" or path[depth] not in ENVELOPE_FIELDS:
-        yield Reading(path, owner or path[0], envelope, whole)
+        yield PayloadRead(path, owner or path[0], envelope, whole)
 
 
-def event_readings(event: Mapping[str, Any], paths: Iterable[Path]) -> Iterator[Reading]:
+def event_payload_reads(event: Mapping[str, Any], paths: Iterable[Path]) -> Iterator[PayloadRead]:
     """What paths read of the output that an event carries."""
     output = (event.get("data") or {}).get("output") or {}
     for path in paths:
@@ -84,37 +84,37 @@ def event_readings(event: Mapping[str, Any], paths: Iterable[Path]) -> Iterator[
             continue
         size = min(len(path), len(_EVENT))
         if path[:size] == _EVENT[:size] and path[3:4] in ((), ("data",)):
-            yield Reading(path, str(event.get("step")), output, len(path) < len(_EVENT) + 1)
+            yield PayloadRead(path, str(event.get("step")), output, len(path) < len(_EVENT) + 1)
 
 
-def refusal(reading: Reading, payloads: Mapping[str, Any], most: int) -> Unreadable | None:
+def refusal(reading: PayloadRead, payloads: Mapping[str, Any], most: int) -> UnreadablePayload | None:
     """Why the payload of a reading cannot be read; None when it is in place or at hand."""
-    ref = resting(reading.envelope)
+    ref = stored_payload(reading.envelope)
     name = ".".join(reading.path)
     if ref is None:
         return None if reading.whole else _elsewhere(reading, name)
     found = payloads.get(ref["locator"]["key"], _MISSING)
     size = ref["meta"].get("bytes", 0)
-    if size > most and not isinstance(found, Unreadable):
-        found = Unreadable("limit", too_large(reading.owner, size, most))
+    if size > most and not isinstance(found, UnreadablePayload):
+        found = UnreadablePayload("limit", too_large(reading.owner, size, most))
     elif found is _MISSING:
-        found = Unreadable("reference", gone(ref))
-    if not isinstance(found, Unreadable) or (reading.whole and found.kind == "limit"):
+        found = UnreadablePayload("reference", gone(ref))
+    if not isinstance(found, UnreadablePayload) or (reading.whole and found.kind == "limit"):
         return None
-    return Unreadable(found.kind, f"{name}: {found.message}")
+    return UnreadablePayload(found.kind, f"{name}: {found.message}")
 
 
 _MISSING: Any = object()
 
 
-def _elsewhere(reading: Reading, name: str) -> Unreadable | None:
+def _elsewhere(reading: PayloadRead, name: str) -> UnreadablePayload | None:
     """What a tool stored where only `kind: resolve` reads it has no payload here."""
     envelope = reading.envelope
     stored = envelope.get("data") is None and is_reference(envelope.get("ref"))
     if not stored or envelope.get("status") != "ok":
         return None
     told = f"{name}: what {reading.owner} stored is not in the result store; read it with kind: resolve and"
-    return Unreadable("reference", f"{told} {reading.owner}.ref")
+    return UnreadablePayload("reference", f"{told} {reading.owner}.ref")
 
 
 def too_large(owner: str, size: int, most: int, *, at_least: bool = False) -> str:
@@ -142,8 +142,8 @@ def gone(ref: Mapping[str, Any]) -> str:
 
 def in_envelope(envelope: Mapping[str, Any], payloads: Mapping[str, Any], most: int) -> Mapping[str, Any]:
     """An envelope with its payload in place when that is at hand and not over the limit."""
-    ref = resting(envelope)
+    ref = stored_payload(envelope)
     if ref is None:
         return envelope
     found = payloads.get(ref["locator"]["key"]) if ref["meta"].get("bytes", 0) <= most else None
-    return envelope if found is None or isinstance(found, Unreadable) else {**envelope, "data": found}
+    return envelope if found is None or isinstance(found, UnreadablePayload) else {**envelope, "data": found}

@@ -8,13 +8,13 @@ from typing import Any
 
 from noetl.core.values.output import bounded
 from noetl.core.values.payload_demand import (
-    Reading,
-    Unreadable,
-    event_readings,
+    PayloadRead,
+    UnreadablePayload,
+    event_payload_reads,
     in_envelope,
-    readings,
+    payload_reads,
     refusal,
-    resting,
+    stored_payload,
 )
 from noetl.dsl.sugar.labels import read_as
 from noetl.dsl.templates.template import Envelope
@@ -76,44 +76,46 @@ class Scope:
         """Payloads that templates with these paths read and that are not at hand: whose, and references."""
         found = {}
         for reading in self._readings(paths):
-            ref = resting(reading.envelope)
+            ref = stored_payload(reading.envelope)
             if ref is not None and ref["meta"].get("bytes", 0) <= self.most:
                 key = ref["locator"]["key"]
                 known = self.payloads.get(key, _MISSING)
-                if known is _MISSING or (isinstance(known, Unreadable) and known.kind == "backend"):
+                if known is _MISSING or (isinstance(known, UnreadablePayload) and known.kind == "backend"):
                     found[key] = reading.owner, ref
         return list(found.values())
 
-    def _readings(self, paths: Iterable[tuple[str, ...]]) -> Iterable[Reading]:
+    def _readings(self, paths: Iterable[tuple[str, ...]]) -> Iterable[PayloadRead]:
         """What paths read of finished steps; a name that means something nearer is none."""
         steps = {path[0] for path in paths if path[0] in self.steps}
         hidden = {name for name in steps if name in self.fixed or self._near(name)} if steps else steps
-        return readings(self.steps, [path for path in paths if path[0] in steps and path[0] not in hidden])
+        return payload_reads(
+            self.steps, [path for path in paths if path[0] in steps and path[0] not in hidden]
+        )
 
     def _near(self, name: str) -> bool:
         return any(name in mapping for mapping in self.chain) or (
             read_as(self.reader, name, self.tasks) is not None
         )
 
-    def out_of_reach(self, paths: Iterable[tuple[str, ...]]) -> Unreadable | None:
+    def out_of_reach(self, paths: Iterable[tuple[str, ...]]) -> UnreadablePayload | None:
         """Why a template cannot be rendered here: it reads a payload that cannot be had."""
         found = list(self._readings(paths)) if self.steps else []
         if "event" in self.fixed:
-            found += event_readings(self.fixed["event"], paths)
+            found += event_payload_reads(self.fixed["event"], paths)
         for reading in found:
             wrong = refusal(reading, self.payloads, self.most)
             if wrong is not None:
                 return wrong
         return self._gone(paths) if self.damaged else None
 
-    def _gone(self, paths: Iterable[tuple[str, ...]]) -> Unreadable | None:
+    def _gone(self, paths: Iterable[tuple[str, ...]]) -> UnreadablePayload | None:
         for path in paths:
             value = self.bind(path[:1]).get(path[0])
             for key in path[1:]:
-                value = value if isinstance(value, Unreadable) else _below(value, key)
+                value = value if isinstance(value, UnreadablePayload) else _below(value, key)
             wrong = _unreadable(value)
             if wrong is not None:
-                return Unreadable(wrong.kind, f"{'.'.join(path)}: {wrong.message}")
+                return UnreadablePayload(wrong.kind, f"{'.'.join(path)}: {wrong.message}")
         return None
 
     def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, Any]:
@@ -143,11 +145,11 @@ def _finished(step: Mapping[str, Any], payloads: Mapping[str, Any], most: int) -
     return envelope
 
 
-def _unreadable(value: Any) -> Unreadable | None:
+def _unreadable(value: Any) -> UnreadablePayload | None:
     """Why a value, or something in it, cannot be read."""
     if isinstance(value, dict):
         return next(filter(None, map(_unreadable, value.values())), None)
-    return value if isinstance(value, Unreadable) else None
+    return value if isinstance(value, UnreadablePayload) else None
 
 
 def _below(value: Any, key: str) -> Any:

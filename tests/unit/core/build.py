@@ -26,10 +26,10 @@ from noetl.core.message import (
     WorkOrder,
 )
 from noetl.core.pipeline.effects import Effect, Ended, RunTool
-from noetl.core.pipeline.frame import Frame, Surroundings
+from noetl.core.pipeline.frame import Frame, PipelineContext
 from noetl.core.pipeline.pipeline import drive
 from noetl.core.program.program import Program, compile_program
-from noetl.core.replay import Recorded, replay
+from noetl.core.replay import RecordedRow, replay
 from noetl.core.state import State
 from noetl.dsl.load import load
 from noetl.dsl.yaml.tree import plain
@@ -79,7 +79,7 @@ class World:
     program: Program
     state: State = field(default_factory=lambda: State(ID))
     now: int = T0
-    rows: list[Recorded] = field(default_factory=list)
+    rows: list[RecordedRow] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     payloads: dict[str, bytes] = field(default_factory=dict)
     hydrated: dict[str, Any] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class World:
         self.commands = decision.commands
         if decision.events:
             events = msgspec.json.decode(msgspec.json.encode(decision.events), type=list[Event])
-            self.rows.append(Recorded(first, self.now, _cause(message), events))
+            self.rows.append(RecordedRow(first, self.now, _cause(message), events))
         if self.state.fragments:
             self.program = with_fragments(self.compiled, self.state.fragments)
         return decision
@@ -222,7 +222,7 @@ class Pipe:
 
     def __init__(self, program: Program, step: str = "start", **parts: Any) -> None:
         self.clock = T0
-        self.around = Surroundings(
+        self.around = PipelineContext(
             execution_id=ID,
             run=f"{step}.1",
             step=step,

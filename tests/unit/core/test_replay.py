@@ -7,9 +7,9 @@ import pytest
 
 from noetl.core.event import Event
 from noetl.core.message import Report, Start, Tick
-from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import Guard
-from noetl.core.replay import Recorded, RecordedJudge, message_of, replay
+from noetl.core.replay import RecordedEvaluator, RecordedRow, message_of, replay
 from noetl.core.state import State
 from noetl.core.values.scope import Scope
 from noetl.dsl.templates.template import compile_value
@@ -145,7 +145,7 @@ def test_a_message_is_put_back_together_from_its_events():
     assert isinstance(report, Report)
     assert (len(report.events), report.frames) == (1, {"[0]": {"pc": "t", "sent": sent}, "": {"sent": sent}})
     tick = Tick()
-    assert message_of(Recorded(1, T0, tick, [])) is tick
+    assert message_of(RecordedRow(1, T0, tick, [])) is tick
 
 
 def test_a_retry_is_put_back_together_with_the_loops_it_kept():
@@ -166,24 +166,24 @@ TEMPLATE = compile_value("{{ x }}")
 
 
 def test_what_is_not_in_the_record_cannot_be_judged():
-    judge = RecordedJudge([], T0)
+    evaluator = RecordedEvaluator([], T0)
     for question in (
-        lambda: judge.guard(("arc", "s.1", 0), Guard(template=TEMPLATE), NOWHERE),
-        lambda: judge.value(("input", "s.1"), TEMPLATE, NOWHERE),
-        lambda: judge.writes(("set", "s.1"), [], NOWHERE),
+        lambda: evaluator.guard(("arc", "s.1", 0), Guard(template=TEMPLATE), NOWHERE),
+        lambda: evaluator.value(("input", "s.1"), TEMPLATE, NOWHERE),
+        lambda: evaluator.writes(("set", "s.1"), [], NOWHERE),
     ):
-        with pytest.raises(Unjudged, match="not recorded"):
+        with pytest.raises(EvaluationError, match="not recorded"):
             question()
-    assert judge.writes(("set", "s.1"), [], NOWHERE, lenient=True).pairs == []
-    assert judge.guard(("arc", "s.1", 0), Guard(literal=True), NOWHERE).value is True
-    assert judge.value(("input", "s.1"), compile_value({"a": 1}), NOWHERE) == {"a": 1}
+    assert evaluator.writes(("set", "s.1"), [], NOWHERE, lenient=True).pairs == []
+    assert evaluator.guard(("arc", "s.1", 0), Guard(literal=True), NOWHERE).value is True
+    assert evaluator.value(("input", "s.1"), compile_value({"a": 1}), NOWHERE) == {"a": 1}
 
 
 def test_an_error_that_was_recorded_is_raised_again_with_its_kind_and_details():
     error = {"kind": "validation", "message": "m", "details": {"a": 1}}
-    judge = RecordedJudge([Event("step.failed", T0, "s", "s.1", data={"error": error})], T0)
-    with pytest.raises(Unjudged) as caught:
-        judge.fits(("output", "s.1"), {"type": "array"}, None)
+    evaluator = RecordedEvaluator([Event("step.failed", T0, "s", "s.1", data={"error": error})], T0)
+    with pytest.raises(EvaluationError) as caught:
+        evaluator.fits(("output", "s.1"), {"type": "array"}, None)
     assert (caught.value.kind, caught.value.message, caught.value.details) == ("validation", "m", {"a": 1})
-    judge.fits(("output", "s.1"), None, None)
-    judge.fits(("output", "s.2"), {"type": "array"}, None)
+    evaluator.fits(("output", "s.1"), None, None)
+    evaluator.fits(("output", "s.2"), {"type": "array"}, None)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from noetl.core.testing.expectations import judge
+from noetl.core.testing.expectations import unmet_expectations
 from noetl.dsl.testing.suite import Case, read_suite
 from noetl.errors import PlaybookError
 from noetl.settings import Settings, load
@@ -301,7 +301,7 @@ def test_the_way_and_the_end_are_facts_that_a_test_can_expect(played):
       calls: {start.count: 1}
       that: ["{{ steps.many == 1 and ctx.total == 3 }}"]
     """
-    assert judge(case_of(test), played(workflow, test).facts) == []
+    assert unmet_expectations(case_of(test), played(workflow, test).facts) == []
 
 
 async def test_a_recording_keeps_what_real_tools_answered_and_no_secret(settings, monkeypatch):

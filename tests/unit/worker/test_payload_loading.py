@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from noetl.core.values.output import externalise
-from noetl.core.values.payload_demand import Unreadable
+from noetl.core.values.payload_demand import UnreadablePayload
 from noetl.errors import BackendError, InvariantViolation, NotFound
 from noetl.ports.results import TooLarge
 from noetl.worker.payload_loading import PayloadLoader
@@ -56,7 +56,7 @@ async def test_a_payload_that_is_gone_says_which(error: Exception) -> None:
     around, shelf = order(), Shelf(error)
     ref, key = ref_of([1])
     await PayloadLoader(around, shelf.get).have([("load", ref)])
-    assert around.loaded[key] == Unreadable(
+    assert around.loaded[key] == UnreadablePayload(
         "reference", f"the payload {key} is gone from the result store, or damaged"
     )
 
@@ -73,7 +73,7 @@ async def test_what_an_order_holds_together_is_bounded() -> None:
     around, shelf = order(10), Shelf(["..."])
     refs = [ref_of([f"{number:05}"])[0] for number in range(5)]
     await PayloadLoader(around, shelf.get).have([("load", ref) for ref in refs])
-    held = [isinstance(around.loaded[ref["locator"]["key"]], Unreadable) for ref in refs]
+    held = [isinstance(around.loaded[ref["locator"]["key"]], UnreadablePayload) for ref in refs]
     assert held == [False, False, False, False, True]
 
 
@@ -88,6 +88,6 @@ async def test_when_patience_is_over_the_store_is_told_of_and_asked_again_by_the
     around, shelf = order(), Shelf(BackendError("away"), [1])
     (ref, key), loading = ref_of([1]), PayloadLoader(around, shelf.get, patience_s=-1.0)
     await loading.have([("load", ref)])
-    assert around.loaded[key] == Unreadable("backend", "the result store is away: away")
+    assert around.loaded[key] == UnreadablePayload("backend", "the result store is away: away")
     await loading.have([("load", ref)])
     assert around.loaded == {key: [1]}

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.core.deciding.draft import Draft, loaded, stored_refs
-from noetl.core.program.evaluator import TemplateJudge
+from noetl.core.program.evaluator import TemplateEvaluator
 from noetl.core.state import State
 from noetl.core.values.patch import assign_kept
 from noetl.errors import InvariantViolation
@@ -13,7 +13,7 @@ SMALL = {"executor": "executor: {spec: {limits: {max_payload_bytes: 20}}}"}
 
 
 def draft(program=None):
-    return Draft(State(ID), program or compiled("- {step: start}", **SMALL), TemplateJudge(), T0, {})
+    return Draft(State(ID), program or compiled("- {step: start}", **SMALL), TemplateEvaluator(), T0, {})
 
 
 @pytest.mark.parametrize("value", [None, True, 5, 1.5, "short", {"a": 1}])

@@ -6,10 +6,10 @@ import pytest
 
 from noetl.core.deciding.draft import in_place
 from noetl.core.deciding.loop import whole_number
-from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.evaluator import EvaluationError
 from noetl.core.values.output import externalise, refer
 from noetl.core.values.patch import look_up
-from noetl.core.values.payload_demand import Unreadable
+from noetl.core.values.payload_demand import UnreadablePayload
 from tests.unit.core.build import ID, error_of
 
 LOCAL = "- {step: start, loop: {in: '{{ range(3) }}', iterator: x, spec: {mode: %s%s}}, spec: {policy: {failure: {mode: %s}}}, tool: {kind: noop}%s}"
@@ -35,7 +35,7 @@ def test_a_bound_is_a_whole_number_of_at_least_one(number):
     if number is None:
         assert whole_number(number, "chunk", 7) == 7
         return
-    with pytest.raises(Unjudged, match="at least 1"):
+    with pytest.raises(EvaluationError, match="at least 1"):
         whole_number(number, "chunk", 7)
 
 
@@ -251,7 +251,7 @@ def test_what_follows_reads_the_parts_of_an_output_that_are_at_hand(begin, limit
 def test_an_output_of_which_a_part_could_not_be_had_is_an_error_of_who_reads_it(begin):
     world = begin(local(more=NEXT))
     event, _, payload = away(world, 0)
-    world.hydrated[payload.key] = Unreadable("reference", "it is gone")
+    world.hydrated[payload.key] = UnreadablePayload("reference", "it is gone")
     through(world, event, world.item("start.1", 1, "b"), world.item("start.1", 2, "c"))
     assert "start.data: it is gone" in world.state.error["message"]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.core.deciding.payload_hydration import (
-    Ahead,
+    DecisionReads,
     ahead,
     arriving_references,
     loop_references,
@@ -15,7 +15,7 @@ from noetl.core.event import Event
 from noetl.core.message import Report, Start, Tick
 from noetl.core.state import Fragment, Lease, LoopState, Run, State, Token
 from noetl.core.values.output import externalise
-from noetl.core.values.payload_demand import Unreadable
+from noetl.core.values.payload_demand import UnreadablePayload
 from tests.unit.core.build import ENGINE, ID, compiled, marker_of, ok_of
 
 READS = "- {step: start, tool: {kind: noop}, set: {ctx.n: '{{ %s }}'}}"
@@ -198,7 +198,7 @@ def test_whether_the_own_output_is_read_in_the_decision_that_ends_a_step(read, n
     program = compiled(
         "- {step: start, tool: {kind: noop}, " + read[1:] + "\n- {step: last, tool: {kind: noop}}"
     )
-    found = Ahead.of(program, ["start"], [])
+    found = DecisionReads.of(program, ["start"], [])
     assert found.reads_output_of("start") is needed
 
 
@@ -285,7 +285,7 @@ def test_the_output_of_a_run_is_the_one_reported_or_those_of_its_iterations():
     assert found == ([a_ref("b"), a_ref("a")], ["last", "pack"])
 
 
-@pytest.mark.parametrize("payload", [None, Unreadable("limit", "too much")])
+@pytest.mark.parametrize("payload", [None, UnreadablePayload("limit", "too much")])
 def test_an_output_that_could_not_be_had_is_an_error_of_the_step(begin, payload):
     world = begin(READS % "output.data.n")
     output = put_aside(world, {"n": 3}, at_hand=False)

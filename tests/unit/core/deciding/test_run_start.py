@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.core.deciding.run_start import as_items
-from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.evaluator import EvaluationError
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_lists_mappings_ranges_and_tuples_are_collections(value, items):
 
 @pytest.mark.parametrize("value, told", [("text", "str"), (None, "null"), (3, "int")])
 def test_anything_else_is_an_error_that_names_its_type(value, told):
-    with pytest.raises(Unjudged, match=f"gave {told}") as caught:
+    with pytest.raises(EvaluationError, match=f"gave {told}") as caught:
         as_items(value, "s")
     assert caught.value.kind == "value"
 

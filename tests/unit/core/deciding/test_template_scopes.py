@@ -2,14 +2,14 @@
 
 from noetl.core.deciding import template_scopes
 from noetl.core.deciding.draft import Draft, in_place
-from noetl.core.program.evaluator import TemplateJudge
+from noetl.core.program.evaluator import TemplateEvaluator
 from noetl.core.state import Run, State
-from noetl.core.values.payload_demand import Unreadable
+from noetl.core.values.payload_demand import UnreadablePayload
 from tests.unit.core.build import ID, T0, compiled, marker_of, ok_of
 
 
 def draft(**parts):
-    return Draft(State(ID, **parts), compiled("- {step: start}"), TemplateJudge(), T0, {})
+    return Draft(State(ID, **parts), compiled("- {step: start}"), TemplateEvaluator(), T0, {})
 
 
 def test_at_arrival_bare_names_go_through_input_args_ctx_workload_and_finished_steps():
@@ -35,7 +35,7 @@ def test_at_departure_the_runs_own_step_and_output_are_there_too():
 def test_at_the_end_of_a_run_it_and_its_tasks_have_names_and_mean_this_run():
     workflow = "- {step: start, tool: {name: t, kind: noop}, set: {ctx.x: '{{ start.data }}'}}"
     before = {"start": ok_of(1), "t": ok_of(2), "other": ok_of(3)}
-    made = Draft(State(ID, results=before), compiled(workflow), TemplateJudge(), T0, {})
+    made = Draft(State(ID, results=before), compiled(workflow), TemplateEvaluator(), T0, {})
     output = {**ok_of(7), "results": {"t": ok_of(8)}}
     scope = template_scopes.ending(made, Run("start.2", "start", iter_scope={"n": 1}), {}, output)
     assert scope.bind(["start", "t", "other", "iter", "n"]) == {
@@ -68,7 +68,7 @@ def test_what_rests_in_the_result_store_is_put_in_its_place():
 def test_what_is_gone_of_a_scope_is_told_to_who_reads_it_and_to_nobody_else():
     made = draft(workload=marker_of("w"), ctx={"v": marker_of("v"), "deep": {"v": marker_of("v")}, "n": 1})
     made.hydrated["other"] = 1
-    scope = template_scopes.arrival(made, {}, {}, Unreadable("reference", "its input is gone"))
+    scope = template_scopes.arrival(made, {}, {}, UnreadablePayload("reference", "its input is gone"))
     told = {
         path: scope.out_of_reach([path])
         for path in (("ctx", "v"), ("ctx", "deep", "v"), ("workload", "x"), ("input",))

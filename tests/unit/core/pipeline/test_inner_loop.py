@@ -4,11 +4,11 @@ import pytest
 
 from noetl.core.pipeline.effects import Ended
 from noetl.core.pipeline.inner_loop import (
+    InnerLoop,
     IterationOutcome,
-    Level,
+    inner_loop_result,
     iteration_ended,
     iteration_started,
-    level_result,
 )
 from tests.unit.core.build import Pipe, compiled, error_of, ok_of
 
@@ -21,7 +21,7 @@ def level(loop="", **parts):
         "around": pipe.around, "total": 2, "share": 1, "best_effort": False,
         "input": {"i": 1}, "ctx": {"c": 1}, "step": {"s": 1}, "args": {},
     }  # fmt: skip
-    return Level(**(given | parts))
+    return InnerLoop(**(given | parts))
 
 
 PARALLEL = ", spec: {mode: parallel}"
@@ -106,7 +106,7 @@ def test_the_end_of_an_iteration_is_told_in_as_few_words_as_possible(outcome, na
 
 
 def test_a_level_that_went_well_is_the_list_of_its_outputs():
-    output, writes = level_result(
+    output, writes = inner_loop_result(
         level(), [IterationOutcome(True, ok_of("a")), IterationOutcome(True, ok_of("b"))]
     )
     assert output == {
@@ -119,7 +119,7 @@ def test_a_level_that_went_well_is_the_list_of_its_outputs():
 
 def test_a_failed_iteration_fails_the_level_with_the_lowest_error_and_no_writes():
     bad = [IterationOutcome(False, {}, {"kind": str(index)}, [[["ctx", "a"], index]]) for index in range(2)]
-    output, writes = level_result(level(), bad)
+    output, writes = inner_loop_result(level(), bad)
     assert (output["status"], output["error"], writes) == ("error", {"kind": "0"}, [])
     assert output["loop"] == {"total": 2, "done": 0, "failed": 2, "skipped": 0}
 
@@ -130,7 +130,7 @@ def test_best_effort_holds_null_for_what_failed_and_lists_the_errors():
         IterationOutcome(True, ok_of(2)),
         None,
     ]
-    output, writes = level_result(level(best_effort=True, total=3), outcomes)
+    output, writes = inner_loop_result(level(best_effort=True, total=3), outcomes)
     assert (output["status"], output["data"], writes) == ("ok", [None, 2, None], [])
     assert output["loop"] == {
         "total": 3, "done": 1, "failed": 1, "skipped": 1, "errors": [{"index": 0, "error": {"kind": "boom"}}],
@@ -145,12 +145,12 @@ def test_writes_of_a_level_are_reduced_with_what_was_there(reduce, existing, mer
     scope = reduce.partition(".")[0]
     one = level(f", spec: {{mode: parallel, policy: {{reduce: {{{reduce}}}}}}}", **{scope: existing})
     outcomes = [IterationOutcome(True, ok_of(1), writes=[[[scope, "n"], n]]) for n in (1, 2)]
-    assert level_result(one, outcomes)[1] == merged
+    assert inner_loop_result(one, outcomes)[1] == merged
 
 
 def test_a_conflict_inside_a_level_fails_it_with_kind_conflict():
     outcomes = [IterationOutcome(True, ok_of(1), writes=[[["ctx", "n"], n]]) for n in (1, 2)]
-    output, writes = level_result(level(PARALLEL), outcomes)
+    output, writes = inner_loop_result(level(PARALLEL), outcomes)
     assert (output["error"]["kind"], writes) == ("conflict", [])
 
 

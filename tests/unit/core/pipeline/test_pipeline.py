@@ -6,7 +6,7 @@ import pytest
 
 from noetl.core.pipeline.effects import LOGS, NeedPayloads, NeedSecrets, Park, RunTool, Sleep
 from noetl.core.pipeline.pipeline import drive
-from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.evaluator import EvaluationError
 from noetl.core.values.output import externalise, size_of
 from tests.unit.core.build import ID, Pipe, compiled, error_of, ok_of
 
@@ -500,7 +500,7 @@ def test_a_secret_that_cannot_be_had_is_an_error_of_the_task():
         ["{name: one, kind: python, input: {code: 'result = t', t: '{{ keychain.tok.value }}'}}"],
         root=KEYCHAIN,
     )
-    ended = it.run(Unjudged("secret", "no such thing"))
+    ended = it.run(EvaluationError("secret", "no such thing"))
     assert (ended.well, ended.error["kind"]) == (False, "secret")
 
 

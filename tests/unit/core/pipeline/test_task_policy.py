@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from noetl.core.pipeline.task_policy import by_status, choose, options, rendered_set, seconds, wait_s
-from noetl.core.program.evaluator import Unjudged
+from noetl.core.program.evaluator import EvaluationError
 from noetl.core.values.output import externalise
 from noetl.core.values.scope import Scope
 from tests.unit.core.build import T0, compiled, ok_of
@@ -50,7 +50,7 @@ def test_what_the_rule_that_held_saw_is_told():
 @pytest.mark.parametrize("guard", ["{{ output.n / 0 }}", "{{ 'perhaps' }}"])
 def test_a_guard_that_cannot_be_judged_is_never_no_match(guard):
     rules = task_of(f'{{rules: [{{when: "{guard}", then: {{do: skip}}}}]}}').rules
-    with pytest.raises(Unjudged, match="t rule 0") as caught:
+    with pytest.raises(EvaluationError, match="t rule 0") as caught:
         choose(rules, SCOPE, "t")
     assert caught.value.kind == "template"
 
@@ -88,7 +88,7 @@ def test_options_are_rendered_with_their_defaults():
 
 
 def test_an_option_that_cannot_be_rendered_is_an_error():
-    with pytest.raises(Unjudged, match="here"):
+    with pytest.raises(EvaluationError, match="here"):
         options(rule(delay="'{{ output.none.x }}'"), SCOPE, "here")
 
 
@@ -135,14 +135,14 @@ def test_a_delay_is_a_number_a_numeric_string_or_an_http_date(value, expected):
 
 @pytest.mark.parametrize("value", [None, True, "soon", [], {}, "inf", float("nan"), float("inf"), ""])
 def test_anything_else_is_no_delay(value):
-    with pytest.raises(Unjudged, match="a delay is a number of seconds or a date"):
+    with pytest.raises(EvaluationError, match="a delay is a number of seconds or a date"):
         seconds(value, T0)
 
 
 def test_a_guard_that_reads_a_payload_which_is_gone_says_so():
     found = task_of("{rules: [{when: '{{ load.n == 1 }}', then: {do: retry}}]}")
     scope = Scope({}, steps={"load": ok_of(None, ref=externalise("e1", 3)[0])}, most=9)
-    with pytest.raises(Unjudged) as caught:
+    with pytest.raises(EvaluationError) as caught:
         choose(found.rules, scope, "t")
     assert (caught.value.kind, caught.value.message.startswith("t rule 0: load.n: the payload")) == (
         "reference",

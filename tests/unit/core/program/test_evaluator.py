@@ -2,14 +2,14 @@
 
 import pytest
 
-from noetl.core.program.evaluator import TemplateJudge, Unjudged
+from noetl.core.program.evaluator import EvaluationError, TemplateEvaluator
 from noetl.core.program.program import Guard, Write
 from noetl.core.values.output import externalise
 from noetl.core.values.scope import Scope
 from noetl.dsl.templates.template import compile_value
 from tests.unit.core.build import ok_of
 
-JUDGE = TemplateJudge()
+JUDGE = TemplateEvaluator()
 SCOPE = Scope({"ctx": {"n": 3}}, steps={"load": ok_of(None, ref=externalise("e1", 3)[0])}, most=9)
 PLACES = {
     ("input", "s.1"): "input of step run s.1",
@@ -50,7 +50,7 @@ def test_an_error_names_its_place(place, told):
         lambda: JUDGE.value(place, compile_value("{{ load.data }}"), SCOPE),
         lambda: JUDGE.fits(place, {"type": "array"}, {}),
     ):
-        with pytest.raises(Unjudged) as caught:
+        with pytest.raises(EvaluationError) as caught:
             question()
         assert caught.value.message.startswith(told)
 
@@ -64,7 +64,7 @@ def test_lenient_leaves_out_what_is_missing_but_not_what_is_wrong():
     entries = [write("a", "{{ ctx.none.x }}"), write("b", "{{ ctx.n }}")]
     written = JUDGE.writes(("set", "s.1"), entries, SCOPE, lenient=True)
     assert (written.pairs, written.left_out) == ([[["ctx", "b"], 3]], ["ctx.a"])
-    with pytest.raises(Unjudged) as caught:
+    with pytest.raises(EvaluationError) as caught:
         JUDGE.writes(("set", "s.1"), [write("a_ref", "{{ ctx.n }}")], SCOPE, lenient=True)
     assert caught.value.kind == "reference"
 

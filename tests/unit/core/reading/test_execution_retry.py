@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from noetl.control import rerun_request
-from noetl.core.reading.execution_retry import kept_by_rerun, kept_by_retry, past_of
+from noetl.core.reading.execution_retry import past_of, retained_by_rerun, retained_by_retry
 from noetl.errors import Conflict, NotFound
 from noetl.wiring.embedded import Embedded, new_execution_id
 from tests.engine.harness import Ran, begin, control, engine, finish, playbook
@@ -431,8 +431,8 @@ def test_an_execution_in_which_nothing_had_begun_keeps_nothing():
     world = World(compiled("- {step: a, tool: {kind: noop}}"))
     world.start(problem={"kind": "keychain", "message": "no such name"})
     past = past_of("e1", world.events)
-    assert kept_by_retry(past, world.program) is None
-    assert kept_by_rerun(past, world.program, "a") is None
+    assert retained_by_retry(past, world.program) is None
+    assert retained_by_rerun(past, world.program, "a") is None
 
 
 async def test_iterations_are_kept_over_more_than_one_retry(tmp_path, payload):

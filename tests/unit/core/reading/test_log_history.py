@@ -1,6 +1,6 @@
 """What one pass over the log of an execution remembers."""
 
-from noetl.core.reading.log_history import Past
+from noetl.core.reading.log_history import LogHistory
 from tests.unit.core.build import ID, World, compiled
 
 LOOP = """
@@ -11,7 +11,7 @@ LOOP = """
 
 
 def past(world):
-    return Past.of(ID, world.events)
+    return LogHistory.of(ID, world.events)
 
 
 def looped(mode="fail_fast"):

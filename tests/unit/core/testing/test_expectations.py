@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from noetl.core.testing.expectations import Facts, arc_name, judge
+from noetl.core.testing.expectations import Facts, arc_name, unmet_expectations
 from noetl.dsl.testing.suite import read_suite
 
 FACTS: dict[str, Any] = {
@@ -71,7 +71,7 @@ UNMET = [
 def verdict(expect: str, facts: dict[str, Any]) -> list[Any]:
     suite = read_suite(f"playbook: x\ntests: [{{name: a, expect: {expect}}}]")
     assert suite.ok, suite.diagnostics
-    return judge(suite.cases[0], Facts(**facts))
+    return unmet_expectations(suite.cases[0], Facts(**facts))
 
 
 @pytest.mark.parametrize("expect", MET)

@@ -4,9 +4,9 @@ import pytest
 
 from noetl.core.deciding.draft import Draft
 from noetl.core.pipeline.recorded_output import recorded, recorded_together
-from noetl.core.program.evaluator import TemplateJudge, Unjudged
+from noetl.core.program.evaluator import EvaluationError, TemplateEvaluator
 from noetl.core.reading.explain import explain
-from noetl.core.reading.log_history import Past
+from noetl.core.reading.log_history import LogHistory
 from noetl.core.state import State
 from noetl.core.values.event_size import (
     ENVELOPE_BYTES,
@@ -26,7 +26,7 @@ FULL = "x" * 60_000
 
 
 def draft():
-    return Draft(State(ID), compiled("- {step: start}"), TemplateJudge(), T0, {})
+    return Draft(State(ID), compiled("- {step: start}"), TemplateEvaluator(), T0, {})
 
 
 def test_the_largest_values_go_first_and_small_ones_never():
@@ -75,7 +75,7 @@ def test_values_that_fit_together_stay_and_others_are_put_aside():
 
 
 def test_too_many_small_values_cannot_be_judged():
-    with pytest.raises(Unjudged, match="120 values take 108240 bytes") as raised:
+    with pytest.raises(EvaluationError, match="120 values take 108240 bytes") as raised:
         draft().kept(["x" * 900] * 120)
     assert raised.value.kind == "limit"
 
@@ -169,7 +169,7 @@ def test_what_a_retry_keeps_is_restored_from_portions(world):
     assert it.state.steps["start"].runs == 1
     assert len(it.named("execution.restored")) > 3
     assert [bool(event.data["iterations"]) for event in it.named("loop.restored")] == [False, True]
-    assert Past.of(ID, it.events).base["ctx"] == state["ctx"]
+    assert LogHistory.of(ID, it.events).base["ctx"] == state["ctx"]
     told = [
         reason
         for reason in explain(ID, list(enumerate(it.events, 1)), None).reasons

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.core.values.output import externalise
-from noetl.core.values.payload_demand import Unreadable, rests
+from noetl.core.values.payload_demand import UnreadablePayload, is_stored
 from noetl.core.values.scope import Scope
 from noetl.dsl.templates.template import Envelope
 from tests.unit.core.build import ID, ok_of
@@ -67,7 +67,7 @@ def test_a_payload_that_is_at_hand_or_too_large_is_not_wanted():
     assert Scope({}, steps=STEPS, most=SIZE, payloads={PAYLOAD.key: 1}).wanted([("load",)]) == []
     assert Scope({}, steps=STEPS, most=SIZE - 1).wanted([("load", "data")]) == []
     for kind, again in (("backend", True), ("reference", False)):
-        scope = Scope({}, steps=STEPS, most=SIZE, payloads={PAYLOAD.key: Unreadable(kind, "no")})
+        scope = Scope({}, steps=STEPS, most=SIZE, payloads={PAYLOAD.key: UnreadablePayload(kind, "no")})
         assert bool(scope.wanted([("load", "data")])) is again
 
 
@@ -75,7 +75,7 @@ def test_a_payload_that_is_at_hand_or_too_large_is_not_wanted():
 def test_a_payload_that_could_not_be_had_cannot_be_read(path, owner):
     found = Scope({}, steps=STEPS, most=SIZE).out_of_reach([path])
     gone = f"{'.'.join(path)}: the payload {PAYLOAD.key} is gone from the result store, or damaged"
-    assert found == (None if owner is None else Unreadable("reference", gone))
+    assert found == (None if owner is None else UnreadablePayload("reference", gone))
 
 
 @pytest.mark.parametrize("path, owner", READS.items())
@@ -84,7 +84,7 @@ def test_a_payload_over_the_limit_is_told_with_its_size_and_the_ways_on(path, ow
     if owner is None or path[-1] in ("load", "tasks", "results", "one"):  # the whole of it has the reference
         assert found is None
         return
-    assert found == Unreadable(
+    assert found == UnreadablePayload(
         "limit",
         f"{'.'.join(path)}: the result of {owner} was stored with {SIZE} bytes, more than "
         f'limits.max_hydrate_bytes (5); loop over it with in: "{{{{ {owner}.ref }}}}", take a part of it with '
@@ -93,9 +93,9 @@ def test_a_payload_over_the_limit_is_told_with_its_size_and_the_ways_on(path, ow
 
 
 def test_what_cannot_be_read_says_why():
-    payloads = {PAYLOAD.key: Unreadable("backend", "the store is away")}
+    payloads = {PAYLOAD.key: UnreadablePayload("backend", "the store is away")}
     found = Scope({}, steps=STEPS, most=SIZE, payloads=payloads).out_of_reach([("load", "n")])
-    assert found == Unreadable("backend", "load.n: the store is away")
+    assert found == UnreadablePayload("backend", "load.n: the store is away")
 
 
 def test_what_a_tool_stored_elsewhere_is_read_with_resolve():
@@ -184,9 +184,9 @@ def test_secrets_are_never_told():
     ],
 )
 def test_an_envelope_whose_payload_rests_in_the_result_store(envelope, aside):
-    assert rests(envelope) is aside
-    assert rests(envelope, {PAYLOAD.key: 1}) is False
-    assert rests(envelope, {PAYLOAD.key: Unreadable("limit", "no")}) is aside
+    assert is_stored(envelope) is aside
+    assert is_stored(envelope, {PAYLOAD.key: 1}) is False
+    assert is_stored(envelope, {PAYLOAD.key: UnreadablePayload("limit", "no")}) is aside
 
 
 @pytest.mark.parametrize(
@@ -202,6 +202,6 @@ def test_an_envelope_whose_payload_rests_in_the_result_store(envelope, aside):
     ],
 )
 def test_a_value_of_a_damaged_scope_that_is_gone_cannot_be_read(path, gone):
-    ctx = {"v": Unreadable("reference", "it is gone"), "n": 1}
+    ctx = {"v": UnreadablePayload("reference", "it is gone"), "n": 1}
     found = Scope({"ctx": ctx}, (ctx,), damaged=True).out_of_reach([path])
-    assert found == (Unreadable("reference", f"{'.'.join(path)}: it is gone") if gone else None)
+    assert found == (UnreadablePayload("reference", f"{'.'.join(path)}: it is gone") if gone else None)
