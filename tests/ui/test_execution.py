@@ -73,6 +73,26 @@ def test_an_arc_tells_its_guard_and_what_it_saw(server: Server, page: Page) -> N
     expect(page.get_by_role("tooltip")).to_contain_text("refused by admission (else)")
 
 
+TWO_EXPRESSIONS = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {name: guards, path: ui/guards}
+workload: {a: 1, b: 2}
+workflow:
+  - step: ask
+    next: {arcs: [{step: go, when: "{{ workload.a }} and {{ workload.b }}"}]}
+  - step: go
+"""
+
+
+def test_a_guard_that_is_more_than_one_expression_keeps_its_braces(server: Server, page: Page) -> None:
+    begun = server.call("POST", "/executions", {"playbook": TWO_EXPRESSIONS})
+    server.until(begun["execution_id"], "playbook.processed")
+    page.goto(f"/executions/{begun['execution_id']}")
+    label = page.get_by_role("button", name="arc from ask to go")
+    expect(label).to_contain_text("{{ workload.a }} and {{ workload.b }}")
+
+
 def test_a_step_tells_why_in_words(server: Server, page: Page) -> None:
     page.goto(f"/executions/{server.ran('flow')}")
     panel = choose(page, "never")

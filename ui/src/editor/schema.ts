@@ -69,13 +69,7 @@ export function placeOf(lines: string[], number: number, column: number): Place 
     const line = read(lines[row] ?? '')
     if (!line) continue
     const start = line.indent
-    if (
-      inList &&
-      line.key !== null &&
-      start <= level - 2 + (line.dashes ? 0 : 0) &&
-      line.rest === '' &&
-      start < level
-    ) {
+    if (inList && line.key !== null && start <= level - 2 && line.rest === '') {
       path.unshift(line.key, '[]')
       kinds.unshift(kindOf(siblings(lines, row, start)), undefined)
       level = start

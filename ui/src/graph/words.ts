@@ -1,11 +1,29 @@
 // What an arc and a step say of themselves, in the words of the language.
 import type { ArcProgress, Json, StepProgress } from '../api/types'
 
-/** A guard without its braces, on one line. */
+/** A guard on one line, without its braces where it is one expression. */
 export function guard(when: string | null): string {
   if (when === null) return ''
-  const only = /^\s*\{\{([\s\S]*)\}\}\s*$/.exec(when)
-  return (only?.[1] ?? when).split(/\s+/).filter(Boolean).join(' ')
+  return (onlyExpression(when.trim()) ?? when).split(/\s+/).filter(Boolean).join(' ')
+}
+
+const TOKEN = /'(?:\\[\s\S]|[^'\\])*'|"(?:\\[\s\S]|[^"\\])*"|-?\}\}|[[{(\])}]|[\s\S]/g
+
+/** What stands between the braces of a template that is one expression and nothing else. */
+function onlyExpression(template: string): string | null {
+  if (!template.startsWith('{{')) return null
+  const start = template.startsWith('{{-') ? 3 : 2
+  let depth = 0 // of brackets: inside of them, two braces close two maps and not the expression
+  TOKEN.lastIndex = start
+  for (let token = TOKEN.exec(template); token; token = TOKEN.exec(template)) {
+    const [text] = token
+    if (depth === 0 && text.endsWith('}}')) {
+      return TOKEN.lastIndex === template.length ? template.slice(start, token.index) : null
+    }
+    if (text.endsWith('}}')) TOKEN.lastIndex = token.index + text.length - 1 // one of the two
+    depth += '[{('.includes(text) ? 1 : '])}'.includes(text) || text.endsWith('}}') ? -1 : 0
+  }
+  return null
 }
 
 export const short = (value: Json, most = 60): string => {

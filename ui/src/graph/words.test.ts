@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { guard } from './words'
+
+test.each([
+  ['{{ ctx.count > 3 }}', 'ctx.count > 3'],
+  ['{{- ctx.a\n   and ctx.b -}}\n', 'ctx.a and ctx.b'],
+  ["{{ ctx.text == '}}' }}", "ctx.text == '}}'"],
+  ["{{ ctx.map == {'a': {}} }}", "ctx.map == {'a': {}}"],
+  ["{{ ctx.map == {'a': {'b': 1}}}}", "ctx.map == {'a': {'b': 1}}"],
+  ["{{ 'it\\'s }}' in ctx.text }}", "'it\\'s }}' in ctx.text"],
+])('a guard that is one expression is read without its braces: %s', (when, words) => {
+  expect(guard(when)).toBe(words)
+})
+
+test.each(['{{ ctx.a }} and {{ ctx.b }}', "{{ 'x' }}{{ ctx.b }}", '{{ ctx.open', 'ctx.plain'])(
+  'a guard that is more than one expression keeps its braces: %s',
+  (when) => {
+    expect(guard(when)).toBe(when)
+  },
+)
+
+test('an arc without a guard has no words', () => expect(guard(null)).toBe(''))
