@@ -4,9 +4,11 @@ The browser's driver has an event loop of its own, so it lives in one thread, an
 runs in that thread; the thread of pytest stays free for tests with loops of theirs.
 """
 
+import contextlib
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -84,6 +86,13 @@ class Server(Api):
         assert self.process.stdout is not None
         super().__init__(self.process.stdout.readline().strip())
         assert self.url.startswith("http"), (folder / "server.log").read_text()
+
+    def let_pass(self, schedule: str, hours: int) -> None:
+        """Put the next tick of a schedule back in time, as if no server had run for so long."""
+        with contextlib.closing(sqlite3.connect(self.folder / ".noetl" / "noetl.db", timeout=60)) as store:
+            change = "UPDATE schedules SET next_at = next_at - ? WHERE name = ? RETURNING 1"
+            assert store.execute(change, (hours * 3_600_000, schedule)).fetchall()
+            store.commit()
 
     def stop(self) -> None:
         self.process.terminate()

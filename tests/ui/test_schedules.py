@@ -30,6 +30,31 @@ def test_a_schedule_is_made_run_paused_and_deleted(server: Server, page: Page) -
     expect(page.get_by_text("Nothing is started by the clock")).to_be_visible()
 
 
+def test_ticks_that_started_nothing_are_told_with_how_many_and_why(server: Server, page: Page) -> None:
+    server.call("POST", "/schedules", {"name": "hourly", "path": "ui/edit", "every_s": 3600})
+    server.let_pass("hourly", hours=4)
+    page.goto("/schedules")
+    row = page.get_by_role("region", name="Schedules").locator("tbody tr", has_text="hourly")
+    expect(row).to_contain_text("3 ticks were skipped")
+    expect(row).to_contain_text("an earlier tick was due as well, and one execution is started")
+    expect(row).not_to_contain_text("so far")
+    server.let_pass("hourly", hours=3)
+    expect(row).to_contain_text("2 ticks were skipped")
+    expect(row).to_contain_text("5 so far")
+    server.call("DELETE", "/schedules/hourly")
+
+
+def test_a_tick_that_nobody_was_there_for_is_told_once(server: Server, page: Page) -> None:
+    server.call(
+        "POST", "/schedules", {"name": "strict", "path": "ui/edit", "every_s": 86400, "catch_up": "skip"}
+    )
+    server.let_pass("strict", hours=25)
+    page.goto("/schedules")
+    row = page.get_by_role("region", name="Schedules").locator("tbody tr", has_text="strict")
+    expect(row.get_by_text("was skipped: no server ran then")).to_have_count(1)
+    server.call("DELETE", "/schedules/strict")
+
+
 def test_the_workload_of_a_schedule_is_filled_in_as_the_playbook_declares_it(
     server: Server, page: Page
 ) -> None:

@@ -7,9 +7,10 @@ import { schedules, triggers } from '../../api/queries'
 import type { Schedule, Trigger } from '../../api/types'
 import { Button } from '../../design/controls'
 import { CopyIcon, shortId } from '../../design/copy'
+import { count } from '../../design/number'
 import { Empty, Reading } from '../../design/states'
 import { StatusBadge } from '../../design/status'
-import { Ago } from '../../design/time'
+import { Ago, exact } from '../../design/time'
 import { complain, say } from '../../design/toast'
 import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
@@ -242,9 +243,26 @@ function ClockRow({ item }: { item: Schedule }) {
         {item.last_error && (
           <span className="block max-w-80 break-words text-xs text-failed">{item.last_error}</span>
         )}
+        <SkippedTicks schedule={item} />
       </td>
       <Acts name={name} enabled={item.enabled} does={does} turn={turn} />
     </tr>
+  )
+}
+
+/** The newest ticks that were due and started nothing; of a single one the last error tells already. */
+function SkippedTicks({ schedule }: { schedule: Schedule }) {
+  const { skipped, last_at, last_error } = schedule
+  if (!skipped || (skipped.count === 1 && last_error && skipped.to === last_at)) return null
+  return (
+    <span
+      className="block max-w-80 break-words text-xs text-held"
+      title={`from ${exact(skipped.from)} to ${exact(skipped.to)}`}
+    >
+      {skipped.count === 1 ? '1 tick was' : `${count(skipped.count)} ticks were`} skipped, the last{' '}
+      <Ago at={skipped.to} />: {skipped.why}
+      {skipped.total > skipped.count && `; ${count(skipped.total)} so far`}
+    </span>
   )
 }
 
