@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from noetl.cli.running.run_flow import EXIT_OF
+from noetl.cli.running.runner import EXIT_OF
 from noetl.core.event import CATALOGUE
 from tests.docs.generated import ROOT
 

@@ -109,7 +109,7 @@ class Shelf:
         return changed
 
     async def _register(self, source: "Source") -> None:
-        from noetl.cli.running.run_flow import file_of, text_of
+        from noetl.cli.playbooks.playbook_text import file_of, text_of
         from noetl.cli.running.watches import print_findings
         from noetl.errors import BackendError, PlaybookError
 

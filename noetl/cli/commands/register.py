@@ -26,9 +26,9 @@ def command(files: tuple[str, ...], as_json: bool) -> int:
 async def _register(files: tuple[str, ...], as_json: bool) -> int:
     from noetl.cli.connection import connection
     from noetl.cli.playbooks.bundle import bundled
+    from noetl.cli.playbooks.playbook_text import file_of, text_of
     from noetl.cli.playbooks.sources import find, is_test, read
     from noetl.cli.playbooks.validation import check
-    from noetl.cli.running.run_flow import file_of, text_of
     from noetl.cli.running.run_summary import pretty
     from noetl.cli.running.watches import print_findings
 

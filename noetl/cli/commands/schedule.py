@@ -185,27 +185,11 @@ async def _turned(name: str, *, enabled: bool) -> "Schedule":
 @options.server
 def run(name: str, **given: Any) -> int:
     """Start at once what a schedule starts, and say how it went; its ticks stay where they are."""
+    from noetl.cli.connection import embedded_engine
     from noetl.cli.running import run_flow
 
-    return asyncio.run(_run(name, run_flow.watcher(**options.shown(given)), given["timeout"]))
-
-
-async def _run(name: str, watch: Any, timeout_s: float | None) -> int:
-    from noetl.cli.connection import connection, embedded_engine
-    from noetl.cli.running import run_embedded, run_remote
-    from noetl.ports.schedule import unknown_schedule
-
-    settings = embedded_engine.settings()
-    if not connection.anything(settings):
-        raise unknown_schedule(name)
-    if settings.server is not None:
-        async with connection.server(settings) as reached:
-            started = await reached.front.run_schedule(name, caller())
-            return await run_remote.follow(reached, started.execution_id, started.path, watch, timeout_s)
-    async with embedded_engine.opened(settings) as made:
-        return await run_embedded.begin(
-            made, lambda: made.front.run_schedule(name, caller()), watch, timeout_s
-        )
+    watch = run_flow.watcher(**options.shown(given))
+    return asyncio.run(run_flow.run_schedule(embedded_engine.settings(), name, watch, given["timeout"]))
 
 
 def times(schedule: "Schedule") -> str:

@@ -3,57 +3,75 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from noetl.cli.connection.caller import caller
 from noetl.cli.connection.connection import Reached
 from noetl.cli.playbooks.bundle import bundled, in_project
+from noetl.cli.playbooks.playbook_text import text_of
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.running import follower, no_worker_notice
-from noetl.cli.running.run_flow import EXIT_OF, Watch, Wish, end, text_of
+from noetl.cli.running.runner import EXIT_OF, Start, Watch, exit_code
 from noetl.core.message import Control
 from noetl.errors import NotFound
-from noetl.ports.front import Ask, Started
+from noetl.ports.front import Ask, Front, Started
 
 
-async def run(reached: Reached, source: Source | None, ask: Ask, wish: Wish, watch: Watch) -> int:
-    """Have a server run a playbook; the exit code."""
-    started = await _start(reached, source, ask)
-    if not wish.detach:
-        return await follow(reached, started.execution_id, started.path, watch, wish.timeout_s)
-    result = await reached.front.execution(started.execution_id)
-    watch.detached(result)
-    return EXIT_OF.get(result["status"], 0)
+@dataclass(frozen=True, slots=True)
+class RemoteRunner:
+    """A server that runs executions."""
+
+    reached: Reached
+
+    @property
+    def front(self) -> Front:
+        """What it is asked."""
+        return self.reached.front
+
+    async def text(self, source: Source) -> str:
+        """A playbook's text without files: those it calls are registered, and named by their paths."""
+        return await bundled(self.front, source, text_of(source))
+
+    async def start(self, ask: Ask, source: Source | None) -> Started:
+        """Start a playbook; a path that the server does not know may be that of a file of the project."""
+        if source is None:
+            try:
+                return await self.front.start(ask)
+            except NotFound:
+                source = in_project(self.reached.settings.project, ask.path or "")
+                if source is None:
+                    raise
+            ask.path = None
+        ask.text = await self.text(source)
+        return await self.front.start(ask)
+
+    async def follow(self, start: Start, watch: Watch, timeout_s: float | None) -> int:
+        """Start an execution and show it to its end; the exit code."""
+        started = await start()
+        return await show_other(self.reached, started.execution_id, started.path, watch, timeout_s)
+
+    async def detach(self, start: Start, watch: Watch, timeout_s: float | None) -> int:
+        """Start an execution, which the server goes on with anyhow; the exit code."""
+        started = await start()
+        result = await self.front.execution(started.execution_id)
+        watch.detached(result)
+        return EXIT_OF.get(result["status"], 0)
+
+    async def resume(self, execution_id: str, watch: Watch, timeout_s: float | None) -> int:
+        """Let a paused execution go on, and show it to its end; the exit code."""
+        await self.front.control(execution_id, Control("resume", by=caller()))
+        path = (await self.front.execution(execution_id))["playbook"]["path"]
+        return await show_other(self.reached, execution_id, path, watch, timeout_s)
 
 
-async def _start(reached: Reached, source: Source | None, ask: Ask) -> Started:
-    """Ask for an execution; a path that the server does not know may be that of a file of the project."""
-    if source is None:
-        try:
-            return await reached.front.start(ask)
-        except NotFound:
-            source = in_project(reached.settings.project, ask.path or "")
-            if source is None:
-                raise
-        ask.text, ask.path = text_of(source), None
-    ask.text = await bundled(reached.front, source, ask.text or "")
-    return await reached.front.start(ask)
-
-
-async def resume(reached: Reached, execution_id: str, watch: Watch, timeout_s: float | None) -> int:
-    """Let a paused execution go on, and follow it; the exit code."""
-    await reached.front.control(execution_id, Control("resume", by=caller()))
-    path = (await reached.front.execution(execution_id))["playbook"]["path"]
-    return await follow(reached, execution_id, path, watch, timeout_s)
-
-
-async def follow(
+async def show_other(
     reached: Reached, execution_id: str, path: str, watch: Watch, timeout_s: float | None = None
 ) -> int:
-    """Show an execution from its first event on; the exit code."""
+    """Show an execution that a server or another process runs, from its first event on; the exit code."""
     watch.began(execution_id, path, reached.page(execution_id))
     async with _looked_after(reached, execution_id, watch):
         result, left = await follower.along(reached, execution_id, watch, timeout_s)
-    code = await end(reached, result, watch)
+    code = exit_code(result, watch)
     return EXIT_OF[follower.INTERRUPTED] if left else code
 
 

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from noetl.cli.running.run_flow import text_of
+from noetl.cli.playbooks.playbook_text import text_of
 from noetl.cli.testing.files import CaseFile, load
 from noetl.core.testing.coverage import Coverage
 from noetl.core.testing.expectations import finding, unmet_expectations

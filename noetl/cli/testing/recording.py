@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from noetl.cli.connection import embedded_engine
+from noetl.cli.playbooks.playbook_text import text_of
 from noetl.cli.playbooks.sources import Source, is_test, read_one
-from noetl.cli.running.run_flow import text_of
 from noetl.cli.terminal import emit, note
 from noetl.cli.testing import files
 from noetl.cli.testing.files import CaseFile

@@ -83,7 +83,7 @@ async def register(reach: Reach, given: Arguments, asked: Asked) -> dict[str, An
 async def _sent(reached: Reached, source: Source) -> tuple[str, str | None]:
     """The text as the other side can run it, and the file it has here."""
     from noetl.cli.playbooks.bundle import bundled
-    from noetl.cli.running.run_flow import file_of, text_of
+    from noetl.cli.playbooks.playbook_text import file_of, text_of
 
     text = text_of(source)
     if reached.url is not None:
