@@ -53,12 +53,16 @@ Check = Callable[[Settings], Awaitable[Finding]]
 def effective(settings: Settings) -> list[dict[str, Any]]:
     """Every setting with its value and where that came from; no secret is shown."""
     return [
-        {"name": one.name, "value": _shown(settings, one.name), "origin": settings.origins[one.name]}
-        for one in SETTINGS
+        {
+            "name": setting.name,
+            "value": _public_value(settings, setting.name),
+            "origin": settings.origins[setting.name],
+        }
+        for setting in SETTINGS
     ]
 
 
-def _shown(settings: Settings, name: str) -> Any:
+def _public_value(settings: Settings, name: str) -> Any:
     value = getattr(settings, name)
     if BY_NAME[name].secret:
         return None if value is None else "set"
@@ -77,12 +81,12 @@ def _without_password(url: str) -> str:
     return parts._replace(netloc=f"{user.partition(':')[0]}{at}{place}").geturl()
 
 
-async def examined(settings: Settings) -> list[Finding]:
+async def run_checks(settings: Settings) -> list[Finding]:
     """Every check, one after the other."""
-    return [await _patiently(name, check, settings) for name, check in CHECKS.items()]
+    return [await _run_check(name, check, settings) for name, check in CHECKS.items()]
 
 
-async def _patiently(name: str, check: Check, settings: Settings) -> Finding:
+async def _run_check(name: str, check: Check, settings: Settings) -> Finding:
     try:
         async with asyncio.timeout(PATIENCE_S):
             return await check(settings)
@@ -104,15 +108,15 @@ async def _home(settings: Settings) -> Finding:
         why = f"{place} cannot be written"
     else:
         return Finding("home", "ok", str(home) if place == home else f"{home} is made when it is needed")
-    told = why if place == home else f"{home} cannot be made: {why}"
-    return Finding("home", "error", told, "set NOETL_HOME to a folder that you may write in")
+    message = why if place == home else f"{home} cannot be made: {why}"
+    return Finding("home", "error", message, "set NOETL_HOME to a folder that you may write in")
 
 
 async def _environment(settings: Settings) -> Finding:
     odd = {name: near for name, near in unknown_variables().items() if name not in OF_TASKS}
     if not odd:
         return Finding("settings", "ok", "no unknown NOETL_ variable")
-    near = [f"did you mean {meant} for {name}?" for name, meant in odd.items() if meant is not None]
+    near = [f"did you mean {nearest} for {name}?" for name, nearest in odd.items() if nearest is not None]
     hint = " ".join(near) or f"the settings are: {', '.join(setting.variable for setting in SETTINGS)}"
     return Finding("settings", "warning", f"no setting, and without effect: {', '.join(odd)}", hint)
 
@@ -132,34 +136,36 @@ async def _key(settings: Settings) -> Finding:
 
 async def _contexts(settings: Settings) -> Finding:
     file = settings.home / CONTEXTS_NAME
-    known = contexts(settings.home)
-    if known and file.stat().st_mode & PRIVATE:
+    entries = contexts(settings.home)
+    if entries and file.stat().st_mode & PRIVATE:
         return Finding("contexts", "warning", f"others may read {file}", f"chmod 600 {file}")
-    chosen = next((f", {one.name} in use" for one in known if one.current), "")
-    return Finding("contexts", "ok", f"{len(known)}{chosen}")
+    in_use = next((f", {entry.name} in use" for entry in entries if entry.current), "")
+    return Finding("contexts", "ok", f"{len(entries)}{in_use}")
 
 
 async def _python(settings: Settings) -> Finding:
-    begun = time.monotonic()
+    started = time.monotonic()
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", "import noetl.worker.python.child")
     code = await process.wait()
     if code:
         return Finding("python", "error", f"{sys.executable} cannot run python tasks (exit {code})")
     version = ".".join(map(str, sys.version_info[:3]))
-    took = (time.monotonic() - begun) * 1000
+    took = (time.monotonic() - started) * 1000
     return Finding("python", "ok", f"{version} at {sys.executable}, starts in {took:.0f} ms")
 
 
 async def _extras(settings: Settings) -> Finding:
-    missing = [name for name, (module, _) in EXTRAS.items() if not _there(module)]
-    there = ", ".join(name for name in EXTRAS if name not in missing) or "none"
+    missing = [name for name, (module, _) in EXTRAS.items() if not _is_installed(module)]
+    installed = ", ".join(name for name in EXTRAS if name not in missing) or "none"
     if not missing:
-        return Finding("extras", "ok", there)
+        return Finding("extras", "ok", installed)
     lost = "; ".join(f"{name} ({EXTRAS[name][1]})" for name in missing)
-    return Finding("extras", "ok", f"{there}; not installed: {lost}", f'pip install "noetl[{missing[0]}]"')
+    return Finding(
+        "extras", "ok", f"{installed}; not installed: {lost}", f'pip install "noetl[{missing[0]}]"'
+    )
 
 
-def _there(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # not even the package around it
@@ -185,8 +191,8 @@ async def _postgres(settings: Settings) -> Finding:
     at, newest = await version_of(database), newest_version()
     if at == newest:
         return Finding("store", "ok", f"{database.shown}, schema {at}")
-    told = f"{database.shown} has schema {at}, this version works with {newest}"
-    return Finding("store", "warning", told, "noetl db migrate; noetl server start does the same")
+    message = f"{database.shown} has schema {at}, this version works with {newest}"
+    return Finding("store", "warning", message, "noetl db migrate; noetl server start does the same")
 
 
 def _sqlite(settings: Settings) -> Finding:
@@ -205,8 +211,8 @@ def _sqlite(settings: Settings) -> Finding:
     if not os.access(path, os.W_OK):
         return Finding("store", "error", f"{path} cannot be written")
     if at > newest:
-        told = f"{path} has schema {at}, this version knows {newest}"
-        return Finding("store", "error", told, "use a newer noetl, or another store")
+        message = f"{path} has schema {at}, this version knows {newest}"
+        return Finding("store", "error", message, "use a newer noetl, or another store")
     return Finding("store", "ok", f"{path}, schema {at}" + ("" if at == newest else f" of {newest}"))
 
 
@@ -215,12 +221,12 @@ async def _bus(settings: Settings) -> Finding:
         return Finding("bus", "ok", "in the process")
     from noetl.adapters.nats.bus import shown
 
-    async with _connected(settings):
+    async with _open_bus(settings):
         return Finding("bus", "ok", shown(settings.bus))
 
 
 @asynccontextmanager
-async def _connected(settings: Settings) -> AsyncIterator[Any]:
+async def _open_bus(settings: Settings) -> AsyncIterator[Any]:
     from noetl.wiring.distributed import opened_bus
 
     async with opened_bus(settings, "noetl doctor") as bus:
@@ -228,15 +234,17 @@ async def _connected(settings: Settings) -> AsyncIterator[Any]:
 
 
 async def _results(settings: Settings) -> Finding:
-    named = settings.results
-    if named in (None, "postgres"):
-        return Finding("results", "ok", "with the store" if named is None else "in PostgreSQL, as the store")
+    location = settings.results
+    if location in (None, "postgres"):
+        return Finding(
+            "results", "ok", "with the store" if location is None else "in PostgreSQL, as the store"
+        )
     from noetl.wiring.distributed import opened_elsewhere
 
-    async with _connected(settings) as bus, opened_elsewhere(str(named), bus) as results:
+    async with _open_bus(settings) as bus, opened_elsewhere(str(location), bus) as results:
         with suppress(NotFound):  # it answers, and has no such payload
             await results.read(NO_PAYLOAD)
-    return Finding("results", "ok", _without_password(str(named)))
+    return Finding("results", "ok", _without_password(str(location)))
 
 
 async def _server(settings: Settings) -> Finding:
@@ -252,8 +260,8 @@ async def _server(settings: Settings) -> Finding:
     finally:
         await front.close()
     if settings.token is not None and _is_open(front.url):
-        told = f"{front.url} is not encrypted: others on the way can read the token"
-        return Finding("server", "warning", told, "use https://")
+        message = f"{front.url} is not encrypted: others on the way can read the token"
+        return Finding("server", "warning", message, "use https://")
     return Finding("server", "ok", f"{front.url}, the oldest due work waits {late} ms")
 
 
@@ -264,9 +272,9 @@ def _is_open(url: str) -> bool:
 
 async def _token(settings: Settings) -> Finding:
     if settings.withheld is not None:
-        told = f"that of {settings.withheld} is not sent: {settings.origins['server']} names the server"
+        message = f"that of {settings.withheld} is not sent: {settings.origins['server']} names the server"
         hint = f"noetl context add NAME {settings.server} --token - gives that server a token"
-        return Finding("token", "warning", told, hint)
+        return Finding("token", "warning", message, hint)
     if settings.token is None:
         return Finding("token", "unused" if settings.server is None else "ok", "none")
     return Finding("token", "ok", f"from {settings.origins['token']}")

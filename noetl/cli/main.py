@@ -74,7 +74,7 @@ Examples:
 """
 
 
-class Door(click.Group):
+class LazyGroup(click.Group):
     """The command group: loads a command when it is asked for, prints help by group."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -116,15 +116,15 @@ def _with_aliases(name: str) -> str:
     return ", ".join([name, *(alias for alias, target in ALIASES.items() if target == name)])
 
 
-def _unknown_command(name: str, known: list[str]) -> str:
+def _unknown_command(name: str, names: list[str]) -> str:
     import difflib
 
-    near = difflib.get_close_matches(name, [*known, *ALIASES], n=1)
+    near = difflib.get_close_matches(name, [*names, *ALIASES], n=1)
     return f"there is no command '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
 
 
 @click.command(
-    cls=Door,
+    cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
@@ -140,8 +140,8 @@ def root(ctx: click.Context, debug: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command line and leave with its exit code."""
     _tolerate_any_character()
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(run(given))
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(run(words))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -165,8 +165,8 @@ def run(arguments: Sequence[str]) -> int:
 def take_debug(arguments: Sequence[str]) -> tuple[Sequence[str], bool]:
     """`--debug` counts wherever it stands: it is added at the end of the line that has just failed."""
     cut = list(arguments).index("--") if "--" in arguments else len(arguments)
-    kept = [word for word in arguments[:cut] if word != "--debug"]
-    return [*kept, *arguments[cut:]], len(kept) < cut
+    words = [word for word in arguments[:cut] if word != "--debug"]
+    return [*words, *arguments[cut:]], len(words) < cut
 
 
 def _tolerate_any_character() -> None:

@@ -28,13 +28,13 @@ def as_json(function: Command) -> Command:
 
 def server(function: Command) -> Command:
     """The server that a command speaks to; the settings are read with it."""
-    told = "Of this server, by its address or its context; not of the store here."
-    return server_told(told)(function)
+    help_text = "Of this server, by its address or its context; not of the store here."
+    return server_option(help_text)(function)
 
 
-def server_told(told: str) -> Callable[[Command], Command]:
+def server_option(help_text: str) -> Callable[[Command], Command]:
     """The same in other words."""
-    return click.option("--server", metavar="URL", expose_value=False, callback=_keep, help=told)
+    return click.option("--server", metavar="URL", expose_value=False, callback=_keep, help=help_text)
 
 
 def _keep(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
@@ -47,7 +47,7 @@ def chosen_server() -> str | None:
     return None if context is None else context.meta.get(SERVER)
 
 
-def there() -> str:
+def server_flag() -> str:
     """What a command that is printed needs besides, to speak to the server that this one spoke to."""
     name = chosen_server()
     return "" if name is None else f" --server {shlex.quote(name)}"
@@ -73,8 +73,8 @@ def path(name: str) -> str:
     from noetl.errors import RequestError
 
     if name.endswith(SUFFIXES):
-        told = f"'{name}' is a file; what starts by itself is registered, and named by its path"
-        raise RequestError(told, hint=f"noetl register {name} says the path")
+        message = f"'{name}' is a file; what starts by itself is registered, and named by its path"
+        raise RequestError(message, hint=f"noetl register {name} says the path")
     return name
 
 
@@ -86,7 +86,7 @@ def timeout(function: Command) -> Command:
     )(function)
 
 
-def showing(function: Command) -> Command:
+def output_options(function: Command) -> Command:
     """What a run that is followed prints."""
     for option in (
         click.option("-q", "--quiet", is_flag=True, help="Print nothing but data and errors."),
@@ -99,8 +99,8 @@ def showing(function: Command) -> Command:
     return function
 
 
-def shown(given: dict[str, Any]) -> dict[str, bool]:
+def output_format(choices: dict[str, Any]) -> dict[str, bool]:
     """The choice that was made among them."""
-    if given["as_json"] and given["as_events"]:
+    if choices["as_json"] and choices["as_events"]:
         raise click.UsageError("--json and --events cannot be used together")
-    return {name: given[name] for name in ("as_json", "as_events", "quiet")}
+    return {name: choices[name] for name in ("as_json", "as_events", "quiet")}

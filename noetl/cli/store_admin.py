@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from noetl.adapters.postgres import SCHEMES
-from noetl.cli.connection.embedded_engine import consulted, settings
+from noetl.cli.connection.embedded_engine import current_settings, open_reader
 from noetl.control.catalog import Catalog
 from noetl.ports.results import Results
 from noetl.ports.store import Store
@@ -18,7 +18,7 @@ from noetl.wiring.embedded import store_path
 PATIENCE_S = 3.0  # a person waits for the answer
 
 
-class Kept(Protocol):
+class AdminStore(Protocol):
     """What there is to be looked after."""
 
     @property
@@ -29,7 +29,7 @@ class Kept(Protocol):
     def catalog(self) -> Catalog: ...
 
 
-class Upkeep(Protocol):
+class StoreAdmin(Protocol):
     """A store seen from outside: its schema and size, and the way into it."""
 
     shown: str
@@ -51,15 +51,15 @@ class Upkeep(Protocol):
         """The bytes that it takes."""
         ...
 
-    def opened(self) -> AbstractAsyncContextManager[Kept]:
+    def opened(self) -> AbstractAsyncContextManager[AdminStore]:
         """The store and what belongs to it."""
         ...
 
 
-def upkeep() -> Upkeep:
+def store_admin() -> StoreAdmin:
     """The store that the settings name."""
-    chosen = settings()
-    return _Postgres(chosen) if chosen.store.startswith(SCHEMES) else _Sqlite(store_path(chosen))
+    settings = current_settings()
+    return _Postgres(settings) if settings.store.startswith(SCHEMES) else _Sqlite(store_path(settings))
 
 
 @dataclass
@@ -88,15 +88,15 @@ class _Sqlite:
         files = (Path(self.shown + end) for end in ("", "-wal", "-shm"))
         return sum(file.stat().st_size for file in files if file.exists())
 
-    def opened(self) -> AbstractAsyncContextManager[Kept]:
-        return consulted()
+    def opened(self) -> AbstractAsyncContextManager[AdminStore]:
+        return open_reader()
 
 
 class _Postgres:
-    def __init__(self, chosen: Settings) -> None:
+    def __init__(self, settings: Settings) -> None:
         from noetl.adapters.postgres.database import Database
 
-        self._settings, self._database = chosen, Database(chosen.store, PATIENCE_S)
+        self._settings, self._database = settings, Database(settings.store, PATIENCE_S)
         self.shown = self._database.shown
 
     @property
@@ -121,7 +121,7 @@ class _Postgres:
         return asyncio.run(size_of(self._database))
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Kept]:
+    async def opened(self) -> AsyncIterator[AdminStore]:
         from noetl.wiring.distributed import opened_bus, opened_results, opened_store
         from noetl.wiring.plane import control_plane
 

@@ -104,11 +104,13 @@ def markdown_page(tool: Tool) -> str:
 
 
 def _table(fields: Mapping[str, Field]) -> list[str]:
-    rows = [f"| `{f.name}` | {_cell(_type(f))} | {_given(f)} | {_cell(f.doc)} |" for f in fields.values()]
+    rows = [
+        f"| `{f.name}` | {_cell(_type(f))} | {_default_words(f)} | {_cell(f.doc)} |" for f in fields.values()
+    ]
     return ["\n".join(["| key | type | default | meaning |", "|---|---|---|---|", *rows])] if rows else []
 
 
-def _given(field: Field) -> str:
+def _default_words(field: Field) -> str:
     if field.required:
         return "required"
     return f"`{_default(field)}`" if _default(field) else ""

@@ -86,5 +86,5 @@ def require_everywhere(request: Request) -> None:
 async def require_execution(request: Request, execution_id: str) -> None:
     """Refuse an execution outside the sender's prefixes as if it were not there."""
     if who_asks(request).prefixes:
-        known: dict[str, Any] = await request.app.state.front.execution(execution_id)
-        require_path(request, known["playbook"]["path"], f"execution {execution_id}")
+        execution: dict[str, Any] = await request.app.state.front.execution(execution_id)
+        require_path(request, execution["playbook"]["path"], f"execution {execution_id}")

@@ -60,8 +60,8 @@ def _serve_pages(app: FastAPI, options: Options) -> None:
         if not (options.static / "index.html").is_file():
             raise NotFound("this server was installed without its web page", hint="the API is at /api/v1")
         own = options.static / "execution.html"  # the same page; it names what an execution's needs besides
-        asked = request.url.path.startswith("/executions/") and own.is_file()
-        file = own if asked else options.static / "index.html"
+        wants_page = request.url.path.startswith("/executions/") and own.is_file()
+        file = own if wants_page else options.static / "index.html"
         return FileResponse(file, headers={"Cache-Control": "no-cache"})
 
     for place in (*PAGES, *(f"{above}{{rest:path}}" for above in ABOVE_PAGES)):

@@ -51,10 +51,10 @@ class Doorkeeper:
         return await self._provider.who(bearer)
 
     async def _own(self, bearer: str) -> Who:
-        found = parsed(bearer)
-        if found is None:
+        token_parts = parsed(bearer)
+        if token_parts is None:
             raise Unproven("the token is not one of this server's")
-        token_id, secret = found
+        token_id, secret = token_parts
         token = await self._token(token_id)
         right = hmac.compare_digest(digest(secret), token.hash if token is not None else NO_TOKEN)
         if token is None or not right:
@@ -64,9 +64,9 @@ class Doorkeeper:
         return Who(token.name, frozenset(token.scopes), tuple(token.prefixes), key=f"token:{token.id}")
 
     async def _token(self, token_id: str) -> AccessToken | None:
-        known = self._known.get(token_id)
-        if known is not None and known[0] > self._clock():
-            return known[1]
+        cached = self._known.get(token_id)
+        if cached is not None and cached[0] > self._clock():
+            return cached[1]
         self._known.pop(token_id, None)
         try:
             token = await self._find(token_id)

@@ -87,44 +87,46 @@ class Gate:
         else:
             await self.app(scope, _limited(scope, receive, size), dressed)
 
-    async def _let_in(self, asked: HTTPConnection) -> Who:
+    async def _let_in(self, connection: HTTPConnection) -> Who:
         """Who sends a request; raises Problem when it may go no further."""
-        refuse_long(asked)
-        refuse_nul(asked)
-        refuse_foreign(asked, self.options.hosts if self.doorkeeper is None else None)
+        refuse_long(connection)
+        refuse_nul(connection)
+        refuse_foreign(connection, self.options.hosts if self.doorkeeper is None else None)
         if self.doorkeeper is None:
             self._slow_down(self.rate, "operator")
             return OPERATOR
-        if is_public(asked.scope["method"], asked.scope["path"]):
-            self._slow_down(self.strangers if asked.scope["method"] == "POST" else self.rate, _address(asked))
+        if is_public(connection.scope["method"], connection.scope["path"]):
+            self._slow_down(
+                self.strangers if connection.scope["method"] == "POST" else self.rate, _address(connection)
+            )
             return NOBODY
-        if is_hook(asked.scope["method"], asked.scope["path"]):
-            self._slow_down(self.rate, _address(asked))
+        if is_hook(connection.scope["method"], connection.scope["path"]):
+            self._slow_down(self.rate, _address(connection))
             return NOBODY
         try:
-            who = await self._proven(asked, self.doorkeeper)
+            who = await self._proven(connection, self.doorkeeper)
         except Unproven as error:
-            self._slow_down(self.strangers, _address(asked))
+            self._slow_down(self.strangers, _address(connection))
             raise Problem(401, str(error), hint=HOW, headers={"WWW-Authenticate": "Bearer"}) from None
         self._slow_down(self.rate, who.key)
         return who
 
-    async def _proven(self, asked: HTTPConnection, doorkeeper: Doorkeeper) -> Who:
-        kind, _, bearer = asked.headers.get("authorization", "").partition(" ")
+    async def _proven(self, connection: HTTPConnection, doorkeeper: Doorkeeper) -> Who:
+        kind, _, bearer = connection.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and bearer:
             return await doorkeeper.who(bearer.strip())
-        cookie = asked.cookies.get(session.COOKIE)
+        cookie = connection.cookies.get(session.COOKIE)
         if cookie is None:
             raise Unproven("this needs a token")
         who = await doorkeeper.who(cookie)
-        if asked.scope["method"] not in SAFE_METHODS and not session.carries_csrf(asked, cookie):
-            told = f"a change under a session carries its token in the header {session.CSRF_HEADER}"
-            raise Problem(403, told, hint="GET /api/v1/session says it")
+        if connection.scope["method"] not in SAFE_METHODS and not session.carries_csrf(connection, cookie):
+            message = f"a change under a session carries its token in the header {session.CSRF_HEADER}"
+            raise Problem(403, message, hint="GET /api/v1/session says it")
         return who
 
-    def slow_stranger(self, asked: HTTPConnection) -> None:
+    def slow_stranger(self, connection: HTTPConnection) -> None:
         """Count a call that proved nothing; raises Problem when it is one too many."""
-        self._slow_down(self.strangers, _address(asked))
+        self._slow_down(self.strangers, _address(connection))
 
     def _slow_down(self, rate: Rate | None, caller: str) -> None:
         wait = rate.wait_s(caller) if rate is not None else 0.0
@@ -162,32 +164,32 @@ def _dress(message: Message, path: str) -> None:
         headers.append((b"cache-control", b"no-store"))
 
 
-def _address(asked: HTTPConnection) -> str:
-    return asked.client.host if asked.client is not None else "unknown"
+def _address(connection: HTTPConnection) -> str:
+    return connection.client.host if connection.client is not None else "unknown"
 
 
-def refuse_long(asked: HTTPConnection) -> None:
+def refuse_long(connection: HTTPConnection) -> None:
     """Refuse more headers than anyone needs."""
-    if sum(len(name) + len(value) for name, value in asked.scope["headers"]) > HEADER_BYTES:
+    if sum(len(name) + len(value) for name, value in connection.scope["headers"]) > HEADER_BYTES:
         raise Problem(431, f"the headers have more than {HEADER_BYTES} bytes")
 
 
-def refuse_nul(asked: HTTPConnection) -> None:
+def refuse_nul(connection: HTTPConnection) -> None:
     """Refuse an address with a character that no store keeps in a text."""
-    if "\0" in asked.scope["path"]:
+    if "\0" in connection.scope["path"]:
         raise Problem(404, "there is nothing at an address with a NUL character")
-    if b"%00" in asked.scope["query_string"]:
+    if b"%00" in connection.scope["query_string"]:
         raise Problem(400, "a parameter has a NUL character", hint="remove the %00")
 
 
-def refuse_foreign(asked: HTTPConnection, hosts: Iterable[str] | None) -> None:
+def refuse_foreign(connection: HTTPConnection, hosts: Iterable[str] | None) -> None:
     """Refuse what comes from elsewhere: a name that only points here, or a page of another site."""
-    host = asked.headers.get("host", "")
+    host = connection.headers.get("host", "")
     if hosts is not None and _name(host) not in hosts:
-        told = f"this server does not answer to the name {host[:100]!r}"
-        raise Problem(403, told, hint="use the address that it printed")
-    origin = asked.headers.get("origin")
-    if asked.scope["method"] not in SAFE_METHODS and origin is not None and _origin(origin) != host:
+        message = f"this server does not answer to the name {host[:100]!r}"
+        raise Problem(403, message, hint="use the address that it printed")
+    origin = connection.headers.get("origin")
+    if connection.scope["method"] not in SAFE_METHODS and origin is not None and _origin(origin) != host:
         raise Problem(403, f"a page of {origin[:100]!r} may not change anything here")
 
 
@@ -207,8 +209,8 @@ def _origin(origin: str) -> str:
 
 def _declared_size(scope: Scope, most: int) -> int:
     """The most that a body may have; one that says beforehand that it has more is not taken."""
-    given = HTTPConnection(scope).headers.get("content-length", "0")
-    if not given.isascii() or not given.isdigit() or int(given[:20]) > most:
+    declared = HTTPConnection(scope).headers.get("content-length", "0")
+    if not declared.isascii() or not declared.isdigit() or int(declared[:20]) > most:
         raise too_large(most)
     return most
 
@@ -234,14 +236,14 @@ async def _heard_out(scope: Scope, receive: Receive) -> None:
 
 def _limited(scope: Scope, receive: Receive, most: int) -> Receive:
     """A body that ends when it has become too large."""
-    read = 0
+    size = 0
 
     async def counted() -> Message:
-        nonlocal read
+        nonlocal size
         message = await receive()
         if message["type"] == "http.request":
-            read += len(message.get("body", b""))
-            if read > most:
+            size += len(message.get("body", b""))
+            if size > most:
                 if message.get("more_body", False):
                     await _heard_out(scope, receive)
                 raise too_large(most)

@@ -18,26 +18,26 @@ class Head:
         if scope["type"] != "http" or scope["method"] != "HEAD":
             await self.app(scope, receive, send)
             return
-        asked, answered = {**scope, "method": "GET"}, asyncio.Event()
+        get_scope, finished = {**scope, "method": "GET"}, asyncio.Event()
 
         async def begun(message: Message) -> None:
             if message["type"] == "http.response.start":
-                scope.update({**asked, "method": "HEAD"})  # the route it came to is counted
+                scope.update({**get_scope, "method": "HEAD"})  # the route it came to is counted
                 await send(message)
                 await send(NOTHING)
-                answered.set()
+                finished.set()
 
-        await self.app(asked, _until(answered, receive), begun)
+        await self.app(get_scope, _until(finished, receive), begun)
 
 
-def _until(answered: asyncio.Event, receive: Receive) -> Receive:
+def _until(finished: asyncio.Event, receive: Receive) -> Receive:
     """A reader that sends what it has to send and is gone once it is answered, so that a stream ends."""
     over = False
 
     async def received() -> Message:
         nonlocal over
         if over:
-            await answered.wait()
+            await finished.wait()
             return {"type": "http.disconnect"}
         message = await receive()
         over = not message.get("more_body", False)

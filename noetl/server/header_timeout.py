@@ -36,8 +36,8 @@ class Patience:
         super().connection_made(transport)  # type: ignore[misc]
         self.wait(HEAD_S)
         if len(self.connections) > connections_most():
-            silent = [one for one in self.connections if not one.speaking]
-            min(silent, key=lambda one: one.since, default=self).hang_up()
+            silent = [connection for connection in self.connections if not connection.speaking]
+            min(silent, key=lambda connection: connection.since, default=self).hang_up()
 
     def connection_lost(self, problem: Exception | None) -> None:
         """They are gone."""

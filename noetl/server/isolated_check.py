@@ -28,15 +28,15 @@ async def withstand(text: str, kinds: Kinds) -> None:
     if len(text) <= SMALL:
         return
     if not _SLOTS.acquire(blocking=False):
-        told = "other large playbooks are being checked"
-        raise Problem(503, told, hint="try again in a moment", headers={"Retry-After": "2"})
+        message = "other large playbooks are being checked"
+        raise Problem(503, message, hint="try again in a moment", headers={"Retry-After": "2"})
     try:
         ended_well = await _tried(pickle.dumps((text, _sendable(kinds))))
     finally:
         _SLOTS.release()
     if not ended_well:
-        told = f"the playbook takes more than {CPU_S} s to check"
-        raise Problem(413, told, hint="split it: a playbook can call others")
+        message = f"the playbook takes more than {CPU_S} s to check"
+        raise Problem(413, message, hint="split it: a playbook can call others")
 
 
 def _sendable(kinds: Kinds) -> dict[str, Kind]:

@@ -132,12 +132,12 @@ async def serve(app: FastAPI, bound: socket.socket, stopping: asyncio.Event) -> 
     )
     server = _Listener(config)
     serving = asyncio.create_task(server.serve(sockets=[bound]))
-    told = asyncio.create_task(stopping.wait())
+    stop_order = asyncio.create_task(stopping.wait())
     try:
-        await asyncio.wait({serving, told}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({serving, stop_order}, return_when=asyncio.FIRST_COMPLETED)
         app.state.closing.set()
         server.should_exit = True
         await serving
     finally:
-        told.cancel()
+        stop_order.cancel()
         bound.close()

@@ -71,8 +71,8 @@ class Readings:
                 break
             reading.take(number, event)
         if reading.seq < seq:
-            told = f"execution {execution_id} has {reading.seq} events, not {seq}"
-            raise NotFound(told, hint=f"noetl execution events {execution_id}")
+            message = f"execution {execution_id} has {reading.seq} events, not {seq}"
+            raise NotFound(message, hint=f"noetl execution events {execution_id}")
         return reading
 
 

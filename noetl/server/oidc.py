@@ -98,8 +98,8 @@ class Provider:
                 self._asked_at = self._clock()
                 await self._renew()
             if self._keys is None:
-                told = f"the OpenID provider {self._oidc.issuer} did not answer; it is asked again soon"
-                raise BackendError(told, hint="look at NOETL_OIDC_ISSUER")
+                message = f"the OpenID provider {self._oidc.issuer} did not answer; it is asked again soon"
+                raise BackendError(message, hint="look at NOETL_OIDC_ISSUER")
             return self._keys
 
     async def _renew(self) -> None:
@@ -115,8 +115,8 @@ class Provider:
 
         place = self._oidc.jwks
         if place is None:
-            found = await _json(self._oidc.issuer.rstrip("/") + DISCOVERY)
-            place = str(found.get("jwks_uri"))
+            discovery = await _json(self._oidc.issuer.rstrip("/") + DISCOVERY)
+            place = str(discovery.get("jwks_uri"))
         return KeySet.import_key_set(await _json(place))
 
 
@@ -146,8 +146,8 @@ async def _json(url: str) -> Any:
             answer.raise_for_status()
             body = await _whole(answer.content)
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-        told = f"the OpenID provider does not answer at {url}: {type(error).__name__}"
-        raise BackendError(told, hint="look at NOETL_OIDC_ISSUER") from error
+        message = f"the OpenID provider does not answer at {url}: {type(error).__name__}"
+        raise BackendError(message, hint="look at NOETL_OIDC_ISSUER") from error
     import msgspec
 
     try:

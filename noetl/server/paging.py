@@ -12,8 +12,8 @@ Limit = Annotated[int, Query(ge=1, le=MOST)]
 
 
 def page(
-    found: Iterable[T], place: Callable[[T], str], cursor: str | None, limit: int
+    items: Iterable[T], place: Callable[[T], str], cursor: str | None, limit: int
 ) -> tuple[list[T], str | None]:
     """What comes after the cursor in order of places, and the cursor of the page after it."""
-    rest = sorted((one for one in found if cursor is None or place(one) > cursor), key=place)
+    rest = sorted((item for item in items if cursor is None or place(item) > cursor), key=place)
     return rest[:limit], place(rest[limit - 1]) if len(rest) > limit else None

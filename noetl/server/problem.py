@@ -112,9 +112,9 @@ def of_error(error: NoetlError) -> Response:
     """The answer to an error of ours."""
     status = status_of(error)
     headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else None
-    found = [finding(item) for item in error.diagnostics] if isinstance(error, PlaybookError) else None
+    findings = [finding(item) for item in error.diagnostics] if isinstance(error, PlaybookError) else None
     return problem(
-        status, error.message, code=error.code, hint=error.hint, headers=headers, diagnostics=found
+        status, error.message, code=error.code, hint=error.hint, headers=headers, diagnostics=findings
     )
 
 
@@ -159,23 +159,23 @@ def _page(request: Request) -> Path:
 
 def _by_a_reader(request: Request) -> bool:
     """Whether a person's browser asks for a page: the web page says in its own way that there is none."""
-    wanted = request.method == "GET" and "text/html" in request.headers.get("accept", "")
-    return wanted and not request.url.path.startswith("/api/") and _page(request).is_file()
+    wants_html = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+    return wants_html and not request.url.path.startswith("/api/") and _page(request).is_file()
 
 
 async def _of_validation(request: Request, error: Exception) -> Response:
     """A wrong id in the path names nothing; anything else wrong is a bad request."""
     assert isinstance(error, RequestValidationError)
-    found = error.errors()
-    in_path = any(item["loc"][:1] == ("path",) for item in found)
-    return problem(404 if in_path else 400, "; ".join(map(_mistake, found[:5])), hint=ROUTES)
+    errors = error.errors()
+    in_path = any(item["loc"][:1] == ("path",) for item in errors)
+    return problem(404 if in_path else 400, "; ".join(map(_mistake, errors[:5])), hint=ROUTES)
 
 
 def _mistake(item: dict[str, Any]) -> str:
     """What is wrong with one part of a request: which, why, and the value seen."""
     place, why = ".".join(map(str, item["loc"])), str(item["msg"])
-    seen = "" if item["type"] == "missing" else f", not '{str(item['input'])[:SHOWN]}'"
-    return f"{place}: {why[:1].lower()}{why[1:]}{seen}"
+    value_seen = "" if item["type"] == "missing" else f", not '{str(item['input'])[:SHOWN]}'"
+    return f"{place}: {why[:1].lower()}{why[1:]}{value_seen}"
 
 
 async def _of_bug(request: Request, error: Exception) -> Response:

@@ -17,10 +17,10 @@ class Rate:
     def wait_s(self, caller: str) -> float:
         """Take one; the seconds to wait when there is none, else 0."""
         now = self._clock()
-        left, then = self._buckets.pop(caller, (float(self._burst), now))
-        left = min(self._burst, left + (now - then) * self._per_s)
-        wait = 0.0 if left >= 1 else (1 - left) / self._per_s
-        self._buckets[caller] = (left - 1 if left >= 1 else left, now)
+        budget, then = self._buckets.pop(caller, (float(self._burst), now))
+        budget = min(self._burst, budget + (now - then) * self._per_s)
+        wait = 0.0 if budget >= 1 else (1 - budget) / self._per_s
+        self._buckets[caller] = (budget - 1 if budget >= 1 else budget, now)
         if len(self._buckets) > CALLERS_MOST:
             self._buckets.popitem(last=False)
         return wait

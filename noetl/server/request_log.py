@@ -61,7 +61,7 @@ def _tell(scope: Scope, status: int, seconds: float) -> None:
     level = logging.ERROR if status >= 500 else logging.DEBUG if ordinary else logging.INFO
     if not LOG.isEnabledFor(level):
         return
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "method": scope["method"],
         "path": scope["path"][:500],
         "status": status,
@@ -70,5 +70,5 @@ def _tell(scope: Scope, status: int, seconds: float) -> None:
     }
     execution_id = (scope.get("path_params") or {}).get("execution_id")
     if execution_id is not None:
-        told["execution_id"] = str(execution_id)[:32]
-    LOG.log(level, "request", extra=told)
+        fields["execution_id"] = str(execution_id)[:32]
+    LOG.log(level, "request", extra=fields)

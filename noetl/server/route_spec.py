@@ -41,8 +41,8 @@ def schema_of(shape: Any) -> dict[str, Any]:
     """A shape in the OpenAPI document, by reference where it has a name there."""
     if isinstance(shape, type) and issubclass(shape, msgspec.Struct):
         return {"$ref": REFERENCE.format(name=shape.__name__)}  # all of them are in the document
-    (found,), _ = msgspec.json.schema_components([shape], ref_template=REFERENCE)
-    return found
+    (schema,), _ = msgspec.json.schema_components([shape], ref_template=REFERENCE)
+    return schema
 
 
 def describe(
@@ -114,19 +114,22 @@ def router(tag: str, prefix: str = "/api/v1") -> APIRouter:
 def openapi(app: FastAPI) -> dict[str, Any]:
     """The whole document: FastAPI's, with our shapes and the ways to prove who one is."""
     if app.openapi_schema is None:
-        made = get_openapi(
+        spec = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        known = [
-            one for room in (shapes, view_shapes, log_shapes) for one in vars(room).values() if _is_shape(one)
+        shapes_used = [
+            shape
+            for room in (shapes, view_shapes, log_shapes)
+            for shape in vars(room).values()
+            if _is_shape(shape)
         ]
-        _, named = msgspec.json.schema_components(known, ref_template=REFERENCE)
-        components = made.setdefault("components", {})
-        components["schemas"] = named
+        _, components_of = msgspec.json.schema_components(shapes_used, ref_template=REFERENCE)
+        components = spec.setdefault("components", {})
+        components["schemas"] = components_of
         components["securitySchemes"] = SCHEMES
-        for operation in (found for item in made["paths"].values() for found in item.values()):
+        for operation in (operation_of for item in spec["paths"].values() for operation_of in item.values()):
             operation["responses"].pop("422", None) if not _is_ours(operation) else None
-        app.openapi_schema = made
+        app.openapi_schema = spec
     return app.openapi_schema
 
 

@@ -18,8 +18,8 @@ def csrf_of(bearer: str) -> str:
 
 def carries_csrf(connection: HTTPConnection, bearer: str) -> bool:
     """Whether a request has the token of its session."""
-    given = connection.headers.get(CSRF_HEADER, "")
-    return hmac.compare_digest(given.encode(), csrf_of(bearer).encode())
+    header = connection.headers.get(CSRF_HEADER, "")
+    return hmac.compare_digest(header.encode(), csrf_of(bearer).encode())
 
 
 def over_tls(connection: HTTPConnection) -> bool:

@@ -36,14 +36,14 @@ def get(name: str) -> Tool:
     if name in own():
         tool: Tool = import_module(f"{__name__}.{name}").TOOL
         return tool
-    found = installed().get(name)
-    if found is None:
+    other = installed().get(name)
+    if other is None:
         from noetl.dsl.nearest import nearest
 
         guess = nearest(name, own())
         hint = f"did you mean {guess!r}?" if guess else f"installed kinds: {', '.join(own())}"
         raise NotFound(f"there is no tool kind {name!r}", hint=hint)
-    return found
+    return other
 
 
 @cache

@@ -194,12 +194,12 @@ def _statements(
 ) -> None:
     """Run every statement; in one transaction when there are several and none minds."""
     text = sql.query or sql.command or ""
-    found = connection.extract_statements(text)
-    together = knobs.transaction and one_transaction([statement.query for statement in found])
+    statements = connection.extract_statements(text)
+    together = knobs.transaction and one_transaction([statement.query for statement in statements])
     if together:
         connection.begin()
     used = start = 0
-    for statement in found:
+    for statement in statements:
         start = max(text.find(statement.query, start), 0)
         if start:  # alone, so that it counts from its own beginning
             alone = connection.extract_statements(statement.query)
@@ -222,10 +222,10 @@ def _bound(params: Params | None, names: set[str], used: int) -> tuple[Any, int]
             raise Failed("input", f"the SQL names ${missing[0]}, but params does not have it")
         return {name: params[name] for name in names}, used
     end = used + len(names)
-    given = params or []
-    if end > len(given):
-        raise Failed("input", f"the SQL takes {end} values, but params has {len(given)}")
-    return given[used:end], end
+    values = params or []
+    if end > len(values):
+        raise Failed("input", f"the SQL takes {end} values, but params has {len(values)}")
+    return values[used:end], end
 
 
 def _fill(result: Result, cursor: "DuckDBPyConnection", statement: Any, rows_max: int) -> None:
@@ -250,13 +250,13 @@ def failed(
     """A DuckDB error as the failure of a call, of whose statements so many were begun."""
     duckdb = driver()
     message = str(problem).partition("\n")[0]
-    held = isinstance(problem, duckdb.IOException) and "lock" in message.lower()
-    retryable = held or isinstance(problem, duckdb.TransactionException)
+    locked = isinstance(problem, duckdb.IOException) and "lock" in message.lower()
+    retryable = locked or isinstance(problem, duckdb.TransactionException)
     code = type(problem).__name__
     details = {"statement": max(number, 1), **in_duckdb(text, str(problem), *(statement or (text, 0)))}
     broken = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException)
-    answered = held or not isinstance(problem, broken)
-    return Failed("duckdb", message, code=code, retryable=retryable, answered=answered, details=details)
+    was_answered = locked or not isinstance(problem, broken)
+    return Failed("duckdb", message, code=code, retryable=retryable, answered=was_answered, details=details)
 
 
 TOOL = define(

@@ -18,7 +18,7 @@ from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok, reference
 from noetl.ports.tool import Input, Size, define, doc, read_knobs
 from noetl.tools.parts.content import MEDIA, Format, csv_text, decode, encode, format_of, rows_of
-from noetl.tools.parts.paths import beside, inside, shown
+from noetl.tools.parts.paths import beside, inside, relative_path
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -95,16 +95,16 @@ def _write(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
 
     form = format_of(path, files.format)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    written: dict[str, Value]
+    result: dict[str, Value]
     if files.mode == "append":
-        written = {"bytes": _append(path, _addition(path, files.content, form), knobs.max_bytes)}
+        result = {"bytes": _append(path, _addition(path, files.content, form), knobs.max_bytes)}
     else:
         raw = encode(files.content, form)
         _put(path, raw, replace=files.mode == "replace")
-        written = {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
-    meta = {"content_type": MEDIA[form], "format": form, **written}
+        result = {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+    meta = {"content_type": MEDIA[form], "format": form, **result}
     ref = reference("blob", {"store": "file", "key": path, "tool": "file"}, meta=meta)
-    return ok({"path": shown(call, path), **written}, ref=ref)
+    return ok({"path": relative_path(call, path), **result}, ref=ref)
 
 
 def _put(path: str, raw: bytes, *, replace: bool) -> None:
@@ -160,9 +160,9 @@ def _list(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
 
     if not os.path.isdir(path):
         raise FileNotFoundError(path)
-    found = glob.iglob(files.pattern, root_dir=path, recursive=True, include_hidden=False)
+    names = glob.iglob(files.pattern, root_dir=path, recursive=True, include_hidden=False)
     entries = []
-    for name in sorted(found):
+    for name in sorted(names):
         full = os.path.join(path, name)
         if os.path.isfile(full) and _stays(call, full):
             entries.append(_entry(full, call))
@@ -183,7 +183,7 @@ def _entry(path: str, call: Call) -> dict[str, Value]:
 
     status = os.stat(path)
     modified = datetime.datetime.fromtimestamp(status.st_mtime, datetime.UTC)
-    return {"path": shown(call, path), "bytes": status.st_size, "modified": modified.isoformat()}
+    return {"path": relative_path(call, path), "bytes": status.st_size, "modified": modified.isoformat()}
 
 
 def _delete(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
@@ -192,8 +192,8 @@ def _delete(path: str, files: Files, knobs: Knobs, call: Call) -> Envelope:
     except FileNotFoundError:
         if not files.missing_ok:
             raise
-        return ok({"path": shown(call, path), "deleted": False})
-    return ok({"path": shown(call, path), "deleted": True})
+        return ok({"path": relative_path(call, path), "deleted": False})
+    return ok({"path": relative_path(call, path), "deleted": True})
 
 
 def _errno_name(problem: OSError) -> str | None:

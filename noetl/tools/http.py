@@ -243,9 +243,9 @@ def _timeout(knobs: Knobs) -> "ClientTimeout":
 async def _body(request: Request, headers: dict[str, str], call: Call) -> Any:
     from noetl.tools.parts.http_request import json_body, multipart, pairs
 
-    given = [name for name in ("json", "body", "form") if getattr(request, name) is not None]
-    if len(given) > 1 or (request.files and {"json", "body"} & set(given)):
-        raise Failed("input", f"http sends one body; it was given {' and '.join(given)}")
+    bodies = [name for name in ("json", "body", "form") if getattr(request, name) is not None]
+    if len(bodies) > 1 or (request.files and {"json", "body"} & set(bodies)):
+        raise Failed("input", f"http sends one body; it was given {' and '.join(bodies)}")
     if request.json is not None:
         _content_type(headers, "application/json")
         return json_body(request.json)

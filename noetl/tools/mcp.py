@@ -45,26 +45,26 @@ class Knobs(Input):
     reply_timeout: Annotated[Seconds, doc("Seconds to wait for each answer.")] = 60.0
 
 
-async def run(wanted: ToolCall, call: Call) -> Envelope:
+async def run(tool_call: ToolCall, call: Call) -> Envelope:
     """Introduce ourselves, call the tool, shape its answer."""
     from noetl.tools.parts.mcp_session import HttpSession, ProgramSession
 
     knobs: Knobs = read_knobs(Knobs, call)
     session: HttpSession | ProgramSession
-    if isinstance(wanted.server, str):
-        session = HttpSession(wanted.server, call, knobs.reply_timeout)
+    if isinstance(tool_call.server, str):
+        session = HttpSession(tool_call.server, call, knobs.reply_timeout)
     else:
-        session = ProgramSession(wanted.server, wanted.env or {}, call, knobs.reply_timeout)
+        session = ProgramSession(tool_call.server, tool_call.env or {}, call, knobs.reply_timeout)
     async with session:
-        answer = await session.call_tool(wanted.tool, wanted.arguments or {})
+        answer = await session.call_tool(tool_call.tool, tool_call.arguments or {})
     if "error" in answer:
         problem = answer["error"]
-        told = f"{wanted.tool}: {problem.get('message')}"
-        raise Failed("mcp", told, code=str(problem.get("code")), answered=True)
+        message = f"{tool_call.tool}: {problem.get('message')}"
+        raise Failed("mcp", message, code=str(problem.get("code")), answered=True)
     result = to_json(answer.get("result") or {})
     if result.get("isError"):
         return error(
-            "mcp", f"{wanted.tool}: {_words(result)}", code="tool", answered=True, data=_data(result)
+            "mcp", f"{tool_call.tool}: {_words(result)}", code="tool", answered=True, data=_data(result)
         )
     return ok(_data(result))
 

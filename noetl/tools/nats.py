@@ -82,10 +82,10 @@ async def run(message: Message, call: Call) -> Envelope:
     return await _entry(store, bucket, _need(message.key, "key", message), message, call)
 
 
-def _need(given: str | None, name: str, message: Message) -> str:
-    if not given:
+def _need(value: str | None, name: str, message: Message) -> str:
+    if not value:
         raise Failed("input", f"nats needs input {name!r} to {message.action}")
-    return given
+    return value
 
 
 async def _send(message: Message, subject: str, call: Call) -> Envelope:
@@ -101,8 +101,16 @@ async def _send(message: Message, subject: str, call: Call) -> Envelope:
             await client.flush(timeout=int(message.reply_timeout) or 1)
             return ok(None)
         once = {"Nats-Msg-Id": call.idempotency_key, **(headers or {})}  # the stream drops a repeated call
-        kept = await client.jetstream().publish(subject, raw, timeout=message.reply_timeout, headers=once)
-        return ok({"stream": kept.stream, "seq": kept.seq, "duplicate": bool(kept.duplicate)})
+        acknowledgement = await client.jetstream().publish(
+            subject, raw, timeout=message.reply_timeout, headers=once
+        )
+        return ok(
+            {
+                "stream": acknowledgement.stream,
+                "seq": acknowledgement.seq,
+                "duplicate": bool(acknowledgement.duplicate),
+            }
+        )
 
 
 async def _fetch(message: Message, subject: str, call: Call) -> dict[str, Value]:
@@ -121,9 +129,9 @@ async def _fetch(message: Message, subject: str, call: Call) -> dict[str, Value]
     with named(subject):
         subscription = await stream.pull_subscribe(subject, config=reader)
         try:
-            found = await subscription.fetch(message.limit, timeout=message.reply_timeout)
+            batch = await subscription.fetch(message.limit, timeout=message.reply_timeout)
         except TimeoutError:
-            found = []
+            batch = []
         finally:
             await subscription.unsubscribe()
     messages: list[Value] = [
@@ -133,7 +141,7 @@ async def _fetch(message: Message, subject: str, call: Call) -> dict[str, Value]
             "value": _value(each.data),
             "headers": dict(each.headers or {}),
         }
-        for each in found
+        for each in batch
     ]
     return {"messages": messages, "next": messages[-1]["seq"] + 1 if messages else message.start}
 

@@ -83,11 +83,11 @@ async def _get(objects: Objects, key: str, call: Call) -> Envelope:
 
     knobs: Knobs = read_knobs(Knobs, call)
     form = format_of(key, objects.format)
-    opened = await (await bucket(objects.store, call)).open(key)
-    bounded(opened, key, knobs.max_bytes)
-    if objects.response == "ref" or opened.size > hold_bytes(call):
-        return ok(None, ref=await call.payloads.put_stream(opened.chunks, MEDIA[form]))
-    return ok(decode(b"".join([chunk async for chunk in opened.chunks]), form))
+    stream = await (await bucket(objects.store, call)).open(key)
+    bounded(stream, key, knobs.max_bytes)
+    if objects.response == "ref" or stream.size > hold_bytes(call):
+        return ok(None, ref=await call.payloads.put_stream(stream.chunks, MEDIA[form]))
+    return ok(decode(b"".join([chunk async for chunk in stream.chunks]), form))
 
 
 async def get_raw(store: str, key: str, call: Call) -> bytes:

@@ -140,16 +140,16 @@ async def _statements(connection: "Connection", sql: Sql, knobs: Knobs, call: Ca
     text = sql.query or sql.command or ""
     statements = split(text)
     params = with_key(sql.params, text, ":", call)
-    one = partial(_statement, connection, params, knobs.max_rows, call)
+    run_statement = partial(_statement, connection, params, knobs.max_rows, call)
     with _pointing(text, params):
         if len(statements) == 1 and first_word(statements[0]) in CHANGING:
-            known = await _known(connection, params, call, statements[0])
-            if known is not None:
-                return [known]
+            typed = await _known(connection, params, call, statements[0])
+            if typed is not None:
+                return [typed]
         if knobs.transaction and one_transaction(statements):
             async with connection.transaction():
-                return [await one(statement) for statement in statements]
-        results = [await one(statement) for statement in statements]
+                return [await run_statement(statement) for statement in statements]
+        results = [await run_statement(statement) for statement in statements]
     if connection.is_in_transaction():
         raise Failed("postgres", "the statements began a transaction and did not end it; it was rolled back")
     return results
@@ -177,15 +177,15 @@ async def _statement(
 
     text, values = _placed(text, params)
     prepared = await connection.prepare(text)
-    given = bound(values, prepared.get_parameters())
+    arguments = bound(values, prepared.get_parameters())
     attributes = prepared.get_attributes()
     if not attributes:
         types_of(call).keep(text, prepared.get_parameters())
-        await prepared.fetch(*given)
+        await prepared.fetch(*arguments)
         return Result(changed=changed(prepared.get_statusmsg()))
     result = Result(columns_of(attribute.name for attribute in attributes))
     # Closed at once, not when it is collected: it holds a transaction.
-    async with aclosing(_chunks(connection, prepared, given, first_word(text))) as chunks:
+    async with aclosing(_chunks(connection, prepared, arguments, first_word(text))) as chunks:
         await gather(result, chunks, rows_max, call)
     return result
 
@@ -224,16 +224,16 @@ async def _known(
 
 
 async def _chunks(
-    connection: "Connection", prepared: "PreparedStatement", given: list[Any], word: str
+    connection: "Connection", prepared: "PreparedStatement", arguments: list[Any], word: str
 ) -> AsyncGenerator[list[list[Any]], None]:
     """Rows a piece at a time where a cursor can be had; other statements give theirs at once."""
     from noetl.tools.parts.postgres_values import from_pg
 
     if word not in ("SELECT", "WITH", "VALUES", "TABLE"):
-        yield [[from_pg(value) for value in record.values()] for record in await prepared.fetch(*given)]
+        yield [[from_pg(value) for value in record.values()] for record in await prepared.fetch(*arguments)]
         return
     async with connection.transaction():
-        cursor = await prepared.cursor(*given)
+        cursor = await prepared.cursor(*arguments)
         while records := await cursor.fetch(FETCHED):
             yield [[from_pg(value) for value in record.values()] for record in records]
             if len(records) < FETCHED:

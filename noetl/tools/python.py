@@ -55,9 +55,9 @@ class Knobs(Input):
     max_output_bytes: Annotated[Count | None, doc("How much of what it prints is kept.")] = None
 
 
-async def run(given: tuple[Code, dict[str, Value]], call: Call) -> Envelope:
+async def run(code_and_input: tuple[Code, dict[str, Value]], call: Call) -> Envelope:
     """Have the host run the code, and shape how it ended."""
-    code, variables = given
+    code, variables = code_and_input
     knobs: Knobs = read_knobs(Knobs, call)
     host = call.resource(PYTHON_HOST, _no_host)
     text, script = (code.code or "", None) if code.script is None else await _script(code.script, call)
@@ -100,14 +100,14 @@ def _answer(ran: Ran, code: Code) -> Envelope:
         case "raised" if ran.raised is not None:
             raised = ran.raised
             py = {"exception_type": raised.type, "traceback": raised.traceback}
-            told = f"{raised.type}: {raised.message}".rstrip(": ")
-            return error("python", told, code=raised.type, answered=True, details=_where(ran), py=py)
+            reason = f"{raised.type}: {raised.message}".rstrip(": ")
+            return error("python", reason, code=raised.type, answered=True, details=_where(ran), py=py)
         case "timeout":
             after = f" after {code.timeout:g} s" if code.timeout else ""
             return error("timeout", f"the code was still running{after} and was killed", retryable=True)
         case "memory":
-            told = ran.message or "the code used more memory than it may"
-            return error("limit", told, code="memory", details=_where(ran))
+            reason = ran.message or "the code used more memory than it may"
+            return error("limit", reason, code="memory", details=_where(ran))
         case "value":
             return error("value", ran.message, answered=True)
         case _:

@@ -76,8 +76,8 @@ async def _local(job: Job) -> Envelope:
     circuit, shots, seed = _unpack(job.job or "")
     if job.action == "status":
         return ok({"job": job.job, "status": "completed"})
-    found = await asyncio.to_thread(counts, parse(circuit), shots, seed)
-    return ok({"job": job.job, "status": "completed", "counts": found, "shots": shots})
+    tally = await asyncio.to_thread(counts, parse(circuit), shots, seed)
+    return ok({"job": job.job, "status": "completed", "counts": tally, "shots": shots})
 
 
 def _pack(job: Job) -> str:

@@ -39,11 +39,11 @@ class Resolve(Input):
     offset: Annotated[Count, doc("Leave out this many items of a list first.")] = 0
 
 
-async def run(wanted: Resolve, call: Call) -> Envelope:
+async def run(request: Resolve, call: Call) -> Envelope:
     """Load the payload from wherever it lies, then take the part that was asked for."""
     from noetl.core.values.output import is_reference
 
-    ref = wanted.ref
+    ref = request.ref
     if not is_reference(ref):
         fields = ", ".join(ref) or "nothing"
         raise Failed(
@@ -52,14 +52,14 @@ async def run(wanted: Resolve, call: Call) -> Envelope:
     call = await _with_auth(ref, call)
     maker = ref["locator"].get("tool")
     if maker in _ROWS:
-        return await _table(maker, ref["locator"], wanted, call)
+        return await _table(maker, ref["locator"], request, call)
     try:
         payload = await (_FROM[maker](ref, call) if maker in _FROM else call.payloads.get(ref))
     except Failed as failure:
         raise _lost(failure.message, retryable=failure.output["error"]["retryable"]) from None
     except NoetlError as problem:
         raise _lost(problem.message, retryable=isinstance(problem, BackendError)) from None
-    return ok(_slice(await select(payload, wanted.select), wanted))
+    return ok(_slice(await select(payload, request.select), request))
 
 
 async def _with_auth(ref: Reference, call: Call) -> Call:
@@ -78,11 +78,11 @@ def _lost(message: str, *, retryable: bool = False) -> Failed:
 _ROWS = ("sqlite", "duckdb", "postgres")
 
 
-async def _table(kind: str, locator: dict[str, Value], wanted: Resolve, call: Call) -> Envelope:
+async def _table(kind: str, locator: dict[str, Value], request: Resolve, call: Call) -> Envelope:
     """The rows of a table, or of the stretch that the reference names."""
     from noetl.tools import get
 
-    query, params = _query(kind, locator, wanted)
+    query, params = _query(kind, locator, request)
     values: dict[str, Value] = {"query": query, "params": params}
     if "database" in locator:
         values["database"] = locator["database"]
@@ -91,15 +91,15 @@ async def _table(kind: str, locator: dict[str, Value], wanted: Resolve, call: Ca
         problem = answer["error"]
         raise _lost(problem["message"], retryable=problem["retryable"])
     rows = answer["data"]["rows"]
-    if wanted.select is None:  # the database has already left out what was not asked for
+    if request.select is None:  # the database has already left out what was not asked for
         return ok(rows)
-    return ok(_slice(await select(rows, wanted.select), wanted))
+    return ok(_slice(await select(rows, request.select), request))
 
 
-def _query(kind: str, locator: dict[str, Value], wanted: Resolve) -> tuple[str, list[Value]]:
+def _query(kind: str, locator: dict[str, Value], request: Resolve) -> tuple[str, list[Value]]:
     query, params = f"select * from {quoted(str(locator['table']))}", []
-    written = locator.get("range") or {}
-    bounds = stretch(written) if isinstance(written, str) else written
+    limits = locator.get("range") or {}
+    bounds = stretch(limits) if isinstance(limits, str) else limits
     conditions = []
     for word, sign in (("start", ">="), ("end", "<=")):
         if bounds.get(word) is not None:
@@ -110,9 +110,9 @@ def _query(kind: str, locator: dict[str, Value], wanted: Resolve) -> tuple[str, 
         query += f" where {' and '.join(conditions)}"
     if bounds:
         query += f" order by {quoted(str(bounds['column']))}"
-    if wanted.select is None and (wanted.limit is not None or wanted.offset):
+    if request.select is None and (request.limit is not None or request.offset):
         every = "-1" if kind == "sqlite" else "all"  # SQLite has no word for it, DuckDB takes no number
-        query += f" limit {every if wanted.limit is None else wanted.limit} offset {wanted.offset}"
+        query += f" limit {every if request.limit is None else request.limit} offset {request.offset}"
     return query, params
 
 
@@ -179,13 +179,13 @@ async def select(payload: Value, expression: str | None) -> Value:
         raise Failed("input", f"select: {problem.message}") from None
 
 
-def _slice(payload: Value, wanted: Resolve) -> Value:
-    if wanted.limit is None and not wanted.offset:
+def _slice(payload: Value, request: Resolve) -> Value:
+    if request.limit is None and not request.offset:
         return payload
     if not isinstance(payload, list):
         raise Failed("input", f"limit and offset need a list; the payload is a {type(payload).__name__}")
-    end = None if wanted.limit is None else wanted.offset + wanted.limit
-    return payload[wanted.offset : end]
+    end = None if request.limit is None else request.offset + request.limit
+    return payload[request.offset : end]
 
 
 TOOL = define(

@@ -68,8 +68,8 @@ async def run(command: Command, call: Call) -> Envelope:
     if exit_code == 0:
         return ok(data)
     details = {"stderr": stderr[-STDERR_CHARS:]} if stderr.strip() else {}
-    told, code = _failure(exit_code, stderr), str(exit_code)
-    return error("shell", told, code=code, answered=exit_code > 0, details=details, data=data)
+    message, code = _failure(exit_code, stderr), str(exit_code)
+    return error("shell", message, code=code, answered=exit_code > 0, details=details, data=data)
 
 
 def _argv(command: Command) -> list[str]:

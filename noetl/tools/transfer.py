@@ -98,23 +98,23 @@ class Transfer(Input):
     chunk_size: Annotated[Size, doc("Rows that are held in memory at a time.")] = 1000
 
 
-async def run(wanted: Transfer, call: Call) -> Envelope:
+async def run(request: Transfer, call: Call) -> Envelope:
     """Read chunk by chunk, rename, write; the target changes at the end or not at all."""
     from noetl.tools.parts.transfer_sources import chunks
-    from noetl.tools.parts.transfer_targets import opened
+    from noetl.tools.parts.transfer_targets import open_target
 
-    if wanted.mode == "upsert" and not wanted.keys:
+    if request.mode == "upsert" and not request.keys:
         raise Failed("input", "transfer needs input 'keys' to upsert")
     moved = 0
-    async with opened(wanted.target, wanted.mode, wanted.keys or [], call) as target:
+    async with open_target(request.target, request.mode, request.keys or [], call) as target:
         columns: list[str] = []
-        async with aclosing(chunks(wanted.source, wanted.chunk_size, call)) as source:
+        async with aclosing(chunks(request.source, request.chunk_size, call)) as source:
             async for rows in source:
                 if not columns:
-                    columns = _columns(rows, wanted.mapping)
-                    first = rows if wanted.mapping is None else _renamed(rows, wanted.mapping)
+                    columns = _columns(rows, request.mapping)
+                    first = rows if request.mapping is None else _renamed(rows, request.mapping)
                     await target.begin(columns, first)
-                await target.write(_checked(rows, columns, wanted.mapping))
+                await target.write(_checked(rows, columns, request.mapping))
                 moved += len(rows)
         if not columns:
             await target.begin([], [])
@@ -125,12 +125,12 @@ async def run(wanted: Transfer, call: Call) -> Envelope:
 
 def _columns(rows: list[dict[str, Value]], mapping: dict[str, str] | None) -> list[str]:
     """The target's columns; a source column that is not there is told at the first chunk."""
-    there = list(dict.fromkeys(key for row in rows for key in row))
+    names = list(dict.fromkeys(key for row in rows for key in row))
     if mapping is None:
-        return there
+        return names
     for source in mapping.values():
-        if source not in there:
-            raise Failed("input", f"the source has no column {source!r}; it has {', '.join(there)}")
+        if source not in names:
+            raise Failed("input", f"the source has no column {source!r}; it has {', '.join(names)}")
     return list(mapping)
 
 
@@ -143,10 +143,10 @@ def _checked(
 ) -> list[dict[str, Value]]:
     if mapping is not None:
         return _renamed(rows, mapping)
-    known = set(columns)
+    names = set(columns)
     for row in rows:
-        if not row.keys() <= known:
-            new = sorted(row.keys() - known)[0]
+        if not row.keys() <= names:
+            new = sorted(row.keys() - names)[0]
             raise Failed("format", f"a later row has a new column {new!r}; name the columns with mapping")
     return rows
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlparse
 
-from noetl.cli.connection.connection import find
+from noetl.cli.connection.connection import find_execution
 from noetl.control.history import envelopes
 from noetl.control.log_audit import audit
 from noetl.errors import NotFound
@@ -87,7 +87,7 @@ def events(noetl: Noetl, name: str = "*", execution: str = "@last") -> list[dict
 async def _events(folder: Path, name: str, execution: str) -> list[dict[str, Any]]:
     async with embedded(_settings(folder)) as made:
         try:
-            execution_id = await find(made.front, execution)
+            execution_id = await find_execution(made.front, execution)
         except NotFound:
             return []
         return [event async for event in envelopes(made.store, execution_id, name=name)]
@@ -100,7 +100,7 @@ def is_run(noetl: Noetl, execution: str = "@last") -> bool:
 
 async def _is_run(folder: Path, execution: str) -> bool:
     async with embedded(_settings(folder)) as made:
-        return await made.store.owned(await find(made.front, execution))
+        return await made.store.owned(await find_execution(made.front, execution))
 
 
 def _settings(folder: Path) -> Settings:

@@ -8,7 +8,7 @@ import pytest
 from examples.api import Server, Shop
 from noetl.cli.formats import text
 from noetl.cli.playbooks.sources import Source
-from noetl.cli.playbooks.validation import Checked, check
+from noetl.cli.playbooks.validation import CheckResult, check
 from noetl.cli.terminal import Paint
 from tests.docs.generated import ROOT, generated, run_commands
 from tests.docs.pages import API, Block, blocks, matches, pages
@@ -27,8 +27,8 @@ def name_of(thing: Path | Block) -> str:
     return str(thing.relative_to(ROOT))
 
 
-def told(result: Checked) -> str:
-    return text.render([result], Paint(False))
+def told(result: CheckResult) -> str:
+    return text.findings_text([result], Paint(False))
 
 
 @pytest.mark.parametrize("block", PLAYBOOKS, ids=name_of)

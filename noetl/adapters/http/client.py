@@ -57,10 +57,10 @@ class Client:
         self, method: str, path: str, *, query: Query | None = None, body: Any = None, prefix: str = PREFIX
     ) -> tuple[int, Any]:
         """The status and the value that the server answers with; raises the error that it answers with."""
-        for tried in range(1, TRIES + 1):
+        for attempt in range(1, TRIES + 1):
             async with self.open(method, path, query=query, body=body, prefix=prefix) as answer:
                 content = await self._content(answer)
-                if answer.status == TOO_MANY and tried < TRIES:
+                if answer.status == TOO_MANY and attempt < TRIES:
                     wait = answer.headers.get("Retry-After", "1")
                 elif answer.status >= 300:
                     raise error_of(self.url, answer.status, content)
@@ -97,25 +97,27 @@ class Client:
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError) as error:
             raise self.unreachable(error, sent=method != "GET") from error
         except aiohttp.ClientResponseError as error:  # raised for what is no HTTP at all
-            told = f"what answers at {self.url} is no NoETL server: it does not speak HTTP"
-            raise BackendError(told, hint=HINT) from error
+            message = f"what answers at {self.url} is no NoETL server: it does not speak HTTP"
+            raise BackendError(message, hint=HINT) from error
         except aiohttp.ClientError as error:
-            told = f"the server at {self.url} was not understood: {type(error).__name__}: {error}"
-            raise BackendError(told, hint=HINT) from error
+            message = f"the server at {self.url} was not understood: {type(error).__name__}: {error}"
+            raise BackendError(message, hint=HINT) from error
 
     def unreachable(self, error: BaseException, *, sent: bool = False) -> BackendError:
         """The error of a server that does not answer; `sent`: it may have been told to do something."""
         words = _words(error)
         if sent and not isinstance(error, aiohttp.ClientConnectorError):
-            told = f"the server at {self.url} did not answer: {words}; what was asked of it may have happened"
-            return BackendError(told, hint="look before you ask again, as with: noetl execution list")
+            message = (
+                f"the server at {self.url} did not answer: {words}; what was asked of it may have happened"
+            )
+            return BackendError(message, hint="look before you ask again, as with: noetl execution list")
         return BackendError(f"the server at {self.url} cannot be reached: {words}", hint=HINT)
 
     async def _content(self, answer: aiohttp.ClientResponse) -> bytes:
         if 300 <= answer.status < 400:
             place = answer.headers.get("Location", "nowhere")
-            told = f"the server at {self.url} sends elsewhere, to {place}; nothing is sent there unasked"
-            raise RequestError(told, hint="name the server by its own address")
+            message = f"the server at {self.url} sends elsewhere, to {place}; nothing is sent there unasked"
+            raise RequestError(message, hint="name the server by its own address")
         return await answer.read()
 
     def _value(self, content: bytes) -> Any:
@@ -124,8 +126,8 @@ class Client:
         try:
             return msgspec.json.decode(content)
         except (msgspec.DecodeError, RecursionError):
-            told = f"what answers at {self.url} is no NoETL server: it did not send JSON"
-            raise BackendError(told, hint=HINT) from None
+            message = f"what answers at {self.url} is no NoETL server: it did not send JSON"
+            raise BackendError(message, hint=HINT) from None
 
 
 def _words(error: BaseException) -> str:
@@ -136,21 +138,22 @@ def _words(error: BaseException) -> str:
 
 
 def _query(query: Query | None) -> dict[str, str]:
-    found = {name: value for name, value in (query or {}).items() if value is not None}
+    parameters = {name: value for name, value in (query or {}).items() if value is not None}
     return {
-        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in found.items()
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in parameters.items()
     }
 
 
 def address(url: str) -> str:
     """The address of a server, without what is added to it; raises RequestError."""
     try:
-        found = URL(url.strip())
+        parsed = URL(url.strip())
     except ValueError:
-        found = URL()
-    if found.scheme not in ("http", "https") or not found.host:
+        parsed = URL()
+    if parsed.scheme not in ("http", "https") or not parsed.host:
         raise RequestError(f"'{url}' is no address of a server", hint="as in http://127.0.0.1:8080")
-    if found.user is not None:
+    if parsed.user is not None:
         raise RequestError("a server's address has no user in it", hint="give a token instead")
-    path = found.path.rstrip("/").removesuffix(PREFIX)
-    return str(found.with_path(path).with_query(None).with_fragment(None)).rstrip("/")
+    path = parsed.path.rstrip("/").removesuffix(PREFIX)
+    return str(parsed.with_path(path).with_query(None).with_fragment(None)).rstrip("/")

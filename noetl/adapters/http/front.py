@@ -30,9 +30,9 @@ def _silent(text: str) -> None:
 class HttpFront(HttpSchedules):
     """Front over REST. `told` hears of trouble that is being mended."""
 
-    def __init__(self, url: str, token: str | None = None, told: Callable[[str], None] = _silent) -> None:
+    def __init__(self, url: str, token: str | None = None, notify: Callable[[str], None] = _silent) -> None:
         self.client = Client(url, token)
-        self._told = told
+        self._told = notify
 
     @property
     def url(self) -> str:
@@ -47,8 +47,8 @@ class HttpFront(HttpSchedules):
 
     async def register(self, text: str, file: str | None = None, by: str = "cli") -> PlaybookText:
         """Check and keep a playbook; where its file is here means nothing to a server."""
-        found = await self.client.ask("POST", "/catalog", body={"playbook": text})
-        return _playbook({**found, "text": text})
+        entry = await self.client.ask("POST", "/catalog", body={"playbook": text})
+        return _playbook({**entry, "text": text})
 
     async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
         """The newest version of every path, or every version of one; without their texts."""
@@ -79,8 +79,8 @@ class HttpFront(HttpSchedules):
             "idempotency_key": ask.idempotency_key,
             "until": ask.until,
         }
-        given = {name: value for name, value in body.items() if value is not None}
-        status, answer = await self.client.answer("POST", "/executions", body=given)
+        fields = {name: value for name, value in body.items() if value is not None}
+        status, answer = await self.client.answer("POST", "/executions", body=fields)
         return _started(answer, existed=status == FOUND)
 
     async def control(self, execution_id: str, wish: Control) -> None:
@@ -116,8 +116,8 @@ class HttpFront(HttpSchedules):
     async def execution(self, execution_id: str, *, wait_s: float = 0) -> dict[str, Any]:
         """How it stands; the server waits for the end, for so many seconds at the most."""
         query = {"wait": int(wait_s) or None}
-        found: dict[str, Any] = await self.client.ask("GET", _execution(execution_id), query=query)
-        return found
+        result: dict[str, Any] = await self.client.ask("GET", _execution(execution_id), query=query)
+        return result
 
     async def status(self, execution_id: str) -> str:
         """Its status, and no more than that."""
@@ -131,8 +131,8 @@ class HttpFront(HttpSchedules):
 
     async def projection(self, execution_id: str) -> Projection:
         """What stands beside the log."""
-        found = await self.client.ask("GET", f"{_execution(execution_id)}/projection")
-        return msgspec.convert(found, Projection)
+        answer = await self.client.ask("GET", f"{_execution(execution_id)}/projection")
+        return msgspec.convert(answer, Projection)
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """The log as it rests."""
@@ -150,15 +150,15 @@ class HttpFront(HttpSchedules):
         step: str | None = None,
     ) -> list[dict[str, Any]]:
         """Envelopes of events that match, from a sequence number on."""
-        found: list[dict[str, Any]] = []
+        envelopes: list[dict[str, Any]] = []
         start: int | None = first
-        while start is not None and len(found) < limit:
-            some = min(limit - len(found), EVENTS_PAGE)
+        while start is not None and len(envelopes) < limit:
+            some = min(limit - len(envelopes), EVENTS_PAGE)
             query: dict[str, Any] = {"from": start, "limit": some, "name": name, "step": step}
             page = await self.client.ask("GET", f"{_execution(execution_id)}/events", query=query)
-            found += page["items"]
+            envelopes += page["items"]
             start = page["next"]
-        return found
+        return envelopes
 
     async def logs(
         self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
@@ -177,25 +177,25 @@ class HttpFront(HttpSchedules):
 
     async def graph(self, execution_id: str) -> dict[str, Any]:
         """The playbook that ran as steps and arcs."""
-        found: dict[str, Any] = await self.client.ask("GET", f"{_execution(execution_id)}/graph")
-        return found
+        drawing: dict[str, Any] = await self.client.ask("GET", f"{_execution(execution_id)}/graph")
+        return drawing
 
     async def state(self, execution_id: str, at: int | None = None) -> dict[str, Any]:
         """The state after an event, or now."""
         path = f"{_execution(execution_id)}/state"
-        found: dict[str, Any] = await self.client.ask("GET", path, query={"at": at})
-        return found
+        answer: dict[str, Any] = await self.client.ask("GET", path, query={"at": at})
+        return answer
 
     async def why(self, execution_id: str, step: str | None = None) -> dict[str, Any]:
         """The decisions explained in words."""
         path = f"{_execution(execution_id)}/why"
-        found: dict[str, Any] = await self.client.ask("GET", path, query={"step": step})
-        return found
+        explanation: dict[str, Any] = await self.client.ask("GET", path, query={"step": step})
+        return explanation
 
     async def diff(self, one: str, other: str) -> dict[str, Any]:
         """How two executions differ."""
-        found: dict[str, Any] = await self.client.ask("GET", f"{_execution(one)}/diff/{_id(other)}")
-        return found
+        difference: dict[str, Any] = await self.client.ask("GET", f"{_execution(one)}/diff/{_id(other)}")
+        return difference
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Any:
         """A template's value as it would have been after an event."""
@@ -207,8 +207,8 @@ class HttpFront(HttpSchedules):
     ) -> Slice:
         """A stored payload or a part of it."""
         query = {"offset": offset, "limit": limit and min(limit, ITEMS_PAGE), "select": select}
-        found = await self.client.ask("GET", f"/results/{_part(key)}", query=query)
-        return msgspec.convert(found, Slice)
+        payload = await self.client.ask("GET", f"/results/{_part(key)}", query=query)
+        return msgspec.convert(payload, Slice)
 
     # Credentials
 
@@ -222,8 +222,8 @@ class HttpFront(HttpSchedules):
 
     async def credential(self, name: str) -> dict[str, Any]:
         """A credential's name, its fields' names and when it was set."""
-        found: dict[str, Any] = await self.client.ask("GET", f"/credentials/{_id(name)}")
-        return found
+        fields: dict[str, Any] = await self.client.ask("GET", f"/credentials/{_id(name)}")
+        return fields
 
     async def delete_credential(self, name: str) -> None:
         """Forget a credential."""
@@ -258,8 +258,8 @@ class HttpFront(HttpSchedules):
 
     async def workers(self) -> Sequence[Worker]:
         """The workers that were heard of lately."""
-        found = await self._all("/workers")
-        return [msgspec.convert({**item, **_moments(item)}, Worker) for item in found]
+        items = await self._all("/workers")
+        return [msgspec.convert({**item, **_moments(item)}, Worker) for item in items]
 
     async def stuck(self) -> int:
         """How many executions are stuck."""

@@ -25,28 +25,28 @@ class ServerFailed(NoetlError):
 
 def error_of(url: str, status: int, body: bytes) -> NoetlError:
     """The error that an answer stands for."""
-    told = _read(body)
-    message = str(told.get("detail") or f"the server at {url} answered {status}: {_start(body)}")
-    hint = told.get("hint")
-    if status == 422 and "diagnostics" in told:
-        return PlaybookError(tuple(_finding(item) for item in told["diagnostics"]), message, hint=hint)
+    problem = _read(body)
+    message = str(problem.get("detail") or f"the server at {url} answered {status}: {_start(body)}")
+    hint = problem.get("hint")
+    if status == 422 and "diagnostics" in problem:
+        return PlaybookError(tuple(_finding(item) for item in problem["diagnostics"]), message, hint=hint)
     if status in (401, 403):
         return Denied(message, hint=hint or f"noetl context add NAME {url} --token - keeps a token for it")
     if status in (502, 503, 504):  # the first and the last are those of a gateway before it
         return BackendError(f"the server at {url}: {message}", hint=hint or "noetl doctor")
     if status >= 500:
         return ServerFailed(f"the server at {url}: {message}", hint=hint or "its log says more")
-    if not told:
+    if not problem:
         return Refused(message, hint="is that a NoETL server? noetl doctor tells")
     return {404: NotFound, 409: Conflict, 400: RequestError}.get(status, Refused)(message, hint=hint)
 
 
 def _read(body: bytes) -> dict[str, Any]:
     try:
-        told = msgspec.json.decode(body)
+        problem = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError):
         return {}
-    return told if isinstance(told, dict) and "code" in told else {}
+    return problem if isinstance(problem, dict) and "code" in problem else {}
 
 
 def _start(body: bytes) -> str:

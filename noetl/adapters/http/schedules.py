@@ -24,15 +24,15 @@ class HttpSchedules:
     async def put_schedule(self, ask: ScheduleAsk, *, new: bool = False) -> Schedule:
         """Keep a schedule; the server says who asked."""
         fields = ("path", "version", "workload", "cron", "timezone", "every_s", "enabled", "catch_up")
-        return _schedule(await self._put("/schedules", ask.name, _given(ask, fields), new=new))
+        return _schedule(await self._put("/schedules", ask.name, _request_fields(ask, fields), new=new))
 
     async def _put(self, place: str, name: str, body: dict[str, Any], *, new: bool) -> dict[str, Any]:
-        found: dict[str, Any]
+        answer: dict[str, Any]
         if new:
-            found = await self.client.ask("POST", place, body={"name": name, **body})
+            answer = await self.client.ask("POST", place, body={"name": name, **body})
         else:
-            found = await self.client.ask("PUT", f"{place}/{_id(name)}", body=body)
-        return found
+            answer = await self.client.ask("PUT", f"{place}/{_id(name)}", body=body)
+        return answer
 
     async def schedules(self) -> Sequence[Schedule]:
         """Every schedule, by name."""
@@ -40,14 +40,14 @@ class HttpSchedules:
 
     async def _all(self, place: str, **query: Any) -> list[dict[str, Any]]:
         """Every item of a list, page by page."""
-        found: list[dict[str, Any]] = []
+        items: list[dict[str, Any]] = []
         cursor = None
         while True:
             page = await self.client.ask("GET", place, query={**query, "cursor": cursor, "limit": PAGE})
-            found += page["items"]
+            items += page["items"]
             cursor = page.get("cursor")
             if cursor is None:
-                return found
+                return items
 
     async def schedule(self, name: str) -> Schedule:
         """One schedule."""
@@ -64,7 +64,7 @@ class HttpSchedules:
     async def put_trigger(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
         """Keep a trigger; the server says who asked."""
         fields = ("kind", "path", "version", "workload", "secret", "subject", "queue", "enabled")
-        body = {**_given(ask, fields), "as": ask.payload_key}
+        body = {**_request_fields(ask, fields), "as": ask.payload_key}
         answer = await self._put("/triggers", ask.name, body, new=new)
         return NewTrigger(_trigger(answer), answer["secret"])
 
@@ -89,8 +89,8 @@ class HttpSchedules:
 
     async def knock(self, name: str, knock: WebhookCall) -> Started:
         """A call of a webhook."""
-        given = {SECRET_HEADER: knock.secret, SIGNATURE_HEADER: knock.signature, KEY_HEADER: knock.key}
-        headers = {name: value for name, value in given.items() if value is not None}
+        sent_headers = {SECRET_HEADER: knock.secret, SIGNATURE_HEADER: knock.signature, KEY_HEADER: knock.key}
+        headers = {name: value for name, value in sent_headers.items() if value is not None}
         async with self.client.open(
             "POST", f"/hooks/{_id(name)}", content=knock.body, headers=headers
         ) as answer:
@@ -104,9 +104,9 @@ def _id(text: str) -> str:
     return quote(text, safe="")
 
 
-def _given(ask: ScheduleAsk | TriggerAsk, fields: Sequence[str]) -> dict[str, Any]:
-    found = {name: getattr(ask, name) for name in fields}
-    return {name: value for name, value in found.items() if value is not None}
+def _request_fields(ask: ScheduleAsk | TriggerAsk, fields: Sequence[str]) -> dict[str, Any]:
+    body = {name: getattr(ask, name) for name in fields}
+    return {name: value for name, value in body.items() if value is not None}
 
 
 def _started(answer: dict[str, Any]) -> Started:

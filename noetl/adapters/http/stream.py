@@ -22,7 +22,7 @@ Batch = tuple[int, list[Event]]
 Told = Callable[[str], None]
 
 
-async def follow(client: Client, execution_id: str, first: int, told: Told) -> AsyncGenerator[Batch]:
+async def follow(client: Client, execution_id: str, first: int, notify: Told) -> AsyncGenerator[Batch]:
     """Events from one on, each once and in order, until the execution is over; a cut is mended."""
     clock = asyncio.get_running_loop().time
     heard_at, wait, resumes, cut = clock(), WAIT_S, False, False
@@ -41,7 +41,7 @@ async def follow(client: Client, execution_id: str, first: int, told: Told) -> A
             if not client.answered or clock() - heard_at > PATIENCE_S:
                 raise
             if not cut:
-                told(f"{error.message}; trying again")
+                notify(f"{error.message}; trying again")
             cut = True
         finally:
             await batches.aclose()
@@ -75,8 +75,8 @@ async def _chunks(client: Client, answer: aiohttp.ClientResponse) -> AsyncIterat
 
 
 def _batch(blocks: list[bytes], first: int) -> Batch:
-    found = [event for block in blocks for event in _events(block)]
-    return (found[0][0] if found else first), [event for _, event in found]
+    events = [event for block in blocks for event in _events(block)]
+    return (events[0][0] if events else first), [event for _, event in events]
 
 
 def _events(block: bytes) -> Iterator[tuple[int, Event]]:

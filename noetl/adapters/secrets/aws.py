@@ -49,8 +49,8 @@ async def fetch(ask: Ask) -> Fetched:
     answer = await ask.send("POST", url, named_by="endpoint", data=raw, headers=headers)
     if answer.status != 200 or not isinstance(answer.body, dict):
         raise ask.refused(url, answer)
-    found = answer.body.get("Parameter", answer.body)
-    text = found.get("SecretString", found.get("Value"))
+    parameter = answer.body.get("Parameter", answer.body)
+    text = parameter.get("SecretString", parameter.get("Value"))
     if text is None:
         raise NotFound(f"{ask.what}: the secret is binary; noetl reads texts")
     return Fetched(material_of(str(text), ask))
@@ -106,8 +106,8 @@ async def _machine_keys(ask: Ask) -> Keys:
         raise NotFound(
             f"{ask.what}: there are no keys: not in the entry, the environment, or from the machine's role"
         )
-    found = await ask.json("GET", roles + role, headers=token)
-    return Keys(str(found["AccessKeyId"]), str(found["SecretAccessKey"]), str(found["Token"]))
+    keys = await ask.json("GET", roles + role, headers=token)
+    return Keys(str(keys["AccessKeyId"]), str(keys["SecretAccessKey"]), str(keys["Token"]))
 
 
 def signed(

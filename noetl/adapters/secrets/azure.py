@@ -19,8 +19,8 @@ async def fetch(ask: Ask) -> Fetched:
     own = "://" not in vault  # a name; an address could be anybody's
     address = f"https://{quote(vault, safe='')}.vault.azure.net" if own else vault
     # The machine's own login is shown to no address that a playbook names.
-    named = "login" in ask.written or (not own and "vault" in ask.written)
-    token = await _token(ask, machine=not named)
+    explicit = "login" in ask.written or (not own and "vault" in ask.written)
+    token = await _token(ask, machine=not explicit)
     version = ask.optional("version")
     url = f"{address}/secrets/{quote(ask.text('secret'), safe='')}{f'/{quote(version)}' if version else ''}"
     options: dict[str, Any] = {"headers": {"Authorization": f"Bearer {token}"}}

@@ -23,10 +23,9 @@ async def fetch(ask: Ask) -> Fetched:
         raise NotFound(f"{ask.what}: this is no pod of a cluster; write folder: … for a mounted Secret")
     namespace = ask.optional("namespace") or await ask.file(f"{ACCOUNT}/namespace")
     name = ask.text("secret")
-    shown = f"[{host}]" if ":" in host else host
-    url = (
-        f"https://{shown}:{port}/api/v1/namespaces/{quote(namespace, safe='')}/secrets/{quote(name, safe='')}"
-    )
+    authority = f"[{host}]" if ":" in host else host
+    path = f"/api/v1/namespaces/{quote(namespace, safe='')}/secrets/{quote(name, safe='')}"
+    url = f"https://{authority}:{port}{path}"
     headers = {"Authorization": f"Bearer {await ask.file(f'{ACCOUNT}/token')}"}
     answer = await ask.json("GET", url, headers=headers, authority=f"{ACCOUNT}/ca.crt")
     return Fetched(chosen(_decoded(answer.get("data") or {}, ask), ask))

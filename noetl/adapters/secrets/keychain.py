@@ -145,31 +145,31 @@ class Keychain:
     async def fetched(self, entry: Secret, provider: str, source: Mapping[str, Any]) -> Material:
         """What a provider gives for an entry; kept while it is good."""
         what, fields = _what(entry), dict(source)
-        written = frozenset(name for name, value in fields.items() if not isinstance(value, Mapping))
-        stored: str | None = fields.pop("credential", None)
+        literals = frozenset(name for name, value in fields.items() if not isinstance(value, Mapping))
+        credential: str | None = fields.pop("credential", None)
         fields = {name: await self.field(value, f"{what} field {name!r}") for name, value in fields.items()}
-        if stored is not None:
-            fields = await self.credential(stored) | fields
+        if credential is not None:
+            fields = await self.credential(credential) | fields
         same = {name: value for name, value in fields.items() if name != REFRESH}  # it changes by itself
         key = hashlib.sha256(msgspec.json.encode((provider, same), order="sorted")).hexdigest()
-        if stored is None and REFRESH in self._cache.last(key):
+        if credential is None and REFRESH in self._cache.last(key):
             fields[REFRESH] = self._cache.last(key)[REFRESH]
         place = partial(self._open, what=what)
-        ask = Ask(what, fields, written, self._environ, self._clock, self._connector, place)
+        ask = Ask(what, fields, literals, self._environ, self._clock, self._connector, place)
 
         async def fetch() -> Fetched:
             fetched: Fetched = await import_module(PROVIDERS[provider]).fetch(ask)
-            await self._keep_renewed(stored, fetched.material.get(REFRESH))
+            await self._keep_renewed(credential, fetched.material.get(REFRESH))
             return fetched
 
         return _without_refresh(await self._cache.get(key, fetch))
 
-    async def _keep_renewed(self, stored: str | None, renewed: str | None) -> None:
+    async def _keep_renewed(self, name: str | None, renewed: str | None) -> None:
         """A refresh token that a server put in place of the stored one: the old one may be worth nothing."""
-        if stored is not None and renewed is not None:
-            kept = await self.credential(stored)
-            if kept.get(REFRESH) != renewed:
-                await self.keep(stored, {**kept, REFRESH: renewed})
+        if name is not None and renewed is not None:
+            material = await self.credential(name)
+            if material.get(REFRESH) != renewed:
+                await self.keep(name, {**material, REFRESH: renewed})
 
 
 def _without_refresh(material: Material) -> Material:
@@ -206,10 +206,10 @@ async def _managed(keychain: Keychain, entry: Secret) -> Material:
     if provider not in ("env", "file"):
         raise NotFound(f"{_what(entry)}: there is no provider {provider!r} here")
     field = "env" if provider == "env" else "path"
-    named = next((entry.source[key] for key in (field, "key", "secret") if key in entry.source), None)
-    if named is None and provider == "file":
+    secret_name = next((entry.source[key] for key in (field, "key", "secret") if key in entry.source), None)
+    if secret_name is None and provider == "file":
         raise NotFound(f"{_what(entry)}: it names no file; write path: …")
-    return _parts(await keychain.text({field: named or entry.name.upper()}, _what(entry)))
+    return _parts(await keychain.text({field: secret_name or entry.name.upper()}, _what(entry)))
 
 
 async def _structured(keychain: Keychain, entry: Secret) -> Material:

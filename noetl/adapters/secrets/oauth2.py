@@ -51,8 +51,8 @@ def _basic(user: str, password: str) -> str:
     return f"Basic {base64.b64encode(login).decode()}"
 
 
-def _life(told: Any) -> float:
+def _life(seconds: Any) -> float:
     try:
-        return max(float(told), 1.0)
+        return max(float(seconds), 1.0)
     except (TypeError, ValueError):
         return UNSAID_S

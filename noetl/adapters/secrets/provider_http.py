@@ -31,8 +31,8 @@ class Answer:
         """The server's own words about what went wrong, as far as there are any."""
         body = self.body if isinstance(self.body, dict) else {}
         words = [body.get(name) for name in ("error_description", "message", "Message", "errors", "error")]
-        found = next((word for word in words if word), "")
-        text = found.get("message", "") if isinstance(found, dict) else found
+        reason = next((word for word in words if word), "")
+        text = reason.get("message", "") if isinstance(reason, dict) else reason
         return f": {str(text)[:200]}" if text else ""
 
 
@@ -50,11 +50,11 @@ class Ask:
 
     def text(self, name: str, variable: str | None = None, default: str | None = None) -> str:
         """A field, or an environment variable, or a default; NotFound when there is none of them."""
-        found = self.optional(name, variable) or default
-        if found is None:
+        value = self.optional(name, variable) or default
+        if value is None:
             instead = f", or set {variable}" if variable else ""
             raise NotFound(f"{self.what}: it has no {name}; write {name}: …{instead}")
-        return found
+        return value
 
     def optional(self, name: str, variable: str | None = None) -> str | None:
         """A field or an environment variable, when there is one."""
@@ -107,10 +107,10 @@ class Ask:
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
             raise NotFound(f"{self.what}: {url} is no http:// or https:// address") from None
         except (aiohttp.ClientError, OSError, TimeoutError) as problem:
-            told = str(getattr(getattr(problem, "os_error", None), "sentence", "") or problem)
-            told = told or "no answer in time"
+            message = str(getattr(getattr(problem, "os_error", None), "sentence", "") or problem)
+            message = message or "no answer in time"
             raise BackendError(
-                f"{self.what}: {_place(url)} cannot be reached: {told}", hint="try again"
+                f"{self.what}: {_place(url)} cannot be reached: {message}", hint="try again"
             ) from None
 
     async def _body(self, url: str, content: "StreamReader") -> bytes:

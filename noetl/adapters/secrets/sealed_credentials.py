@@ -88,8 +88,10 @@ class Sealer:
         master = self._keys.get(parts.key_id)
         if master is None:
             hint = "set NOETL_KEY to the key it was sealed with, or set the credential again"
-            told = f"the credential {name!r} cannot be opened with this key: it was sealed with another one"
-            raise BackendError(told, hint=hint)
+            message = (
+                f"the credential {name!r} cannot be opened with this key: it was sealed with another one"
+            )
+            raise BackendError(message, hint=hint)
         return _decrypt(master, parts.wrapped, name, _about(b"key", name, parts.version))
 
 
@@ -130,10 +132,10 @@ def _damaged(name: str) -> BackendError:
 # ---- the master keys: given in base64, or in a file that only its owner reads; the newest stands first -----
 
 
-def keys_of(given: str | None, file: Path) -> tuple[bytes, ...]:
+def keys_of(setting: str | None, file: Path) -> tuple[bytes, ...]:
     """The keys that were given in base64, or those in a file that is made on first use with mode 0600."""
-    if given:
-        return decoded(given)
+    if setting:
+        return decoded(setting)
     if not file.exists():
         _write(file, os.urandom(KEY_BYTES), replace=False)
     text = file.read_bytes()
@@ -147,12 +149,12 @@ def add_key(file: Path) -> None:
     _write(file, os.urandom(KEY_BYTES) + b"".join(keys_of(None, file)), replace=True)
 
 
-def decoded(given: str) -> tuple[bytes, ...]:
+def decoded(text: str) -> tuple[bytes, ...]:
     """The keys of a text, in base64 with commas between; raises ValueError, which says what is wanted."""
     import base64
 
     try:
-        keys = tuple(base64.b64decode(one.strip(), validate=True) for one in given.split(","))
+        keys = tuple(base64.b64decode(part.strip(), validate=True) for part in text.split(","))
     except ValueError:  # no base64, or not even ASCII
         keys = ()
     if not keys or any(len(key) != KEY_BYTES for key in keys):
@@ -163,13 +165,13 @@ def decoded(given: str) -> tuple[bytes, ...]:
 def _write(file: Path, content: bytes, *, replace: bool) -> None:
     """Write a file whole, with mode 0600; without `replace` the first of several writers wins."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=file.parent, prefix=".key-", delete=False) as made:
-        made.write(content)
-        made.flush()
-        os.fsync(made.fileno())
+    with NamedTemporaryFile(dir=file.parent, prefix=".key-", delete=False) as draft:
+        draft.write(content)
+        draft.flush()
+        os.fsync(draft.fileno())
     if replace:
-        os.replace(made.name, file)
+        os.replace(draft.name, file)
         return
     with suppress(FileExistsError):
-        os.link(made.name, file)
-    os.unlink(made.name)
+        os.link(draft.name, file)
+    os.unlink(draft.name)

@@ -20,10 +20,10 @@ async def fetch(ask: Ask) -> Fetched:
     version = ask.optional("version")
     options = {"params": {"version": version}} if version else {}
     answer = await ask.json("GET", url, named_by="address", headers=headers, **options)
-    found = (answer.get("data") or {}).get("data")
-    if not isinstance(found, dict):
+    fields = (answer.get("data") or {}).get("data")
+    if not isinstance(fields, dict):
         raise NotFound(f"{ask.what}: {mount}/{path} holds no value; was this version deleted?")
-    return Fetched(chosen(found, ask))
+    return Fetched(chosen(fields, ask))
 
 
 def _namespace(ask: Ask) -> dict[str, str]:

@@ -31,45 +31,46 @@ command.add_command(register.command)
 @options.as_json
 def list_playbooks(path: str | None, as_json: bool) -> None:
     """List the newest version of every playbook, or every version of PATH."""
-    found = asyncio.run(_entries(path))
+    entries = asyncio.run(_entries(path))
     if as_json:
-        from noetl.cli.running.run_summary import pretty
+        from noetl.cli.running.run_summary import indented_json
 
-        emit(pretty([_data(entry) for entry in found]))
+        emit(indented_json([_entry_fields(entry) for entry in entries]))
         return
-    if not found:
+    if not entries:
         note("the catalog is empty; register a playbook with: noetl register FILE")
-    for entry in found:
-        moment = _data(entry)["registered_at"][:19]
+    for entry in entries:
+        moment = _entry_fields(entry)["registered_at"][:19]
         emit(f"{entry.path} v{entry.version}  {moment}  {entry.file or ''}".rstrip())
 
 
-def _data(entry: PlaybookText) -> dict[str, Any]:
+def _entry_fields(entry: PlaybookText) -> dict[str, Any]:
     from noetl.core.event import iso
 
-    shown = {"path": entry.path, "version": entry.version, "hash": entry.hash}
-    told = {"description": entry.description, "file": entry.file}
-    return {**shown, **told, "registered_at": iso(entry.registered_at)}
+    identity = {"path": entry.path, "version": entry.version, "hash": entry.hash}
+    details = {"description": entry.description, "file": entry.file}
+    return {**identity, **details, "registered_at": iso(entry.registered_at)}
 
 
 async def _entries(path: str | None) -> list[PlaybookText]:
-    from noetl.cli.connection import connection, embedded_engine
+    from noetl.cli.connection.connection import connect, has_data
+    from noetl.cli.connection.embedded_engine import current_settings
 
-    settings = embedded_engine.settings()
-    if not connection.anything(settings):
+    settings = current_settings()
+    if not has_data(settings):
         if path is not None:
-            raise _nothing(path)
+            raise _unknown_path(path)
         return []
-    async with connection.reached(settings) as reached:
-        found = list(await reached.front.playbooks(path))
-        if path is not None and not found:
-            await reached.front.playbook(path)  # says that there is none, and which one is near
-        return found
+    async with connect(settings) as connection:
+        entries = list(await connection.front.playbooks(path))
+        if path is not None and not entries:
+            await connection.front.playbook(path)  # says that there is none, and which one is near
+        return entries
 
 
-def _nothing(path: str) -> NotFound:
+def _unknown_path(path: str) -> NotFound:
     return NotFound(
-        f"there is no playbook with the path '{path}'", hint=f"noetl catalog list{options.there()}"
+        f"there is no playbook with the path '{path}'", hint=f"noetl catalog list{options.server_flag()}"
     )
 
 
@@ -84,22 +85,23 @@ def show(path: str, version: int | None, as_json: bool) -> None:
     """Print the text of a registered playbook."""
     (entry,) = asyncio.run(_texts(path, version))
     if as_json:
-        from noetl.cli.running.run_summary import pretty
+        from noetl.cli.running.run_summary import indented_json
 
-        emit(pretty({**_data(entry), "text": entry.text}))
+        emit(indented_json({**_entry_fields(entry), "text": entry.text}))
     else:
         emit(entry.text.removesuffix("\n"))
 
 
 async def _texts(path: str, *versions: int | None) -> list[PlaybookText]:
     """Versions of a playbook with their texts; None is the newest."""
-    from noetl.cli.connection import connection, embedded_engine
+    from noetl.cli.connection.connection import connect, has_data
+    from noetl.cli.connection.embedded_engine import current_settings
 
-    settings = embedded_engine.settings()
-    if not connection.anything(settings):
-        raise _nothing(path)
-    async with connection.reached(settings) as reached:
-        return [await reached.front.playbook(path, version) for version in versions]
+    settings = current_settings()
+    if not has_data(settings):
+        raise _unknown_path(path)
+    async with connect(settings) as connection:
+        return [await connection.front.playbook(path, version) for version in versions]
 
 
 @command.command("diff")
@@ -114,16 +116,16 @@ def diff(path: str, first: int | None, second: int | None, as_json: bool) -> Non
         entries = asyncio.run(_entries(path))
         if len(entries) < 2:
             raise NotFound(
-                f"'{path}' has only one version", hint=f"noetl catalog show {path}{options.there()}"
+                f"'{path}' has only one version", hint=f"noetl catalog show {path}{options.server_flag()}"
             )
         first = entries[1].version
     older, newer = asyncio.run(_texts(path, first, second))
-    lines = _compared(older, newer)
+    lines = _diff_lines(older, newer)
     if as_json:
-        from noetl.cli.running.run_summary import pretty
+        from noetl.cli.running.run_summary import indented_json
 
         sides = {"path": path, "a": older.version, "b": newer.version, "same": older.text == newer.text}
-        emit(pretty({**sides, "diff": lines}))
+        emit(indented_json({**sides, "diff": lines}))
         return
     for line in lines:
         emit(line)
@@ -131,7 +133,7 @@ def diff(path: str, first: int | None, second: int | None, as_json: bool) -> Non
         note("no difference")
 
 
-def _compared(older: PlaybookText, newer: PlaybookText) -> list[str]:
+def _diff_lines(older: PlaybookText, newer: PlaybookText) -> list[str]:
     """The lines of a unified diff."""
     before, after = (f"{entry.path} v{entry.version}" for entry in (older, newer))
     texts = older.text.splitlines(), newer.text.splitlines()
@@ -149,10 +151,11 @@ def delete(path: str, version: int | None) -> None:
 
 
 async def _delete(path: str, version: int | None) -> int:
-    from noetl.cli.connection import connection, embedded_engine
+    from noetl.cli.connection.connection import connect, has_data
+    from noetl.cli.connection.embedded_engine import current_settings
 
-    settings = embedded_engine.settings()
-    if not connection.anything(settings):
-        raise _nothing(path)
-    async with connection.reached(settings) as reached:
-        return await reached.front.delete_playbook(path, version)
+    settings = current_settings()
+    if not has_data(settings):
+        raise _unknown_path(path)
+    async with connect(settings) as connection:
+        return await connection.front.delete_playbook(path, version)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from noetl.cli.playbooks.validation import Checked
+    from noetl.cli.playbooks.validation import CheckResult
     from noetl.dsl.sugar.generated_tasks import Origin
 
 EPILOG = """\b
@@ -31,10 +31,10 @@ def command(playbook: str, step_name: str | None, debug_map: bool, as_json: bool
     Older spellings are replaced, unnamed tasks have names, and choose, while, until and paginate are expanded
     into plain tasks. The result is itself a valid playbook. FILE may be - for standard input.
     """
-    from noetl.cli.playbooks.require_valid import accepted
+    from noetl.cli.playbooks.require_valid import require_valid
     from noetl.cli.terminal import emit, note
 
-    checked = accepted(playbook)
+    checked = require_valid(playbook)
     if checked is None:
         return 1
     tree = _marked(checked.loaded.expanded)
@@ -74,7 +74,7 @@ def _step(tree: dict[str, Any], name: str) -> dict[str, Any]:
     raise NotFound(f"the playbook has no step '{name}'", hint=hint)
 
 
-def _debug_map(checked: "Checked", step_name: str | None, as_json: bool) -> str:
+def _debug_map(checked: "CheckResult", step_name: str | None, as_json: bool) -> str:
     origins = [o for o in checked.loaded.debug_map.values() if step_name in (None, o.owner)]
     if as_json:
         return json.dumps([_origin(origin) for origin in origins], indent=2, ensure_ascii=False)

@@ -46,14 +46,17 @@ def add(name: str, server: str, token: str | None, use: bool) -> None:
 
     if not NAME.fullmatch(name):
         raise click.UsageError(f"'{name}' is no name for a context: use letters, digits, _ . and -")
-    written = sys.stdin.readline().strip() if token == "-" else token
-    if token is not None and not written:
+    secret = sys.stdin.readline().strip() if token == "-" else token
+    if token is not None and not secret:
         raise click.UsageError("the token is empty")
-    home, known = _known()
-    chosen = use or any(one.current and one.name == name for one in known)
-    others = [_with(one, current=one.current and not use) for one in known if one.name != name]
-    _write(home, [*others, Context(name, address(server), written, chosen)])
-    note(f"added {name}: {address(server)}" + ("" if chosen else f"; use it with: noetl context use {name}"))
+    home, entries = _contexts()
+    is_current = use or any(entry.current and entry.name == name for entry in entries)
+    others = [_with(entry, current=entry.current and not use) for entry in entries if entry.name != name]
+    _write(home, [*others, Context(name, address(server), secret, is_current)])
+    note(
+        f"added {name}: {address(server)}"
+        + ("" if is_current else f"; use it with: noetl context use {name}")
+    )
 
 
 @command.command("use")
@@ -63,10 +66,10 @@ def use(name: str | None, none: bool) -> None:
     """Let commands talk to the server of a context from now on."""
     if (name is None) != none:
         raise click.UsageError("name a context, or use --none")
-    home, known = _known()
+    home, entries = _contexts()
     if name is not None:
-        _check(name, known)
-    _write(home, [_with(one, current=one.name == name) for one in known])
+        _check(name, entries)
+    _write(home, [_with(entry, current=entry.name == name) for entry in entries])
     note("no context is in use" if name is None else f"using {name}")
 
 
@@ -74,71 +77,82 @@ def use(name: str | None, none: bool) -> None:
 @options.as_json
 def list_contexts(as_json: bool) -> None:
     """List the contexts; the one in use is marked. No token is shown."""
-    _, known = _known()
+    _, entries = _contexts()
     if as_json:
-        from noetl.cli.running.run_summary import pretty
+        from noetl.cli.running.run_summary import indented_json
 
-        shown = [
-            {"name": one.name, "server": one.server, "token": one.token is not None, "current": one.current}
-            for one in known
+        rows = [
+            {
+                "name": entry.name,
+                "server": entry.server,
+                "token": entry.token is not None,
+                "current": entry.current,
+            }
+            for entry in entries
         ]
-        emit(pretty(shown))
+        emit(indented_json(rows))
         return
-    if not known:
+    if not entries:
         note("no contexts; add one with: noetl context add NAME URL")
-    width = max((len(one.name) for one in known), default=0)
-    for one in known:
-        token = "  with a token" if one.token else ""
-        emit(f"{'*' if one.current else ' '} {one.name:<{width}}  {one.server}{token}")
+    width = max((len(entry.name) for entry in entries), default=0)
+    for entry in entries:
+        token = "  with a token" if entry.token else ""
+        emit(f"{'*' if entry.current else ' '} {entry.name:<{width}}  {entry.server}{token}")
 
 
 @command.command("remove")
 @click.argument("name")
 def remove(name: str) -> None:
     """Forget a context and its token."""
-    home, known = _known()
-    _check(name, known)
-    _write(home, [one for one in known if one.name != name])
+    home, entries = _contexts()
+    _check(name, entries)
+    _write(home, [entry for entry in entries if entry.name != name])
     note(f"removed {name}")
 
 
-def _known() -> tuple[Path, tuple[Context, ...]]:
+def _contexts() -> tuple[Path, tuple[Context, ...]]:
     home = load().home
     return home, contexts(home)
 
 
-def _check(name: str, known: tuple[Context, ...]) -> None:
-    if not any(one.name == name for one in known):
-        names = ", ".join(one.name for one in known)
+def _check(name: str, entries: tuple[Context, ...]) -> None:
+    if not any(entry.name == name for entry in entries):
+        names = ", ".join(entry.name for entry in entries)
         hint = f"the contexts are: {names}" if names else "noetl context add NAME URL"
         raise NotFound(f"there is no context '{name}'", hint=hint)
 
 
-def _with(one: Context, *, current: bool) -> Context:
-    return Context(one.name, one.server, one.token, current)
+def _with(entry: Context, *, current: bool) -> Context:
+    return Context(entry.name, entry.server, entry.token, current)
 
 
-def _write(home: Path, known: Iterable[Context]) -> None:
+def _write(home: Path, entries: Iterable[Context]) -> None:
     """Put the contexts in the place of the file: all of it or nothing, readable by nobody else."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = home / f".{CONTEXTS_NAME}.{os.getpid()}"
     try:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(_toml(sorted(known, key=lambda one: one.name)))
+            file.write(_toml(sorted(entries, key=lambda one: one.name)))
         draft.replace(home / CONTEXTS_NAME)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def _toml(known: list[Context]) -> str:
-    lines = [f"current = {_quoted(one.name)}" for one in known if one.current]
-    for one in known:
-        lines += ["", f"[contexts.{_quoted(one.name)}]", f"server = {_quoted(one.server)}"]
-        lines += [f"token = {_quoted(one.token)}"] if one.token is not None else []
+def _toml(entries: list[Context]) -> str:
+    lines = [f"current = {_quoted(entry.name)}" for entry in entries if entry.current]
+    for entry in entries:
+        lines += ["", f"[contexts.{_quoted(entry.name)}]", f"server = {_quoted(entry.server)}"]
+        lines += [f"token = {_quoted(entry.token)}"] if entry.token is not None else []
     return "\n".join(lines) + "\n"
 
 
 def _quoted(text: str) -> str:
     """A basic string of TOML."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in escaped) + '"'
+    return (
+        '"'
+        + "".join(
+            character if character.isprintable() else f"\\u{ord(character):04x}" for character in escaped
+        )
+        + '"'
+    )

@@ -51,10 +51,10 @@ def _material(fields: tuple[str, ...], value: str | None, file: str | None) -> d
         raise click.UsageError("only one of --value and --input can read standard input")
     material = read_payload(file, ())
     for field in fields:
-        key, separator, written = field.partition("=")
+        key, separator, text = field.partition("=")
         if not separator or not key:
             raise click.UsageError("--field takes KEY=VALUE")
-        material[key] = written
+        material[key] = text
     if value is not None:
         material["value"] = sys.stdin.read().removesuffix("\n") if value == "-" else value
         if not material["value"]:
@@ -65,10 +65,11 @@ def _material(fields: tuple[str, ...], value: str | None, file: str | None) -> d
 
 
 async def _keep(name: str, material: dict[str, Any]) -> None:
-    from noetl.cli.connection import connection
 
-    async with connection.reached(make=True) as reached:
-        await reached.front.put_credential(name, material)
+    from noetl.cli.connection.connection import connect
+
+    async with connect(make=True) as connection:
+        await connection.front.put_credential(name, material)
 
 
 @command.command("list")
@@ -76,28 +77,29 @@ async def _keep(name: str, material: dict[str, Any]) -> None:
 @options.as_json
 def list_credentials(as_json: bool) -> None:
     """List the names of credentials and when each was set."""
-    found = asyncio.run(_names())
+    names = asyncio.run(_names())
     if as_json:
-        from noetl.cli.running.run_summary import pretty
+        from noetl.cli.running.run_summary import indented_json
 
-        emit(pretty([{"name": name, "set_at": moment} for name, moment in found]))
+        emit(indented_json([{"name": name, "set_at": moment} for name, moment in names]))
         return
-    if not found:
+    if not names:
         note("no credentials; store one with: noetl credential set NAME --value -")
-    width = max((len(name) for name, _ in found), default=0)
-    for name, moment in found:
+    width = max((len(name) for name, _ in names), default=0)
+    for name, moment in names:
         emit(f"{name:<{width}}  set {moment[:19]}")
 
 
 async def _names() -> list[tuple[str, str]]:
-    from noetl.cli.connection import connection, embedded_engine
+    from noetl.cli.connection.connection import connect, has_data
+    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.core.event import iso
 
-    settings = embedded_engine.settings()
-    if not connection.anything(settings):
+    settings = current_settings()
+    if not has_data(settings):
         return []
-    async with connection.reached(settings) as reached:
-        return [(name, iso(moment)) for name, moment in await reached.front.credentials()]
+    async with connect(settings) as connection:
+        return [(name, iso(moment)) for name, moment in await connection.front.credentials()]
 
 
 @command.command("show")
@@ -106,20 +108,21 @@ async def _names() -> list[tuple[str, str]]:
 @options.as_json
 def show(name: str, as_json: bool) -> None:
     """Show which fields a credential has and when it was set; never their values."""
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.running.run_summary import indented_json
 
-    found = asyncio.run(_fields(name))
+    fields = asyncio.run(_fields(name))
     if as_json:
-        emit(pretty(found))
+        emit(indented_json(fields))
     else:
-        emit(f"{name}  set {found['set_at'][:19]}\nfields: {', '.join(found['fields'])}")
+        emit(f"{name}  set {fields['set_at'][:19]}\nfields: {', '.join(fields['fields'])}")
 
 
 async def _fields(name: str) -> dict[str, Any]:
-    from noetl.cli.connection import connection
 
-    async with connection.reached() as reached:
-        return await reached.front.credential(name)
+    from noetl.cli.connection.connection import connect
+
+    async with connect() as connection:
+        return await connection.front.credential(name)
 
 
 @command.command("delete")
@@ -132,10 +135,11 @@ def delete(name: str) -> None:
 
 
 async def _delete(name: str) -> None:
-    from noetl.cli.connection import connection
 
-    async with connection.reached() as reached:
-        await reached.front.delete_credential(name)
+    from noetl.cli.connection.connection import connect
+
+    async with connect() as connection:
+        await connection.front.delete_credential(name)
 
 
 @command.command("rotate-key")
@@ -153,13 +157,14 @@ def rotate_key() -> None:
 
 async def _rotate() -> int:
     from noetl.adapters.secrets.sealed_credentials import add_key
-    from noetl.cli.connection import connection, embedded_engine
+    from noetl.cli.connection.connection import connect, connect_server
+    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.errors import Conflict
 
-    settings = embedded_engine.settings()
+    settings = current_settings()
     if settings.server is not None:  # its key is its operator's; here it is only told to use the newest
-        async with connection.server(settings) as there:
-            return await there.front.seal_again()
+        async with connect_server(settings) as target:
+            return await target.front.seal_again()
     if settings.key is not None and "," not in settings.key:
         raise Conflict(
             f"the key comes from {settings.origins['key']}, which noetl cannot change",
@@ -167,5 +172,5 @@ async def _rotate() -> int:
         )
     if settings.key is None:
         await asyncio.to_thread(add_key, settings.home / "key")
-    async with connection.reached(settings) as here:
-        return await here.front.seal_again()
+    async with connect(settings) as source:
+        return await source.front.seal_again()

@@ -9,7 +9,7 @@ import click
 from noetl.adapters.clock.wall import now_ms
 
 if TYPE_CHECKING:
-    from noetl.cli.store_admin import Upkeep
+    from noetl.cli.store_admin import StoreAdmin
     from noetl.control.garbage import Collected
     from noetl.ports.store import Extent
 
@@ -32,10 +32,10 @@ class Span(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read a span."""
-        found = _SPAN.fullmatch(str(value).strip())
-        if found is None:
+        match = _SPAN.fullmatch(str(value).strip())
+        if match is None:
             self.fail(f"{value!r} is no span of time; write 90s, 15m, 24h, 30d or 2w", param, ctx)
-        return int(found[1]) * UNITS[found[2]] * 1000
+        return int(match[1]) * UNITS[match[2]] * 1000
 
 
 @click.group("db", epilog=EPILOG)
@@ -46,13 +46,13 @@ def command() -> None:
 @command.command("init")
 def init() -> int:
     """Make the store. Commands that need one make it themselves; this is for looking after it first."""
-    from noetl.cli.store_admin import upkeep
+    from noetl.cli.store_admin import store_admin
     from noetl.cli.terminal import note
 
-    found = upkeep()
-    before, after = found.migrate()
+    admin = store_admin()
+    before, after = admin.migrate()
     told = f"schema {after}" if before in (0, after) else f"schema {before} -> {after}"
-    note(f"{'there is a store already' if before else 'made a store'}: {found.shown} ({told})")
+    note(f"{'there is a store already' if before else 'made a store'}: {admin.shown} ({told})")
     return 0
 
 
@@ -70,17 +70,17 @@ def migrate() -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print the same as data.")
 def status(as_json: bool) -> int:
     """Say how far the schema is, how much the store holds, and what has been due for longest."""
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.running.run_summary import indented_json
     from noetl.cli.terminal import emit
 
-    found = _existing()
-    schema, newest = found.version(), found.newest
-    shown: dict[str, Any] = {"store": found.shown, "schema": schema, "newest_schema": newest}
+    admin = _existing()
+    schema, newest = admin.version(), admin.newest
+    facts: dict[str, Any] = {"store": admin.shown, "schema": schema, "newest_schema": newest}
     if schema == newest:
-        extent, held = asyncio.run(_measured(found))
-        shown |= {**_as_data(extent), "payloads": held[0], "payload_bytes": held[1]}
-    shown["file_bytes"] = found.size()
-    emit(pretty(shown) if as_json else "\n".join(_lines(shown)))
+        extent, footprint = asyncio.run(_measured(admin))
+        facts |= {**_as_data(extent), "payloads": footprint[0], "payload_bytes": footprint[1]}
+    facts["file_bytes"] = admin.size()
+    emit(indented_json(facts) if as_json else "\n".join(_lines(facts)))
     return 0
 
 
@@ -106,44 +106,44 @@ def gc(older_than: int, executions_older_than: int | None, dry_run: bool, as_jso
     """
     import dataclasses
 
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.running.run_summary import indented_json
     from noetl.cli.terminal import emit, note
 
-    found = asyncio.run(_collect(_existing(), older_than, executions_older_than, dry_run))
+    collected = asyncio.run(_collect(_existing(), older_than, executions_older_than, dry_run))
     if as_json:
-        emit(pretty({**dataclasses.asdict(found), "dry_run": dry_run}))
+        emit(indented_json({**dataclasses.asdict(collected), "dry_run": dry_run}))
     else:
-        note(_told(found, dry_run))
+        note(_collected_line(collected, dry_run))
     return 0
 
 
-def _told(found: "Collected", dry_run: bool) -> str:
+def _collected_line(collected: "Collected", dry_run: bool) -> str:
     from noetl.cli.terminal import counted
 
     told = "would remove" if dry_run else "removed"
-    told += f" {counted(found.payloads, 'payload')} ({size(found.bytes)})"
-    told += f" and {counted(found.executions, 'execution')}"
-    if found.trimmed:
+    told += f" {counted(collected.payloads, 'payload')} ({size(collected.bytes)})"
+    told += f" and {counted(collected.executions, 'execution')}"
+    if collected.trimmed:
         told += "; would take" if dry_run else "; took"
-        told += f" task detail out of {counted(found.trimmed, 'execution')}"
+        told += f" task detail out of {counted(collected.trimmed, 'execution')}"
     return told
 
 
-async def _collect(found: "Upkeep", ttl_ms: int, retention_ms: int | None, dry_run: bool) -> "Collected":
+async def _collect(admin: "StoreAdmin", ttl_ms: int, retention_ms: int | None, dry_run: bool) -> "Collected":
     from noetl.control.garbage import Terms, collect
 
     now = now_ms()
     terms = Terms(now - ttl_ms, None if retention_ms is None else now - retention_ms, dry_run)
-    async with found.opened() as made:
-        return await collect(made.store, made.results, made.catalog, terms)
+    async with admin.opened() as content:
+        return await collect(content.store, content.results, content.catalog, terms)
 
 
-async def _measured(found: "Upkeep") -> "tuple[Extent, tuple[int, int]]":
-    async with found.opened() as made:
-        there = await made.results.footprints()
-        return await made.store.extent(), (
-            sum(one.payloads for one in there),
-            sum(one.bytes for one in there),
+async def _measured(admin: "StoreAdmin") -> "tuple[Extent, tuple[int, int]]":
+    async with admin.opened() as content:
+        footprints = await content.results.footprints()
+        return await content.store.extent(), (
+            sum(footprint.payloads for footprint in footprints),
+            sum(footprint.bytes for footprint in footprints),
         )
 
 
@@ -161,29 +161,29 @@ def _as_data(extent: "Extent") -> dict[str, Any]:
     }
 
 
-def _lines(shown: dict[str, Any]) -> list[str]:
-    schema, newest = shown["schema"], shown["newest_schema"]
+def _lines(facts: dict[str, Any]) -> list[str]:
+    schema, newest = facts["schema"], facts["newest_schema"]
     told = "up to date" if schema == newest else f"this noetl works with {newest}"
-    lines = [("store", shown["store"]), ("schema", f"{schema} ({told})"), ("size", size(shown["file_bytes"]))]
-    if "executions" in shown:
-        lines += _content(shown)
+    lines = [("store", facts["store"]), ("schema", f"{schema} ({told})"), ("size", size(facts["file_bytes"]))]
+    if "executions" in facts:
+        lines += _content(facts)
     elif schema < newest:
         lines.append(("next", "noetl db migrate"))
     width = max(len(name) for name, _ in lines)
     return [f"{name.ljust(width)}  {value}" for name, value in lines]
 
 
-def _content(shown: dict[str, Any]) -> list[tuple[str, str]]:
-    by_status = shown["executions"]
+def _content(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    by_status = facts["executions"]
     parts = ", ".join(f"{count:,} {name}" for name, count in sorted(by_status.items()))
-    due = shown["oldest_due"]
+    due = facts["oldest_due"]
     return [
         ("executions", f"{sum(by_status.values()):,}" + (f" ({parts})" if parts else "")),
-        ("events", f"{shown['events']:,}"),
-        ("payloads", f"{shown['payloads']:,} ({size(shown['payload_bytes'])})"),
-        ("playbooks", f"{shown['playbooks']:,}"),
-        ("credentials", f"{shown['credentials']:,}"),
-        ("messages", f"{shown['messages']:,}"),
+        ("events", f"{facts['events']:,}"),
+        ("payloads", f"{facts['payloads']:,} ({size(facts['payload_bytes'])})"),
+        ("playbooks", f"{facts['playbooks']:,}"),
+        ("credentials", f"{facts['credentials']:,}"),
+        ("messages", f"{facts['messages']:,}"),
         ("oldest due", f"{due['due_at']} ({due['execution_id']})" if due else "nothing"),
     ]
 
@@ -197,11 +197,11 @@ def size(number: float) -> str:
     return f"{number:.0f} {unit}" if unit == SIZES[0] else f"{number:.1f} {unit}"
 
 
-def _existing() -> "Upkeep":
-    from noetl.cli.store_admin import upkeep
+def _existing() -> "StoreAdmin":
+    from noetl.cli.store_admin import store_admin
     from noetl.errors import NotFound
 
-    found = upkeep()
-    if found.version() == 0:
-        raise NotFound(f"there is no store '{found.shown}'", hint="noetl db init, or run a playbook")
-    return found
+    admin = store_admin()
+    if admin.version() == 0:
+        raise NotFound(f"there is no store '{admin.shown}'", hint="noetl db init, or run a playbook")
+    return admin

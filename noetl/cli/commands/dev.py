@@ -56,12 +56,12 @@ async def _serve(folder: Path, settings: Settings) -> int:
     set_up("dev")
     bound = bind(settings.host, settings.port, guarded=settings.guarded)
     with stopped_by_signals() as stopping:
-        async with serving(settings, files=True) as made:
-            shelf = Shelf(made.front, folder)
-            await shelf.look()
-            app = create_app(made.front, options_for(settings, made.plane.engine))
+        async with serving(settings, files=True) as served:
+            watcher = FolderWatcher(served.front, folder)
+            await watcher.look()
+            app = create_app(served.front, options_for(settings, served.plane.engine))
             emit(url_of(bound))
-            with traced(settings, made.plane.engine), _background(shelf.keep_looking()):
+            with traced(settings, served.plane.engine), _background(watcher.keep_looking()):
                 await serve(app, bound, stopping)
             note("stopping: running tasks come to their end")
     return 0
@@ -76,7 +76,7 @@ def _background(work: Coroutine[Any, Any, None]) -> Iterator[None]:
         task.cancel()
 
 
-class Shelf:
+class FolderWatcher:
     """The playbooks of a folder, kept registered as they change."""
 
     def __init__(self, front: "Front", folder: Path) -> None:

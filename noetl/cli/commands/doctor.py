@@ -22,35 +22,35 @@ Exit codes: 0 everything that is needed is there, 3 something is not.
 
 
 @click.command("doctor", epilog=EPILOG)
-@options.server_told("Look at this server: its address, or the name of a context.")
+@options.server_option("Look at this server: its address, or the name of a context.")
 @options.as_json
 def command(as_json: bool) -> int:
     """Check every connection and setting by name: what is in force, where it comes from, what is wrong."""
     from noetl import __version__
-    from noetl.cli.connection import embedded_engine
-    from noetl.cli.doctor_checks import effective, examined
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.connection.embedded_engine import current_settings
+    from noetl.cli.doctor_checks import effective, run_checks
+    from noetl.cli.running.run_summary import indented_json
 
-    settings = embedded_engine.settings()
-    found = asyncio.run(examined(settings))
+    settings = current_settings()
+    findings = asyncio.run(run_checks(settings))
     if as_json:
-        checks = [dataclasses.asdict(one) for one in found]
-        shown = {"version": __version__, "project": str(settings.project), "checks": checks}
-        emit(pretty({**shown, "settings": effective(settings)}))
+        checks = [dataclasses.asdict(item) for item in findings]
+        report = {"version": __version__, "project": str(settings.project), "checks": checks}
+        emit(indented_json({**report, "settings": effective(settings)}))
     else:
-        _tell(found, effective(settings))
-    return EXIT_NEEDED if any(one.state == "error" for one in found) else 0
+        _tell(findings, effective(settings))
+    return EXIT_NEEDED if any(item.state == "error" for item in findings) else 0
 
 
-def _tell(found: "list[Finding]", settings: list[dict[str, Any]]) -> None:
+def _tell(findings: "list[Finding]", settings: list[dict[str, Any]]) -> None:
     paint = Paint(colourful(sys.stdout))
-    width = max(len(one.name) for one in found)
-    for one in found:
-        emit(f"{paint(f'{one.state:<7}', TONES[one.state])}  {one.name:<{width}}  {one.told}")
-        if one.hint is not None and one.state != "ok":
-            emit(f"{'':<{width + 9}}  {paint('=', 'info')} {one.hint}")
+    width = max(len(item.name) for item in findings)
+    for item in findings:
+        emit(f"{paint(f'{item.state:<7}', TONES[item.state])}  {item.name:<{width}}  {item.told}")
+        if item.hint is not None and item.state != "ok":
+            emit(f"{'':<{width + 9}}  {paint('=', 'info')} {item.hint}")
     emit("")
-    width = max(len(one["name"]) for one in settings)
+    width = max(len(item["name"]) for item in settings)
     for setting in settings:
         value = "unset" if setting["value"] is None else setting["value"]
         emit(f"{setting['name']:<{width}}  {value}  {paint('(' + setting['origin'] + ')', 'faint')}")

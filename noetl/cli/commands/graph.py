@@ -32,15 +32,15 @@ def command(playbook: str, form: str | None, output: str | None) -> int:
     mermaid goes into Markdown, svg is a finished picture, dot is for Graphviz, json for programs, and pnml is
     the Petri net for model checkers. FILE may be - for standard input.
     """
-    from noetl.cli.playbooks.require_valid import accepted
+    from noetl.cli.playbooks.require_valid import require_valid
     from noetl.cli.terminal import emit
     from noetl.dsl.net.diagram import sketch
 
-    checked = accepted(playbook)
+    checked = require_valid(playbook)
     if checked is None or checked.loaded.playbook is None:
         return 1
-    chosen = form or SUFFIXES.get(Path(output or "").suffix, "mermaid")
-    text: str = importlib.import_module(f"noetl.cli.drawings.{chosen}").render(
+    format_name = form or SUFFIXES.get(Path(output or "").suffix, "mermaid")
+    text: str = importlib.import_module(f"noetl.cli.drawings.{format_name}").render(
         sketch(checked.loaded.playbook)
     )
     if output is None:

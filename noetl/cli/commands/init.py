@@ -29,27 +29,27 @@ def command(name: str | None, as_json: bool) -> int:
     NAME is a new or existing folder; without it, this one. No file is ever overwritten.
     """
     from noetl.cli.playbooks.project_template import begin
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.running.run_summary import indented_json
     from noetl.cli.terminal import emit
 
-    made = begin(name)
+    project = begin(name)
     if as_json:
-        facts = {"folder": os.path.abspath(made.folder), "files": made.files, "kept": made.kept}
-        emit(pretty({**facts, "next": made.commands}))
+        facts = {"folder": os.path.abspath(project.folder), "files": project.files, "kept": project.kept}
+        emit(indented_json({**facts, "next": project.commands}))
     else:
-        _tell(made)
+        _tell(project)
     return 0
 
 
-def _tell(made: "Project") -> None:
+def _tell(project: "Project") -> None:
     from noetl.cli.terminal import emit, note
 
-    for file in made.files:
-        emit(os.path.normpath(os.path.join(made.folder, file)))
-    for file in made.kept:
+    for file in project.files:
+        emit(os.path.normpath(os.path.join(project.folder, file)))
+    for file in project.kept:
         note(f"{file} was there already and is as it was")
-    if ".gitignore" in made.kept:
+    if ".gitignore" in project.kept:
         note("add .noetl/ to .gitignore: executions are kept there")
     note("\nnext:")
-    for line in made.commands:
+    for line in project.commands:
         note(f"  {line}")

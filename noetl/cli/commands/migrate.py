@@ -64,12 +64,12 @@ def command(
 
 def _as_json(names: list[str], wanted: Wanted) -> int:
     """Every file with what was changed in it, what needs a look, and its text as it became."""
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.running.run_summary import indented_json
     from noetl.cli.terminal import emit
 
     found = [_examined(name, wanted) for name in names]
     changed = sum(1 for file, _ in found if file.get("changed"))
-    emit(pretty({"files": [file for file, _ in found], "changed": changed, "written": wanted.write}))
+    emit(indented_json({"files": [file for file, _ in found], "changed": changed, "written": wanted.write}))
     return max(code for _, code in found)
 
 
@@ -184,13 +184,13 @@ def _replace(name: str, text: str) -> None:
 
 def _refuse(source: "Source", error: "PlaybookError") -> None:
     """Show why a text cannot be read at all."""
-    from noetl.cli.formats.text import render
-    from noetl.cli.playbooks.validation import Checked
+    from noetl.cli.formats.text import findings_text
+    from noetl.cli.playbooks.validation import CheckResult
     from noetl.cli.terminal import Paint, colourful, note
     from noetl.dsl.load import Loaded
 
-    checked = Checked(source, Loaded(None, None, None, error.diagnostics, {}))
-    note(render([checked], Paint(colourful(sys.stderr))))
+    checked = CheckResult(source, Loaded(None, None, None, error.diagnostics, {}))
+    note(findings_text([checked], Paint(colourful(sys.stderr))))
 
 
 def _tell(source: "Source", migrated: "Migrated", wanted: Wanted) -> None:

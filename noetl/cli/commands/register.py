@@ -24,12 +24,12 @@ def command(files: tuple[str, ...], as_json: bool) -> int:
 
 
 async def _register(files: tuple[str, ...], as_json: bool) -> int:
-    from noetl.cli.connection import connection
-    from noetl.cli.playbooks.bundle import bundled
+    from noetl.cli.connection.connection import connect
+    from noetl.cli.playbooks.bundle import bundle_files
     from noetl.cli.playbooks.playbook_text import file_of, text_of
     from noetl.cli.playbooks.sources import find, is_test, read
     from noetl.cli.playbooks.validation import check
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.running.run_summary import indented_json
     from noetl.cli.running.watches import print_findings
 
     sources = [read(name) for name in find(files) if not is_test(name)]
@@ -39,12 +39,12 @@ async def _register(files: tuple[str, ...], as_json: bool) -> int:
     if wrong:
         return 1
     done: list[dict[str, Any]] = []
-    async with connection.reached(make=True) as reached:
+    async with connect(make=True) as connection:
         for source in sources:
             text = text_of(source)
-            if reached.url is not None:
-                text = await bundled(reached.front, source, text)
-            entry = await reached.front.register(text, file_of(source), caller())
+            if connection.url is not None:
+                text = await bundle_files(connection.front, source, text)
+            entry = await connection.front.register(text, file_of(source), caller())
             done.append({"path": entry.path, "version": entry.version, "hash": entry.hash})
-    emit(pretty(done) if as_json else "\n".join(f"{item['path']} v{item['version']}" for item in done))
+    emit(indented_json(done) if as_json else "\n".join(f"{item['path']} v{item['version']}" for item in done))
     return 0

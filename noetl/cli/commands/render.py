@@ -25,14 +25,14 @@ def command(expression: str, place: str, as_json: bool) -> None:
 
 
 async def _render(expression: str, place: str, as_json: bool) -> None:
-    from noetl.cli.connection import connection
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.connection.connection import connect, find_execution
+    from noetl.cli.running.run_summary import indented_json
 
     name, seq = _split(place)
-    async with connection.reached() as reached:
-        execution_id = await connection.find(reached.front, name)
-        value = await reached.front.evaluate(execution_id, expression, seq)
-    emit(value if isinstance(value, str) and not as_json else pretty(value))
+    async with connect() as connection:
+        execution_id = await find_execution(connection.front, name)
+        value = await connection.front.evaluate(execution_id, expression, seq)
+    emit(value if isinstance(value, str) and not as_json else indented_json(value))
 
 
 def _split(place: str) -> tuple[str, int | None]:

@@ -27,17 +27,17 @@ SERVER = "Run on this server: its address, or the name of a context."
     help="Set a workload key; typed as YAML, dotted.",
 )
 @click.option("--input", "input_file", metavar="FILE|-", help="Workload values from a JSON or YAML file.")
-@options.showing
+@options.output_options
 @options.timeout
 @click.option("--until", metavar="STEP", help="Pause when a token comes to STEP.")
-@options.server_told(SERVER)
+@options.server_option(SERVER)
 @click.option("--detach", is_flag=True, help="Start it, print its id and leave it to another process.")
 @click.option("--idempotency-key", metavar="K", help="Run at most once under this key; a repeat attaches.")
 @click.option(
     "--fail-on-errors", is_flag=True, help="Exit with 1 also when iterations of a best-effort loop failed."
 )
 @click.option("--resume", is_flag=True, help="Go on with the newest execution instead of starting one.")
-def command(playbook: str | None, **given: Any) -> int:
+def command(playbook: str | None, **choices: Any) -> int:
     """Run a playbook and say how it went.
 
     FILE is a playbook file or `-`; PATH is the path of a registered playbook or of one in the project folder.
@@ -50,33 +50,36 @@ def command(playbook: str | None, **given: Any) -> int:
     Exit codes: 0 completed, 1 failed or not valid, 2 wrong usage, 3 no server, 4 cancelled, 5 paused,
     124 out of time, 130 interrupted.
     """
-    _check(playbook, given)
-    from noetl.cli.connection import connection, embedded_engine
+    _check(playbook, choices)
+    from noetl.cli.connection.connection import LAST
+    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running import run_flow
     from noetl.cli.running.run_input import read_payload
 
-    settings = embedded_engine.settings()
-    payload = read_payload(given["input_file"], given["assignments"])
-    watch = run_flow.watcher(**options.shown(given))
-    watch.fails_on_errors = given["fail_on_errors"]
+    settings = current_settings()
+    payload = read_payload(choices["input_file"], choices["assignments"])
+    watch = run_flow.make_watch(**options.output_format(choices))
+    watch.fails_on_errors = choices["fail_on_errors"]
     if playbook is None:
-        return asyncio.run(run_flow.resume(settings, connection.LAST, watch, given["timeout"]))
-    wish = run_flow.Wish(payload, given["timeout"], given["until"], given["idempotency_key"], given["detach"])
-    return asyncio.run(run_flow.run(settings, playbook, wish, watch))
+        return asyncio.run(run_flow.resume(settings, LAST, watch, choices["timeout"]))
+    run_options = run_flow.RunOptions(
+        payload, choices["timeout"], choices["until"], choices["idempotency_key"], choices["detach"]
+    )
+    return asyncio.run(run_flow.run(settings, playbook, run_options, watch))
 
 
-def _check(playbook: str | None, given: dict[str, Any]) -> None:
+def _check(playbook: str | None, choices: dict[str, Any]) -> None:
     """Refuse what cannot be meant together."""
-    if given["resume"] and playbook is not None:
+    if choices["resume"] and playbook is not None:
         raise click.UsageError("--resume goes on with the newest execution; it takes no playbook")
-    if not given["resume"] and playbook is None:
+    if not choices["resume"] and playbook is None:
         raise click.UsageError("name a playbook to run, or use --resume")
-    wrong = [flag for flag, name in FOR_A_NEW_RUN.items() if given["resume"] and given[name]]
-    if playbook == given["input_file"] == "-":
+    wrong = [flag for flag, name in FOR_A_NEW_RUN.items() if choices["resume"] and choices[name]]
+    if playbook == choices["input_file"] == "-":
         raise click.UsageError("only one of the playbook and --input can come from standard input")
-    if given["idempotency_key"] == "":
+    if choices["idempotency_key"] == "":
         raise click.UsageError("the idempotency key is empty")
-    if given["detach"] and given["fail_on_errors"]:
+    if choices["detach"] and choices["fail_on_errors"]:
         raise click.UsageError("--fail-on-errors waits for the end of the run, which --detach does not")
     if wrong:
         raise click.UsageError(f"--resume cannot be used with {', '.join(wrong)}")

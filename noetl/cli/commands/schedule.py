@@ -49,19 +49,20 @@ def command() -> None:
 @click.option("--paused", is_flag=True, help="Do not begin yet.")
 @options.server
 @options.as_json
-def add(name: str, path: str, as_json: bool, **given: Any) -> None:
+def add(name: str, path: str, as_json: bool, **choices: Any) -> None:
     """Start the registered playbook PATH by the clock."""
-    made = asyncio.run(_added(name, options.path(path), **given))
+    schedule = asyncio.run(_add(name, options.path(path), **choices))
     if as_json:
-        _print(made)
+        _print(schedule)
         return
-    when = f"next at {_moment(made.next_at)}" if made.next_at is not None else "paused"
-    note(f"schedule {name}: {times(made)}, {when}")
+    when = f"next at {_moment(schedule.next_at)}" if schedule.next_at is not None else "paused"
+    note(f"schedule {name}: {schedule_words(schedule)}, {when}")
     note("a server starts it: noetl server start, or noetl dev")
 
 
-async def _added(name: str, path: str, **given: Any) -> "Schedule":
-    from noetl.cli.connection import connection, embedded_engine
+async def _add(name: str, path: str, **choices: Any) -> "Schedule":
+    from noetl.cli.connection.connection import connect
+    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running.run_input import read_payload
     from noetl.ports.front import ScheduleAsk
 
@@ -69,16 +70,16 @@ async def _added(name: str, path: str, **given: Any) -> "Schedule":
         by=caller(),
         name=name,
         path=path,
-        version=given["version"],
-        workload=read_payload(given["file"], given["assignments"]),
-        cron=given["cron"],
-        timezone=given["timezone"],
-        every_s=None if given["every"] is None else given["every"] // 1000,
-        enabled=not given["paused"],
-        catch_up=given["catch_up"],
+        version=choices["version"],
+        workload=read_payload(choices["file"], choices["assignments"]),
+        cron=choices["cron"],
+        timezone=choices["timezone"],
+        every_s=None if choices["every"] is None else choices["every"] // 1000,
+        enabled=not choices["paused"],
+        catch_up=choices["catch_up"],
     )
-    async with connection.reached(embedded_engine.settings(), make=True) as reached:
-        return await reached.front.put_schedule(ask, new=True)
+    async with connect(current_settings(), make=True) as connection:
+        return await connection.front.put_schedule(ask, new=True)
 
 
 @command.command("list")
@@ -86,31 +87,32 @@ async def _added(name: str, path: str, **given: Any) -> "Schedule":
 @options.as_json
 def list_schedules(as_json: bool) -> None:
     """List schedules with their next tick."""
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.running.run_summary import indented_json
     from noetl.ports.schedule import schedule_facts
 
-    found = asyncio.run(_all())
+    schedules = asyncio.run(_list())
     if as_json:
-        emit(pretty([schedule_facts(one) for one in found]))
+        emit(indented_json([schedule_facts(schedule) for schedule in schedules]))
         return
-    if not found:
+    if not schedules:
         note("no schedules; make one with: noetl schedule add NAME PATH --every 15m")
-    width = max((len(one.name) for one in found), default=0)
-    for one in found:
-        when = f"next {_moment(one.next_at)}" if one.next_at is not None else "paused"
-        trouble = f"  last tick failed: {one.last_error}" if one.last_error is not None else ""
-        trouble += f"  {one.skipped.total} ticks skipped so far" if one.skipped is not None else ""
-        emit(f"{one.name:<{width}}  {when}  {times(one)}  {one.path}{trouble}")
+    width = max((len(schedule.name) for schedule in schedules), default=0)
+    for schedule in schedules:
+        when = f"next {_moment(schedule.next_at)}" if schedule.next_at is not None else "paused"
+        trouble = f"  last tick failed: {schedule.last_error}" if schedule.last_error is not None else ""
+        trouble += f"  {schedule.skipped.total} ticks skipped so far" if schedule.skipped is not None else ""
+        emit(f"{schedule.name:<{width}}  {when}  {schedule_words(schedule)}  {schedule.path}{trouble}")
 
 
-async def _all() -> "list[Schedule]":
-    from noetl.cli.connection import connection, embedded_engine
+async def _list() -> "list[Schedule]":
+    from noetl.cli.connection.connection import connect, has_data
+    from noetl.cli.connection.embedded_engine import current_settings
 
-    settings = embedded_engine.settings()
-    if not connection.anything(settings):
+    settings = current_settings()
+    if not has_data(settings):
         return []
-    async with connection.reached(settings) as reached:
-        return list(await reached.front.schedules())
+    async with connect(settings) as connection:
+        return list(await connection.front.schedules())
 
 
 @command.command("show")
@@ -119,22 +121,22 @@ async def _all() -> "list[Schedule]":
 @options.as_json
 def show(name: str, as_json: bool) -> None:
     """Show what a schedule starts and when, and what its last tick did."""
-    from noetl.cli.connection import connection
+    from noetl.cli.connection.connection import call_front
     from noetl.control.schedules import told_skipped
 
-    found = asyncio.run(connection.asked(lambda front: front.schedule(name)))
+    schedule = asyncio.run(call_front(lambda front: front.schedule(name)))
     if as_json:
-        _print(found)
+        _print(schedule)
         return
-    version = f" v{found.version}" if found.version is not None else ""
-    emit(f"{found.name}: {times(found)}\nplaybook: {found.path}{version}")
-    emit(f"workload: {_json(found.workload)}")
-    emit(f"next: {_moment(found.next_at) if found.next_at is not None else 'paused'}")
-    if found.last_at is not None:
-        did = found.last_error or f"execution {found.last_execution}"
-        emit(f"last: {_moment(found.last_at)}  {did}")
-    if found.skipped is not None:
-        emit(f"skipped: {told_skipped(found.skipped)}; {found.skipped.total} so far")
+    version = f" v{schedule.version}" if schedule.version is not None else ""
+    emit(f"{schedule.name}: {schedule_words(schedule)}\nplaybook: {schedule.path}{version}")
+    emit(f"workload: {_json(schedule.workload)}")
+    emit(f"next: {_moment(schedule.next_at) if schedule.next_at is not None else 'paused'}")
+    if schedule.last_at is not None:
+        did = schedule.last_error or f"execution {schedule.last_execution}"
+        emit(f"last: {_moment(schedule.last_at)}  {did}")
+    if schedule.skipped is not None:
+        emit(f"skipped: {told_skipped(schedule.skipped)}; {schedule.skipped.total} so far")
 
 
 @command.command("delete")
@@ -142,9 +144,9 @@ def show(name: str, as_json: bool) -> None:
 @options.server
 def delete(name: str) -> None:
     """Forget a schedule; what it started goes on."""
-    from noetl.cli.connection import connection
+    from noetl.cli.connection.connection import call_front
 
-    asyncio.run(connection.asked(lambda front: front.delete_schedule(name)))
+    asyncio.run(call_front(lambda front: front.delete_schedule(name)))
     note(f"deleted {name}")
 
 
@@ -153,7 +155,7 @@ def delete(name: str) -> None:
 @options.server
 def pause(name: str) -> None:
     """Let a schedule rest: ticks that pass meanwhile are not made up for."""
-    asyncio.run(_turned(name, enabled=False))
+    asyncio.run(_set_enabled(name, enabled=False))
     note(f"paused {name}; go on with: noetl schedule resume {name}")
 
 
@@ -162,37 +164,40 @@ def pause(name: str) -> None:
 @options.server
 def resume(name: str) -> None:
     """Let a paused schedule go on with its next tick."""
-    found = asyncio.run(_turned(name, enabled=True))
-    note(f"resumed {name}: next at {_moment(found.next_at)}")
+    schedule = asyncio.run(_set_enabled(name, enabled=True))
+    note(f"resumed {name}: next at {_moment(schedule.next_at)}")
 
 
-async def _turned(name: str, *, enabled: bool) -> "Schedule":
+async def _set_enabled(name: str, *, enabled: bool) -> "Schedule":
     import msgspec
 
-    from noetl.cli.connection import connection, embedded_engine
+    from noetl.cli.connection.connection import connect
+    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.ports.front import ScheduleAsk
 
-    async with connection.reached(embedded_engine.settings()) as reached:
-        found = msgspec.structs.asdict(await reached.front.schedule(name))
-        fields = {field: found[field] for field in ScheduleAsk.__struct_fields__}
-        return await reached.front.put_schedule(ScheduleAsk(**{**fields, "enabled": enabled, "by": caller()}))
+    async with connect(current_settings()) as connection:
+        current = msgspec.structs.asdict(await connection.front.schedule(name))
+        request = {field: current[field] for field in ScheduleAsk.__struct_fields__}
+        return await connection.front.put_schedule(
+            ScheduleAsk(**{**request, "enabled": enabled, "by": caller()})
+        )
 
 
 @command.command("run")
 @click.argument("name")
-@options.showing
+@options.output_options
 @options.timeout
 @options.server
-def run(name: str, **given: Any) -> int:
+def run(name: str, **choices: Any) -> int:
     """Start at once what a schedule starts, and say how it went; its ticks stay where they are."""
-    from noetl.cli.connection import embedded_engine
+    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running import run_flow
 
-    watch = run_flow.watcher(**options.shown(given))
-    return asyncio.run(run_flow.run_schedule(embedded_engine.settings(), name, watch, given["timeout"]))
+    watch = run_flow.make_watch(**options.output_format(choices))
+    return asyncio.run(run_flow.run_schedule(current_settings(), name, watch, choices["timeout"]))
 
 
-def times(schedule: "Schedule") -> str:
+def schedule_words(schedule: "Schedule") -> str:
     """When a schedule is due, in words."""
     if schedule.cron is None:
         return f"every {schedule.every_s} s"
@@ -212,7 +217,7 @@ def _json(value: Any) -> str:
 
 
 def _print(schedule: "Schedule") -> None:
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.running.run_summary import indented_json
     from noetl.ports.schedule import schedule_facts
 
-    emit(pretty(schedule_facts(schedule)))
+    emit(indented_json(schedule_facts(schedule)))

@@ -39,10 +39,10 @@ def start(background: bool, **flags: str | None) -> int:
 
     settings = load(flags)
     if background:
-        given = [f"--{name}={value}" for name, value in flags.items() if value is not None]
-        said = lifecycle.start_aside(settings, "server", ["server", "start", *given])
-        emit(said["url"])
-        note(f"server {said['pid']} runs; its log is {said['log']}; stop it with: noetl server stop")
+        arguments = [f"--{name}={value}" for name, value in flags.items() if value is not None]
+        process = lifecycle.start_aside(settings, "server", ["server", "start", *arguments])
+        emit(process["url"])
+        note(f"server {process['pid']} runs; its log is {process['log']}; stop it with: noetl server stop")
         return 0
     return lifecycle.run_fast(lambda: _serve(settings))
 
@@ -58,10 +58,10 @@ async def _serve(settings: Settings) -> int:
     set_up("server")
     with stopped_by_signals() as stopping:
         bound = bind(settings.host, settings.port, guarded=settings.guarded)
-        async with serving(settings) as made:
-            app = create_app(made.front, options_for(settings, made.plane.engine))
+        async with serving(settings) as served:
+            app = create_app(served.front, options_for(settings, served.plane.engine))
             url = url_of(bound)
-            with announced(settings, "server", url=url), traced(settings, made.plane.engine):
+            with announced(settings, "server", url=url), traced(settings, served.plane.engine):
                 emit(url)
                 await serve(app, bound, stopping)
             note("stopping: executions are left so that another server goes on with them")
@@ -74,8 +74,8 @@ def stop(pid: int | None) -> None:
     """Stop the servers that run on this machine; what they were asked is answered first."""
     from noetl.cli.processes import lifecycle
 
-    for one in lifecycle.stop(load(), "server", pid):
-        note(f"server {one} has stopped")
+    for process_id in lifecycle.stop(load(), "server", pid):
+        note(f"server {process_id} has stopped")
 
 
 @command.command("status")
@@ -83,24 +83,24 @@ def stop(pid: int | None) -> None:
 def status(as_json: bool) -> int:
     """Say which servers run on this machine, and whether each is ready."""
     from noetl.cli.processes import lifecycle
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.running.run_summary import indented_json
 
-    found = [_looked_at(said) for said in lifecycle.running(load(), "server")]
+    servers = [_looked_at(process) for process in lifecycle.running(load(), "server")]
     if as_json:
-        emit(pretty(found))
-    for one in () if as_json else found:
-        emit(f"{one['pid']}  {one['url']}  {'ready' if one['ready'] else 'not ready'}")
-    if not found and not as_json:
+        emit(indented_json(servers))
+    for server in () if as_json else servers:
+        emit(f"{server['pid']}  {server['url']}  {'ready' if server['ready'] else 'not ready'}")
+    if not servers and not as_json:
         note("no server runs here; start one with: noetl server start")
-    return 0 if found and all(one["ready"] for one in found) else 3
+    return 0 if servers and all(server["ready"] for server in servers) else 3
 
 
-def _looked_at(said: dict[str, Any]) -> dict[str, Any]:
+def _looked_at(process: dict[str, Any]) -> dict[str, Any]:
     import urllib.error
     import urllib.request
 
     try:
-        with urllib.request.urlopen(f"{said['url']}/health/ready", timeout=5) as answer:
-            return {**said, "ready": answer.status == 200}
+        with urllib.request.urlopen(f"{process['url']}/health/ready", timeout=5) as answer:
+            return {**process, "ready": answer.status == 200}
     except (OSError, urllib.error.URLError):
-        return {**said, "ready": False}
+        return {**process, "ready": False}

@@ -29,48 +29,48 @@ Exit codes: 0 every test passed, 1 one failed or is not valid, 2 a file cannot b
 @click.option("--input", "input_file", metavar="FILE|-", help="With --record: workload values from a file.")
 @options.as_json
 @click.option("-q", "--quiet", is_flag=True, help="Only what failed, and no coverage.")
-def command(paths: tuple[str, ...], record: bool, **given: Any) -> int:
+def command(paths: tuple[str, ...], record: bool, **choices: Any) -> int:
     """Run the tests of playbooks and say which arcs and rules they went through.
 
     PATH is a test file (*.test.yaml), a playbook whose tests stand beside it, or a folder; without one, this
     folder. A test gives the outputs of tools, so nothing outside is called and no wait is waited for; the
     engine is the one that runs playbooks.
     """
-    if not record and (given["assignments"] or given["input_file"]):
+    if not record and (choices["assignments"] or choices["input_file"]):
         raise click.UsageError("--set and --input are for --record; a test has its workload in its file")
     if record:
-        return _record(paths, given)
-    return _run(paths, given)
+        return _record(paths, choices)
+    return _run(paths, choices)
 
 
-def _run(paths: tuple[str, ...], given: dict[str, Any]) -> int:
-    from noetl.cli.connection import embedded_engine
-    from noetl.cli.running.run_summary import pretty
+def _run(paths: tuple[str, ...], choices: dict[str, Any]) -> int:
+    from noetl.cli.connection.embedded_engine import current_settings
+    from noetl.cli.running.run_summary import indented_json
     from noetl.cli.terminal import emit, failure
     from noetl.cli.testing import files, report
     from noetl.cli.testing.outcome import Session
 
-    progress = None if given["as_json"] else report.Progress(quiet=given["quiet"])
-    session = Session(embedded_engine.settings(), given["only"], progress)
+    progress = None if choices["as_json"] else report.Progress(quiet=choices["quiet"])
+    session = Session(current_settings(), choices["only"], progress)
     for name in files.find(paths):
         session.run(name)
-    if given["only"] and session.nothing:
-        raise click.UsageError(f"no test has a name with '{given['only']}' in it")
-    if given["as_json"]:
-        emit(pretty(report.as_object(session)))
+    if choices["only"] and session.nothing:
+        raise click.UsageError(f"no test has a name with '{choices['only']}' in it")
+    if choices["as_json"]:
+        emit(indented_json(report.as_object(session)))
     else:
-        report.closing(session, quiet=given["quiet"])
+        report.closing(session, quiet=choices["quiet"])
     for problem in session.unreadable:
         failure(problem.code, problem.message, problem.hint)
     return session.code
 
 
-def _record(paths: tuple[str, ...], given: dict[str, Any]) -> int:
+def _record(paths: tuple[str, ...], choices: dict[str, Any]) -> int:
     from noetl.cli.testing import recording
 
     if len(paths) != 1:
         raise click.UsageError("--record takes one playbook or one test file")
-    code = recording.record(paths[0], given)
-    if code or not given["as_json"]:
+    code = recording.record(paths[0], choices)
+    if code or not choices["as_json"]:
         return code
-    return _run((recording.target_of(paths[0]),), given)
+    return _run((recording.target_of(paths[0]),), choices)

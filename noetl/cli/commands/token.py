@@ -49,26 +49,26 @@ def command() -> None:
 @click.option("--expires", type=Span(), metavar="SPAN", help="For how long, as in 30d.  [default: no end]")
 @options.server
 @options.as_json
-def create(name: str, as_json: bool, **given: Any) -> None:
+def create(name: str, as_json: bool, **choices: Any) -> None:
     """Make a token for NAME and print it. It cannot be shown again."""
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.running.run_summary import indented_json
 
-    made = asyncio.run(_made(name, **given))
+    new_token = asyncio.run(_create(name, **choices))
     if as_json:
-        emit(pretty({**_facts(made.token), "token": made.bearer}))
+        emit(indented_json({**_facts(new_token.token), "token": new_token.bearer}))
         return
-    emit(made.bearer)
-    note(f"token {made.token.id} for '{name}': {_words(made.token)}; it is not shown again")
+    emit(new_token.bearer)
+    note(f"token {new_token.token.id} for '{name}': {_words(new_token.token)}; it is not shown again")
 
 
-async def _made(name: str, *, expires: int | None, **given: tuple[str, ...]) -> "NewToken":
+async def _create(name: str, *, expires: int | None, **choices: tuple[str, ...]) -> "NewToken":
     from noetl.ports.front import TokenAsk
 
     ask = TokenAsk(
         by=caller(),
         name=name,
-        scopes=list(given["scopes"]),
-        prefixes=list(given["prefixes"]),
+        scopes=list(choices["scopes"]),
+        prefixes=list(choices["prefixes"]),
         expires_ms=expires,
     )
     async with _tokens() as tokens:
@@ -80,20 +80,20 @@ async def _made(name: str, *, expires: int | None, **given: tuple[str, ...]) -> 
 @options.as_json
 def list_tokens(as_json: bool) -> None:
     """List tokens: who each is for, what it allows, and until when."""
-    found = asyncio.run(_listed())
+    tokens = asyncio.run(_list())
     if as_json:
-        from noetl.cli.running.run_summary import pretty
+        from noetl.cli.running.run_summary import indented_json
 
-        emit(pretty([_facts(token) for token in found]))
+        emit(indented_json([_facts(token) for token in tokens]))
         return
-    if not found:
+    if not tokens:
         note("no tokens; make one with: noetl token create NAME --scope run")
-    width = max((len(token.name) for token in found), default=0)
-    for token in found:
+    width = max((len(token.name) for token in tokens), default=0)
+    for token in tokens:
         emit(f"{token.id}  {token.name:<{width}}  {_words(token)}")
 
 
-async def _listed() -> "list[AccessToken]":
+async def _list() -> "list[AccessToken]":
     async with _tokens() as tokens:
         return list(await tokens.tokens())
 
@@ -144,11 +144,11 @@ async def _tokens() -> "AsyncIterator[Tokens]":
     """The tokens of the server that is named, else those of the store of this project."""
     from noetl.adapters.clock.wall import now_ms
     from noetl.adapters.http.front import HttpFront
-    from noetl.cli.connection import embedded_engine
+    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.control.tokens import TokenBook
     from noetl.wiring.distributed import opened_store
 
-    settings = embedded_engine.settings()
+    settings = current_settings()
     if settings.server is None:
         async with opened_store(settings) as store:
             yield TokenBook(store, now_ms)

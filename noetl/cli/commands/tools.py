@@ -47,13 +47,13 @@ def _one(tool: "Tool", form: str) -> str:
     return markdown_page(tool) if form == "markdown" else text_page(tool, Paint(colourful(sys.stdout)))
 
 
-def _all(found: list["Tool"], form: str) -> str:
+def _all(tools: list["Tool"], form: str) -> str:
     from noetl.cli.terminal import Paint, colourful
     from noetl.cli.tool_page import facts
 
     if form == "json":
-        return json.dumps([facts(tool) for tool in found], indent=2, ensure_ascii=False, default=str)
+        return json.dumps([facts(tool) for tool in tools], indent=2, ensure_ascii=False, default=str)
     if form == "markdown":
-        return "\n".join(f"* [{tool.kind.name}]({tool.kind.name}.md): {tool.kind.summary}" for tool in found)
+        return "\n".join(f"* [{tool.kind.name}]({tool.kind.name}.md): {tool.kind.summary}" for tool in tools)
     paint = Paint(colourful(sys.stdout))
-    return "\n".join(paint(tool.kind.name.ljust(12), "strong") + tool.kind.summary for tool in found)
+    return "\n".join(paint(tool.kind.name.ljust(12), "strong") + tool.kind.summary for tool in tools)

@@ -42,47 +42,48 @@ def command() -> None:
 @options.workload
 @options.server
 @options.as_json
-def add(name: str, path: str, as_json: bool, **given: Any) -> None:
+def add(name: str, path: str, as_json: bool, **choices: Any) -> None:
     """Start the registered playbook PATH by messages; of a webhook, print its secret, this once."""
-    if given["webhook"] == (given["subject"] is not None):
+    if choices["webhook"] == (choices["subject"] is not None):
         raise click.UsageError("give either --webhook or --subject SUBJECT")
-    made = asyncio.run(_added(name, options.path(path), **given))
+    new_trigger = asyncio.run(_add(name, options.path(path), **choices))
     if as_json:
-        from noetl.cli.running.run_summary import pretty
+        from noetl.cli.running.run_summary import indented_json
         from noetl.ports.schedule import trigger_facts
 
-        emit(pretty({**trigger_facts(made.trigger), "secret": made.secret}))
+        emit(indented_json({**trigger_facts(new_trigger.trigger), "secret": new_trigger.secret}))
         return
-    if made.secret is not None and given["secret"] is None:
-        emit(made.secret)
+    if new_trigger.secret is not None and choices["secret"] is None:
+        emit(new_trigger.secret)
         note(f"the secret of {name} is not shown again; callers send it as X-Noetl-Secret, or sign with it")
-    note(f"trigger {name}: {_words(made.trigger)}")
-    if made.trigger.kind == "nats":
+    note(f"trigger {name}: {_words(new_trigger.trigger)}")
+    if new_trigger.trigger.kind == "nats":
         note("servers that have a bus (NOETL_BUS) listen; what is said while none runs starts nothing")
 
 
-async def _added(name: str, path: str, **given: Any) -> "NewTrigger":
-    from noetl.cli.connection import connection, embedded_engine
+async def _add(name: str, path: str, **choices: Any) -> "NewTrigger":
+    from noetl.cli.connection.connection import connect
+    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running.run_input import read_payload
     from noetl.ports.front import TriggerAsk
 
-    if given["secret"] == "-" and given["file"] == "-":
+    if choices["secret"] == "-" and choices["file"] == "-":
         raise click.UsageError("only one of --secret and --input can read standard input")
-    secret = sys.stdin.read().removesuffix("\n") if given["secret"] == "-" else given["secret"]
+    secret = sys.stdin.read().removesuffix("\n") if choices["secret"] == "-" else choices["secret"]
     ask = TriggerAsk(
         by=caller(),
         name=name,
-        kind="webhook" if given["webhook"] else "nats",
+        kind="webhook" if choices["webhook"] else "nats",
         path=path,
-        version=given["version"],
-        workload=read_payload(given["file"], given["assignments"]),
-        payload_key=given["payload_key"],
+        version=choices["version"],
+        workload=read_payload(choices["file"], choices["assignments"]),
+        payload_key=choices["payload_key"],
         secret=secret,
-        subject=given["subject"],
-        queue=given["queue"],
+        subject=choices["subject"],
+        queue=choices["queue"],
     )
-    async with connection.reached(embedded_engine.settings(), make=True) as reached:
-        return await reached.front.put_trigger(ask, new=True)
+    async with connect(current_settings(), make=True) as connection:
+        return await connection.front.put_trigger(ask, new=True)
 
 
 @command.command("list")
@@ -90,28 +91,29 @@ async def _added(name: str, path: str, **given: Any) -> "NewTrigger":
 @options.as_json
 def list_triggers(as_json: bool) -> None:
     """List triggers: what each listens to, and what it starts."""
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.running.run_summary import indented_json
     from noetl.ports.schedule import trigger_facts
 
-    found = asyncio.run(_all())
+    triggers = asyncio.run(_list())
     if as_json:
-        emit(pretty([trigger_facts(one) for one in found]))
+        emit(indented_json([trigger_facts(trigger) for trigger in triggers]))
         return
-    if not found:
+    if not triggers:
         note("no triggers; make one with: noetl trigger add NAME PATH --webhook")
-    width = max((len(one.name) for one in found), default=0)
-    for one in found:
-        emit(f"{one.name:<{width}}  {_words(one)}{'' if one.enabled else '  (paused)'}")
+    width = max((len(trigger.name) for trigger in triggers), default=0)
+    for trigger in triggers:
+        emit(f"{trigger.name:<{width}}  {_words(trigger)}{'' if trigger.enabled else '  (paused)'}")
 
 
-async def _all() -> "list[Trigger]":
-    from noetl.cli.connection import connection, embedded_engine
+async def _list() -> "list[Trigger]":
+    from noetl.cli.connection.connection import connect, has_data
+    from noetl.cli.connection.embedded_engine import current_settings
 
-    settings = embedded_engine.settings()
-    if not connection.anything(settings):
+    settings = current_settings()
+    if not has_data(settings):
         return []
-    async with connection.reached(settings) as reached:
-        return list(await reached.front.triggers())
+    async with connect(settings) as connection:
+        return list(await connection.front.triggers())
 
 
 @command.command("show")
@@ -120,17 +122,17 @@ async def _all() -> "list[Trigger]":
 @options.as_json
 def show(name: str, as_json: bool) -> None:
     """Show what a trigger listens to and what it starts; never its secret."""
-    from noetl.cli.connection import connection
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.connection.connection import call_front
+    from noetl.cli.running.run_summary import indented_json
     from noetl.ports.schedule import trigger_facts
 
-    found = asyncio.run(connection.asked(lambda front: front.trigger(name)))
-    facts = trigger_facts(found)
+    trigger = asyncio.run(call_front(lambda front: front.trigger(name)))
+    facts = trigger_facts(trigger)
     if as_json:
-        emit(pretty(facts))
+        emit(indented_json(facts))
         return
-    emit(f"{name}: {_words(found)}{'' if found.enabled else '  (paused)'}")
-    emit(f"payload: workload.{found.payload_key}\nmade: {facts['created_at'][:19]} by {found.by}")
+    emit(f"{name}: {_words(trigger)}{'' if trigger.enabled else '  (paused)'}")
+    emit(f"payload: workload.{trigger.payload_key}\nmade: {facts['created_at'][:19]} by {trigger.by}")
 
 
 @command.command("delete")
@@ -138,9 +140,9 @@ def show(name: str, as_json: bool) -> None:
 @options.server
 def delete(name: str) -> None:
     """Forget a trigger and its secret."""
-    from noetl.cli.connection import connection
+    from noetl.cli.connection.connection import call_front
 
-    asyncio.run(connection.asked(lambda front: front.delete_trigger(name)))
+    asyncio.run(call_front(lambda front: front.delete_trigger(name)))
     note(f"deleted {name}")
 
 
@@ -148,5 +150,5 @@ def _words(trigger: "Trigger") -> str:
     from noetl.ports.schedule import HOOKS
 
     version = f" v{trigger.version}" if trigger.version is not None else ""
-    heard = f"POST {HOOKS}{trigger.name}" if trigger.kind == "webhook" else f"NATS {trigger.subject}"
-    return f"{heard} starts {trigger.path}{version}"
+    source = f"POST {HOOKS}{trigger.name}" if trigger.kind == "webhook" else f"NATS {trigger.subject}"
+    return f"{source} starts {trigger.path}{version}"

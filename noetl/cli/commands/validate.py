@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from noetl.cli.playbooks.validation import Checked
+    from noetl.cli.playbooks.validation import CheckResult
     from noetl.errors import RequestError
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -55,13 +55,13 @@ def command(playbooks: tuple[str, ...], strict: bool, form: str, quiet: bool) ->
 
 def _check_all(
     names: Sequence[str], strict: bool, step: Callable[[], None]
-) -> tuple[list["Checked"], list["RequestError"]]:
+) -> tuple[list["CheckResult"], list["RequestError"]]:
     from noetl.cli.playbooks import sources
     from noetl.cli.playbooks.validation import check
     from noetl.cli.testing.files import check_file
     from noetl.errors import RequestError
 
-    results: list[Checked] = []
+    results: list[CheckResult] = []
     unreadable: list[RequestError] = []
     for name in names:
         try:
@@ -83,7 +83,7 @@ def _progress(names: Sequence[str], quiet: bool) -> Iterator[Callable[[], None]]
         yield lambda: bar.update(1)
 
 
-def _report(results: Sequence["Checked"], form: str) -> None:
+def _report(results: Sequence["CheckResult"], form: str) -> None:
     from noetl.cli.terminal import emit
 
     text = _rendered(results, form)
@@ -91,7 +91,7 @@ def _report(results: Sequence["Checked"], form: str) -> None:
         emit(text)
 
 
-def _rendered(results: Sequence["Checked"], form: str) -> str:
+def _rendered(results: Sequence["CheckResult"], form: str) -> str:
     if form == "json":
         from noetl.cli.formats import json
 
@@ -107,17 +107,17 @@ def _rendered(results: Sequence["Checked"], form: str) -> str:
     from noetl.cli.formats import text
     from noetl.cli.terminal import Paint, colourful
 
-    return text.render(results, Paint(colourful(sys.stdout)))
+    return text.findings_text(results, Paint(colourful(sys.stdout)))
 
 
-def _summary(results: Sequence["Checked"]) -> None:
-    from noetl.cli.formats.text import summary
+def _summary(results: Sequence["CheckResult"]) -> None:
+    from noetl.cli.formats.text import summary_line
     from noetl.cli.terminal import Paint, colourful, note
 
     if results:
         shown_together = sys.stdout.isatty() and any(result.diagnostics for result in results)
         gap = "\n" if shown_together else ""
-        note(gap + summary(results, Paint(colourful(sys.stderr))))
+        note(gap + summary_line(results, Paint(colourful(sys.stderr))))
 
 
 def _complain(error: "RequestError") -> None:

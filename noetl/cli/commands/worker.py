@@ -39,15 +39,17 @@ def start(count: int, background: bool, **flags: str | None) -> int:
     from noetl.cli.processes import lifecycle
 
     settings = load(flags)
-    given = [f"--{name}={value}" for name, value in flags.items() if value is not None]
+    arguments = [f"--{name}={value}" for name, value in flags.items() if value is not None]
     if background:
         for _ in range(count):
-            said = lifecycle.start_aside(settings, "worker", ["worker", "start", *given])
-            emit(said["worker_id"])
-            note(f"worker {said['pid']} runs; its log is {said['log']}; stop it with: noetl worker stop")
+            process = lifecycle.start_aside(settings, "worker", ["worker", "start", *arguments])
+            emit(process["worker_id"])
+            note(
+                f"worker {process['pid']} runs; its log is {process['log']}; stop it with: noetl worker stop"
+            )
         return 0
     if count > 1:
-        return lifecycle.several(["worker", "start", *given], count)
+        return lifecycle.several(["worker", "start", *arguments], count)
     return lifecycle.run_fast(lambda: _work(settings))
 
 
@@ -73,13 +75,13 @@ async def _work(settings: Settings) -> int:
 
 async def _until(stopping: asyncio.Event, refused: "asyncio.Future[Any]") -> None:
     """Wait for the order to stop; raises when the servers do not let this worker work."""
-    told: asyncio.Future[Any] = asyncio.ensure_future(stopping.wait())
+    stop_order: asyncio.Future[Any] = asyncio.ensure_future(stopping.wait())
     try:
-        done, _ = await asyncio.wait({told, refused}, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait({stop_order, refused}, return_when=asyncio.FIRST_COMPLETED)
         if refused in done:
             refused.result()
     finally:
-        told.cancel()
+        stop_order.cancel()
 
 
 @command.command("stop")
@@ -88,8 +90,8 @@ def stop(pid: int | None) -> None:
     """Stop the workers that run on this machine; what they do not finish goes to others."""
     from noetl.cli.processes import lifecycle
 
-    for one in lifecycle.stop(load(), "worker", pid):
-        note(f"worker {one} has stopped")
+    for process_id in lifecycle.stop(load(), "worker", pid):
+        note(f"worker {process_id} has stopped")
 
 
 @command.command("list")
@@ -97,32 +99,34 @@ def stop(pid: int | None) -> None:
 @options.as_json
 def list_workers(as_json: bool) -> None:
     """List the workers that the server knows; without a server, those that run on this machine."""
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.running.run_summary import indented_json
 
     settings = load({"server": options.chosen_server()})
     server, token = settings.server, settings.token
-    found = asyncio.run(_known(server, token)) if server is not None else _local(settings)
+    workers = asyncio.run(_server_workers(server, token)) if server is not None else _local(settings)
     if as_json:
-        emit(pretty(found))
+        emit(indented_json(workers))
         return
-    for one in found:
-        emit(_line(one))
-    if not found:
+    for worker in workers:
+        emit(_line(worker))
+    if not workers:
         note("no worker is known; start one with: noetl worker start")
 
 
-def _line(one: dict[str, Any]) -> str:
+def _line(worker: dict[str, Any]) -> str:
     """One worker in words: what each knows of it differs between a server and this machine."""
     from noetl.adapters.http.moment import ms
     from noetl.cli.running.run_summary import duration
 
-    ran = duration(time.time() * 1000 - ms(one["started_at"]))
-    parts = [f"{one['worker_id']}  pool {one['pool']}  up {ran}"]
-    if "pid" in one:
-        parts.append(f"pid {one['pid']}")
-    if "concurrency" in one:
-        parts.append(f"{one['running']} of {one['concurrency']} running  {one.get('finished', 0)} done")
-    if one.get("draining"):
+    ran = duration(time.time() * 1000 - ms(worker["started_at"]))
+    parts = [f"{worker['worker_id']}  pool {worker['pool']}  up {ran}"]
+    if "pid" in worker:
+        parts.append(f"pid {worker['pid']}")
+    if "concurrency" in worker:
+        parts.append(
+            f"{worker['running']} of {worker['concurrency']} running  {worker.get('finished', 0)} done"
+        )
+    if worker.get("draining"):
         parts.append("draining")
     return "  ".join(parts)
 
@@ -133,17 +137,17 @@ def _local(settings: Settings) -> list[dict[str, Any]]:
     return lifecycle.running(settings, "worker")
 
 
-async def _known(server: str, token: str | None) -> list[dict[str, Any]]:
+async def _server_workers(server: str, token: str | None) -> list[dict[str, Any]]:
     from noetl.adapters.http.front import HttpFront
 
     front = HttpFront(server, token)
     try:
-        return [_dated(worker) for worker in await front.workers()]
+        return [_worker_fields(worker) for worker in await front.workers()]
     finally:
         await front.close()
 
 
-def _dated(worker: Worker) -> dict[str, Any]:
+def _worker_fields(worker: Worker) -> dict[str, Any]:
     """A worker with its times as the server's API writes them."""
     times = {"heard_at": iso(worker.heard_at), "started_at": iso(worker.started_at)}
     return {**msgspec.structs.asdict(worker), **times}

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from noetl.cli.connection import embedded_engine
-from noetl.cli.options import there
+from noetl.cli.connection.embedded_engine import current_settings, open_reader, store_exists
+from noetl.cli.options import server_flag
 from noetl.errors import Denied, NotFound
 from noetl.ports.front import ME, Find, Front
 from noetl.settings import Settings
@@ -22,13 +22,13 @@ _BEGINNING = re.compile("[0-9a-f]{1,32}")
 
 
 @dataclass(slots=True)
-class Reached:
+class Connection:
     """The product, and what is behind it: a server's address, or the engine of this process."""
 
     front: Front
     settings: Settings
     url: str | None = None
-    made: "Embedded | None" = None
+    embedded: "Embedded | None" = None
 
     def page(self, execution_id: str) -> str | None:
         """Where a browser shows an execution."""
@@ -36,42 +36,42 @@ class Reached:
 
     async def interrupted(self, execution_id: str) -> bool:
         """Whether an execution lies still because its process is gone; a server takes care of its own."""
-        return self.made is not None and not await self.made.store.owned(execution_id)
+        return self.embedded is not None and not await self.embedded.store.owned(execution_id)
 
 
 @asynccontextmanager
-async def reached(settings: Settings | None = None, *, make: bool = False) -> AsyncIterator[Reached]:
+async def connect(settings: Settings | None = None, *, make: bool = False) -> AsyncIterator[Connection]:
     """The product for all that runs nothing here; `make`: also a store where there is none."""
-    found = settings or embedded_engine.settings()
-    if found.server is not None:
-        async with server(found) as there:
-            yield there
+    chosen = settings or current_settings()
+    if chosen.server is not None:
+        async with connect_server(chosen) as connection:
+            yield connection
         return
     if make:
         from noetl.wiring.embedded import embedded
 
-        async with embedded(found) as made:
-            yield Reached(made.front, found, made=made)
+        async with embedded(chosen) as engine:
+            yield Connection(engine.front, chosen, embedded=engine)
         return
-    async with embedded_engine.consulted(found) as made:
-        yield Reached(made.front, found, made=made)
+    async with open_reader(chosen) as engine:
+        yield Connection(engine.front, chosen, embedded=engine)
 
 
-async def asked(work: Callable[[Front], Awaitable[Answer]]) -> Answer:
+async def call_front(work: Callable[[Front], Awaitable[Answer]]) -> Answer:
     """What the product of a server, or of this project, answers."""
-    async with reached() as found:
-        return await work(found.front)
+    async with connect() as connection:
+        return await work(connection.front)
 
 
 @asynccontextmanager
-async def server(settings: Settings) -> AsyncIterator[Reached]:
+async def connect_server(settings: Settings) -> AsyncIterator[Connection]:
     """The server that the settings name."""
     from noetl.adapters.http.front import HttpFront
     from noetl.cli.terminal import note
 
-    front = HttpFront(settings.server or "", settings.token, told=note)
+    front = HttpFront(settings.server or "", settings.token, notify=note)
     try:
-        yield Reached(front, settings, url=front.url)
+        yield Connection(front, settings, url=front.url)
     except Denied as error:
         if settings.withheld is not None:
             error.hint = (
@@ -83,9 +83,9 @@ async def server(settings: Settings) -> AsyncIterator[Reached]:
         await front.close()
 
 
-def anything(settings: Settings) -> bool:
+def has_data(settings: Settings) -> bool:
     """Whether there is something to look at: a server, or a store of this project."""
-    return settings.server is not None or embedded_engine.store_exists(settings)
+    return settings.server is not None or store_exists(settings)
 
 
 async def _newest(front: Front, path: str) -> str:
@@ -94,16 +94,16 @@ async def _newest(front: Front, path: str) -> str:
     if newest.items:
         return newest.items[0].execution_id
     if path:
-        raise NotFound(f"there is no execution of '{path}' yet", hint=f"noetl run {path}{there()}")
+        raise NotFound(f"there is no execution of '{path}' yet", hint=f"noetl run {path}{server_flag()}")
     if (await front.executions(Find(limit=1))).items:
-        told = "none of the executions there was started by you"
+        message = "none of the executions there was started by you"
         raise NotFound(
-            told, hint=f"noetl execution list{there()}, or @last:PATH for the newest of a playbook"
+            message, hint=f"noetl execution list{server_flag()}, or @last:PATH for the newest of a playbook"
         )
     raise NotFound("there is no execution yet", hint="noetl run FILE")
 
 
-async def find(front: Front, name: str) -> str:
+async def find_execution(front: Front, name: str) -> str:
     """The id of an execution: as given, by its beginning, `@last` or `@last:PATH`.
 
     `@last` is the newest that is nobody's child, on a server of those that the caller started;
@@ -112,11 +112,11 @@ async def find(front: Front, name: str) -> str:
     if name == LAST or name.startswith(f"{LAST}:"):
         return await _newest(front, name.partition(":")[2])
     beginning = name.lower()
-    known = _BEGINNING.fullmatch(beginning) is not None
-    found = (await front.executions(Find(prefix=beginning, limit=SOME))).items if known else []
-    if not found:
-        raise NotFound(f"there is no execution '{name}'", hint=f"noetl execution list{there()}")
-    if len(found) == 1:
-        return found[0].execution_id
-    some = ", ".join(item.execution_id for item in found)
+    is_prefix = _BEGINNING.fullmatch(beginning) is not None
+    matches = (await front.executions(Find(prefix=beginning, limit=SOME))).items if is_prefix else []
+    if not matches:
+        raise NotFound(f"there is no execution '{name}'", hint=f"noetl execution list{server_flag()}")
+    if len(matches) == 1:
+        return matches[0].execution_id
+    some = ", ".join(item.execution_id for item in matches)
     raise NotFound(f"'{name}' is the beginning of several executions: {some}", hint="give more of the id")

@@ -12,20 +12,20 @@ from noetl.settings import Settings, load
 from noetl.wiring.embedded import MEMORY, Embedded, embedded, store_path
 
 
-def settings() -> Settings:
+def current_settings() -> Settings:
     """The settings in force."""
     return load({"server": chosen_server()})
 
 
 @asynccontextmanager
-async def opened(settings: Settings, *, make: bool = True) -> AsyncIterator[Embedded]:
+async def open_engine(settings: Settings, *, make: bool = True) -> AsyncIterator[Embedded]:
     """The embedded engine with its clockwork; `make`: also a store where there is none."""
     if not make:
         _require_store(settings)
-    async with embedded(settings) as made:
-        clockwork = asyncio.create_task(sweep(made.engine))
+    async with embedded(settings) as engine:
+        clockwork = asyncio.create_task(sweep(engine.engine))
         try:
-            yield made
+            yield engine
         finally:
             clockwork.cancel()
             with suppress(asyncio.CancelledError):
@@ -33,19 +33,19 @@ async def opened(settings: Settings, *, make: bool = True) -> AsyncIterator[Embe
 
 
 @asynccontextmanager
-async def consulted(chosen: Settings | None = None) -> AsyncIterator[Embedded]:
+async def open_reader(preset: Settings | None = None) -> AsyncIterator[Embedded]:
     """The store for looking things up: nothing runs, and no store is made where there is none."""
-    found = chosen or settings()
-    _require_store(found)
-    async with embedded(found) as made:
-        await made.pool.drain()  # what follows from a message is done by whoever goes on with the execution
-        yield made
+    settings = preset or current_settings()
+    _require_store(settings)
+    async with embedded(settings) as engine:
+        await engine.pool.drain()  # what follows from a message is done by whoever goes on with the execution
+        yield engine
 
 
 def _require_store(settings: Settings) -> None:
     if not store_exists(settings):
-        told = f"nothing has been run here yet: there is no '{store_path(settings)}'"
-        raise NotFound(told, hint="noetl run FILE")
+        message = f"nothing has been run here yet: there is no '{store_path(settings)}'"
+        raise NotFound(message, hint="noetl run FILE")
 
 
 def store_exists(settings: Settings) -> bool:

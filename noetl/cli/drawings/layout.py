@@ -211,12 +211,12 @@ def _inversions(values: list[int]) -> int:
     size = max(values, default=0) + 1
     tree = [0] * (size + 1)
     total = 0
-    for seen, value in enumerate(values):
+    for position, value in enumerate(values):
         index, not_greater = value + 1, 0
         while index > 0:
             not_greater += tree[index]
             index -= index & -index
-        total += seen - not_greater
+        total += position - not_greater
         index = value + 1
         while index <= size:
             tree[index] += 1
@@ -255,8 +255,8 @@ def _settle(slots: list[_Slot], row: list[int], neighbours: Callable[[_Slot], li
             offset += (slots[row[position - 1]].width + slot.width) / 2 + GAP_X
         offsets[index] = offset
         near = neighbours(slot)
-        wish = sum(slots[other].x for other in near) / len(near) if near else slot.x
-        pools.append((wish - offset, 1.0 if near else 0.1, [index]))
+        target = sum(slots[other].x for other in near) / len(near) if near else slot.x
+        pools.append((target - offset, 1.0 if near else 0.1, [index]))
         while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
             (a, weight_a, first), (b, weight_b, second) = pools[-2:]
             weight = weight_a + weight_b

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from noetl.cli.playbooks.validation import Checked, findings
+from noetl.cli.playbooks.validation import CheckResult, findings
 from noetl.dsl.diagnostic import Diagnostic
 
 LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def render(results: Sequence[Checked]) -> str:
+def render(results: Sequence[CheckResult]) -> str:
     """One annotation per line."""
     return "\n".join(_annotation(result.name, finding) for result, finding in findings(results))
 

@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from noetl.cli.playbooks.validation import Checked, tally
+from noetl.cli.playbooks.validation import CheckResult, tally
 from noetl.dsl.diagnostic import Diagnostic
 
 
-def render(results: Sequence[Checked]) -> str:
+def render(results: Sequence[CheckResult]) -> str:
     """Files with their findings, and the totals."""
     counts = tally(results)
     files = [{"file": r.name, "diagnostics": [finding(d) for d in r.diagnostics]} for r in results]

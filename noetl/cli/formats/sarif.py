@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from noetl import __version__
 from noetl.cli.playbooks.sources import STDIN_NAME
-from noetl.cli.playbooks.validation import Checked, findings
+from noetl.cli.playbooks.validation import CheckResult, findings
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.finding_codes import catalogue
 
@@ -16,7 +16,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
-def render(results: Sequence[Checked]) -> str:
+def render(results: Sequence[CheckResult]) -> str:
     """One run of one tool, with the rules that were broken."""
     broken = sorted({finding.code for _, finding in findings(results)})
     run = {

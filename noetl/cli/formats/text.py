@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from noetl.cli.playbooks.validation import Checked, tally
+from noetl.cli.playbooks.validation import CheckResult, tally
 from noetl.cli.terminal import Paint, counted
 from noetl.dsl.diagnostic import Diagnostic, Severity
 
@@ -23,7 +23,7 @@ CUT = "…"
 SPOT = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'|[\w.$/-]+")
 
 
-def render(results: Sequence[Checked], paint: Paint) -> str:
+def findings_text(results: Sequence[CheckResult], paint: Paint) -> str:
     """Every finding of every text, a blank line between two."""
     blocks = []
     for result in results:
@@ -32,7 +32,7 @@ def render(results: Sequence[Checked], paint: Paint) -> str:
     return "\n\n".join(blocks)
 
 
-def summary(results: Sequence[Checked], paint: Paint) -> str:
+def summary_line(results: Sequence[CheckResult], paint: Paint) -> str:
     """One line that says how it went."""
     counts = tally(results)
     checked = results[0].name if len(results) == 1 else counted(len(results), "playbook")
@@ -48,8 +48,8 @@ def _finding(name: str, finding: Diagnostic, lines: list[str], paint: Paint) -> 
     bar = paint("|", "info")
     out = [
         paint(f"{finding.severity}[{finding.code}]", finding.severity)
-        + paint(f": {shown(finding.message)}", "strong"),
-        f"{margin} {paint('-->', 'info')} {shown(name)}:{finding.line}:{finding.column}",
+        + paint(f": {printable(finding.message)}", "strong"),
+        f"{margin} {paint('-->', 'info')} {printable(name)}:{finding.line}:{finding.column}",
     ]
     if 0 < finding.line <= len(lines) and lines[finding.line - 1].strip():
         text, caret = quote(lines[finding.line - 1], finding.column)
@@ -60,7 +60,7 @@ def _finding(name: str, finding: Diagnostic, lines: list[str], paint: Paint) -> 
             f"{margin} {bar} {paint(caret, finding.severity)}",
         ]
     if finding.hint:
-        first, *rest = shown(finding.hint, keep_lines=True).split("\n")
+        first, *rest = printable(finding.hint, keep_lines=True).split("\n")
         out += [f"{margin} {paint('=', 'info')} fix: {first}", *(f"{margin}   {line}" for line in rest)]
     return "\n".join(out)
 
@@ -70,17 +70,17 @@ def quote(line: str, column: int) -> tuple[str, str]:
     start = min(column - 1, len(line))
     spot = SPOT.match(line, start)
     end = max(spot.end() if spot else start + 1, start + 1)
-    left = 0 if end <= WIDTH else max(0, start - WIDTH // 3)
-    right = min(len(line), left + WIDTH)
-    head = CUT if left else ""
-    tail = CUT if right < len(line) else ""
-    text = head + shown(line[left:right]) + tail
-    before = head + shown(line[left:start])
-    marked = shown(line[start : min(end, right)]) or " "
+    first = 0 if end <= WIDTH else max(0, start - WIDTH // 3)
+    last = min(len(line), first + WIDTH)
+    head = CUT if first else ""
+    tail = CUT if last < len(line) else ""
+    text = head + printable(line[first:last]) + tail
+    before = head + printable(line[first:start])
+    marked = printable(line[start : min(end, last)]) or " "
     return text.rstrip(), " " * width(before) + "^" * max(1, width(marked))
 
 
-def shown(text: str, *, keep_lines: bool = False) -> str:
+def printable(text: str, *, keep_lines: bool = False) -> str:
     """Text without anything that could move the cursor or change colours."""
     safe = [c if _printable(c) or (keep_lines and c == "\n") else _visible(c) for c in text]
     return "".join(safe)

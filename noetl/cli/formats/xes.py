@@ -50,28 +50,28 @@ async def document(execution_id: str, path: str, events: AsyncIterator[dict[str,
     yield "  <trace>\n"
     yield _string("concept:name", execution_id, 4)
     yield _string("noetl_playbook", path, 4)
-    async for shown in events:
-        yield _event(shown)
+    async for event in events:
+        yield _event(event)
     yield TAIL
 
 
-def _event(shown: dict[str, Any]) -> str:
-    activity = shown.get("task_label") or shown.get("step") or shown["name"]
+def _event(event: dict[str, Any]) -> str:
+    activity = event.get("task_label") or event.get("step") or event["name"]
     parts = [
         "    <event>\n",
         _string("concept:name", str(activity)),
-        _string("lifecycle:transition", TRANSITIONS.get(shown["name"], "complete")),
-        f'      <date key="time:timestamp" value={attribute(shown["ts"])}/>\n',
-        _string("org:resource", str(shown.get("worker_id") or shown["source"])),
+        _string("lifecycle:transition", TRANSITIONS.get(event["name"], "complete")),
+        f'      <date key="time:timestamp" value={attribute(event["ts"])}/>\n',
+        _string("org:resource", str(event.get("worker_id") or event["source"])),
     ]
     for name in OWN_FIELDS:
-        value = shown.get(name)
+        value = event.get(name)
         if isinstance(value, int):
             parts.append(f'      <int key="noetl_{name}" value="{value}"/>\n')
         elif value is not None:
             parts.append(_string(f"noetl_{name}", value))
-    if shown["data"]:
-        parts.append(_string("noetl_data", msgspec.json.encode(shown["data"]).decode()))
+    if event["data"]:
+        parts.append(_string("noetl_data", msgspec.json.encode(event["data"]).decode()))
     return "".join([*parts, "    </event>\n"])
 
 

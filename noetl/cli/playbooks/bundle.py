@@ -27,36 +27,38 @@ class _Call(NamedTuple):
     file: Path
 
 
-async def bundled(front: Front, source: Source, text: str) -> str:
+async def bundle_files(front: Front, source: Source, text: str) -> str:
     """The text as a server can run it; the files that it calls, and those that they call, are registered."""
     texts: dict[Path, str] = {}
-    sent = _rewritten(text, _folder(source), texts)
-    for file, called in texts.items():
+    sent = _rewrite(text, _folder(source), texts)
+    for file, text_of_file in texts.items():
         if file != _file(source):
-            await _registered(front, file, called)
+            await _register(front, file, text_of_file)
     return sent
 
 
-async def _registered(front: Front, file: Path, text: str) -> None:
+async def _register(front: Front, file: Path, text: str) -> None:
     try:
         await front.register(text, by=caller())
     except PlaybookError as error:
-        found = next((item.message for item in error.diagnostics if item.severity == "error"), error.message)
-        told = f"the playbook calls '{file.name}', which has errors: {found}"
-        raise RequestError(told, hint=f"noetl validate {file}") from error
+        problem = next(
+            (item.message for item in error.diagnostics if item.severity == "error"), error.message
+        )
+        message = f"the playbook calls '{file.name}', which has errors: {problem}"
+        raise RequestError(message, hint=f"noetl validate {file}") from error
 
 
-def _rewritten(text: str, folder: Path, texts: dict[Path, str]) -> str:
+def _rewrite(text: str, folder: Path, texts: dict[Path, str]) -> str:
     """A text whose calls name paths; the texts of the files it calls are gathered."""
     lines = text.split("\n")
     for call in sorted(_calls(parse(text).tree, folder), reverse=True):  # so that places before it stay
-        called = read(str(call.file))
+        source = read(str(call.file))
         if call.file not in texts:
             texts[call.file] = ""  # it is being read: files may call each other
-            texts[call.file] = _rewritten(called.data.decode("utf-8-sig", "replace"), call.file.parent, texts)
-        path = _path_of(called)
+            texts[call.file] = _rewrite(source.data.decode("utf-8-sig", "replace"), call.file.parent, texts)
+        path = _path_of(source)
         if isinstance(path, str):
-            lines[call.mark.line - 1] = _replaced(lines[call.mark.line - 1], call, path)
+            lines[call.mark.line - 1] = _replace_path(lines[call.mark.line - 1], call, path)
     return "\n".join(lines)
 
 
@@ -82,7 +84,7 @@ def _calls(node: Any, folder: Path) -> Iterator[_Call]:
         yield from _calls(item, folder)
 
 
-def _replaced(line: str, call: _Call, path: str) -> str:
+def _replace_path(line: str, call: _Call, path: str) -> str:
     before, rest = line[: call.mark.column - 1], line[call.mark.column - 1 :]
     for quote in ('"', "'", ""):
         if rest.startswith(f"{quote}{call.written}{quote}"):
@@ -90,7 +92,7 @@ def _replaced(line: str, call: _Call, path: str) -> str:
     return line  # written in some other way, as over several lines: the server says that it has no such file
 
 
-def in_project(project: Path, path: str) -> Source | None:
+def find_in_project(project: Path, path: str) -> Source | None:
     """The file of a project that says it is the playbook with a path."""
     try:
         names = find([str(project)])

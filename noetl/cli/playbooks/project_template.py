@@ -147,31 +147,31 @@ def begin(name: str | None) -> Project:
     texts = _texts(_path_part(folder))
     if os.path.exists(folder) and not os.path.isdir(folder):
         raise RequestError(f"'{folder}' is a file, not a folder", hint="noetl init NAME makes a new folder")
-    there = [file for file in texts if os.path.lexists(os.path.join(folder, file))]
-    clash = [file for file in there if file not in SHARED]
+    existing = [file for file in texts if os.path.lexists(os.path.join(folder, file))]
+    clash = [file for file in existing if file not in SHARED]
     if clash:
-        told = f"nothing was written: in '{folder}' there is already {', '.join(clash)}"
-        raise RequestError(told, hint="choose another folder: noetl init NAME")
-    files = [file for file in texts if file not in there]
+        message = f"nothing was written: in '{folder}' there is already {', '.join(clash)}"
+        raise RequestError(message, hint="choose another folder: noetl init NAME")
+    files = [file for file in texts if file not in existing]
     _write(folder, {file: texts[file] for file in files})
     change = [f"cd {_quoted(folder)}"] if name and os.path.normpath(name) != "." else []
-    return Project(folder, files, there, [*change, f"noetl run {PLAYBOOK}", "noetl test", "noetl dev"])
+    return Project(folder, files, existing, [*change, f"noetl run {PLAYBOOK}", "noetl test", "noetl dev"])
 
 
 def _write(folder: str, texts: dict[str, str]) -> None:
     """Write every file, or none; one that has come to be there meanwhile is not touched either."""
-    written: list[str] = []
+    names: list[str] = []
     try:
         os.makedirs(folder, exist_ok=True)
         for file, text in texts.items():
-            with open(os.path.join(folder, file), "x", encoding="utf-8") as opened:
-                written.append(file)
-                opened.write(text)
+            with open(os.path.join(folder, file), "x", encoding="utf-8") as stream:
+                names.append(file)
+                stream.write(text)
     except OSError as error:
-        for file in written:
+        for file in names:
             os.unlink(os.path.join(folder, file))
-        told = f"cannot write to '{folder}': {error.strerror or error}"
-        raise RequestError(told, hint="choose another folder: noetl init NAME") from None
+        message = f"cannot write to '{folder}': {error.strerror or error}"
+        raise RequestError(message, hint="choose another folder: noetl init NAME") from None
 
 
 def _texts(name: str) -> dict[str, str]:

@@ -4,12 +4,12 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from noetl.cli.playbooks.validation import Checked
+    from noetl.cli.playbooks.validation import CheckResult
 
 
-def accepted(argument: str) -> "Checked | None":
+def require_valid(argument: str) -> "CheckResult | None":
     """The checked playbook; None when it has errors, which are then printed."""
-    from noetl.cli.formats.text import render, summary
+    from noetl.cli.formats.text import findings_text, summary_line
     from noetl.cli.playbooks.sources import read_one
     from noetl.cli.playbooks.validation import check
     from noetl.cli.terminal import Paint, colourful, note
@@ -18,6 +18,6 @@ def accepted(argument: str) -> "Checked | None":
     if checked.valid:
         return checked
     paint = Paint(colourful(sys.stderr))
-    note(render([checked], paint))
-    note(summary([checked], paint))
+    note(findings_text([checked], paint))
+    note(summary_line([checked], paint))
     return None

@@ -37,16 +37,16 @@ class Source:
 
 def find(arguments: Sequence[str]) -> list[str]:
     """Every playbook the arguments name, each once, in order; fails naming every argument that names none."""
-    found: dict[str, None] = {}
+    files: dict[str, None] = {}
     missing: list[str] = []
     for argument in arguments:
-        names = list(_expand(argument))
-        found.update(dict.fromkeys(names))
-        if not names:
+        matches = list(_expand(argument))
+        files.update(dict.fromkeys(matches))
+        if not matches:
             missing.append(argument)
     if missing:
         raise _nothing(missing)
-    return list(found)
+    return list(files)
 
 
 def read(name: str) -> Source:
@@ -124,6 +124,6 @@ def _nearest_file(name: str) -> str | None:
     folder = Path(name).parent
     if not folder.is_dir():
         return f"there is no folder '{folder}' either"
-    known = [entry.name for entry in folder.iterdir() if entry.suffix in SUFFIXES]
-    near = difflib.get_close_matches(Path(name).name, known, n=1)
+    names = [entry.name for entry in folder.iterdir() if entry.suffix in SUFFIXES]
+    near = difflib.get_close_matches(Path(name).name, names, n=1)
     return f"did you mean '{folder / near[0]}'?" if near else None

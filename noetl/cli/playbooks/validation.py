@@ -17,7 +17,7 @@ LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")  # what YAML counts as a 
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """A text, what it means and what is wrong with it."""
 
     source: Source
@@ -44,7 +44,7 @@ class Checked:
         return LINE_BREAK.split(text)
 
 
-def check(source: Source, *, strict: bool = False) -> Checked:
+def check(source: Source, *, strict: bool = False) -> CheckResult:
     """Load one text against the installed tool kinds."""
     from noetl.dsl.grammar.check_task import UNKNOWN_KIND
     from noetl.dsl.load import load
@@ -56,7 +56,7 @@ def check(source: Source, *, strict: bool = False) -> Checked:
     if unknown and installed():  # other packages are only looked at when one of their kinds may be meant
         others = {name: tool.kind for name, tool in installed().items()}
         loaded = load(source.data, kinds={**kinds(), **others}, strict=strict)
-    return Checked(source, loaded)
+    return CheckResult(source, loaded)
 
 
 @contextmanager
@@ -71,12 +71,12 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
-def tally(results: Iterable[Checked]) -> Counter[str]:
+def tally(results: Iterable[CheckResult]) -> Counter[str]:
     """How many findings of each severity there are."""
     return Counter(finding.severity for result in results for finding in result.diagnostics)
 
 
-def findings(results: Sequence[Checked]) -> Iterator[tuple[Checked, Diagnostic]]:
+def findings(results: Sequence[CheckResult]) -> Iterator[tuple[CheckResult, Diagnostic]]:
     """Every finding with the text it is about."""
     for result in results:
         for finding in result.diagnostics:

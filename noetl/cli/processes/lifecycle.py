@@ -37,9 +37,9 @@ def announced(settings: Settings, kind: str, **facts: Any) -> Iterator[None]:
     """Say that this process runs, for as long as it does."""
     place = folder(settings) / f"{kind}-{os.getpid()}.json"
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    written = place.with_suffix(".part")
-    written.write_text(json.dumps({"pid": os.getpid(), "started_at": iso(now_ms()), **facts}))
-    written.replace(place)
+    draft = place.with_suffix(".part")
+    draft.write_text(json.dumps({"pid": os.getpid(), "started_at": iso(now_ms()), **facts}))
+    draft.replace(place)
     try:
         yield
     finally:
@@ -48,15 +48,15 @@ def announced(settings: Settings, kind: str, **facts: Any) -> Iterator[None]:
 
 def running(settings: Settings, kind: str) -> list[dict[str, Any]]:
     """The processes of a kind that run; what others left behind is cleared away."""
-    found = []
+    processes = []
     for place in sorted(folder(settings).glob(f"{kind}-*.json")):
         with suppress(OSError, ValueError):
-            said = json.loads(place.read_text())
-            if _is_ours(said["pid"]):
-                found.append(said)
+            process = json.loads(place.read_text())
+            if _is_ours(process["pid"]):
+                processes.append(process)
             else:
                 place.unlink(missing_ok=True)
-    return found
+    return processes
 
 
 def _is_ours(pid: int) -> bool:
@@ -85,17 +85,17 @@ def start_aside(settings: Settings, kind: str, arguments: list[str]) -> dict[str
             stderr=output,
             start_new_session=True,
         )
-    named = log.rename(place / f"{kind}-{process.pid}.log")
+    log_file = log.rename(place / f"{kind}-{process.pid}.log")
     while time.monotonic() - began < READY_S:
         if process.poll() is not None:
             wrong = RequestError if process.returncode == EXIT_USAGE else BackendError
-            raise wrong(f"the {kind} ended at once: {_end_of(named)}", hint=f"see {named}")
-        for said in running(settings, kind):
-            if said["pid"] == process.pid:
-                return {**said, "log": str(named)}
+            raise wrong(f"the {kind} ended at once: {_end_of(log_file)}", hint=f"see {log_file}")
+        for other in running(settings, kind):
+            if other["pid"] == process.pid:
+                return {**other, "log": str(log_file)}
         time.sleep(LOOK_S)
     process.terminate()
-    raise BackendError(f"the {kind} did not start within {READY_S:g} s", hint=f"see {named}")
+    raise BackendError(f"the {kind} did not start within {READY_S:g} s", hint=f"see {log_file}")
 
 
 def _end_of(log: Path) -> str:
@@ -105,19 +105,21 @@ def _end_of(log: Path) -> str:
 
 def stop(settings: Settings, kind: str, pid: int | None) -> list[int]:
     """Ask processes to end, and wait until they have; which they were."""
-    found = [said["pid"] for said in running(settings, kind) if pid in (None, said["pid"])]
-    if not found:
+    pids = [process["pid"] for process in running(settings, kind) if pid in (None, process["pid"])]
+    if not pids:
         which = f" with pid {pid}" if pid is not None else ""
         raise NotFound(f"no {kind}{which} runs here", hint=f"noetl {kind} start")
-    for one in found:
+    for process_id in pids:
         with suppress(ProcessLookupError):
-            os.kill(one, signal.SIGTERM)
+            os.kill(process_id, signal.SIGTERM)
     until = time.monotonic() + STOP_S
-    while left := [one for one in found if _is_ours(one) and not _is_dead(one)]:
+    while alive := [process_id for process_id in pids if _is_ours(process_id) and not _is_dead(process_id)]:
         if time.monotonic() > until:
-            raise BackendError(f"{kind} {left[0]} did not end within {STOP_S:g} s", hint=f"kill -9 {left[0]}")
+            raise BackendError(
+                f"{kind} {alive[0]} did not end within {STOP_S:g} s", hint=f"kill -9 {alive[0]}"
+            )
         time.sleep(LOOK_S)
-    return found
+    return pids
 
 
 def _is_dead(pid: int) -> bool:

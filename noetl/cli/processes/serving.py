@@ -26,10 +26,10 @@ def options_for(settings: Settings, engine: Engine) -> "Options":
     tally = EventTally()
     engine.listeners += [tally.heard, tell]
     names = sorted({*tools.own(), *tools.installed()})
-    found = [tools.get(name) for name in names]
+    kinds = [tools.get(name) for name in names]
     return Options(
-        kinds={tool.kind.name: tool.kind for tool in found},
-        tools=[facts(tool) for tool in found],
+        kinds={tool.kind.name: tool.kind for tool in kinds},
+        tools=[facts(tool) for tool in kinds],
         version=__version__,
         auth=Auth(engine.store.token, _oidc(settings)) if settings.guarded else None,
         rate_per_s=settings.rate if settings.guarded else 0,

@@ -74,7 +74,7 @@ class Progress:
     seq: int = 0
     now: int = 0
 
-    def heard(self, first: int, events: list[Event]) -> None:
+    def receive(self, first: int, events: list[Event]) -> None:
         """Take in events; those that were heard before are passed over."""
         for seq, event in enumerate(events, first):
             if seq > self.seq:
@@ -99,8 +99,8 @@ class Progress:
         step.active += 1
         step.task, step.attempt = None, 1
         if "total" in data:
-            known = step.loop if data.get("kept") else None
-            step.loop = known or LoopProgress(data["total"], event.ts)
+            loop = step.loop if data.get("kept") else None
+            step.loop = loop or LoopProgress(data["total"], event.ts)
             step.loop.began = event.ts
 
     def _restored(self, event: Event, data: dict[str, Any]) -> None:
@@ -181,8 +181,10 @@ class Progress:
 def waits_for(data: dict[str, Any]) -> str:
     """What a parked task waits for, in a few words."""
     if data.get("signal"):
-        asked = data.get("approval", data["signal"])
-        return f"for the signal {data['signal']}" + ("" if asked == data["signal"] else f": {asked}")
+        waiting_for = data.get("approval", data["signal"])
+        return f"for the signal {data['signal']}" + (
+            "" if waiting_for == data["signal"] else f": {waiting_for}"
+        )
     if data.get("child"):
         return f"for the playbook {(data.get('call') or {}).get('path', data['child'])}"
     return "to try again" if data.get("for") == "retry" else "for its time"

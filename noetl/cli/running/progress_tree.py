@@ -48,9 +48,9 @@ class TreeWatch(TextWatch):
         self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
         self._live.start()
 
-    def heard(self, first: int, events: list[Event]) -> None:
+    def receive(self, first: int, events: list[Event]) -> None:
         """Count; the next tick draws."""
-        self.progress.heard(first, events)
+        self.progress.receive(first, events)
         self.progress.changed.clear()
 
     def tick(self) -> None:
@@ -58,10 +58,10 @@ class TreeWatch(TextWatch):
         if self._live is not None:
             self._live.update(self._drawn(self._live.console), refresh=True)
 
-    def told(self, text: str) -> None:
+    def announce(self, text: str) -> None:
         """A sentence above the tree."""
         if self._live is None:
-            super().told(text)
+            super().announce(text)
         else:
             self._live.console.print(text, markup=False)
 
@@ -84,7 +84,7 @@ class TreeWatch(TextWatch):
         steps = list(self.progress.steps.values())
         excess = max(0, len(steps) - max(5, console.height - 3))  # what is over gives way, the oldest first
         over = [step for step in steps if not step.active and step.state != "failed"][:excess]
-        steps = [step for step in steps if not any(step is gone for gone in over)]
+        steps = [step for step in steps if not any(step is hidden_step for hidden_step in over)]
         lines = [_line(step, now, last=step is steps[-1]) for step in steps]
         if over:
             words = "1 earlier step" if len(over) == 1 else f"{len(over)} earlier steps"
@@ -118,6 +118,6 @@ def _append_loop(line: "Text", step: StepProgress, loop: LoopProgress, now: int)
     line.append("━" * full, "red" if loop.failed else "green")
     line.append("━" * (BAR - full), "bright_black")
     line.append(f"  {loop_words(loop)}")
-    rate, left = loop.rate(now), loop.left_s(now)
-    if step.active and rate is not None and left is not None:
-        line.append(f"  {number(round(rate))}/s  ETA {duration(left * 1000)}", "dim")
+    rate, remaining_s = loop.rate(now), loop.left_s(now)
+    if step.active and rate is not None and remaining_s is not None:
+        line.append(f"  {number(round(rate))}/s  ETA {duration(remaining_s * 1000)}", "dim")

@@ -6,13 +6,13 @@ import sys
 from dataclasses import dataclass
 
 from noetl.cli.connection.caller import caller
-from noetl.cli.connection.connection import Reached
+from noetl.cli.connection.connection import Connection
 from noetl.cli.main import EXIT_CLOSED_PIPE
 from noetl.cli.playbooks.playbook_text import text_of
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.running import follower
 from noetl.cli.running.follower import Feed
-from noetl.cli.running.run_remote import show_other
+from noetl.cli.running.run_remote import follow_elsewhere
 from noetl.cli.running.runner import EXIT_OF, Start, Watch, exit_code
 from noetl.control.front.control import already_over
 from noetl.core.message import Control
@@ -28,12 +28,12 @@ POLL_S = 0.1
 class EmbeddedRunner:
     """The engine of this process."""
 
-    made: Embedded
+    embedded: Embedded
 
     @property
     def front(self) -> Front:
         """What it is asked."""
-        return self.made.front
+        return self.embedded.front
 
     async def text(self, source: Source) -> str:
         """A playbook's text; files that it calls are read where they lie."""
@@ -45,7 +45,7 @@ class EmbeddedRunner:
 
     async def follow(self, start: Start, watch: Watch, timeout_s: float | None) -> int:
         """Start an execution and run it to its end; the exit code."""
-        feed = Feed(self.made, watch)
+        feed = Feed(self.embedded, watch)
         started = await start()
         if started.existed:
             feed.drop()
@@ -56,23 +56,25 @@ class EmbeddedRunner:
 
     async def detach(self, start: Start, watch: Watch, timeout_s: float | None) -> int:
         """Start an execution; another process goes on with it; the exit code."""
-        await self.made.pool.drain()  # no task begins here: the process that goes on with it runs them all
+        await (
+            self.embedded.pool.drain()
+        )  # no task begins here: the process that goes on with it runs them all
         execution_id = (await start()).execution_id
         result = await self.front.execution(execution_id)
-        await self.made.engine.close()
-        if result["status"] in ("running", "waiting") and not await self.made.store.owned(execution_id):
+        await self.embedded.engine.close()
+        if result["status"] in ("running", "waiting") and not await self.embedded.store.owned(execution_id):
             timeout = [] if timeout_s is None else ["--timeout", f"{timeout_s:g}"]
             other = _spawn(["execution", "resume", execution_id, "--quiet", *timeout])
-            await _taken_over(self.made, execution_id, other)
+            await _until_taken_over(self.embedded, execution_id, other)
         watch.detached(result)
         return EXIT_OF.get(result["status"], 0)
 
     async def resume(self, execution_id: str, watch: Watch, timeout_s: float | None) -> int:
         """Go on with an execution that was interrupted, crashed or paused; the exit code."""
-        summary = await self.made.store.summary(execution_id)
+        summary = await self.embedded.store.summary(execution_id)
         if summary.ended_at is not None:
             raise already_over(execution_id, summary.status)
-        if not await self.made.store.owned(execution_id):
+        if not await self.embedded.store.owned(execution_id):
             return await self._take_over(summary, watch, timeout_s)
         if summary.status != "paused":
             message = f"execution {execution_id} is {summary.status}, and another process runs it"
@@ -81,16 +83,16 @@ class EmbeddedRunner:
             await self.front.control(execution_id, Control("resume", by=caller()))
         except Conflict:  # its process ended before it read this
             return await self._take_over(summary, watch, timeout_s)
-        return await show_other(self._connection(), execution_id, summary.path, watch, timeout_s)
+        return await follow_elsewhere(self._connection(), execution_id, summary.path, watch, timeout_s)
 
     async def _take_over(self, summary: Summary, watch: Watch, timeout_s: float | None) -> int:
         """Go on in this process with an execution that nobody runs."""
         execution_id = summary.execution_id
         watch.began(execution_id, summary.path)
-        feed = Feed(self.made, watch)
+        feed = Feed(self.embedded, watch)
         await self._recall(execution_id, watch)
         feed.choose(execution_id)
-        await self.made.engine.resume(execution_id, caller())
+        await self.embedded.engine.resume(execution_id, caller())
         return await self._follow(feed, watch, timeout_s)
 
     async def _recall(self, execution_id: str, watch: Watch) -> None:
@@ -99,40 +101,40 @@ class EmbeddedRunner:
         from noetl.control.log_rows import events_of
 
         if watch.listens:
-            async for row in rows_of(self.made.store, execution_id):
-                watch.heard(row.first, events_of(row))
+            async for row in rows_of(self.embedded.store, execution_id):
+                watch.receive(row.first, events_of(row))
 
     async def _attach(self, execution_id: str, watch: Watch) -> int:
         """The key was used before: show that execution; go on with it when its process is gone."""
-        store = self.made.store
+        store = self.embedded.store
         summary = await store.summary(execution_id)
         if summary.ended_at is None and summary.status != "paused" and not await store.owned(execution_id):
             return await self._take_over(summary, watch, None)
-        return await show_other(self._connection(), execution_id, summary.path, watch)
+        return await follow_elsewhere(self._connection(), execution_id, summary.path, watch)
 
     async def _follow(self, feed: Feed, watch: Watch, timeout_s: float | None) -> int:
-        code = exit_code(await follower.here(feed, timeout_s), watch)
+        code = exit_code(await follower.follow_embedded(feed, timeout_s), watch)
         return EXIT_CLOSED_PIPE if feed.closed.is_set() else code
 
-    def _connection(self) -> Reached:
-        return Reached(self.made.front, self.made.settings, made=self.made)
+    def _connection(self) -> Connection:
+        return Connection(self.embedded.front, self.embedded.settings, embedded=self.embedded)
 
 
 # Processes that go on
 
 
-async def _taken_over(made: Embedded, execution_id: str, other: "subprocess.Popen[bytes]") -> None:
+async def _until_taken_over(embedded: Embedded, execution_id: str, other: "subprocess.Popen[bytes]") -> None:
     """Wait until the other process has the execution in hand."""
     while True:
-        gone = other.poll() is not None
-        summary = await made.store.summary(execution_id)
-        if summary.ended_at is not None or await made.store.owned(execution_id):
+        ended = other.poll() is not None
+        summary = await embedded.store.summary(execution_id)
+        if summary.ended_at is not None or await embedded.store.owned(execution_id):
             return
-        if gone and summary.status == "paused":
+        if ended and summary.status == "paused":
             return
-        if gone:
-            told = f"the process that was to go on with execution {execution_id} ended at once"
-            raise BackendError(told, hint=f"noetl execution resume {execution_id}")
+        if ended:
+            message = f"the process that was to go on with execution {execution_id} ended at once"
+            raise BackendError(message, hint=f"noetl execution resume {execution_id}")
         await asyncio.sleep(POLL_S)
 
 

@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from noetl.cli.connection import connection, embedded_engine
 from noetl.cli.connection.caller import caller
+from noetl.cli.connection.connection import connect, connect_server, find_execution, has_data
+from noetl.cli.connection.embedded_engine import open_engine
 from noetl.cli.playbooks.playbook_text import file_of, is_file, text_of
 from noetl.cli.playbooks.sources import Source, read_one
 from noetl.cli.running.run_embedded import EmbeddedRunner
-from noetl.cli.running.run_remote import RemoteRunner, show_other
+from noetl.cli.running.run_remote import RemoteRunner, follow_elsewhere
 from noetl.cli.running.runner import Runner, Watch
 from noetl.errors import NotFound, PlaybookError
 from noetl.ports.front import Ask
@@ -23,7 +24,7 @@ REJECTED = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RunOptions:
     """How a playbook is to be run."""
 
     payload: dict[str, Any]
@@ -34,7 +35,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RerunRequest:
     """An execution to run again, from which step, perhaps with a changed playbook."""
 
     name: str
@@ -43,20 +44,20 @@ class Again:
 
 
 @asynccontextmanager
-async def runner(settings: Settings, *, make: bool = False) -> AsyncIterator[Runner]:
+async def open_runner(settings: Settings, *, make: bool = False) -> AsyncIterator[Runner]:
     """Whoever runs executions: the server that the settings name, else this process.
 
     `make`: also a store where there is none.
     """
     if settings.server is not None:
-        async with connection.server(settings) as reached:
-            yield RemoteRunner(reached)
+        async with connect_server(settings) as connection:
+            yield RemoteRunner(connection)
         return
-    async with embedded_engine.opened(settings, make=make) as made:
-        yield EmbeddedRunner(made)
+    async with open_engine(settings, make=make) as engine:
+        yield EmbeddedRunner(engine)
 
 
-def watcher(*, as_json: bool, as_events: bool, quiet: bool) -> Watch:
+def make_watch(*, as_json: bool, as_events: bool, quiet: bool) -> Watch:
     """What is shown: one object, a stream of events, or words for a person."""
     from noetl.cli.running.watches import EventWatch, JsonWatch, TextWatch
 
@@ -77,14 +78,14 @@ def _on_terminal() -> bool:
     return sys.stderr.isatty() and cursor_allowed()
 
 
-async def run(settings: Settings, name: str, wish: Wish, watch: Watch) -> int:
+async def run(settings: Settings, name: str, options: RunOptions, watch: Watch) -> int:
     """Run a playbook; the exit code."""
     source = read_one(name) if is_file(name) else None
     try:
-        ask = _ask(name, source, wish)
-        async with runner(settings, make=True) as running:
-            begin = running.detach if wish.detach else running.follow
-            return await begin(lambda: running.start(ask, source), watch, wish.timeout_s)
+        ask = _ask(name, source, options)
+        async with open_runner(settings, make=True) as runner:
+            begin = runner.detach if options.detach else runner.follow
+            return await begin(lambda: runner.start(ask, source), watch, options.timeout_s)
     except PlaybookError as error:
         watch.rejected(source or Source(name, b""), error)
         return REJECTED
@@ -92,8 +93,10 @@ async def run(settings: Settings, name: str, wish: Wish, watch: Watch) -> int:
         raise (_no_playbook(name, error) if source is None else error) from None
 
 
-def _ask(name: str, source: Source | None, wish: Wish) -> Ask:
-    ask = Ask(workload=wish.payload, idempotency_key=wish.idempotency_key, until=wish.until, by=caller())
+def _ask(name: str, source: Source | None, options: RunOptions) -> Ask:
+    ask = Ask(
+        workload=options.payload, idempotency_key=options.idempotency_key, until=options.until, by=caller()
+    )
     if source is None:
         ask.path = name
     else:
@@ -111,48 +114,46 @@ def _no_playbook(name: str, error: NotFound) -> NotFound:
 
 async def run_schedule(settings: Settings, name: str, watch: Watch, timeout_s: float | None) -> int:
     """Start at once what a schedule starts; the exit code."""
-    if not connection.anything(settings):
+    if not has_data(settings):
         raise unknown_schedule(name)
-    async with runner(settings) as running:
-        return await running.follow(lambda: running.front.run_schedule(name, caller()), watch, timeout_s)
+    async with open_runner(settings) as runner:
+        return await runner.follow(lambda: runner.front.run_schedule(name, caller()), watch, timeout_s)
 
 
 async def resume(settings: Settings, name: str, watch: Watch, timeout_s: float | None) -> int:
     """Go on with an execution that was interrupted, crashed or paused; the exit code."""
-    async with runner(settings) as running:
-        return await running.resume(await connection.find(running.front, name), watch, timeout_s)
+    async with open_runner(settings) as runner:
+        return await runner.resume(await find_execution(runner.front, name), watch, timeout_s)
 
 
 async def retry(
     settings: Settings, name: str, step: str | None, watch: Watch, timeout_s: float | None
 ) -> int:
     """Run an ended execution again from what failed; the exit code."""
-    async with runner(settings) as running:
-        execution_id = await connection.find(running.front, name)
-        return await running.follow(
-            lambda: running.front.retry(execution_id, step, caller()), watch, timeout_s
-        )
+    async with open_runner(settings) as runner:
+        execution_id = await find_execution(runner.front, name)
+        return await runner.follow(lambda: runner.front.retry(execution_id, step, caller()), watch, timeout_s)
 
 
-async def rerun(settings: Settings, again: Again, watch: Watch, timeout_s: float | None) -> int:
+async def rerun(settings: Settings, request: RerunRequest, watch: Watch, timeout_s: float | None) -> int:
     """Run an ended execution again from a step; the exit code."""
     try:
-        async with runner(settings) as running:
-            execution_id = await connection.find(running.front, again.name)
-            text = await running.text(again.source) if again.source is not None else None
-            return await running.follow(
-                lambda: running.front.rerun(execution_id, again.start, text, caller()), watch, timeout_s
+        async with open_runner(settings) as runner:
+            execution_id = await find_execution(runner.front, request.name)
+            text = await runner.text(request.source) if request.source is not None else None
+            return await runner.follow(
+                lambda: runner.front.rerun(execution_id, request.start, text, caller()), watch, timeout_s
             )
     except PlaybookError as error:
-        if again.source is None:
+        if request.source is None:
             raise
-        watch.rejected(again.source, error)
+        watch.rejected(request.source, error)
         return REJECTED
 
 
-async def watch_other(settings: Settings, name: str, watch: Watch) -> int:
+async def follow(settings: Settings, name: str, watch: Watch) -> int:
     """Show an execution that a server or another process runs, or how it went; the exit code."""
-    async with connection.reached(settings) as reached:
-        execution_id = await connection.find(reached.front, name)
-        path = (await reached.front.execution(execution_id))["playbook"]["path"]
-        return await show_other(reached, execution_id, path, watch)
+    async with connect(settings) as connection:
+        execution_id = await find_execution(connection.front, name)
+        path = (await connection.front.execution(execution_id))["playbook"]["path"]
+        return await follow_elsewhere(connection, execution_id, path, watch)

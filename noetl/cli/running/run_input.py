@@ -28,13 +28,13 @@ def _from_file(name: str) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        told = f"the input '{name}' is not a mapping but {type(value).__name__}"
-        raise RequestError(told, hint='write the keys of the workload, as in {"name": "Ann"}')
+        message = f"the input '{name}' is not a mapping but {type(value).__name__}"
+        raise RequestError(message, hint='write the keys of the workload, as in {"name": "Ann"}')
     return value
 
 
 def _assign(payload: dict[str, Any], assignment: str) -> None:
-    key, separator, written = assignment.partition("=")
+    key, separator, text = assignment.partition("=")
     if not separator or not key or any(not part for part in key.split(".")):
         raise click.UsageError(f"--set takes key=value, not '{assignment}'")
     *outer, last = key.split(".")
@@ -44,7 +44,7 @@ def _assign(payload: dict[str, Any], assignment: str) -> None:
         if not isinstance(below, dict):
             raise click.UsageError(f"--set {key}: '{part}' already has the value {below!r}")
         place = below
-    place[last] = read_value(written, f"--set {key}") if written else ""
+    place[last] = read_value(text, f"--set {key}") if text else ""
 
 
 def read_value(text: str, what: str) -> Any:

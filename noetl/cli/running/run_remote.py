@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from noetl.cli.connection.caller import caller
-from noetl.cli.connection.connection import Reached
-from noetl.cli.playbooks.bundle import bundled, in_project
+from noetl.cli.connection.connection import Connection
+from noetl.cli.playbooks.bundle import bundle_files, find_in_project
 from noetl.cli.playbooks.playbook_text import text_of
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.running import follower, no_worker_notice
@@ -21,16 +21,16 @@ from noetl.ports.front import Ask, Front, Started
 class RemoteRunner:
     """A server that runs executions."""
 
-    reached: Reached
+    connection: Connection
 
     @property
     def front(self) -> Front:
         """What it is asked."""
-        return self.reached.front
+        return self.connection.front
 
     async def text(self, source: Source) -> str:
         """A playbook's text without files: those it calls are registered, and named by their paths."""
-        return await bundled(self.front, source, text_of(source))
+        return await bundle_files(self.front, source, text_of(source))
 
     async def start(self, ask: Ask, source: Source | None) -> Started:
         """Start a playbook; a path that the server does not know may be that of a file of the project."""
@@ -38,7 +38,7 @@ class RemoteRunner:
             try:
                 return await self.front.start(ask)
             except NotFound:
-                source = in_project(self.reached.settings.project, ask.path or "")
+                source = find_in_project(self.connection.settings.project, ask.path or "")
                 if source is None:
                     raise
             ask.path = None
@@ -48,7 +48,7 @@ class RemoteRunner:
     async def follow(self, start: Start, watch: Watch, timeout_s: float | None) -> int:
         """Start an execution and show it to its end; the exit code."""
         started = await start()
-        return await show_other(self.reached, started.execution_id, started.path, watch, timeout_s)
+        return await follow_elsewhere(self.connection, started.execution_id, started.path, watch, timeout_s)
 
     async def detach(self, start: Start, watch: Watch, timeout_s: float | None) -> int:
         """Start an execution, which the server goes on with anyhow; the exit code."""
@@ -61,28 +61,30 @@ class RemoteRunner:
         """Let a paused execution go on, and show it to its end; the exit code."""
         await self.front.control(execution_id, Control("resume", by=caller()))
         path = (await self.front.execution(execution_id))["playbook"]["path"]
-        return await show_other(self.reached, execution_id, path, watch, timeout_s)
+        return await follow_elsewhere(self.connection, execution_id, path, watch, timeout_s)
 
 
-async def show_other(
-    reached: Reached, execution_id: str, path: str, watch: Watch, timeout_s: float | None = None
+async def follow_elsewhere(
+    connection: Connection, execution_id: str, path: str, watch: Watch, timeout_s: float | None = None
 ) -> int:
     """Show an execution that a server or another process runs, from its first event on; the exit code."""
-    watch.began(execution_id, path, reached.page(execution_id))
-    async with _looked_after(reached, execution_id, watch):
-        result, left = await follower.along(reached, execution_id, watch, timeout_s)
+    watch.began(execution_id, path, connection.page(execution_id))
+    async with _noticing_missing_workers(connection, execution_id, watch):
+        result, user_left = await follower.follow_remote(connection, execution_id, watch, timeout_s)
     code = exit_code(result, watch)
-    return EXIT_OF[follower.INTERRUPTED] if left else code
+    return EXIT_OF[follower.INTERRUPTED] if user_left else code
 
 
 @asynccontextmanager
-async def _looked_after(reached: Reached, execution_id: str, watch: Watch) -> AsyncIterator[None]:
+async def _noticing_missing_workers(
+    connection: Connection, execution_id: str, watch: Watch
+) -> AsyncIterator[None]:
     """Meanwhile, tell when a server has nobody to run it; a process that runs its own has."""
-    if reached.url is None:
+    if connection.url is None:
         yield
         return
-    looking = asyncio.create_task(no_worker_notice.tell(reached.front, execution_id, watch))
+    notice = asyncio.create_task(no_worker_notice.watch_workers(connection.front, execution_id, watch))
     try:
         yield
     finally:
-        looking.cancel()
+        notice.cancel()

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from noetl.cli.options import there
+from noetl.cli.options import server_flag
 from noetl.cli.terminal import Paint, Tone, counted
 from noetl.core.program.program import Program
 from noetl.core.reading import explain_text
@@ -17,7 +17,7 @@ SHOWN_INPUT = 600
 SHOWN_FAILURES = 10
 
 
-def compiled(entry: PlaybookText) -> Program:
+def compile_entry(entry: PlaybookText) -> Program:
     """A playbook that was accepted once, ready to be asked; raises PlaybookError when it is not any more."""
     from noetl.core.program.program import compile_program
     from noetl.dsl.load import load
@@ -29,7 +29,7 @@ def compiled(entry: PlaybookText) -> Program:
     return compile_program(loaded.playbook, kinds(), entry.hash)
 
 
-def tally(result: dict[str, Any], paint: Paint) -> list[str]:
+def tally_lines(result: dict[str, Any], paint: Paint) -> list[str]:
     """One line that says how it went, one for each failure that an arc took."""
     counts, failed = result["counts"], result["counts"].get("failed_iterations", 0)
     parts = [counted(counts["steps"], "step"), counted(counts["tasks"], "task")]
@@ -40,14 +40,16 @@ def tally(result: dict[str, Any], paint: Paint) -> list[str]:
     tone = TONES.get(result["status"], "error")
     word = "in" if result["status"] in ENDED else "after"
     head = f"{paint(result['status'], tone)} {word} {duration(result['duration_ms'])}: {', '.join(parts)}"
-    lines = [head, *_taken(result["failures"], paint)]
+    lines = [head, *_failure_lines(result["failures"], paint)]
     if failed and result["status"] == "completed":
-        again = f"noetl execution retry {result['execution_id']}{there()}"
-        lines.append(f"  {paint('=', 'info')} the failed {'one' if failed == 1 else 'ones'} alone: {again}")
+        retry_command = f"noetl execution retry {result['execution_id']}{server_flag()}"
+        lines.append(
+            f"  {paint('=', 'info')} the failed {'one' if failed == 1 else 'ones'} alone: {retry_command}"
+        )
     return lines
 
 
-def taken(failure: dict[str, Any]) -> str:
+def failure_fate(failure: dict[str, Any]) -> str:
     """What became of a failure that an arc took."""
     if failure.get("answered"):
         return f"answered by the arc to {failure['taken_by']}"
@@ -58,9 +60,9 @@ def _tone(failure: dict[str, Any]) -> Tone:
     return "warning" if failure.get("answered") else "error"
 
 
-def _taken(failures: list[dict[str, Any]], paint: Paint) -> list[str]:
+def _failure_lines(failures: list[dict[str, Any]], paint: Paint) -> list[str]:
     lines = [
-        f"  {paint('failed', _tone(item))}  {item['step']}, {taken(item)}: "
+        f"  {paint('failed', _tone(item))}  {item['step']}, {failure_fate(item)}: "
         f"{(item['error'] or {}).get('message', 'no error was given')}"
         for item in failures[:SHOWN_FAILURES]
     ]
@@ -69,33 +71,35 @@ def _taken(failures: list[dict[str, Any]], paint: Paint) -> list[str]:
     return lines
 
 
-def explained(error: dict[str, Any], execution_id: str, paint: Paint) -> list[str]:
+def error_lines(error: dict[str, Any], execution_id: str, paint: Paint) -> list[str]:
     """Where it failed: step, task, input, what the error says, and the commands that show more."""
     names = {"step": "step", "task": "task", "iteration": "iteration", "attempt": "attempt"}
     place = [f"{name} {error[key]}" for key, name in names.items() if error.get(key) is not None]
     lines = [f"{paint('error', 'error')}[{error['kind']}]: {error['message']}"]
     if place:
         lines.append(f"  in     {', '.join(place)}")
-    lines += detailed(error, "  ")
+    lines += detail_lines(error, "  ")
     step = f" --step {error['step']}" if error.get("step") else ""
-    lines.append(f"  {paint('=', 'info')} try: noetl execution why {execution_id}{step}{there()}")
-    lines.append(f"         noetl execution retry {execution_id}{there()}")
+    lines.append(f"  {paint('=', 'info')} try: noetl execution why {execution_id}{step}{server_flag()}")
+    lines.append(f"         noetl execution retry {execution_id}{server_flag()}")
     return lines
 
 
-def detailed(
-    error: dict[str, Any] | None, indent: str, told: list[tuple[str, list[str]]] | None = None
+def detail_lines(
+    error: dict[str, Any] | None, indent: str, printed: list[tuple[str, list[str]]] | None = None
 ) -> list[str]:
     """What an error says beside its message, in a column of names and one of lines; nothing of it twice."""
-    from noetl.cli.formats.text import shown as safe
+    from noetl.cli.formats.text import printable as safe
 
-    told = [] if told is None else told
-    new = [detail for detail in explain_text.details(error) if detail not in told]
-    told += new
+    printed = [] if printed is None else printed
+    new = [detail for detail in explain_text.details(error) if detail not in printed]
+    printed += new
     lines: list[str] = []
     for name, text in new:
-        shown = [safe(line if name != "input" else _cut(line)) for line in text]
-        lines += [f"{indent}{name if not at else '':<6} {line}".rstrip() for at, line in enumerate(shown)]
+        lines_shown = [safe(line if name != "input" else _cut(line)) for line in text]
+        lines += [
+            f"{indent}{name if not at else '':<6} {line}".rstrip() for at, line in enumerate(lines_shown)
+        ]
     return lines
 
 
@@ -103,22 +107,22 @@ def _cut(text: str, limit: int = SHOWN_INPUT) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
 
 
-def stuck_words(result: dict[str, Any], paint: Paint) -> list[str]:
+def stuck_lines(result: dict[str, Any], paint: Paint) -> list[str]:
     """Why it is stuck, and what can be done."""
     execution_id = result["execution_id"]
     return [
         f"{paint('error', 'error')}[stuck]: {result['stuck']['message']}",
-        f"  {paint('=', 'info')} try: noetl execution why {execution_id}{there()}",
-        f"         noetl execution release {execution_id}{there()}",
+        f"  {paint('=', 'info')} try: noetl execution why {execution_id}{server_flag()}",
+        f"         noetl execution release {execution_id}{server_flag()}",
     ]
 
 
-def brief(value: Any, limit: int = SHOWN_INPUT) -> str:
+def short_json(value: Any, limit: int = SHOWN_INPUT) -> str:
     """A value as one line of JSON, cut where it is long."""
     return _cut(msgspec.json.encode(value).decode(), limit)
 
 
-def pretty(value: Any) -> str:
+def indented_json(value: Any) -> str:
     """A value as indented JSON text."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 

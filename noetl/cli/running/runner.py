@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from noetl.cli.playbooks.sources import Source
-from noetl.cli.running.follower import Heard
+from noetl.cli.running.follower import EventListener
 from noetl.cli.terminal import note
 from noetl.errors import PlaybookError
 from noetl.ports.front import Ask, Front, Started
@@ -19,7 +19,7 @@ EXIT_OF = {
 Start = Callable[[], Awaitable[Started]]
 
 
-class Watch(Heard, Protocol):
+class Watch(EventListener, Protocol):
     """What a run shows while it goes on and when it is over."""
 
     fails_on_errors: bool  # whether failed iterations of a run that completed count as its failure

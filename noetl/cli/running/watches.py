@@ -8,10 +8,17 @@ import msgspec
 
 from noetl.adapters.clock.wall import now_ms
 from noetl.cli.formats.json import finding
-from noetl.cli.options import there
+from noetl.cli.options import server_flag
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.running.progress import LoopProgress, Progress, StepProgress
-from noetl.cli.running.run_summary import duration, explained, number, pretty, stuck_words, tally
+from noetl.cli.running.run_summary import (
+    duration,
+    error_lines,
+    indented_json,
+    number,
+    stuck_lines,
+    tally_lines,
+)
 from noetl.cli.terminal import Paint, Tone, colourful, emit, note
 from noetl.core.event import Event, envelope
 from noetl.errors import PlaybookError
@@ -28,19 +35,19 @@ class JsonWatch:
 
     def rejected(self, source: Source, error: PlaybookError) -> None:
         """The findings instead of a result."""
-        found = [finding(item) for item in error.diagnostics]
-        emit(pretty({"status": "rejected", "diagnostics": found}))
+        findings = [finding(item) for item in error.diagnostics]
+        emit(indented_json({"status": "rejected", "diagnostics": findings}))
 
     def began(self, execution_id: str, path: str, page: str | None = None) -> None:
         """Say nothing."""
 
-    def heard(self, first: int, events: list[Event]) -> None:
+    def receive(self, first: int, events: list[Event]) -> None:
         """Say nothing."""
 
     def tick(self) -> None:
         """Say nothing."""
 
-    def told(self, text: str) -> None:
+    def announce(self, text: str) -> None:
         """A sentence is no data."""
         note(text)
 
@@ -49,11 +56,11 @@ class JsonWatch:
 
     def ended(self, result: dict[str, Any]) -> None:
         """The result."""
-        emit(pretty(result))
+        emit(indented_json(result))
 
     def detached(self, result: dict[str, Any]) -> None:
         """How it stands."""
-        emit(pretty(result))
+        emit(indented_json(result))
 
 
 class EventWatch(JsonWatch):
@@ -72,7 +79,7 @@ class EventWatch(JsonWatch):
         """Remember whose events they are."""
         self._execution_id = execution_id
 
-    def heard(self, first: int, events: list[Event]) -> None:
+    def receive(self, first: int, events: list[Event]) -> None:
         """Print the events that were not printed yet."""
         numbered = [(seq, event) for seq, event in enumerate(events, first) if seq > self._seen]
         if numbered:
@@ -111,11 +118,11 @@ class TextWatch:
             if page is not None:
                 note(f"  {page}")
 
-    def heard(self, first: int, events: list[Event]) -> None:
+    def receive(self, first: int, events: list[Event]) -> None:
         """Tell of the steps that ended."""
-        self.progress.heard(first, events)
+        self.progress.receive(first, events)
         for step in self.progress.changed:
-            note(f"  {line(step, self.progress.now, self.paint)}")
+            note(f"  {step_line(step, self.progress.now, self.paint)}")
             self._spoke = time.monotonic()
         self.progress.changed.clear()
 
@@ -126,9 +133,9 @@ class TextWatch:
         self._spoke = time.monotonic()
         for step in self.progress.steps.values():
             if step.active and step.loop is not None:
-                note(f"  {line(step, now_ms(), self.paint)}")
+                note(f"  {step_line(step, now_ms(), self.paint)}")
 
-    def told(self, text: str) -> None:
+    def announce(self, text: str) -> None:
         """A sentence."""
         note(text)
 
@@ -138,32 +145,33 @@ class TextWatch:
     def ended(self, result: dict[str, Any]) -> None:
         """The output as data, then the tally, then what failed and what can be done."""
         if result["status"] == "completed" and result["output"] is not None:
-            emit(pretty(result["output"]))
+            emit(indented_json(result["output"]))
         if not self.quiet:
-            for text in tally(result, self.paint):
+            for text in tally_lines(result, self.paint):
                 note(text)
         self._next(result)
 
     def _next(self, result: dict[str, Any]) -> None:
         execution_id, error = result["execution_id"], result["error"]
         if error and result["status"] in ("failed", "timeout", "cancelled"):
-            for text in explained(error, execution_id, self.paint):
+            for text in error_lines(error, execution_id, self.paint):
                 note(text)
         elif result["status"] == "stuck":
-            for text in stuck_words(result, self.paint):
+            for text in stuck_lines(result, self.paint):
                 note(text)
         elif result["status"] in ("interrupted", "paused"):
-            note(f"  {self.paint('=', 'info')} go on with: noetl execution resume {execution_id}{there()}")
+            resume = f"noetl execution resume {execution_id}{server_flag()}"
+            note(f"  {self.paint('=', 'info')} go on with: {resume}")
 
     def detached(self, result: dict[str, Any]) -> None:
         """The id as data, and how to look after it."""
         emit(result["execution_id"])
         if not self.quiet:
-            see = f"noetl execution watch {result['execution_id']}{there()}"
+            see = f"noetl execution watch {result['execution_id']}{server_flag()}"
             note(f"  {self.paint('=', 'info')} it goes on by itself; see it with: {see}")
 
 
-def line(step: StepProgress, now: int, paint: Paint) -> str:
+def step_line(step: StepProgress, now: int, paint: Paint) -> str:
     """One step in words: state, name, duration, and how its loop or its attempts went."""
     tones: dict[str, Tone] = {"done": "good", "failed": "error"}
     parts = [paint(f"{step.state:<7}", tones.get(step.state, "info")), step.name]
@@ -192,13 +200,13 @@ def loop_words(loop: LoopProgress) -> str:
 def print_findings(source: Source, error: PlaybookError | None = None) -> None:
     """Every finding of a playbook, as a compiler prints them: as it is checked here, or as it was refused."""
     from noetl.cli.formats import text
-    from noetl.cli.playbooks.validation import Checked, check
+    from noetl.cli.playbooks.validation import CheckResult, check
     from noetl.dsl.load import Loaded
 
     paint = Paint(colourful(sys.stderr))
     if error is None:
         checked = check(source)
     else:
-        checked = Checked(source, Loaded(None, None, None, error.diagnostics, {}))
-    note(text.render([checked], paint))
-    note(text.summary([checked], paint))
+        checked = CheckResult(source, Loaded(None, None, None, error.diagnostics, {}))
+    note(text.findings_text([checked], paint))
+    note(text.summary_line([checked], paint))

@@ -18,7 +18,7 @@ from noetl.cli.playbooks.sources import (
 from noetl.errors import NotFound, RequestError
 
 if TYPE_CHECKING:
-    from noetl.cli.playbooks.validation import Checked
+    from noetl.cli.playbooks.validation import CheckResult
     from noetl.dsl.testing.suite import Suite
 
 
@@ -28,7 +28,7 @@ class CaseFile:
 
     source: Source
     suite: "Suite"
-    playbook: "Checked | None" = None
+    playbook: "CheckResult | None" = None
 
     @property
     def name(self) -> str:
@@ -48,13 +48,13 @@ def file_beside(playbook: str) -> str:
 
 def find(arguments: Sequence[str]) -> list[str]:
     """Every test file the arguments name, each once; a playbook stands for the test file beside it."""
-    found: dict[str, None] = {}
+    files: dict[str, None] = {}
     for argument in arguments or ["."]:
-        names = list(_expand(argument))
-        if not names:
+        matches = list(_expand(argument))
+        if not matches:
             raise _nothing(argument)
-        found.update(dict.fromkeys(names))
-    return list(found)
+        files.update(dict.fromkeys(matches))
+    return list(files)
 
 
 def _expand(argument: str) -> Iterator[str]:
@@ -81,12 +81,12 @@ def _in_folder(folder: str) -> Iterator[str]:
 
 def _nothing(argument: str) -> NotFound:
     if os.path.isdir(argument):
-        told = f"there are no tests in '{argument}'"
+        message = f"there are no tests in '{argument}'"
         hint = f"a test file ends in {TEST_ENDINGS[0]}; to make one: noetl test --record FILE"
-        return NotFound(told, hint=hint)
+        return NotFound(message, hint=hint)
     if os.path.exists(argument):
-        told = f"'{argument}' has no tests: there is no '{file_beside(argument)}'"
-        return NotFound(told, hint=f"noetl test --record {argument}")
+        message = f"'{argument}' has no tests: there is no '{file_beside(argument)}'"
+        return NotFound(message, hint=f"noetl test --record {argument}")
     return NotFound(f"no such file or folder: '{argument}'", hint="noetl test runs every test of a folder")
 
 
@@ -111,24 +111,24 @@ def _beside(name: str, suite: "Suite", source: Source) -> str:
     path = os.path.normpath(Path(name).parent / suite.playbook)
     if not os.path.isfile(path):
         mark = suite.tree.at("playbook")
-        told = f"{name}:{mark.line}:{mark.column}: there is no playbook '{path}'"
-        raise RequestError(told, hint="playbook: is a file, named from the folder of the test file")
+        message = f"{name}:{mark.line}:{mark.column}: there is no playbook '{path}'"
+        raise RequestError(message, hint="playbook: is a file, named from the folder of the test file")
     return path
 
 
-def check_file(name: str) -> "Checked":
+def check_file(name: str) -> "CheckResult":
     """What is wrong with a test file, as a playbook's findings are told."""
-    return _checked(load(name))
+    return _check_result(load(name))
 
 
-def _checked(file: CaseFile) -> "Checked":
-    from noetl.cli.playbooks.validation import Checked
+def _check_result(file: CaseFile) -> "CheckResult":
+    from noetl.cli.playbooks.validation import CheckResult
     from noetl.dsl.load import Loaded
 
-    return Checked(file.source, Loaded(None, None, None, file.suite.diagnostics, {}))
+    return CheckResult(file.source, Loaded(None, None, None, file.suite.diagnostics, {}))
 
 
-def shown(file: CaseFile) -> "list[Checked]":
+def invalid_texts(file: CaseFile) -> "list[CheckResult]":
     """What is wrong with a file and its playbook, ready to be printed."""
-    wrong = [_checked(file)] if file.suite.diagnostics else []
+    wrong = [_check_result(file)] if file.suite.diagnostics else []
     return wrong if file.playbook is None or file.playbook.valid else [*wrong, file.playbook]

@@ -40,18 +40,18 @@ class Covered:
 
     by_hash: dict[str, tuple[str, Coverage]] = field(default_factory=dict)
 
-    def add(self, seen: "Seen") -> None:
+    def add(self, execution: "Seen") -> None:
         """Count what one execution went through."""
-        entry = seen.entry
+        entry = execution.entry
         if not entry.hash:
             return
         if entry.hash not in self.by_hash:
             name = os.path.relpath(entry.file) if entry.file else entry.path
-            self.by_hash[entry.hash] = (name, Coverage(seen.playbook))
-        self.by_hash[entry.hash][1].read(seen.events)
+            self.by_hash[entry.hash] = (name, Coverage(execution.playbook))
+        self.by_hash[entry.hash][1].read(execution.events)
 
 
-class Shown(Protocol):
+class TestListener(Protocol):
     """What is shown while tests run."""
 
     def ended(self, outcome: Outcome) -> None:
@@ -69,7 +69,7 @@ class Session:
 
     settings: "Settings"
     only: str | None = None
-    shown: Shown | None = None
+    shown: TestListener | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     unusable: list[CaseFile] = field(default_factory=list)
     unreadable: list[RequestError] = field(default_factory=list)
@@ -119,8 +119,8 @@ def run(file: CaseFile, case: "Case", settings: "Settings", covered: Covered) ->
     began = time.perf_counter()
     source = file.playbook.source
     rehearsal = rehearse(settings, case, text_of(source), os.path.abspath(source.name))
-    for seen in rehearsal.seen:
-        covered.add(seen)
+    for execution in rehearsal.seen:
+        covered.add(execution)
     duration_ms = round((time.perf_counter() - began) * 1000)
     return Outcome(file, case.name, findings(case, rehearsal), duration_ms, rehearsal)
 
@@ -135,14 +135,14 @@ def findings(case: "Case", rehearsal: "Rehearsal") -> "list[Diagnostic]":
 
 def _not_given(case: "Case", rehearsal: "Rehearsal") -> "list[Diagnostic]":
     missing: dict[str, Diagnostic] = {}
-    for called in rehearsal.calls:
-        if called.answered or called.place.name in missing:
+    for call in rehearsal.calls:
+        if call.answered or call.place.name in missing:
             continue
-        own = called.execution_id == rehearsal.main
-        under = "given" if own else f"children, {called.place.playbook}"
-        hint = f"add {called.place.name} under {under}, or let its kind run: run: [KIND]"
-        told = f"{called.place.words} was called, and the test gives no output for it"
-        missing[called.place.name] = finding(case.mark, told, hint)
+        own = call.execution_id == rehearsal.main
+        under = "given" if own else f"children, {call.place.playbook}"
+        hint = f"add {call.place.name} under {under}, or let its kind run: run: [KIND]"
+        message = f"{call.place.words} was called, and the test gives no output for it"
+        missing[call.place.name] = finding(case.mark, message, hint)
     return list(missing.values())
 
 

@@ -5,7 +5,6 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from noetl.cli.connection import embedded_engine
 from noetl.cli.playbooks.playbook_text import text_of
 from noetl.cli.playbooks.sources import Source, is_test, read_one
 from noetl.cli.terminal import emit, note
@@ -28,10 +27,12 @@ HEAD = (
 )
 
 
-def record(path: str, given: dict[str, Any]) -> int:
+def record(path: str, choices: dict[str, Any]) -> int:
     """Record a playbook into a new test file, or the tests of a file again."""
-    settings = embedded_engine.settings()
-    return _again(path, given, settings) if is_test(path) else _new(path, given, settings)
+    from noetl.cli.connection.embedded_engine import current_settings
+
+    settings = current_settings()
+    return _record_again(path, choices, settings) if is_test(path) else _new(path, choices, settings)
 
 
 def target_of(path: str) -> str:
@@ -39,7 +40,7 @@ def target_of(path: str) -> str:
     return path if is_test(path) else files.file_beside(path)
 
 
-def _new(path: str, given: dict[str, Any], settings: "Settings") -> int:
+def _new(path: str, choices: dict[str, Any], settings: "Settings") -> int:
     from noetl.cli.playbooks.validation import check
     from noetl.cli.running.run_input import read_payload
     from noetl.cli.running.watches import print_findings
@@ -52,9 +53,9 @@ def _new(path: str, given: dict[str, Any], settings: "Settings") -> int:
         print_findings(source)
         return 1
     if os.path.exists(target):
-        told = f"'{target}' is there already, and is not overwritten"
-        raise RequestError(told, hint=f"noetl test --record {target} records its tests again")
-    workload = read_payload(given["input_file"], given["assignments"])
+        message = f"'{target}' is there already, and is not overwritten"
+        raise RequestError(message, hint=f"noetl test --record {target} records its tests again")
+    workload = read_payload(choices["input_file"], choices["assignments"])
     case = Case("recorded", Mark(), Map(), workload=workload)
     recorded = _recorded(source, case, settings)
     test = recorded_case(case.name, workload, recorded.parts)
@@ -63,11 +64,11 @@ def _new(path: str, given: dict[str, Any], settings: "Settings") -> int:
     expect = _expect(_facts(source, suite.cases[0], settings))
     with open(target, "x", encoding="utf-8") as file:
         file.write(suite_text(HEAD, name, {**test, "expect": expect}))
-    _told(target, recorded, as_json=given["as_json"])
-    return 0 if given["as_json"] else _verified(target, case.name, settings)
+    _print_recording(target, recorded, as_json=choices["as_json"])
+    return 0 if choices["as_json"] else _verify(target, case.name, settings)
 
 
-def _again(path: str, given: dict[str, Any], settings: "Settings") -> int:
+def _record_again(path: str, choices: dict[str, Any], settings: "Settings") -> int:
     if not os.path.exists(path):
         raise RequestError(f"there is no '{path}'", hint="noetl test --record PLAYBOOK makes one")
     file = files.load(path)
@@ -78,16 +79,16 @@ def _again(path: str, given: dict[str, Any], settings: "Settings") -> int:
         return 1
     code = 0
     for case in file.suite.cases:
-        if given["only"] is None or given["only"] in case.name:
-            code = max(code, _one_again(path, case.name, settings, as_json=given["as_json"]))
+        if choices["only"] is None or choices["only"] in case.name:
+            code = max(code, _record_case(path, case.name, settings, as_json=choices["as_json"]))
     return code
 
 
-def _one_again(path: str, name: str, settings: "Settings", *, as_json: bool) -> int:
+def _record_case(path: str, name: str, settings: "Settings", *, as_json: bool) -> int:
     """Record one test of a file; what it expects stays, unless it expects nothing yet."""
     file = files.load(path)
     assert file.playbook is not None
-    case = next(one for one in file.suite.cases if one.name == name)
+    case = next(entry for entry in file.suite.cases if entry.name == name)
     recorded = _recorded(file.playbook.source, case, settings)
     parts: dict[str, Any] = {"given": None, "children": None, **recorded.parts}
     text = _rewritten(file, name, parts)
@@ -95,13 +96,13 @@ def _one_again(path: str, name: str, settings: "Settings", *, as_json: bool) -> 
         from noetl.dsl.testing.suite import read_suite
 
         suite = read_suite(text)
-        again = next(one for one in suite.cases if one.name == name)
-        facts = _facts(file.playbook.source, again, settings)
+        first_case = next(entry for entry in suite.cases if entry.name == name)
+        facts = _facts(file.playbook.source, first_case, settings)
         text = _rewritten(_reread(file, text), name, {"expect": _expect(facts)})
-    with open(path, "w", encoding="utf-8") as opened:
-        opened.write(text)
-    _told(path, recorded, as_json=as_json)
-    return 0 if as_json else _verified(path, name, settings)
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(text)
+    _print_recording(path, recorded, as_json=as_json)
+    return 0 if as_json else _verify(path, name, settings)
 
 
 def _rewritten(file: CaseFile, name: str, parts: dict[str, Any]) -> str:
@@ -138,29 +139,29 @@ def _recorded(source: Source, case: "Case", settings: "Settings") -> Recorded:
     from noetl.wiring.playbook_test import record
 
     note(f"running {source.name} for real")
-    made = asyncio.run(record(settings, case, text_of(source), os.path.abspath(source.name)))
-    if made.facts.error is not None and not made.facts.steps:
-        raise RequestError(f"{source.name} did not run: {made.facts.error['message']}")
-    calls = [called for called in made.calls if called.kind not in case.run]
+    recording = asyncio.run(record(settings, case, text_of(source), os.path.abspath(source.name)))
+    if recording.facts.error is not None and not recording.facts.steps:
+        raise RequestError(f"{source.name} did not run: {recording.facts.error['message']}")
+    calls = [call for call in recording.calls if call.kind not in case.run]
     if len(calls) > CALLS_MAX:
-        told = f"{source.name} made {len(calls)} tool calls; at most {CALLS_MAX} are recorded"
-        raise RequestError(told, hint="record it with a smaller workload: --set KEY=VALUE")
-    own, cut = _answers([called for called in calls if called.execution_id == made.main])
+        message = f"{source.name} made {len(calls)} tool calls; at most {CALLS_MAX} are recorded"
+        raise RequestError(message, hint="record it with a smaller workload: --set KEY=VALUE")
+    own, cut = _answers([call for call in calls if call.execution_id == recording.main])
     parts: dict[str, Any] = {"given": own} if own else {}
     children: dict[str, Any] = {}
-    for path in dict.fromkeys(called.place.playbook for called in calls if called.execution_id != made.main):
-        mine = [one for one in calls if one.execution_id != made.main and one.place.playbook == path]
+    for path in dict.fromkeys(call.place.playbook for call in calls if call.execution_id != recording.main):
+        mine = [call for call in calls if call.execution_id != recording.main and call.place.playbook == path]
         children[path], more = _answers(mine)
         cut += more
     if children:
         parts["children"] = children
-    return Recorded(parts, len(calls), cut, made.facts.status)
+    return Recorded(parts, len(calls), cut, recording.facts.status)
 
 
 def _answers(calls: "list[Called]") -> tuple[dict[str, Any], list[str]]:
     from noetl.dsl.testing.write_suite import answers
 
-    return answers([(called.place, called.output) for called in calls])
+    return answers([(call.place, call.output) for call in calls])
 
 
 def _facts(source: Source, case: "Case", settings: "Settings") -> "Facts":
@@ -177,8 +178,8 @@ def _expect(facts: "Facts") -> dict[str, Any]:
 
     expect: dict[str, Any] = {"status": facts.status}
     if facts.error is not None:
-        kept = ("kind", "step", "task")
-        expect["error"] = {key: facts.error[key] for key in kept if facts.error.get(key) is not None}
+        keys = ("kind", "step", "task")
+        expect["error"] = {key: facts.error[key] for key in keys if facts.error.get(key) is not None}
     elif size(facts.output) <= OUTPUT_BYTES:
         expect["output"] = facts.output
     listed = len(facts.steps) <= STEPS_LISTED
@@ -186,7 +187,7 @@ def _expect(facts: "Facts") -> dict[str, Any]:
     return expect
 
 
-def _told(target: str, recorded: Recorded, *, as_json: bool) -> None:
+def _print_recording(target: str, recorded: Recorded, *, as_json: bool) -> None:
     from noetl.cli.terminal import counted
 
     tell = note if as_json else emit
@@ -195,13 +196,13 @@ def _told(target: str, recorded: Recorded, *, as_json: bool) -> None:
         note(f"{task}: its data was too large for a test file and was cut")
 
 
-def _verified(target: str, name: str, settings: "Settings") -> int:
+def _verify(target: str, name: str, settings: "Settings") -> int:
     """Run what was recorded: it must be enough by itself."""
     from noetl.cli.testing import outcome
     from noetl.cli.testing.report import Progress
 
     file = files.load(target)
-    case = next(one for one in file.suite.cases if one.name == name)
-    came = outcome.run(file, case, settings, outcome.Covered())
-    Progress(quiet=False).ended(came)
-    return 0 if came.passed else 1
+    case = next(entry for entry in file.suite.cases if entry.name == name)
+    result = outcome.run(file, case, settings, outcome.Covered())
+    Progress(quiet=False).ended(result)
+    return 0 if result.passed else 1

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from noetl.cli.formats import json, text
-from noetl.cli.playbooks.validation import Checked
-from noetl.cli.running.run_summary import detailed
+from noetl.cli.playbooks.validation import CheckResult
+from noetl.cli.running.run_summary import detail_lines
 from noetl.cli.terminal import Paint, colourful, counted, emit, note
 from noetl.cli.testing.files import CaseFile
-from noetl.cli.testing.files import shown as wrong_with
+from noetl.cli.testing.files import invalid_texts as wrong_with
 from noetl.dsl.sugar.labels import is_generated
 
 if TYPE_CHECKING:
@@ -42,25 +42,25 @@ class Progress:
             emit(self.paint(self._file, "strong"))
         word = self.paint("ok    ", "good") if outcome.passed else self.paint("failed", "error")
         skipped_ms = outcome.rehearsal.skipped_ms
-        name = text.shown(outcome.name)
+        name = text.printable(outcome.name)
         if skipped_ms >= 1000:
             name = f"{name:<50} {self.paint(f'{duration(skipped_ms)} skipped', 'faint')}"
         emit(f"  {word}  {name}")
         if not outcome.passed:
-            emit(f"\n{found(outcome, self.paint)}\n")
+            emit(f"\n{failure_text(outcome, self.paint)}\n")
             emit("\n".join(_course(outcome.rehearsal, self.paint)) + "\n")
 
     def unusable(self, file: CaseFile) -> None:
         """A test file or its playbook has errors."""
-        emit(text.render(wrong_with(file), self.paint) + "\n")
+        emit(text.findings_text(wrong_with(file), self.paint) + "\n")
 
 
-def found(outcome: "Outcome", paint: Paint) -> str:
+def failure_text(outcome: "Outcome", paint: Paint) -> str:
     """Why a test failed, with the lines of its file."""
     from noetl.dsl.load import Loaded
 
     wrong = Loaded(None, None, None, tuple(outcome.findings), {})
-    return text.render([Checked(outcome.file.source, wrong)], paint)
+    return text.findings_text([CheckResult(outcome.file.source, wrong)], paint)
 
 
 def _course(rehearsal: "Rehearsal", paint: Paint) -> Iterator[str]:
@@ -68,11 +68,11 @@ def _course(rehearsal: "Rehearsal", paint: Paint) -> Iterator[str]:
     facts = rehearsal.facts
     steps = [*facts.steps[:COURSE_MAX], *(["…"] if len(facts.steps) > COURSE_MAX else [])]
     yield f"  {paint('ran', 'faint')}     {', '.join(steps) or 'no step'}"
-    for called in rehearsal.calls[:COURSE_MAX]:
-        error = called.output.get("error") or {}
-        came = f"{error['kind']}: {error['message']}" if error else "ok"
-        yield f"  {paint('called', 'faint')}  {text.shown(f'{called.place.words}: {came}'[: text.WIDTH])}"
-        yield from detailed(error, " " * 10)
+    for call in rehearsal.calls[:COURSE_MAX]:
+        error = call.output.get("error") or {}
+        answer = f"{error['kind']}: {error['message']}" if error else "ok"
+        yield f"  {paint('called', 'faint')}  {text.printable(f'{call.place.words}: {answer}'[: text.WIDTH])}"
+        yield from detail_lines(error, " " * 10)
     if len(rehearsal.calls) > COURSE_MAX:
         yield f"          and {len(rehearsal.calls) - COURSE_MAX} more"
 
@@ -80,31 +80,33 @@ def _course(rehearsal: "Rehearsal", paint: Paint) -> Iterator[str]:
 def coverage(covered: "Covered") -> None:
     """What the tests went through, and every place that they did not come to."""
     paint = Paint(colourful(sys.stdout))
-    for name, seen in covered.by_hash.values():
-        counts = totals(seen)
-        told = ", ".join(f"{some} of {counted(all_, noun)}" for noun, (some, all_) in counts.items() if all_)
-        emit(f"{paint(name, 'strong')}: {told}")
-        for line, column, words in sorted(_gaps(seen)):
-            emit(f"  {paint(f'{line}:{column}'.ljust(8), 'faint')}{text.shown(words)}")
+    for name, coverage_of in covered.by_hash.values():
+        counts = totals(coverage_of)
+        counts_text = ", ".join(
+            f"{some} of {counted(all_, noun)}" for noun, (some, all_) in counts.items() if all_
+        )
+        emit(f"{paint(name, 'strong')}: {counts_text}")
+        for line, column, words in sorted(_gaps(coverage_of)):
+            emit(f"  {paint(f'{line}:{column}'.ljust(8), 'faint')}{text.printable(words)}")
 
 
-def totals(seen: "Coverage") -> dict[str, tuple[int, int]]:
+def totals(coverage: "Coverage") -> dict[str, tuple[int, int]]:
     """How many of the steps, arcs and rules were used, and how many there are."""
     return {
-        "step": (sum(use.runs > 0 for use in seen.steps.values()), len(seen.steps)),
-        "arc": (sum(use.taken > 0 for use in seen.arcs.values()), len(seen.arcs)),
-        "rule": (sum(use.matched > 0 for use in seen.rules.values()), len(seen.rules)),
+        "step": (sum(use.runs > 0 for use in coverage.steps.values()), len(coverage.steps)),
+        "arc": (sum(use.taken > 0 for use in coverage.arcs.values()), len(coverage.arcs)),
+        "rule": (sum(use.matched > 0 for use in coverage.rules.values()), len(coverage.rules)),
     }
 
 
-def _gaps(seen: "Coverage") -> Iterator[tuple[int, int, str]]:
-    for step in seen.steps.values():
+def _gaps(coverage: "Coverage") -> Iterator[tuple[int, int, str]]:
+    for step in coverage.steps.values():
         if not step.runs:
             yield step.mark.line, step.mark.column, f"step {step.name} never ran"
-    for arc in seen.arcs.values():
+    for arc in coverage.arcs.values():
         if not arc.taken:
             yield arc.mark.line, arc.mark.column, _untaken(arc)
-    for rule in seen.rules.values():
+    for rule in coverage.rules.values():
         if not rule.matched:
             yield rule.mark.line, rule.mark.column, _unmatched(rule)
 
@@ -150,13 +152,13 @@ def as_object(session: "Session") -> dict[str, Any]:
     return {
         "tests": [_test(outcome) for outcome in session.outcomes],
         "unusable": [
-            {"file": wrong.name, "diagnostics": [json.finding(one) for one in wrong.diagnostics]}
+            {"file": wrong.name, "diagnostics": [json.finding(item) for item in wrong.diagnostics]}
             for file in session.unusable
             for wrong in wrong_with(file)
         ],
         "passed": len(session.outcomes) - session.failed,
         "failed": session.failed,
-        "coverage": [_covered(name, seen) for name, seen in session.covered.by_hash.values()],
+        "coverage": [_covered(name, coverage) for name, coverage in session.covered.by_hash.values()],
     }
 
 
@@ -167,14 +169,14 @@ def _test(outcome: "Outcome") -> dict[str, Any]:
         "status": "passed" if outcome.passed else "failed",
         "duration_ms": outcome.duration_ms,
         "skipped_ms": outcome.rehearsal.skipped_ms,
-        "failures": [json.finding(one) for one in outcome.findings],
+        "failures": [json.finding(item) for item in outcome.findings],
         "steps": outcome.rehearsal.facts.steps,
-        "calls": [_call(called) for called in outcome.rehearsal.calls],
+        "calls": [_call(call) for call in outcome.rehearsal.calls],
     }
 
 
-def _call(called: "Called") -> dict[str, Any]:
-    place, output = called.place, called.output
+def _call(call: "Called") -> dict[str, Any]:
+    place, output = call.place, call.output
     which = {"run": place.run, "iteration": list(place.iteration), "visit": place.visit}
     return {
         "playbook": place.playbook,
@@ -186,21 +188,23 @@ def _call(called: "Called") -> dict[str, Any]:
     }
 
 
-def _covered(name: str, seen: "Coverage") -> dict[str, Any]:
+def _covered(name: str, coverage: "Coverage") -> dict[str, Any]:
     return {
         "file": name,
-        "path": seen.playbook.path,
-        "totals": {f"{noun}s": {"used": some, "all": all_} for noun, (some, all_) in totals(seen).items()},
-        "steps": [{"step": use.name, **_at(use), "runs": use.runs} for use in seen.steps.values()],
+        "path": coverage.playbook.path,
+        "totals": {
+            f"{noun}s": {"used": some, "all": all_} for noun, (some, all_) in totals(coverage).items()
+        },
+        "steps": [{"step": use.name, **_at(use), "runs": use.runs} for use in coverage.steps.values()],
         "arcs": [
             {"step": use.step, "to": use.to, "when": use.when, **_at(use), "taken": use.taken}
             | {"refused": use.refused, "unasked": use.unasked}
-            for use in seen.arcs.values()
+            for use in coverage.arcs.values()
         ],
         "rules": [
             {"place": use.place, "sort": use.sort, "index": use.index, "when": use.when, "does": use.does}
             | {**_at(use), "matched": use.matched}
-            for use in seen.rules.values()
+            for use in coverage.rules.values()
         ],
     }
 

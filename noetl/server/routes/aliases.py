@@ -44,8 +44,8 @@ async def execute(request: Request) -> Response:
     path = body.path or body.playbook_id
     if path is None:
         raise RequestError("give 'path'", hint='{"path": "examples/hello", "payload": {}}')
-    given = (body.workload, body.payload, body.input_payload, body.parameters, body.args)
-    workload = next(filter(None, given), {})
+    spellings = (body.workload, body.payload, body.input_payload, body.parameters, body.args)
+    workload = next(filter(None, spellings), {})
     version = None if body.version in (None, "latest") else int(body.version)
     ask = Ask(path=path, version=version, workload=workload, by=who_asks(request).name)
     ask.idempotency_key = key_of(request)

@@ -73,18 +73,18 @@ async def list_playbooks(
 ) -> Response:
     """The newest version of every path in order of paths, or every version of one, the newest first."""
     who = who_asks(request)
-    found = [item for item in await front_of(request).playbooks(path) if who.sees(item.path)]
+    entries = [item for item in await front_of(request).playbooks(path) if who.sees(item.path)]
     place = (lambda item: f"{2**32 - item.version:010}") if path is not None else (lambda item: item.path)
-    shown, more = page(found, place, cursor, limit)
-    return reply({"items": [entry(item) for item in shown], "cursor": more})
+    visible, more = page(entries, place, cursor, limit)
+    return reply({"items": [entry(item) for item in visible], "cursor": more})
 
 
 @router.get("/catalog/{path:path}", **describe("read", {200: CatalogText}, problems=(404,)))
 async def show_playbook(request: Request, path: str, version: Version = None) -> Response:
     """One version of a playbook with its text."""
     require_path(request, path, f"playbook {path!r}")
-    found = await front_of(request).playbook(path, version)
-    return reply({**entry(found), "text": found.text})
+    playbook = await front_of(request).playbook(path, version)
+    return reply({**entry(playbook), "text": playbook.text})
 
 
 @router.delete("/catalog/{path:path}", **describe("write", {200: Deleted}, problems=(404,)))
@@ -114,14 +114,14 @@ async def validate(request: Request) -> Response:
     )
 
 
-def entry(found: PlaybookText) -> dict[str, Any]:
+def entry(playbook: PlaybookText) -> dict[str, Any]:
     """A registered playbook without its text."""
     return {
-        "path": found.path,
-        "version": found.version,
-        "hash": found.hash,
-        "description": found.description,
-        "file": found.file,
-        "registered_at": iso(found.registered_at),
-        "by": found.by,
+        "path": playbook.path,
+        "version": playbook.version,
+        "hash": playbook.hash,
+        "description": playbook.description,
+        "file": playbook.file,
+        "registered_at": iso(playbook.registered_at),
+        "by": playbook.by,
     }

@@ -52,8 +52,8 @@ async def kept(request: Request, name: str, material: dict[str, Any]) -> Respons
 async def list_credentials(request: Request, cursor: Cursor = None, limit: Limit = MOST) -> Response:
     """The names of credentials, and when each was last set."""
     require_everywhere(request)
-    found, more = page(await front_of(request).credentials(), lambda one: one[0], cursor, limit)
-    return reply({"items": [{"name": name, "set_at": iso(moment)} for name, moment in found], "cursor": more})
+    names, more = page(await front_of(request).credentials(), lambda one: one[0], cursor, limit)
+    return reply({"items": [{"name": name, "set_at": iso(moment)} for name, moment in names], "cursor": more})
 
 
 @router.get("/credentials/{name}", **describe("read", {200: CredentialAnswer}, problems=(404,)))

@@ -54,17 +54,17 @@ STATUS_PATTERN = f"^({'|'.join(STATUSES)})$"
 
 def id_of(request: Request) -> str:
     """The execution that a path names; an id that cannot be one names none."""
-    given: str = request.path_params["execution_id"]
-    if not ID.fullmatch(given):
-        raise NotFound(f"'{given[:64]}' is not the id of an execution", hint="an id is 32 hexadecimal digits")
-    return given
+    text: str = request.path_params["execution_id"]
+    if not ID.fullmatch(text):
+        raise NotFound(f"'{text[:64]}' is not the id of an execution", hint="an id is 32 hexadecimal digits")
+    return text
 
 
-def _dated(given: object) -> object:
+def _dated(moment: object) -> object:
     """A bare number is no moment: nobody can tell seconds from years."""
-    if isinstance(given, str) and not given[:5].endswith("-"):
+    if isinstance(moment, str) and not moment[:5].endswith("-"):
         raise ValueError("write a date, as in 2026-01-31T12:00:00Z")
-    return given
+    return moment
 
 
 Moment = Annotated[datetime, BeforeValidator(_dated)]
@@ -109,23 +109,23 @@ async def begin(request: Request, ask: Ask, wait_s: int = 0) -> Response:
     elif ask.path is not None:
         require_path(request, ask.path, f"playbook '{ask.path}'")
     started = await front_of(request).start(ask)
-    shown = await _after_waiting(request, started.execution_id, wait_s) if wait_s else {}
-    return begun(started, 200 if started.existed else 201, shown)
+    result = await _after_waiting(request, started.execution_id, wait_s) if wait_s else {}
+    return begun(started, 200 if started.existed else 201, result)
 
 
-def begun(started: Started, status: int = 201, shown: dict[str, Any] | None = None) -> Response:
+def begun(started: Started, status: int = 201, result: dict[str, Any] | None = None) -> Response:
     """The answer to a request for an execution, with how it stands when that is known."""
     body = {"execution_id": started.execution_id, "status": started.status, "path": started.path}
     headers = {"Location": f"/api/v1/executions/{started.execution_id}"}
-    return reply({**body, **(shown or {})}, status, headers)
+    return reply({**body, **(result or {})}, status, headers)
 
 
 def wait_of(request: Request) -> int:
     """For how many seconds the sender waits for the end."""
-    given = request.query_params.get("wait", "0")
-    if not (given.isascii() and given.isdigit()) or len(given) > 3 or int(given) > WAIT_MOST_S:
-        raise RequestError(f"wait: '{given[:40]}' is no number of seconds from 0 to {WAIT_MOST_S}")
-    return int(given)
+    text = request.query_params.get("wait", "0")
+    if not (text.isascii() and text.isdigit()) or len(text) > 3 or int(text) > WAIT_MOST_S:
+        raise RequestError(f"wait: '{text[:40]}' is no number of seconds from 0 to {WAIT_MOST_S}")
+    return int(text)
 
 
 async def _after_waiting(request: Request, execution_id: str, wait_s: int) -> dict[str, Any]:
@@ -149,9 +149,9 @@ def key_of(request: Request, in_body: str | None = None) -> str | None:
         )
     if in_header is not None and in_body is not None and in_header != in_body:
         raise RequestError("the header Idempotency-Key and 'idempotency_key' differ", hint="give one of them")
-    given = in_header or in_body
+    key = in_header or in_body
     prefixes = who_asks(request).prefixes
-    return f"{' '.join(prefixes)}: {given}" if given and prefixes else given  # keys of others are not theirs
+    return f"{' '.join(prefixes)}: {key}" if key and prefixes else key  # keys of others are not theirs
 
 
 @router.get("/executions", **describe("read", {200: ExecutionPage}))
@@ -198,7 +198,7 @@ async def _visible(request: Request, find: Find) -> tuple[list[dict[str, Any]], 
             page = await front_of(request).executions(find)
         except NotFound as error:  # the cursor: nothing else in a list can be missing
             raise RequestError(error.message, hint=error.hint) from None
-        items = [listed(found, now) for found in page.items if who.sees(found.path)]
+        items = [listed(summary, now) for summary in page.items if who.sees(summary.path)]
         if items or page.cursor is None:
             return items, page.cursor
         find.cursor = page.cursor
@@ -239,6 +239,6 @@ async def events(
 ) -> Response:
     """The events of an execution in order, those that match."""
     await require_execution(request, execution_id)
-    found = await front_of(request).events(execution_id, first=first, limit=limit, name=name, step=step)
-    following = found[-1]["seq"] + 1 if len(found) >= limit else None
-    return reply({"items": found, "next": following})
+    batch = await front_of(request).events(execution_id, first=first, limit=limit, name=name, step=step)
+    following = batch[-1]["seq"] + 1 if len(batch) >= limit else None
+    return reply({"items": batch, "next": following})

@@ -59,8 +59,8 @@ async def graph(request: Request, execution_id: ExecutionId) -> Response:
 async def playbook(request: Request, execution_id: ExecutionId) -> Response:
     """The playbook that an execution runs or ran, also when it is off the catalog."""
     await require_execution(request, execution_id)
-    found = await front_of(request).playbook_of(execution_id)
-    return reply({**entry(found), "text": found.text})
+    registered = await front_of(request).playbook_of(execution_id)
+    return reply({**entry(registered), "text": registered.text})
 
 
 @router.post(

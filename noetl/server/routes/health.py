@@ -32,6 +32,8 @@ async def ready(request: Request) -> Response:
     overdue = await front_of(request).overdue_ms()
     most = options_of(request).ready_after_ms
     if overdue > most:
-        told = f"work has been due for {overdue} ms, longer than {most} ms"
-        raise Problem(503, told, hint="are there workers? see /api/v1/workers", headers={"Retry-After": "1"})
+        message = f"work has been due for {overdue} ms, longer than {most} ms"
+        raise Problem(
+            503, message, hint="are there workers? see /api/v1/workers", headers={"Retry-After": "1"}
+        )
     return reply({"status": "ok", "overdue_ms": overdue})

@@ -24,21 +24,23 @@ router = make_router("lookups")
 async def workers(request: Request, cursor: Cursor = None, limit: Limit = MOST) -> Response:
     """The workers that were heard of lately, and what each has in hand."""
     require_everywhere(request)
-    found, more = page(await front_of(request).workers(), lambda one: one.worker_id, cursor, limit)
-    return reply({"items": [_worker(one) for one in found], "cursor": more})
+    items, more = page(await front_of(request).workers(), lambda worker: worker.worker_id, cursor, limit)
+    return reply({"items": [_worker(worker) for worker in items], "cursor": more})
 
 
-def _worker(found: Worker) -> dict[str, Any]:
-    times = {"heard_at": iso(found.heard_at), "started_at": iso(found.started_at)}
-    leases = [{**one, "since": iso(one["since"])} if "since" in one else one for one in found.leases]
-    return {**msgspec.structs.asdict(found), **times, "leases": leases}
+def _worker(worker: Worker) -> dict[str, Any]:
+    times = {"heard_at": iso(worker.heard_at), "started_at": iso(worker.started_at)}
+    leases = [
+        {**lease, "since": iso(lease["since"])} if "since" in lease else lease for lease in worker.leases
+    ]
+    return {**msgspec.structs.asdict(worker), **times, "leases": leases}
 
 
 @router.get("/tools", **describe("read", {200: ToolList}))
 async def tools(request: Request, cursor: Cursor = None, limit: Limit = MOST) -> Response:
     """The installed tool kinds: inputs, knobs, what each returns, an example."""
-    found, more = page(options_of(request).tools, lambda one: str(one["kind"]), cursor, limit)
-    return reply({"items": found, "cursor": more})
+    items, more = page(options_of(request).tools, lambda one: str(one["kind"]), cursor, limit)
+    return reply({"items": items, "cursor": more})
 
 
 @router.get("/schema", **describe("read", {200: dict[str, Any]}, problems=(404,)))

@@ -29,5 +29,5 @@ async def result(
     """The payload of a reference, whose `locator.key` is `<execution_id>/<digest>`."""
     await require_execution(request, execution_id)
     key = f"{execution_id}/{digest}"
-    found = await front_of(request).result(key, offset=offset, limit=limit, select=select)
-    return reply(msgspec.structs.asdict(found))
+    payload = await front_of(request).result(key, offset=offset, limit=limit, select=select)
+    return reply(msgspec.structs.asdict(payload))

@@ -54,8 +54,8 @@ STARTED = (404, 409, 422)
 @router.get("/schedules", **describe("read", {200: SchedulePage}))
 async def list_schedules(request: Request, cursor: Cursor = None, limit: Limit = 100) -> Response:
     """Schedules by name, with their next and last tick."""
-    found, more = _page(request, await front_of(request).schedules(), cursor, limit)
-    return reply({"items": [schedule_facts(one) for one in found], "cursor": more})
+    items, more = _page(request, await front_of(request).schedules(), cursor, limit)
+    return reply({"items": [schedule_facts(item) for item in items], "cursor": more})
 
 
 @router.post("/schedules", **describe("write", {201: ScheduleItem}, body=ScheduleBody, problems=MADE))
@@ -102,9 +102,9 @@ async def run_schedule(request: Request, name: Name) -> Response:
 
 
 async def _own_schedule(request: Request, name: str) -> Schedule:
-    found = await front_of(request).schedule(name)
-    require_path(request, found.path, f"schedule {name!r}")
-    return found
+    schedule = await front_of(request).schedule(name)
+    require_path(request, schedule.path, f"schedule {name!r}")
+    return schedule
 
 
 # ---- triggers -------------------------------------------------------------------------------------------
@@ -113,8 +113,8 @@ async def _own_schedule(request: Request, name: str) -> Schedule:
 @router.get("/triggers", **describe("read", {200: TriggerPage}))
 async def list_triggers(request: Request, cursor: Cursor = None, limit: Limit = 100) -> Response:
     """Triggers by name; no secret is in any answer but the one to its making."""
-    found, more = _page(request, await front_of(request).triggers(), cursor, limit)
-    return reply({"items": [trigger_facts(one) for one in found], "cursor": more})
+    items, more = _page(request, await front_of(request).triggers(), cursor, limit)
+    return reply({"items": [trigger_facts(item) for item in items], "cursor": more})
 
 
 @router.post("/triggers", **describe("write", {201: NewTriggerAnswer}, body=TriggerBody, problems=MADE))
@@ -167,13 +167,13 @@ async def run_trigger(request: Request, name: Name) -> Response:
 
 
 async def _own_trigger(request: Request, name: str) -> Trigger:
-    found = await front_of(request).trigger(name)
-    require_path(request, found.path, f"trigger {name!r}")
-    return found
+    trigger = await front_of(request).trigger(name)
+    require_path(request, trigger.path, f"trigger {name!r}")
+    return trigger
 
 
-def _made(made: NewTrigger) -> dict[str, Any]:
-    return {**trigger_facts(made.trigger), "secret": made.secret}
+def _made(new_trigger: NewTrigger) -> dict[str, Any]:
+    return {**trigger_facts(new_trigger.trigger), "secret": new_trigger.secret}
 
 
 # ---- webhooks -------------------------------------------------------------------------------------------
@@ -221,13 +221,13 @@ def _require_standing(request: Request, path: str) -> None:
 async def _not_of_others(request: Request, find: Any, name: str) -> None:
     """Refuse to put something in the place of what lies outside the sender's prefixes."""
     try:
-        found: Schedule | Trigger = await find(name)
+        existing: Schedule | Trigger = await find(name)
     except NotFound:
         return
-    require_path(request, found.path, f"place for {name!r}")
+    require_path(request, existing.path, f"place for {name!r}")
 
 
-def _page(request: Request, found: Sequence[T], cursor: str | None, limit: int) -> tuple[list[T], str | None]:
+def _page(request: Request, items: Sequence[T], cursor: str | None, limit: int) -> tuple[list[T], str | None]:
     """A page of what the sender sees, in order of names, and where the next one begins."""
     who = who_asks(request)
-    return page((one for one in found if who.sees(one.path)), lambda one: one.name, cursor, limit)
+    return page((item for item in items if who.sees(item.path)), lambda item: item.name, cursor, limit)

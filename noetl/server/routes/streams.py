@@ -64,13 +64,13 @@ async def stream(request: Request) -> Response:
 
 
 def _first(request: Request) -> int:
-    last, wanted = request.headers.get("last-event-id"), request.query_params.get("from")
-    given = last or wanted  # a reader that has seen nothing yet may send the header empty
-    if given is None:
+    last, start = request.headers.get("last-event-id"), request.query_params.get("from")
+    text = last or start  # a reader that has seen nothing yet may send the header empty
+    if text is None:
         return 1
-    if not (given.isascii() and given.isdigit()) or len(given) > 16:
-        raise RequestError(f"'{given[:40]}' is not the number of an event", hint="numbers count from 1")
-    return int(given) + 1 if last else max(1, int(given))
+    if not (text.isascii() and text.isdigit()) or len(text) > 16:
+        raise RequestError(f"'{text[:40]}' is not the number of an event", hint="numbers count from 1")
+    return int(text) + 1 if last else max(1, int(text))
 
 
 class EventStream(Response):
@@ -97,11 +97,11 @@ class EventStream(Response):
             if sending.done():
                 sending.result()
         finally:
-            gone = leaving.done()
+            disconnected = leaving.done()
             for task in (sending, leaving, closing):
                 task.cancel()
             await asyncio.gather(sending, leaving, closing, return_exceptions=True)
-        if sending.cancelled() and not gone and self._begun:
+        if sending.cancelled() and not disconnected and self._begun:
             await send(LAST_CHUNK)  # the server stops: the reader is told that this is all for now
 
     async def _send(self, send: Send) -> None:

@@ -28,16 +28,16 @@ async def create(request: Request) -> Response:
     require_everywhere(request)
     body = await read(request, TokenBody)
     ask = TokenAsk(**msgspec.structs.asdict(body), by=who_asks(request).name)
-    made = await front_of(request).new_token(ask)
-    return reply({**_shown(made.token), "token": made.bearer}, 201)
+    new_token = await front_of(request).new_token(ask)
+    return reply({**_token_fields(new_token.token), "token": new_token.bearer}, 201)
 
 
 @router.get("/tokens", **describe("admin", {200: TokenList}))
 async def list_tokens(request: Request, cursor: Cursor = None, limit: Limit = MOST) -> Response:
     """Tokens, the newest first: scopes, prefixes, when each expires. Never the token itself."""
     require_everywhere(request)
-    found, more = page(await front_of(request).tokens(), _newest_first, cursor, limit)
-    return reply({"items": [_shown(token) for token in found], "cursor": more})
+    tokens, more = page(await front_of(request).tokens(), _newest_first, cursor, limit)
+    return reply({"items": [_token_fields(token) for token in tokens], "cursor": more})
 
 
 def _newest_first(token: AccessToken) -> str:
@@ -55,7 +55,7 @@ async def delete(
     return Response(status_code=204)
 
 
-def _shown(token: AccessToken) -> dict[str, Any]:
+def _token_fields(token: AccessToken) -> dict[str, Any]:
     return {
         "id": token.id,
         "name": token.name,
@@ -95,8 +95,8 @@ async def log_in(request: Request) -> Response:
 async def show_session(request: Request) -> Response:
     """Who one is here, and what changes of this session must carry."""
     bearer = request.cookies.get(session.COOKIE)
-    known = bearer is not None and request.app.state.doorkeeper is not None
-    return reply(_session(who_asks(request), session.csrf_of(bearer) if known and bearer else None))
+    signed_in = bearer is not None and request.app.state.doorkeeper is not None
+    return reply(_session(who_asks(request), session.csrf_of(bearer) if signed_in and bearer else None))
 
 
 @router.delete("/session", **describe("read", {204: None}))

@@ -69,8 +69,8 @@ def readings_of(request: Request) -> Readings:
     state = request.app.state
     if not hasattr(state, "readings"):
         state.readings = Readings(state.front)
-    found: Readings = state.readings
-    return found
+    readings: Readings = state.readings
+    return readings
 
 
 async def _reading(request: Request, execution_id: str, at: int | None = None) -> Reading:
@@ -88,13 +88,13 @@ async def pulse(request: Request, execution_id: ExecutionId) -> Response:
     """How far the log has come and how the execution stands, as Server-Sent Events, until it is over."""
     await require_execution(request, execution_id)
     front = front_of(request)
-    known = await front.execution(execution_id)
-    end: int = known["counts"]["events"]
+    execution = await front.execution(execution_id)
+    end: int = execution["counts"]["events"]
     follow = front.follow(execution_id, end + 1)
     stream = Pulse(execution_id, follow, request.app.state.closing)
     stream.front = front
     stream.heartbeat_s = options_of(request).heartbeat_s
-    stream.greeting, stream.status = _beat(end, known["status"]), known["status"]
+    stream.greeting, stream.status = _beat(end, execution["status"]), execution["status"]
     return stream
 
 
@@ -145,7 +145,9 @@ async def page(request: Request, execution_id: ExecutionId) -> Response:
             "progress": await _progress(request, reading),
             "graph": await _graph(request, execution_id),
             "loops": reading.iterations.runs(),
-            "children": [listed(one, now) for one in children.items if who_asks(request).sees(one.path)],
+            "children": [
+                listed(child, now) for child in children.items if who_asks(request).sees(child.path)
+            ],
         }
     )
 
@@ -164,12 +166,12 @@ async def progress(request: Request, execution_id: ExecutionId, at: At = None) -
 
 
 async def _progress(request: Request, reading: Reading) -> Answer:
-    shown = reading.progress.shown()
-    if any(wait["signal"] for wait in shown["waits"]):
+    progress = reading.progress.shown()
+    if any(wait["signal"] for wait in progress["waits"]):
         tasks = await _tasks(request, reading.execution_id)
-        for wait in shown["waits"]:
+        for wait in progress["waits"]:
             wait["schema"] = _answer_schema(tasks.get((wait["step"], wait["task"])))
-    return shown
+    return progress
 
 
 def _answer_schema(task: Task | None) -> Any:
@@ -194,14 +196,14 @@ async def data(request: Request, execution_id: ExecutionId, at: At = None) -> Re
     """ctx and workload with the event that wrote each key, and the outputs of runs."""
     reading = await _reading(request, execution_id, at)
     state = await front_of(request).state(execution_id, at)
-    found = reading.provenance
+    provenance = reading.provenance
     return reply(
         {
             "seq": reading.seq,
             "ctx": state["ctx"],
             "workload": state["workload"],
-            "writers": found.writers,
-            "outputs": list(found.outputs),
+            "writers": provenance.writers,
+            "outputs": list(provenance.outputs),
         }
     )
 
@@ -223,10 +225,10 @@ async def loop(
     request: Request, execution_id: ExecutionId, run: Annotated[str, Path(max_length=512)]
 ) -> Response:
     """Every iteration of a loop: its state, its start and its duration."""
-    shown = (await _reading(request, execution_id)).iterations.shown(run)
-    if shown is None:
+    view = (await _reading(request, execution_id)).iterations.shown(run)
+    if view is None:
         raise NotFound(f"'{run}' is not a run of a loop in execution {execution_id}")
-    return reply(shown)
+    return reply(view)
 
 
 @router.get("/executions/{execution_id}/lines", **describe("read", {200: LinesAnswer}, problems=(404,)))
@@ -239,9 +241,9 @@ async def lines(
     limit: Annotated[int, Query(ge=1, le=20_000)] = 5000,
 ) -> Response:
     """What tasks logged, the newest lines of those that have a text in them."""
-    kept = (await _reading(request, execution_id)).provenance
-    found = kept.found(text, step)
-    return reply({"total": len(found), "dropped": kept.dropped, "items": found[-limit:]})
+    provenance = (await _reading(request, execution_id)).provenance
+    matches = provenance.found(text, step)
+    return reply({"total": len(matches), "dropped": provenance.dropped, "items": matches[-limit:]})
 
 
 @router.get("/executions/{execution_id}/found", **describe("read", {200: FoundAnswer}, problems=(404,)))
@@ -259,17 +261,17 @@ async def found(
 ) -> Response:
     """A page of the events that match, wherever it lies, and how many match in all."""
     total = (await _reading(request, execution_id)).seq
-    wanted = _Wanted(name, step, task, iteration, text)
+    query = _Wanted(name, step, task, iteration, text)
     items: list[Answer] = []
-    matching = 0 if wanted.picky else offset
-    async for seq, event in events_from(front_of(request), execution_id, 1 if wanted.picky else offset + 1):
-        if wanted.has(event):
+    matching = 0 if query.picky else offset
+    async for seq, event in events_from(front_of(request), execution_id, 1 if query.picky else offset + 1):
+        if query.has(event):
             matching += 1
             if offset < matching <= offset + limit:
                 items.append(envelope(execution_id, seq, event))
-        if not wanted.picky and len(items) == limit:
+        if not query.picky and len(items) == limit:
             break
-    return reply({"total": matching if wanted.picky else total, "items": items})
+    return reply({"total": matching if query.picky else total, "items": items})
 
 
 class _Wanted:
@@ -302,14 +304,14 @@ async def overview(request: Request) -> Response:
     require_everywhere(request)
     front, now = front_of(request), int(time.time() * 1000)
     recent = await _recent(request, now - DAY_MS)
-    entries = [Entry(one.status, one.requested_at, one.ended_at) for one in recent]
-    active = [one for one in recent if one.ended_at is None]
-    failed = [one for one in recent if one.status == "failed"]
+    entries = [Entry(summary.status, summary.requested_at, summary.ended_at) for summary in recent]
+    active = [summary for summary in recent if summary.ended_at is None]
+    failed = [summary for summary in recent if summary.status == "failed"]
     return reply(
         {
             **throughput(entries, now, DAY_MS),
-            "failures": [listed(one, now) for one in failed[:6]],
-            "active": [listed(one, now) for one in reversed(active[-6:])],
+            "failures": [listed(summary, now) for summary in failed[:6]],
+            "active": [listed(summary, now) for summary in reversed(active[-6:])],
             "slowest": slowest(await _durations(request, recent)),
             "overdue_ms": await front.overdue_ms(),
         }
@@ -322,7 +324,7 @@ async def _recent(request: Request, since: int) -> list[Summary]:
     recent: list[Summary] = []
     while len(recent) < COUNTED:
         page = await front.executions(Find(since=since, cursor=cursor, limit=200))
-        recent += [one for one in page.items if who.sees(one.path)]
+        recent += [summary for summary in page.items if who.sees(summary.path)]
         cursor = page.cursor
         if cursor is None:
             break
@@ -331,25 +333,25 @@ async def _recent(request: Request, since: int) -> list[Summary]:
 
 async def _durations(request: Request, recent: list[Summary]) -> dict[tuple[str, str], list[tuple[int, str]]]:
     durations: dict[tuple[str, str], list[tuple[int, str]]] = {}
-    ended = [one for one in recent if one.ended_at is not None and one.status != "cancelled"]
-    for one in ended[:TIMED]:
-        counts = msgspec.json.decode(one.result or b"{}").get("counts", {})
+    ended = [summary for summary in recent if summary.ended_at is not None and summary.status != "cancelled"]
+    for summary in ended[:TIMED]:
+        counts = msgspec.json.decode(summary.result or b"{}").get("counts", {})
         if counts.get("events", 0) > TIMED_EVENTS:
             continue
-        reading = await readings_of(request).newest(one.execution_id)
+        reading = await readings_of(request).newest(summary.execution_id)
         for step, took in reading.timeline.step_durations():
-            durations.setdefault((one.path, step), []).append((took, one.execution_id))
+            durations.setdefault((summary.path, step), []).append((took, summary.execution_id))
     return durations
 
 
 @router.get("/uses", **describe("read", {200: Uses}))
 async def uses(request: Request) -> Response:
     """Which registered playbooks name which credential."""
-    who, found = who_asks(request), dict[str, list[str]]()
+    who, callers = who_asks(request), dict[str, list[str]]()
     for entry in await front_of(request).playbooks():
         for name in dict.fromkeys(NAMED.findall(entry.text)) if who.sees(entry.path) else ():
-            found.setdefault(name, []).append(entry.path)
-    return reply({"items": found})
+            callers.setdefault(name, []).append(entry.path)
+    return reply({"items": callers})
 
 
 @router.post("/graph", **describe("read", {200: SketchAnswer}, body=ValidateBody))
@@ -358,10 +360,10 @@ async def graph(request: Request) -> Response:
     body = await read(request, ValidateBody)
     loaded = await checked(body.playbook, options_of(request).kinds, strict=body.strict)
     playbook = loaded.playbook
-    shown = graph_of(sketch(playbook)) if playbook is not None and playbook.steps else None
-    findings = [finding(one) for one in loaded.diagnostics]
+    drawing = graph_of(sketch(playbook)) if playbook is not None and playbook.steps else None
+    findings = [finding(diagnostic) for diagnostic in loaded.diagnostics]
     workload = dict(playbook.workload) if playbook is not None else {}
-    return reply({"graph": shown, "diagnostics": findings, "workload": workload})
+    return reply({"graph": drawing, "diagnostics": findings, "workload": workload})
 
 
 @router.get("/about", **describe("read", {200: AboutAnswer}))

@@ -38,9 +38,9 @@ _BY_SUFFIX: dict[str, Format] = {
 }
 
 
-def format_of(name: str, given: Format | None) -> Format:
+def format_of(name: str, chosen: Format | None) -> Format:
     """The format that was asked for, else the one the name stands for."""
-    return given or _BY_SUFFIX.get(os.path.splitext(name)[1].lower(), "text")
+    return chosen or _BY_SUFFIX.get(os.path.splitext(name)[1].lower(), "text")
 
 
 def decode(raw: bytes, form: Format) -> Value:
@@ -204,27 +204,27 @@ def parquet_of_lines(lines: str, path: str) -> None:
         arrow.write_parquet(batches, target, max_row_group_size=65536)
 
 
-def check_columns(rows: list[Row], seen: dict[str, str]) -> None:
+def check_columns(rows: list[Row], columns: dict[str, str]) -> None:
     """Refuse rows in which a column mixes types, which Parquet does not; `seen` is what earlier ones had."""
     for column in columns_of_rows(rows):
-        _shape([row.get(column) for row in rows], column, seen)
+        _shape([row.get(column) for row in rows], column, columns)
 
 
-def _shape(values: list[Value], place: str, seen: dict[str, str]) -> None:
+def _shape(values: list[Value], place: str, columns: dict[str, str]) -> None:
     names = {_type_word(value) for value in values if value is not None}
-    if place in seen:
-        names.add(seen[place])
+    if place in columns:
+        names.add(columns[place])
     if len(names) > 1:
         raise Failed("format", f"the column {place!r} mixes {' and '.join(sorted(names))}")
     if not names:
         return
-    seen[place] = next(iter(names))
+    columns[place] = next(iter(names))
     if names == {"list"}:
-        _shape([item for value in values for item in value or ()], f"{place}[]", seen)
+        _shape([item for value in values for item in value or ()], f"{place}[]", columns)
     if names == {"mapping"}:
         maps = [value for value in values if value is not None]
         for key in columns_of_rows(maps):
-            _shape([value.get(key) for value in maps], f"{place}.{key}", seen)
+            _shape([value.get(key) for value in maps], f"{place}.{key}", columns)
 
 
 def _type_word(value: Value) -> str:

@@ -49,11 +49,11 @@ class Databases:
         if key not in self._open:
             self._open[key] = make()
         self._open.move_to_end(key)
-        found: D = self._open[key]  # type: ignore[assignment]  # a key belongs to one kind of database
-        idle = [name for name, other in self._open.items() if not other.users and other is not found]
+        database: D = self._open[key]  # type: ignore[assignment]  # a key belongs to one kind of database
+        idle = [name for name, other in self._open.items() if not other.users and other is not database]
         for name in idle[: max(len(self._open) - OPEN_MAX, 0)]:
             self._open.pop(name).close()
-        return found
+        return database
 
     async def work(self, database: Database, job: Callable[[], T]) -> T:
         """Do a job in a thread, alone on its database; cancelled, the statement is interrupted."""

@@ -36,9 +36,9 @@ def attach_file(connection: "DuckDBPyConnection", name: str, path: str) -> None:
 def attach_postgres(connection: "DuckDBPyConnection", name: str, secret: Secret, read_only: bool) -> None:
     """A PostgreSQL database under a name; its login is a secret of DuckDB's, which shows no passwords."""
     connection.execute(f"load {literal(_extension())}")
-    given = ", ".join(f"{field} {literal(str(value))}" for field, value in _login(secret).items())
+    login_options = ", ".join(f"{field} {literal(str(value))}" for field, value in _login(secret).items())
     inner = quoted(f"login of {name}")
-    connection.execute(f"create temporary secret {inner} (type postgres, {given})")
+    connection.execute(f"create temporary secret {inner} (type postgres, {login_options})")
     access = ", read_only" if read_only else ""
     connection.execute(f"attach '' as {quoted(name)} (type postgres, secret {inner}{access})")
 
@@ -49,14 +49,14 @@ def _login(secret: Secret) -> Mapping[str, Any]:
     address = str(secret.get("dsn") or secret.get("value") or "")
     if "://" in address:
         parts = urlsplit(address)
-        found: dict[str, Any] = {
+        login: dict[str, Any] = {
             "host": parts.hostname,
             "port": parts.port,
             "user": parts.username,
             "password": parts.password,
             "database": parts.path.lstrip("/"),
         }
-        return {name: unquote(str(value)) for name, value in found.items() if value}
+        return {name: unquote(str(value)) for name, value in login.items() if value}
     fields = {ours: secret[name] for name, ours in _FIELDS.items() if secret.get(name) is not None}
     if "host" not in fields:
         raise Failed(
@@ -75,6 +75,6 @@ def _extension() -> str:
         file = os.path.join(folder, "postgres_scanner.duckdb_extension")
         if os.path.exists(file):
             return file
-    told = f"DuckDB {duckdb.__version__} needs an extension to attach PostgreSQL"
+    message = f"DuckDB {duckdb.__version__} needs an extension to attach PostgreSQL"
     hint = f'pip install "duckdb-extension-postgres-scanner=={duckdb.__version__}"'
-    raise Failed("missing_extra", f"{told}; {hint}")
+    raise Failed("missing_extra", f"{message}; {hint}")

@@ -39,10 +39,10 @@ async def reachable(url: str, network: Network) -> None:
     if not host:
         raise Failed("input", f"{url!r} is no address")
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        addresses = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as problem:
         raise Failed("dns", f"the host {host!r} cannot be found: {problem.strerror}") from None
-    for address in (str(each[4][0]) for each in found):
+    for address in (str(each[4][0]) for each in addresses):
         if not network.allows(address):
             raise Failed("network", Refused(host, address).sentence, code=class_of(address))
 
@@ -52,7 +52,7 @@ def connector(network: Network, resolver: "AbstractResolver | None" = None) -> "
     import aiohttp
     from aiohttp.abc import AbstractResolver
 
-    class Checked(AbstractResolver):
+    class GuardedResolver(AbstractResolver):
         """Leaves out the addresses of a name that may not be reached; the rest is connected to."""
 
         def __init__(self) -> None:
@@ -61,10 +61,10 @@ def connector(network: Network, resolver: "AbstractResolver | None" = None) -> "
         async def resolve(
             self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
         ) -> "list[ResolveResult]":
-            found = await self.inner.resolve(host, port, family)
-            allowed = [each for each in found if network.allows(each["host"])]
-            if found and not allowed:
-                raise Refused(host, found[0]["host"])
+            addresses = await self.inner.resolve(host, port, family)
+            allowed = [each for each in addresses if network.allows(each["host"])]
+            if addresses and not allowed:
+                raise Refused(host, addresses[0]["host"])
             return allowed
 
         async def close(self) -> None:
@@ -77,4 +77,4 @@ def connector(network: Network, resolver: "AbstractResolver | None" = None) -> "
             raise Refused(str(address[0]), str(address[0]))
         return socket.socket(family=family, type=kind, proto=protocol)
 
-    return aiohttp.TCPConnector(limit=0, resolver=Checked(), socket_factory=make)
+    return aiohttp.TCPConnector(limit=0, resolver=GuardedResolver(), socket_factory=make)

@@ -60,16 +60,16 @@ async def read_body(response: "ClientResponse", mode: str, bounds: Bounds, paylo
     if response.content_length is not None and response.content_length > bounds.read:
         raise _too_large(bounds.read, f"{response.content_length} bytes were announced")
     chunks = pieces(response, bounds.read)
-    held: list[bytes] = []
+    buffer: list[bytes] = []
     size = 0
     async for chunk in chunks:
-        held.append(chunk)
+        buffer.append(chunk)
         size += len(chunk)
         if size > bounds.hold or mode == "ref":
             break
-    opening = b"".join(held)
+    opening = b"".join(buffer)
     if mode == "ref" or size > bounds.hold:
-        ref = await payloads.put_stream(_then(held, chunks), response.content_type)
+        ref = await payloads.put_stream(_then(buffer, chunks), response.content_type)
         return Body(ref=ref, opening=opening[:OPENING_BYTES])
     body = parse(opening, mode, response.headers.get("content-type", ""), response.charset)
     return replace(body, opening=opening[:OPENING_BYTES])
@@ -98,16 +98,16 @@ async def pieces(response: "ClientResponse", limit: int) -> AsyncIterator[bytes]
         yield chunk
 
 
-async def _then(held: list[bytes], rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    for chunk in held:
+async def _then(buffer: list[bytes], rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    for chunk in buffer:
         yield chunk
     async for chunk in rest:
         yield chunk
 
 
-def _too_large(limit: int, seen: str) -> Failed:
+def _too_large(limit: int, size_seen: str) -> Failed:
     return Failed(
-        "too_large", f"the body is over {limit} bytes ({seen}); raise spec.max_response_bytes to read it"
+        "too_large", f"the body is over {limit} bytes ({size_seen}); raise spec.max_response_bytes to read it"
     )
 
 
@@ -136,8 +136,8 @@ def _json(raw: bytes, charset: str | None) -> Body:
     try:
         value = msgspec.json.decode(raw.removeprefix(codecs.BOM_UTF8))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        told = _half_character(raw) or f"the body is not JSON: {problem}"
-        return Body(_text(raw, charset), problem=told)
+        message = _half_character(raw) or f"the body is not JSON: {problem}"
+        return Body(_text(raw, charset), problem=message)
     # Only an escape can smuggle in what a JSON text may hold and the log may not.
     return Body(to_json(value) if b"\\u0000" in raw else value)
 
@@ -222,8 +222,8 @@ def explain(problem: "ClientError | TimeoutError | OSError", url: str) -> Envelo
 
 def failure(problem: "ClientError | TimeoutError | OSError", url: str) -> Failed:
     """What the client raised, as the failure of a call."""
-    told = explain(problem, url)["error"]
-    return Failed(told["kind"], told["message"], code=told["code"], retryable=told["retryable"])
+    message = explain(problem, url)["error"]
+    return Failed(message["kind"], message["message"], code=message["code"], retryable=message["retryable"])
 
 
 def _is_encoding(problem: BaseException) -> bool:

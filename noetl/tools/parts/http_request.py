@@ -24,11 +24,11 @@ def text_of(value: Value) -> str:
 
 def pairs(values: Mapping[str, Value] | None) -> Pairs:
     """Keys and values in order; a list repeats its key, null leaves it out."""
-    found: Pairs = []
+    result: Pairs = []
     for key, value in (values or {}).items():
         items = value if isinstance(value, list) else [value]
-        found.extend((key, text_of(item)) for item in items if item is not None)
-    return found
+        result.extend((key, text_of(item)) for item in items if item is not None)
+    return result
 
 
 def plain_headers(values: Mapping[str, Value] | None) -> dict[str, str]:

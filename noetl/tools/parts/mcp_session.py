@@ -53,7 +53,7 @@ def read(raw: bytes | str) -> Message:
 # ---- a program ------------------------------------------------------------------------------------------
 
 
-class Talking(Program):
+class LineProgram(Program):
     """A program whose output is read line by line."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class ProgramSession:
         self.reply_s = reply_s
 
     async def __aenter__(self) -> Self:
-        self.program = await start(self.argv, self.place, Talking())
+        self.program = await start(self.argv, self.place, LineProgram())
         return self
 
     async def __aexit__(self, *problem: object) -> None:
@@ -184,8 +184,8 @@ class HttpSession:
             async with client.post(self.url, **options) as response:
                 return await self._received(response, message.get("id"))
         except (aiohttp.ClientError, TimeoutError, ValueError) as problem:
-            shown = problem if not isinstance(problem, ValueError) else aiohttp.InvalidURL(self.url)
-            raise failure(shown, self.url) from None
+            cause = problem if not isinstance(problem, ValueError) else aiohttp.InvalidURL(self.url)
+            raise failure(cause, self.url) from None
 
     async def _received(self, response: "ClientResponse", number: Value) -> Message | None:
         from noetl.tools.parts.http_answer import RETRYABLE, UNANSWERED, pieces

@@ -76,10 +76,10 @@ class NatsBucket:
         start = self.prefix + (prefix or "")
         with named(start):
             infos = await (await self._open()).list(ignore_deletes=True)
-        chosen = sorted(
+        selection = sorted(
             (info for info in infos if info.name.startswith(start)), key=lambda info: str(info.name)
         )
-        return [_entry(info, self.prefix) for info in chosen[:limit]]
+        return [_entry(info, self.prefix) for info in selection[:limit]]
 
     async def delete(self, key: str) -> None:
         """Remove an object."""

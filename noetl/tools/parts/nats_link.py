@@ -24,16 +24,16 @@ LINKS_MAX = 64
 class Unreachable(Exception):
     """There is no connection; each of those who wait for it is told with a failure of its own."""
 
-    def __init__(self, told: str, *, retryable: bool) -> None:
-        super().__init__(told)
+    def __init__(self, message: str, *, retryable: bool) -> None:
+        super().__init__(message)
         self.retryable = retryable
 
 
 class Link:
     """A connection that is being made, is there, or is gone; and the tasks that asked for it."""
 
-    def __init__(self, made: "asyncio.Task[Client]") -> None:
-        self.made, self.used_at = made, 0.0
+    def __init__(self, connecting: "asyncio.Task[Client]") -> None:
+        self.made, self.used_at = connecting, 0.0
         self._users: WeakSet[asyncio.Task[Any]] = WeakSet()
 
     def use(self, task: "asyncio.Task[Any] | None", now: float) -> None:
@@ -73,22 +73,22 @@ class Links:
         """The connection of the call's credential."""
         options = _options(call.auth or {})
         key = hashlib.sha256(repr(sorted(options.items())).encode()).hexdigest()  # no secret is kept as a key
-        found = self._links.get(key)
-        if found is None or found.gone:
-            found = self._links[key] = Link(asyncio.create_task(_connect(options)))
+        link = self._links.get(key)
+        if link is None or link.gone:
+            link = self._links[key] = Link(asyncio.create_task(_connect(options)))
         self._links.move_to_end(key)
-        found.use(asyncio.current_task(), asyncio.get_running_loop().time())
+        link.use(asyncio.current_task(), asyncio.get_running_loop().time())
         self._forget_idle()
         try:
-            return await asyncio.shield(found.made)
+            return await asyncio.shield(link.made)
         except Unreachable as problem:
             raise Failed("connect", str(problem), retryable=problem.retryable) from None
 
     def _forget_idle(self) -> None:
         """Close what nobody uses: after a while, or when there are too many."""
         old = asyncio.get_running_loop().time() - IDLE_S
-        for key, one in list(self._links.items()):
-            if one.idle and (one.used_at < old or len(self._links) > LINKS_MAX):
+        for key, link in list(self._links.items()):
+            if link.idle and (link.used_at < old or len(self._links) > LINKS_MAX):
                 task = asyncio.create_task(self._links.pop(key).close())
                 self._closing.add(task)
                 task.add_done_callback(self._closing.discard)
@@ -144,7 +144,9 @@ async def _connect(options: dict[str, Any]) -> "Client":
     except (nats.errors.Error, OSError, TimeoutError) as problem:
         cause = causes[-1] if isinstance(problem, nats.errors.NoServersError) and causes else problem
         retryable = not isinstance(cause, nats.errors.AuthorizationError)
-        where = ", ".join(str(one).rpartition("@")[2] for one in options["servers"])  # without passwords
+        where = ", ".join(
+            str(server).rpartition("@")[2] for server in options["servers"]
+        )  # without passwords
         what = f"cannot connect to {where}: {str(cause) or type(cause).__name__}"
         raise Unreachable(what, retryable=retryable) from None
     finally:
@@ -186,5 +188,5 @@ def failed(problem: "Error | TimeoutError", what: str) -> Failed:
             lost = (nats.errors.ConnectionClosedError, nats.errors.UnexpectedEOF, js.ServiceUnavailableError)
             retryable = isinstance(problem, lost)
             code = str(getattr(problem, "err_code", None) or type(problem).__name__)
-            answered = isinstance(problem, js.APIError) and not retryable
-            return Failed("nats", f"{what}: {problem}", code=code, retryable=retryable, answered=answered)
+            was_answered = isinstance(problem, js.APIError) and not retryable
+            return Failed("nats", f"{what}: {problem}", code=code, retryable=retryable, answered=was_answered)

@@ -64,15 +64,15 @@ class Bucket(Protocol):
 
 async def read(place: Bucket, key: str, max_bytes: int) -> bytes:
     """The bytes of an object that is not too large."""
-    opened = await place.open(key)
-    bounded(opened, key, max_bytes)
-    return b"".join([chunk async for chunk in opened.chunks])
+    stream = await place.open(key)
+    bounded(stream, key, max_bytes)
+    return b"".join([chunk async for chunk in stream.chunks])
 
 
-def bounded(opened: Opened, key: str, max_bytes: int) -> None:
+def bounded(stream: Opened, key: str, max_bytes: int) -> None:
     """Refuse an object that is too large to be read at all."""
-    if opened.size > max_bytes:
-        raise Failed("too_large", f"{key!r} has {opened.size} bytes; raise spec.max_bytes above {max_bytes}")
+    if stream.size > max_bytes:
+        raise Failed("too_large", f"{key!r} has {stream.size} bytes; raise spec.max_bytes above {max_bytes}")
 
 
 async def bucket(address: str, call: Call) -> Bucket:
@@ -175,8 +175,8 @@ class Store:
     async def open(self, key: str) -> Opened:
         """An object, to be read piece by piece."""
         with named(key):
-            found = await _obstore().get_async(self.store, self._key(key))
-            return Opened(int(found.meta["size"]), _pieces(found, key))
+            response = await _obstore().get_async(self.store, self._key(key))
+            return Opened(int(response.meta["size"]), _pieces(response, key))
 
     async def head(self, key: str) -> dict[str, Value]:
         """What is known of an object without reading it."""
@@ -187,10 +187,10 @@ class Store:
         """Keep bytes under a key; many of them go in parts, which appear together at the end."""
         with named(key):
             how = "create" if mode == "create" else "overwrite"
-            kept = await _obstore().put_async(
+            stored_object = await _obstore().put_async(
                 self.store, self._key(key), raw, mode=how, max_concurrency=PARTS_AT_ONCE
             )
-        tag: str | None = kept["e_tag"]
+        tag: str | None = stored_object["e_tag"]
         return tag
 
     async def list(self, prefix: str | None, limit: int) -> list[dict[str, Value]]:
@@ -209,9 +209,9 @@ class Store:
             await _obstore().delete_async(self.store, self._key(key))
 
 
-async def _pieces(found: Any, key: str) -> AsyncIterator[bytes]:
+async def _pieces(response: Any, key: str) -> AsyncIterator[bytes]:
     with named(key):
-        async for piece in found.stream(min_chunk_size=PIECE):
+        async for piece in response.stream(min_chunk_size=PIECE):
             yield bytes(piece)
 
 

@@ -21,7 +21,7 @@ def inside(call: Call, path: str) -> str:
     raise Failed("path", f"{path!r} leads to {real}, outside the allowed folders: {', '.join(roots)}")
 
 
-def shown(call: Call, real: str) -> str:
+def relative_path(call: Call, real: str) -> str:
     """A real path as an author reads it: relative to the work folder where it lies inside."""
     start = os.path.realpath(call.work_dir)
     return os.path.relpath(real, start) if real.startswith(start + os.sep) else real

@@ -25,10 +25,10 @@ async def rows_of(rows: list[Any] | dict[str, Any], call: Call) -> list[Any]:
     from noetl.tools.resolve import Resolve, run
 
     data = (await run(Resolve(ref=rows), call))["data"]
-    found = data.get("rows") if isinstance(data, dict) else data
-    if not isinstance(found, list):
+    items = data.get("rows") if isinstance(data, dict) else data
+    if not isinstance(items, list):
         raise Failed("input", f"copy needs a list of rows; the reference leads to a {type(data).__name__}")
-    return found
+    return items
 
 
 async def load(

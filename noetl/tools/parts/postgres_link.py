@@ -59,11 +59,11 @@ class Pools:
     def types(self, call: Call) -> "Types":
         """The types of statements that were run with the call's credential."""
         key = _digest(sorted(_options(call.auth).items()))
-        found = self._types.setdefault(key, Types())
+        entry = self._types.setdefault(key, Types())
         self._types.move_to_end(key)
         if len(self._types) > POOLS_MAX:
             self._types.popitem(last=False)
-        return found
+        return entry
 
     def _forget_idle(self) -> None:
         """Close the pools that were not used for the longest time; one that is in use stays."""
@@ -138,8 +138,8 @@ async def borrowed(call: Call, size: int = 8) -> AsyncIterator["Connection"]:
 
 def _unreachable(problem: Exception, call: Call) -> Failed:
     """No answer: the statement may have been carried out."""
-    told = f"the database {_place(call.auth)} cannot be reached: {_words(problem)}"
-    return Failed("connect", told, retryable=True)
+    message = f"the database {_place(call.auth)} cannot be reached: {_words(problem)}"
+    return Failed("connect", message, retryable=True)
 
 
 async def _give_back(pool: "Pool", connection: "Connection") -> None:
@@ -216,11 +216,13 @@ def failed(problem: "PostgresError", place: Mapping[str, Any] | None = None) -> 
     """An error of the server as the failure of a call; `place` is where in the SQL it is."""
     state = str(problem.sqlstate or "")
     message = str(problem.args[0]) if problem.args else type(problem).__name__
-    told = ("detail", "hint", "context", "table_name", "constraint_name")
-    found = {name: getattr(problem, name, None) for name in told}
-    details = {name: value for name, value in found.items() if value} | dict(place or {})
+    names = ("detail", "hint", "context", "table_name", "constraint_name")
+    fields = {name: getattr(problem, name, None) for name in names}
+    details = {name: value for name, value in fields.items() if value} | dict(place or {})
     pg = {"code": state, "sqlstate": state, "message": message}
     retryable = state.startswith(RETRYABLE)
-    answered = not state.startswith(UNKNOWN)
+    was_answered = not state.startswith(UNKNOWN)
     kind = "connect" if state.startswith(LOST) else "postgres"
-    return Failed(kind, message, code=state, retryable=retryable, answered=answered, details=details, pg=pg)
+    return Failed(
+        kind, message, code=state, retryable=retryable, answered=was_answered, details=details, pg=pg
+    )

@@ -22,13 +22,13 @@ _ONE = datetime.timedelta(microseconds=1)
 
 async def understand(connection: "Connection") -> None:
     """Let a connection read and write them; in binary, because COPY speaks nothing else."""
-    for name, write, read in (
+    for name, encode, decode in (
         ("date", write_date, read_date),
         ("timestamp", write_moment, lambda raw: read_moment(raw, None)),
         ("timestamptz", write_moment, lambda raw: read_moment(raw, datetime.UTC)),
     ):
         await connection.set_type_codec(
-            name, schema="pg_catalog", encoder=write, decoder=read, format="binary"
+            name, schema="pg_catalog", encoder=encode, decoder=decode, format="binary"
         )
 
 

@@ -34,8 +34,8 @@ def to_pg(value: Value, kind: str, number: int) -> Any:
     try:
         return convert(value)
     except (ValueError, TypeError, ArithmeticError, binascii.Error, msgspec.ValidationError):
-        shown = repr(value)[:80]
-        raise Failed("value", f"parameter {number} is {shown}, which is no {kind}") from None
+        excerpt = repr(value)[:80]
+        raise Failed("value", f"parameter {number} is {excerpt}, which is no {kind}") from None
 
 
 def _is_row(item: Value, kind: str) -> bool:

@@ -114,9 +114,11 @@ def _statement(circuit: Circuit, statement: str) -> None:
         return
     if declared := re.fullmatch(r"(qubit|bit)(?: ?\[(\d+)\])? (\w+)", statement):
         _declare(circuit, declared.group(1), int(declared.group(2) or 1), declared.group(3), statement)
-    elif shown := re.fullmatch(r"(\S+) ?= ?measure (\S+)|measure (\S+) ?-> ?(\S+)", statement):
+    elif measurement := re.fullmatch(r"(\S+) ?= ?measure (\S+)|measure (\S+) ?-> ?(\S+)", statement):
         bits, qubits = (
-            (shown.group(1), shown.group(2)) if shown.group(1) else (shown.group(4), shown.group(3))
+            (measurement.group(1), measurement.group(2))
+            if measurement.group(1)
+            else (measurement.group(4), measurement.group(3))
         )
         _measure(circuit, bits, qubits, statement)
     elif applied := re.fullmatch(r"(\w+) ?(?:\((.*)\))? (.+)", statement):
@@ -137,23 +139,23 @@ def _declare(circuit: Circuit, kind: str, size: int, name: str, statement: str) 
 
 
 def _register(registers: dict[str, range], text: str, statement: str) -> list[int]:
-    found = re.fullmatch(r"(\w+)(?: ?\[(\d+)\])?", text.strip())
-    if not found or found.group(1) not in registers:
+    match = re.fullmatch(r"(\w+)(?: ?\[(\d+)\])?", text.strip())
+    if not match or match.group(1) not in registers:
         raise _bad(statement, f"there is no register {text.strip()!r}")
-    places = registers[found.group(1)]
-    if found.group(2) is None:
+    places = registers[match.group(1)]
+    if match.group(2) is None:
         return list(places)
-    if int(found.group(2)) >= len(places):
+    if int(match.group(2)) >= len(places):
         raise _bad(statement, f"{text.strip()!r} is out of range")
-    return [places[int(found.group(2))]]
+    return [places[int(match.group(2))]]
 
 
 def _measure(circuit: Circuit, bits: str, qubits: str, statement: str) -> None:
-    shown = _register(circuit.classical, bits, statement)
-    read = _register(circuit.quantum, qubits, statement)
-    if len(shown) != len(read):
-        raise _bad(statement, f"{len(read)} qubits do not fit {len(shown)} bits")
-    circuit.measured |= dict(zip(shown, read, strict=True))
+    targets = _register(circuit.classical, bits, statement)
+    sources = _register(circuit.quantum, qubits, statement)
+    if len(targets) != len(sources):
+        raise _bad(statement, f"{len(sources)} qubits do not fit {len(targets)} bits")
+    circuit.measured |= dict(zip(targets, sources, strict=True))
 
 
 def _apply(circuit: Circuit, name: str, angles: str | None, operands: str, statement: str) -> None:
@@ -168,8 +170,8 @@ def _apply(circuit: Circuit, name: str, angles: str | None, operands: str, state
         return
     controls, inner = _CONTROLLED.get(name, (0, name))
     matrix = _matrix(inner, values, statement)
-    for *held, target in _broadcast(registers, controls + 1, statement):
-        circuit.gates.append(Gate(matrix, target, tuple(held)))
+    for *control_bits, target in _broadcast(registers, controls + 1, statement):
+        circuit.gates.append(Gate(matrix, target, tuple(control_bits)))
 
 
 def _broadcast(registers: list[list[int]], count: int, statement: str) -> list[tuple[int, ...]]:
@@ -190,8 +192,8 @@ def _matrix(name: str, values: list[float], statement: str) -> Matrix:
         return _PLAIN[name]
     if name in _TURNING and len(values) == _TURNING[name][0]:
         return _TURNING[name][1](*values)
-    known = ", ".join([*_PLAIN, *_TURNING, *_CONTROLLED, "swap"])
-    raise _bad(statement, f"there is no gate {name!r} with {len(values)} angles; known: {known}")
+    gates = ", ".join([*_PLAIN, *_TURNING, *_CONTROLLED, "swap"])
+    raise _bad(statement, f"there is no gate {name!r} with {len(values)} angles; known: {gates}")
 
 
 _OPERATORS: dict[type, Callable[[float, float], float]] = {
@@ -230,17 +232,17 @@ def counts(circuit: Circuit, shots: int, seed: int) -> dict[str, int]:
     """How often each outcome is measured; the first bit of a register is the last character."""
     import random
 
-    shown = circuit.measured or {place: place for place in range(circuit.qubits)}
+    measured = circuit.measured or {place: place for place in range(circuit.qubits)}
     width = max(circuit.bits if circuit.measured else circuit.qubits, 1)
     chances: dict[str, float] = {}
     for index, amplitude in enumerate(_final(circuit)):
         weight = abs(amplitude) ** 2
         if weight > 1e-12:
-            ones = {bit for bit, qubit in shown.items() if index >> qubit & 1}
+            ones = {bit for bit, qubit in measured.items() if index >> qubit & 1}
             outcome = "".join("1" if bit in ones else "0" for bit in reversed(range(width)))
             chances[outcome] = chances.get(outcome, 0.0) + weight
-    drawn = Counter(random.Random(seed).choices(list(chances), weights=list(chances.values()), k=shots))
-    return dict(sorted(drawn.items()))
+    samples = Counter(random.Random(seed).choices(list(chances), weights=list(chances.values()), k=shots))
+    return dict(sorted(samples.items()))
 
 
 def _final(circuit: Circuit) -> list[complex]:

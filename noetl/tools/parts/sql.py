@@ -75,11 +75,11 @@ class Result:
 
 def columns_of(names: Iterable[str]) -> list[str]:
     """Column names, each once: a second `id` becomes `id_2`."""
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     unique = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        unique.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+        counts[name] = counts.get(name, 0) + 1
+        unique.append(name if counts[name] == 1 else f"{name}_{counts[name]}")
     return unique
 
 
@@ -126,14 +126,14 @@ def ref_parts(store: Store | None, locator: Mapping[str, Value], call: Call) -> 
     return {"ref": reference("relational", where, auth=call.auth_name, meta=meta)}
 
 
-def stretch(given: Range | str) -> dict[str, Value]:
+def stretch(text: Range | str) -> dict[str, Value]:
     """A stretch of a table as references have it; `id:100-150` is the short way to write one."""
-    if isinstance(given, Range):
-        return {"column": given.column, "start": given.start, "end": given.end}
-    written = _STRETCH.fullmatch(given)
-    if written is None:
-        raise Failed("input", f"store.range is {given!r}; write column:start-end, such as id:100-150")
-    return {"column": written["column"], "start": _bound(written["start"]), "end": _bound(written["end"])}
+    if isinstance(text, Range):
+        return {"column": text.column, "start": text.start, "end": text.end}
+    match = _STRETCH.fullmatch(text)
+    if match is None:
+        raise Failed("input", f"store.range is {text!r}; write column:start-end, such as id:100-150")
+    return {"column": match["column"], "start": _bound(match["start"]), "end": _bound(match["end"])}
 
 
 def _bound(text: str) -> Value:

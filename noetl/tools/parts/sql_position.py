@@ -20,11 +20,11 @@ def position(text: str, offset: int) -> dict[str, Value]:
     end = text.find("\n", offset)
     line = text[start : len(text) if end < 0 else end].rstrip("\r")
     column = offset - start + 1
-    found: dict[str, Value] = {"line": text.count("\n", 0, offset) + 1, "column": column, "text": line}
+    place: dict[str, Value] = {"line": text.count("\n", 0, offset) + 1, "column": column, "text": line}
     if len(line) > LINE_CHARS:
         first = min(max(0, column - LINE_CHARS // 2), len(line) - LINE_CHARS)
-        found |= {"text": line[first : first + LINE_CHARS], "text_from": first + 1}
-    return found
+        place |= {"text": line[first : first + LINE_CHARS], "text_from": first + 1}
+    return place
 
 
 def in_sqlite(text: str, number: int, byte_offset: int) -> dict[str, Value]:
@@ -38,16 +38,16 @@ def in_sqlite(text: str, number: int, byte_offset: int) -> dict[str, Value]:
 
 def in_duckdb(text: str, message: str, statement: str, start: int) -> dict[str, Value]:
     """DuckDB draws a caret below the line of the statement, which begins somewhere in the text."""
-    found = _CARET.search(message)
-    if found is None:
+    caret = _CARET.search(message)
+    if caret is None:
         return {}
-    number, shown, blank = int(found[1]), found[2], len(found[3]) - len(f"LINE {found[1]}: ")
+    number, excerpt, blank = int(caret[1]), caret[2], len(caret[3]) - len(f"LINE {caret[1]}: ")
     lines = statement.split("\n")
     if number > len(lines):
         return {}
     column = blank
-    if shown.startswith("..."):
-        part = shown.removeprefix("...").removesuffix("...")
+    if excerpt.startswith("..."):
+        part = excerpt.removeprefix("...").removesuffix("...")
         column = lines[number - 1].find(part) + blank - 3
     offset = start + sum(len(line) + 1 for line in lines[: number - 1]) + column
     return {"position": position(text, offset)} if 0 <= offset <= len(text) else {}

@@ -45,9 +45,9 @@ def split(text: str) -> list[str]:
 def first_word(statement: str) -> str:
     """The first word of a statement in capitals, comments left out; empty when there is none."""
     rest = statement
-    while found := re.match(r"\s*(?:--[^\n]*(?:\n|\Z)|/\*)|[\s;(]+", rest):
+    while match := re.match(r"\s*(?:--[^\n]*(?:\n|\Z)|/\*)|[\s;(]+", rest):
         rest = (
-            rest[_comment_end(rest, found.end()) :] if found.group().endswith("/*") else rest[found.end() :]
+            rest[_comment_end(rest, match.end()) :] if match.group().endswith("/*") else rest[match.end() :]
         )
     word = re.match(r"\w+|\S", rest)
     return word.group().upper() if word else ""
@@ -96,16 +96,16 @@ def sent_places(statement: str, params: Mapping[str, Value]) -> Iterator[tuple[i
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
     at = 0
-    while found := _TOKEN.search(text, at):
-        at = _comment_end(text, found.end()) if found.group() == "/*" else found.end()
-        yield found.lastgroup if found.group("tag") is None else "quoted", found.start(), at  # type: ignore[misc]
+    while match := _TOKEN.search(text, at):
+        at = _comment_end(text, match.end()) if match.group() == "/*" else match.end()
+        yield match.lastgroup if match.group("tag") is None else "quoted", match.start(), at  # type: ignore[misc]
 
 
 def _comment_end(text: str, at: int) -> int:
     """Where a block comment ends; PostgreSQL lets them nest."""
     depth = 1
-    for found in re.compile(r"/\*|\*/").finditer(text, at):
-        depth += 1 if found.group() == "/*" else -1
+    for match in re.compile(r"/\*|\*/").finditer(text, at):
+        depth += 1 if match.group() == "/*" else -1
         if depth == 0:
-            return found.end()
+            return match.end()
     return len(text)

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def opened(target: "Target", mode: str, keys: list[str], call: Call) -> AsyncIterator["PostgresWriter"]:
+async def open_writer(
+    target: "Target", mode: str, keys: list[str], call: Call
+) -> AsyncIterator["PostgresWriter"]:
     table = needed(target.table, "table", "postgres")
     async with borrowed(call) as connection:
         transaction = connection.transaction()

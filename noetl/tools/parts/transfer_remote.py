@@ -96,9 +96,9 @@ class HttpWriter:
         request = Request(url=self.url, method="POST", headers=headers, body=body)
         async with sent(request, Knobs(), self.call) as response:
             if not 200 <= response.status < 300:
-                told = f"{self.url} answered {response.status} to chunk {self.sent}"
+                message = f"{self.url} answered {response.status} to chunk {self.sent}"
                 again = response.status in RETRYABLE
-                raise Failed("http", told, code=str(response.status), retryable=again)
+                raise Failed("http", message, code=str(response.status), retryable=again)
             await response.read()
 
     async def commit(self) -> None:

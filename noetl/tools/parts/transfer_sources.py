@@ -53,8 +53,8 @@ def needed(value: str | None, name: str, kind: str) -> str:
 async def chunks(source: "Source", size: int, call: Call) -> AsyncGenerator[list[Row], None]:
     """The source's rows, a list at a time."""
     if source.kind == "postgres":
-        async with aclosing(_postgres(source, size, await with_auth(call, source.auth))) as found:
-            async for rows in found:
+        async with aclosing(_postgres(source, size, await with_auth(call, source.auth))) as batches:
+            async for rows in batches:
                 yield rows
     elif source.kind in ("http", "object"):
         from noetl.tools.parts.transfer_spool import spooled
@@ -144,9 +144,9 @@ async def _postgres(source: "Source", size: int, call: Call) -> AsyncGenerator[l
         text, values = numbered(text, values)
     async with borrowed(call) as connection, connection.transaction():
         prepared = await connection.prepare(text)
-        given = bound(values, prepared.get_parameters())
+        arguments = bound(values, prepared.get_parameters())
         columns = columns_of(attribute.name for attribute in prepared.get_attributes())
-        cursor = await prepared.cursor(*given)
+        cursor = await prepared.cursor(*arguments)
         while records := await cursor.fetch(size):
             yield [_named(columns, map(from_pg, record.values())) for record in records]
 

@@ -54,8 +54,8 @@ async def _http(source: "Source", call: Call, file: "tempfile._TemporaryFileWrap
             )
         async for piece in pieces(response, knobs.max_response_bytes):
             await in_thread(file.write, piece)
-        told = MEDIA.get(response.content_type)
-        return str(source.format or told or format_of(response.url.path, None))
+        media_format = MEDIA.get(response.content_type)
+        return str(source.format or media_format or format_of(response.url.path, None))
 
 
 async def _object(source: "Source", call: Call, file: "tempfile._TemporaryFileWrapper[bytes]") -> str:
@@ -63,7 +63,7 @@ async def _object(source: "Source", call: Call, file: "tempfile._TemporaryFileWr
     from noetl.tools.parts.object_stores import bucket
 
     key = needed(source.key, "key", "object")
-    opened = await (await bucket(needed(source.store, "store", "object"), call)).open(key)
-    async for piece in opened.chunks:
+    stream = await (await bucket(needed(source.store, "store", "object"), call)).open(key)
+    async for piece in stream.chunks:
         await in_thread(file.write, piece)
     return format_of(key, source.format)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from noetl.tools.transfer import Target
 
 
-class Writer(Protocol):
+class RowWriter(Protocol):
     """A target that is being written. `begin` sees the first rows, to know what the columns hold."""
 
     async def begin(self, columns: list[str], rows: list[Row]) -> None:
@@ -40,13 +40,13 @@ class Writer(Protocol):
 
 
 @asynccontextmanager
-async def opened(target: "Target", mode: str, keys: list[str], call: Call) -> AsyncIterator[Writer]:
+async def open_target(target: "Target", mode: str, keys: list[str], call: Call) -> AsyncIterator[RowWriter]:
     """The target; whatever is not committed at the end is undone."""
     if target.kind == "postgres":
         from noetl.tools.parts import transfer_postgres
 
         call = await with_auth(call, target.auth)
-        async with transfer_postgres.opened(target, mode, keys, call) as writer:
+        async with transfer_postgres.open_writer(target, mode, keys, call) as writer:
             yield writer
         return
     if target.kind in ("http", "object"):
@@ -93,8 +93,8 @@ class Threaded:
 
     def ref(self) -> Reference | None:
         """Where the rows are."""
-        found: Reference | None = self.inner.ref()
-        return found
+        reference: Reference | None = self.inner.ref()
+        return reference
 
 
 def insert_sql(table: str, columns: list[str], keys: list[str]) -> str:
@@ -253,10 +253,10 @@ class DuckdbWriter:
 
 
 def _duckdb_type(values: list[Value]) -> str:
-    found = {type(value) for value in values if value is not None}
-    if found == {int, float}:
+    types = {type(value) for value in values if value is not None}
+    if types == {int, float}:
         return "double"
-    return _DUCKDB_TYPES.get(found.pop(), "json") if len(found) == 1 else "varchar"
+    return _DUCKDB_TYPES.get(types.pop(), "json") if len(types) == 1 else "varchar"
 
 
 def table_ref(kind: str, table: str, database: str | None = None, auth: str | None = None) -> Reference:

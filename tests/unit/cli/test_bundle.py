@@ -7,7 +7,7 @@ import pytest
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.memory.store import MemoryStore
-from noetl.cli.playbooks.bundle import bundled, in_project
+from noetl.cli.playbooks.bundle import bundle_files, find_in_project
 from noetl.cli.playbooks.sources import Source, read
 from noetl.errors import RequestError
 from noetl.ports.front import Front
@@ -41,7 +41,7 @@ async def test_a_call_of_a_file_names_the_path_it_has(front: Front, tmp_path: Pa
     put(tmp_path, "sub/child.yaml", playbook("child", "beside.yaml"))
     put(tmp_path, "sub/beside.yaml", playbook("beside"))
     text = playbook("parent", f"{quote}sub/child.yaml{quote}", "tests/other")
-    sent = await bundled(front, put(tmp_path, "parent.yaml", text), text)
+    sent = await bundle_files(front, put(tmp_path, "parent.yaml", text), text)
     assert sent == playbook("parent", f"{quote}tests/child{quote}", "tests/other")
     assert [entry.path for entry in await front.playbooks()] == ["tests/beside", "tests/child"]
     assert (await front.playbook("tests/child")).text == playbook("child", "tests/beside")
@@ -52,21 +52,21 @@ async def test_two_calls_on_one_line_are_both_named(front: Front, tmp_path: Path
     put(tmp_path, "b.yaml", playbook("b"))
     calls = "[{name: x, kind: playbook, path: a.yaml}, {name: y, kind: playbook, path: b.yaml}]"
     text = f"{HEAD}metadata: {{name: p, path: tests/p}}\nworkflow: [{{step: s, tool: {calls}}}]\n"
-    sent = await bundled(front, put(tmp_path, "p.yaml", text), text)
+    sent = await bundle_files(front, put(tmp_path, "p.yaml", text), text)
     assert "path: tests/much_longer_than_its_file}, {name: y, kind: playbook, path: tests/b}" in sent
 
 
 async def test_files_that_call_each_other_or_themselves_come_to_an_end(front: Front, tmp_path: Path) -> None:
     text = playbook("one", "two.yaml", "one.yaml")
     put(tmp_path, "two.yaml", playbook("two", "one.yaml"))
-    sent = await bundled(front, put(tmp_path, "one.yaml", text), text)
+    sent = await bundle_files(front, put(tmp_path, "one.yaml", text), text)
     assert sent == playbook("one", "tests/two", "tests/one")
     assert (await front.playbook("tests/two")).text == playbook("two", "tests/one")
 
 
 async def test_what_is_no_file_stays_as_it_is_written(front: Front, tmp_path: Path) -> None:
     text = playbook("p", "nowhere.yaml", '"{{ workload.path }}.yaml"')
-    assert await bundled(front, put(tmp_path, "p.yaml", text), text) == text
+    assert await bundle_files(front, put(tmp_path, "p.yaml", text), text) == text
     assert await front.playbooks() == []
 
 
@@ -74,14 +74,14 @@ async def test_a_called_file_with_errors_is_named(front: Front, tmp_path: Path) 
     put(tmp_path, "bad.yaml", playbook("bad").replace("noop", "nop"))
     text = playbook("p", "bad.yaml")
     with pytest.raises(RequestError, match=r"calls 'bad\.yaml', which has errors") as raised:
-        await bundled(front, put(tmp_path, "p.yaml", text), text)
+        await bundle_files(front, put(tmp_path, "p.yaml", text), text)
     assert "noetl validate" in (raised.value.hint or "")
 
 
 def test_a_path_is_found_among_the_files_of_a_project(tmp_path: Path) -> None:
-    assert in_project(tmp_path, "tests/deep") is None
+    assert find_in_project(tmp_path, "tests/deep") is None
     put(tmp_path, "other.yaml", playbook("other", "tests/deep"))
     put(tmp_path, "sub/deep.yaml", playbook("deep"))
-    found = in_project(tmp_path, "tests/deep")
+    found = find_in_project(tmp_path, "tests/deep")
     assert found is not None
     assert found.data.decode() == playbook("deep")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from noetl.adapters.memory.store import MemoryStore
-from noetl.cli.commands.dev import Shelf
+from noetl.cli.commands.dev import FolderWatcher
 from noetl.errors import BackendError, NotFound
 from tests.engine.harness import engine, playbook
 
@@ -19,7 +19,7 @@ async def test_a_playbook_that_a_store_could_not_take_is_registered_by_a_later_l
 
     (tmp_path / "case.yaml").write_text(playbook("- {step: start, tool: {kind: noop}}"))
     async with engine(tmp_path) as made:
-        shelf = Shelf(made.front, tmp_path)
+        shelf = FolderWatcher(made.front, tmp_path)
         with monkeypatch.context() as patched:
             patched.setattr(MemoryStore, "register", away)
             await shelf.look()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from noetl.cli.doctor_checks import effective, examined
+from noetl.cli.doctor_checks import effective, run_checks
 from noetl.settings import load
 from tests.servers import NatsServer
 
@@ -14,7 +14,7 @@ async def test_a_bus_that_answers_is_well(
 ) -> None:
     monkeypatch.setenv("NOETL_HOME", str(tmp_path))
     monkeypatch.setenv("NOETL_BUS", nats_server.url)
-    found = {one.name: one for one in await examined(load())}
+    found = {one.name: one for one in await run_checks(load())}
     assert (found["bus"].state, found["bus"].told) == ("ok", nats_server.url)
 
 
@@ -30,7 +30,7 @@ async def test_a_misspelt_variable_is_warned_of_with_the_one_that_is_meant(
     monkeypatch.setenv("NOETL_HOME", str(tmp_path))
     monkeypatch.setenv("NOETL_STOER", "x")
     monkeypatch.setenv("NOETL_STEP", "a task of the kind shell has this one")
-    found = {one.name: one for one in await examined(load())}["settings"]
+    found = {one.name: one for one in await run_checks(load())}["settings"]
     assert (found.state, found.told) == ("warning", "no setting, and without effect: NOETL_STOER")
     assert found.hint == "did you mean NOETL_STORE for NOETL_STOER?"
 
@@ -41,7 +41,7 @@ async def test_a_home_that_is_a_file_or_lies_in_one_is_an_error(
 ) -> None:
     (tmp_path / "taken").write_text("")
     monkeypatch.setenv("NOETL_HOME", str(tmp_path / "taken" / below))
-    found = {one.name: one for one in await examined(load())}["home"]
+    found = {one.name: one for one in await run_checks(load())}["home"]
     assert (found.state, "taken is a file, not a folder" in found.told) == ("error", True)
 
 
@@ -51,5 +51,5 @@ async def test_a_home_that_cannot_be_written_or_made_is_an_error(
 ) -> None:
     monkeypatch.setenv("NOETL_HOME", str(tmp_path / below))
     monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
-    found = {one.name: one for one in await examined(load())}["home"]
+    found = {one.name: one for one in await run_checks(load())}["home"]
     assert (found.state, f"{tmp_path} cannot be written" in found.told) == ("error", True)

@@ -8,7 +8,7 @@ import pytest
 from noetl.cli.formats import github, sarif, text
 from noetl.cli.formats import json as findings_json
 from noetl.cli.playbooks.sources import Source
-from noetl.cli.playbooks.validation import Checked
+from noetl.cli.playbooks.validation import CheckResult
 from noetl.cli.terminal import Paint
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.yaml.tree import Mark
@@ -23,9 +23,9 @@ class Findings:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def checked(source: str | bytes, *found: Diagnostic, name: str = "case.yaml") -> Checked:
+def checked(source: str | bytes, *found: Diagnostic, name: str = "case.yaml") -> CheckResult:
     data = source.encode() if isinstance(source, str) else source
-    return Checked(Source(name, data), Findings(found))  # type: ignore[arg-type]
+    return CheckResult(Source(name, data), Findings(found))  # type: ignore[arg-type]
 
 
 def finding(line: int = 2, column: int = 3, **changes) -> Diagnostic:
@@ -43,7 +43,7 @@ def finding(line: int = 2, column: int = 3, **changes) -> Diagnostic:
 
 def test_a_finding_reads_like_a_compilers() -> None:
     result = checked("a: 1\n- step: load_it\n", finding(column=9, hint="rename one of them"))
-    assert text.render([result], PLAIN) == (
+    assert text.findings_text([result], PLAIN) == (
         "error[duplicate-step]: step 'a' is defined twice\n"
         "  --> case.yaml:2:9\n"
         "  |\n"
@@ -55,16 +55,16 @@ def test_a_finding_reads_like_a_compilers() -> None:
 
 def test_a_hint_of_several_lines_stays_in_its_column() -> None:
     result = checked("a: 1\n", finding(line=1, column=1, hint="write:\n  next:\n    arcs: []"))
-    assert text.render([result], PLAIN).endswith("  = fix: write:\n      next:\n        arcs: []")
+    assert text.findings_text([result], PLAIN).endswith("  = fix: write:\n      next:\n        arcs: []")
 
 
 def test_findings_are_separated_by_a_blank_line() -> None:
     result = checked("a\nb\n", finding(line=1, column=1), finding(line=2, column=1))
-    assert text.render([result], PLAIN).count("\n\n") == 1
+    assert text.findings_text([result], PLAIN).count("\n\n") == 1
 
 
 def test_an_empty_file_is_quoted_without_a_line() -> None:
-    assert text.render([checked("", finding(line=1, column=1))], PLAIN).endswith("--> case.yaml:1:1")
+    assert text.findings_text([checked("", finding(line=1, column=1))], PLAIN).endswith("--> case.yaml:1:1")
 
 
 @pytest.mark.parametrize(
@@ -94,18 +94,20 @@ def test_a_long_line_is_cut_around_the_spot() -> None:
 
 
 def test_bytes_that_are_not_text_are_still_quoted() -> None:
-    assert "\ufffd" in text.render([checked(b"a: \xff\n", finding(line=1, column=4))], PLAIN)
+    assert "\ufffd" in text.findings_text([checked(b"a: \xff\n", finding(line=1, column=4))], PLAIN)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028"])
 def test_lines_are_counted_as_yaml_counts_them(end: str) -> None:
-    assert "2 | second" in text.render([checked(f"first{end}second", finding(line=2, column=1))], PLAIN)
+    assert "2 | second" in text.findings_text(
+        [checked(f"first{end}second", finding(line=2, column=1))], PLAIN
+    )
 
 
 def test_colour_is_used_when_it_is_wanted() -> None:
     result = checked("a\n", finding(line=1, column=1))
-    assert "\x1b[31m" in text.render([result], Paint(True))
-    assert "\x1b" not in text.render([result], PLAIN)
+    assert "\x1b[31m" in text.findings_text([result], Paint(True))
+    assert "\x1b" not in text.findings_text([result], PLAIN)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +122,8 @@ def test_colour_is_used_when_it_is_wanted() -> None:
         ),
     ],
 )
-def test_the_summary_is_one_line(results: list[Checked], line: str) -> None:
-    assert text.summary(results, PLAIN) == line
+def test_the_summary_is_one_line(results: list[CheckResult], line: str) -> None:
+    assert text.summary_line(results, PLAIN) == line
 
 
 # ---- json -----------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ class Listening(JsonWatch):
     def __init__(self) -> None:
         self.sentences: list[str] = []
 
-    def told(self, text: str) -> None:
+    def announce(self, text: str) -> None:
         self.sentences.append(text)
 
 
@@ -50,7 +50,7 @@ async def sentences(server: Answering, looks: int) -> list[str]:
     """What is told before the server was looked at so many times."""
     watch = Listening()
     server.enough = looks
-    telling = asyncio.ensure_future(no_worker_notice.tell(cast("Front", server), "e", watch))
+    telling = asyncio.ensure_future(no_worker_notice.watch_workers(cast("Front", server), "e", watch))
     looked = asyncio.ensure_future(server.looked.wait())
     await asyncio.wait({telling, looked}, timeout=LONG, return_when=asyncio.FIRST_COMPLETED)
     telling.cancel()

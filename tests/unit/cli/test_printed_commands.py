@@ -32,7 +32,7 @@ def text_of(node: ast.AST) -> str:
         node.value.func if isinstance(node, ast.FormattedValue) and isinstance(node.value, ast.Call) else None
     )
     name = getattr(called, "attr", getattr(called, "id", ""))
-    return f" --server {VALUE}" if name == "there" else VALUE
+    return f" --server {VALUE}" if name == "server_flag" else VALUE
 
 
 def texts(node: ast.AST) -> Iterator[tuple[int, str]]:

@@ -4,8 +4,8 @@ import pytest
 
 from noetl.cli.running.progress import LoopProgress, Progress, StepProgress
 from noetl.cli.running.progress_tree import TreeWatch
-from noetl.cli.running.run_summary import brief, duration, explained, number, tally
-from noetl.cli.running.watches import line, loop_words
+from noetl.cli.running.run_summary import duration, error_lines, number, short_json, tally_lines
+from noetl.cli.running.watches import loop_words, step_line
 from noetl.cli.terminal import Paint
 from noetl.core.event import Event
 
@@ -18,7 +18,7 @@ def event(name, run=None, at=None, ts=1000, label=None, attempt=None, **data):
 
 def after(*events):
     progress = Progress()
-    progress.heard(1, list(events))
+    progress.receive(1, list(events))
     return progress
 
 
@@ -59,13 +59,13 @@ def test_a_step_with_several_runs_is_done_when_none_is_under_way():
     second = event("step.scheduled", "load.2", step="load", tokens=["t2"])
     progress = after(SCHEDULED, second, event("step.done", "load.1", ts=2000))
     assert (progress.steps["load"].state, progress.steps["load"].active) == ("running", 1)
-    progress.heard(4, [event("step.done", "load.2", ts=3000)])
+    progress.receive(4, [event("step.done", "load.2", ts=3000)])
     assert (progress.steps["load"].state, progress.steps["load"].runs) == ("done", 2)
 
 
 def test_events_that_were_heard_before_are_not_counted_again():
     progress = after(SCHEDULED)
-    progress.heard(1, [SCHEDULED])
+    progress.receive(1, [SCHEDULED])
     assert progress.steps["load"].runs == 1
 
 
@@ -83,7 +83,7 @@ def test_a_loop_counts_its_own_iterations_and_not_those_inside_them():
     )
     loop = progress.steps["load"].loop
     assert (loop.done, loop.failed, loop.running) == (1, 1, 1)
-    progress.heard(10, [event("lease.expired", "load.1", lease="load.1")])
+    progress.receive(10, [event("lease.expired", "load.1", lease="load.1")])
     assert loop.running == 0
 
 
@@ -93,7 +93,7 @@ def test_kept_iterations_count_as_done_but_not_for_the_rate():
     progress = after(kept, again, event("loop.iteration.started", "load.1", "[2]"))
     loop = progress.steps["load"].loop
     assert (loop.done, loop.kept, loop.running, loop.rate(3000)) == (2, 2, 1, None)
-    progress.heard(4, [event("loop.iteration.done", "load.1", "[2]")])
+    progress.receive(4, [event("loop.iteration.done", "load.1", "[2]")])
     assert (loop.rate(3000), loop.left_s(3000)) == (0.5, 2.0)
 
 
@@ -108,8 +108,8 @@ def test_attempts_are_those_of_the_task_under_way():
     progress = after(SCHEDULED, event("task.started", "load.1", label="fetch", attempt=3))
     step = progress.steps["load"]
     assert (step.task, step.attempt) == ("fetch", 3)
-    progress.heard(3, [event("step.done", "load.1", ts=2500)])
-    assert line(step, 9000, PLAIN) == "done     load  3 attempts  1.5 s"
+    progress.receive(3, [event("step.done", "load.1", ts=2500)])
+    assert step_line(step, 9000, PLAIN) == "done     load  3 attempts  1.5 s"
 
 
 @pytest.mark.parametrize(
@@ -144,14 +144,14 @@ def test_a_duration_as_a_person_reads_it(ms, text):
 
 def test_numbers_and_values_are_kept_readable():
     assert number(1234567) == "1,234,567"
-    assert brief({"a": "x" * 50}, 20) == '{"a":"xxxxxxxxxxxxxx… (58 characters)'
+    assert short_json({"a": "x" * 50}, 20) == '{"a":"xxxxxxxxxxxxxx… (58 characters)'
 
 
 def test_the_tally_lists_ten_failures_and_counts_the_rest():
     failure = {"step": "a", "error": {"message": "broken"}, "taken_by": "b"}
     counts = {"events": 1200, "steps": 1, "tasks": 2, "iterations": 0}
     result = {"status": "completed", "duration_ms": 5, "counts": counts, "failures": [failure] * 12}
-    lines = tally(result, PLAIN)
+    lines = tally_lines(result, PLAIN)
     assert lines[0] == "completed in 5 ms: 1 step, 2 tasks, 1,200 events"
     assert lines[1] == "  failed  a, taken by the arc to b, which does not ask about it: broken"
     assert (len(lines), lines[-1]) == (12, "  … and 2 more failures")
@@ -167,7 +167,7 @@ def test_the_tally_says_what_an_execution_went_on_from_and_without():
         "failures": [failure],
         "execution_id": "e1",
     }
-    assert tally(result, PLAIN) == [
+    assert tally_lines(result, PLAIN) == [
         "completed in 5 ms: 2 steps, 3 tasks, 10,000 iterations (1,040 failed), 9 events",
         "  failed  a, answered by the arc to b: broken",
         "  = the failed ones alone: noetl execution retry e1",
@@ -175,7 +175,7 @@ def test_the_tally_says_what_an_execution_went_on_from_and_without():
 
 
 def test_a_failure_without_a_place_still_names_the_next_command():
-    told = explained({"kind": "keychain", "message": "no tok"}, "e1", PLAIN)
+    told = error_lines({"kind": "keychain", "message": "no tok"}, "e1", PLAIN)
     assert told[0] == "error[keychain]: no tok"
     assert told[1] == "  = try: noetl execution why e1"
 
@@ -209,7 +209,7 @@ def test_a_tree_says_how_many_steps_it_leaves_out(running, first):
 
 def test_what_an_error_says_cannot_move_the_cursor():
     error = {"kind": "http", "message": "m", "details": {"body": "a\x1b[2Jb\rc", "input": {"n": 1}}}
-    told = explained(error, "e1", PLAIN)
+    told = error_lines(error, "e1", PLAIN)
     assert told[1] == '  input  {"n":1}'
     assert "\x1b" not in "".join(told)
     assert "\r" not in "".join(told)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.cli.running.run_summary import tally
+from noetl.cli.running.run_summary import tally_lines
 from noetl.cli.terminal import Paint
 
 COUNTS = {"steps": 1, "tasks": 0, "iterations": 0, "events": 6}
@@ -14,4 +14,4 @@ COUNTS = {"steps": 1, "tasks": 0, "iterations": 0, "events": 6}
 )
 def test_what_goes_on_took_no_time_yet(status: str, said: str) -> None:
     result = {"status": status, "duration_ms": 1000, "counts": COUNTS, "failures": []}
-    assert tally(result, Paint(False)) == [f"{said}: 1 step, 0 tasks, 6 events"]
+    assert tally_lines(result, Paint(False)) == [f"{said}: 1 step, 0 tasks, 6 events"]

@@ -91,17 +91,17 @@ async def test_what_stands_in_for_a_person_is_named_by_who_made_it_and_says_what
 async def test_last_on_a_server_is_the_callers_own(server: Served) -> None:
     ann, bob = await front(server, "ann"), await front(server, "bob")
     with pytest.raises(NotFound, match="there is no execution yet"):
-        await connection.find(ann, "@last")
+        await connection.find_execution(ann, "@last")
     one = await ann.start(Ask(text=HELLO))
     two = await bob.start(Ask(text=HELLO.replace("tests/hello", "tests/other")))
-    assert await connection.find(ann, "@last") == one.execution_id
-    assert await connection.find(bob, "@last") == two.execution_id
-    assert await connection.find(bob, "@last:tests/hello") == one.execution_id
+    assert await connection.find_execution(ann, "@last") == one.execution_id
+    assert await connection.find_execution(bob, "@last") == two.execution_id
+    assert await connection.find_execution(bob, "@last:tests/hello") == one.execution_id
     carl = await front(server, "carl")
     with pytest.raises(NotFound, match="none of the executions there was started by you"):
-        await connection.find(carl, "@last")
+        await connection.find_execution(carl, "@last")
     with pytest.raises(NotFound, match="there is no execution of 'tests/none' yet"):
-        await connection.find(bob, "@last:tests/none")
+        await connection.find_execution(bob, "@last:tests/none")
     listed = (await server.client.get("/api/v1/executions", params={"by": "ann"})).json()["items"]
     assert [item["execution_id"] for item in listed] == [one.execution_id]
     for started in (one, two):

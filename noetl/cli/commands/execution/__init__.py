@@ -45,8 +45,8 @@ class Executions(click.Group):
         """Find the subcommand, or name the nearest one."""
         if args[0] not in SUBCOMMANDS and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], SUBCOMMANDS, n=1)
-            told = f"there is no command 'execution {args[0]}'"
-            raise click.UsageError(told + (f"; did you mean '{near[0]}'?" if near else ""), ctx)
+            message = f"there is no command 'execution {args[0]}'"
+            raise click.UsageError(message + (f"; did you mean '{near[0]}'?" if near else ""), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

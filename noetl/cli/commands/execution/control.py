@@ -4,16 +4,16 @@ from noetl.cli.terminal import emit, note
 from noetl.core.message import Control
 
 
-async def tell(name: str, wish: Control, told: str, *, as_json: bool) -> None:
+async def tell(name: str, control: Control, text: str, *, as_json: bool) -> None:
     """Have a wish decided on, and say so; `told` may name the execution as {id}."""
-    from noetl.cli.connection import connection
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.connection.connection import connect, find_execution
+    from noetl.cli.running.run_summary import indented_json
 
-    async with connection.reached() as reached:
-        execution_id = await connection.find(reached.front, name)
-        await reached.front.control(execution_id, wish)
+    async with connect() as connection:
+        execution_id = await find_execution(connection.front, name)
+        await connection.front.control(execution_id, control)
         if not as_json:
-            note(told.replace("{id}", execution_id))
+            note(text.replace("{id}", execution_id))
             return
-        status = (await reached.front.execution(execution_id))["status"]
-        emit(pretty({"execution_id": execution_id, "status": status}))
+        status = (await connection.front.execution(execution_id))["status"]
+        emit(indented_json({"execution_id": execution_id, "status": status}))

@@ -22,47 +22,47 @@ def command(first: str, second: str, as_json: bool) -> None:
 
 
 async def _diff(first: str, second: str, as_json: bool) -> None:
-    from noetl.cli.connection import connection
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.connection.connection import connect, find_execution
+    from noetl.cli.running.run_summary import indented_json
 
-    async with connection.reached() as reached:
-        one = await connection.find(reached.front, first)
-        found = await reached.front.diff(one, await connection.find(reached.front, second))
+    async with connect() as connection:
+        first_id = await find_execution(connection.front, first)
+        difference = await connection.front.diff(first_id, await find_execution(connection.front, second))
     if as_json:
-        emit(pretty(found))
+        emit(indented_json(difference))
         return
-    for line in _lines(found):
+    for line in _lines(difference):
         emit(line)
-    if found["same"]:
+    if difference["same"]:
         note("the same path to the same result")
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
-    from noetl.cli.running.run_summary import brief, duration
+def _lines(difference: dict[str, Any]) -> list[str]:
+    from noetl.cli.running.run_summary import duration, short_json
 
-    lines = [f"a  {found['a']}", f"b  {found['b']}"]
+    lines = [f"a  {difference['a']}", f"b  {difference['b']}"]
     for name in ("status", "playbook", "error"):
-        sides = [brief(side, 200) for side in found[name] or ()]
+        sides = [short_json(side, 200) for side in difference[name] or ()]
         lines += [f"{name}: {' -> '.join(sides)}"] if sides else []
-    if found["path"]:
-        lines += ["path:", *(f"  {line}" for line in found["path"][:SHOWN])]
+    if difference["path"]:
+        lines += ["path:", *(f"  {line}" for line in difference["path"][:SHOWN])]
     for name in ("workload", "ctx", "outputs"):
-        if found[name]:
-            lines += [f"{name}:", *(f"  {_change(item)}" for item in found[name][:SHOWN])]
-    lines += [f"left out: {count} more in {place}" for place, count in found["left_out"].items()]
-    width = max(map(len, found["timing_ms"]), default=0)
+        if difference[name]:
+            lines += [f"{name}:", *(f"  {_change(item)}" for item in difference[name][:SHOWN])]
+    lines += [f"left out: {count} more in {place}" for place, count in difference["left_out"].items()]
+    width = max(map(len, difference["timing_ms"]), default=0)
     lines.append("timing:")
-    for step, sides in found["timing_ms"].items():
+    for step, sides in difference["timing_ms"].items():
         a, b = ("–" if side is None else duration(side) for side in sides)
         lines.append(f"  {step:<{width}}  {a:>12}  {b:>12}")
     return lines
 
 
 def _change(item: dict[str, Any]) -> str:
-    from noetl.cli.running.run_summary import brief
+    from noetl.cli.running.run_summary import short_json
 
     if "a" not in item:
-        return f"+ {item['path']} = {brief(item['b'], 200)}"
+        return f"+ {item['path']} = {short_json(item['b'], 200)}"
     if "b" not in item:
-        return f"- {item['path']} = {brief(item['a'], 200)}"
-    return f"~ {item['path']}: {brief(item['a'], 200)} -> {brief(item['b'], 200)}"
+        return f"- {item['path']} = {short_json(item['a'], 200)}"
+    return f"~ {item['path']}: {short_json(item['a'], 200)} -> {short_json(item['b'], 200)}"

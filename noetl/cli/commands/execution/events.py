@@ -25,24 +25,24 @@ def command(execution: str, as_json: bool, **which: Any) -> None:
 
 async def _print(execution: str, as_json: bool, which: dict[str, Any]) -> None:
     from noetl.cli.commands.execution.pages import envelopes
-    from noetl.cli.connection import connection
+    from noetl.cli.connection.connection import connect, find_execution
 
-    async with connection.reached() as reached:
-        execution_id = await connection.find(reached.front, execution)
+    async with connect() as connection:
+        execution_id = await find_execution(connection.front, execution)
         count = 0
-        async for shown in envelopes(reached.front, execution_id, **which):
+        async for event in envelopes(connection.front, execution_id, **which):
             count += 1
-            emit(msgspec.json.encode(shown).decode() if as_json else _line(shown))
+            emit(msgspec.json.encode(event).decode() if as_json else _line(event))
     if not count:
-        note(f"no such events; see all with: noetl execution events {execution_id}{options.there()}")
+        note(f"no such events; see all with: noetl execution events {execution_id}{options.server_flag()}")
 
 
-def _line(shown: dict[str, Any]) -> str:
-    data = shown["data"]
-    place = shown.get("task_run_id") or shown.get("iteration_id") or shown.get("step_run_id")
+def _line(event: dict[str, Any]) -> str:
+    data = event["data"]
+    place = event.get("task_run_id") or event.get("iteration_id") or event.get("step_run_id")
     place = place or data.get("step") or ""
     return (
-        f"{shown['seq']:>6}  {shown['ts'][11:23]}  {shown['name']:<28} {place:<24} {_detail(data)}".rstrip()
+        f"{event['seq']:>6}  {event['ts'][11:23]}  {event['name']:<28} {place:<24} {_detail(data)}".rstrip()
     )
 
 

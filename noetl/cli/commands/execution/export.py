@@ -27,12 +27,12 @@ def command(execution: str, as_format: str, output: str | None) -> None:
 
 async def _export(execution: str, as_format: str, output: str | None) -> None:
     from noetl.cli.commands.execution.pages import envelopes
-    from noetl.cli.connection import connection
+    from noetl.cli.connection.connection import connect, find_execution
 
-    async with connection.reached() as reached:
-        execution_id = await connection.find(reached.front, execution)
-        path = (await reached.front.execution(execution_id))["playbook"]["path"]
-        events = envelopes(reached.front, execution_id)
+    async with connect() as connection:
+        execution_id = await find_execution(connection.front, execution)
+        path = (await connection.front.execution(execution_id))["playbook"]["path"]
+        events = envelopes(connection.front, execution_id)
         if as_format == "xes":
             from noetl.cli.formats.xes import document
 
@@ -43,8 +43,8 @@ async def _export(execution: str, as_format: str, output: str | None) -> None:
 
 
 async def _lines(events: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
-    async for shown in events:
-        yield msgspec.json.encode(shown).decode() + "\n"
+    async for event in events:
+        yield msgspec.json.encode(event).decode() + "\n"
 
 
 async def _write(pieces: AsyncIterator[str], output: str | None) -> None:
@@ -65,5 +65,5 @@ def _file(name: str) -> Any:
     try:
         return nullcontext(sys.stdout) if name == "-" else open(name, "w", encoding="utf-8")
     except OSError as error:
-        told = f"cannot write '{name}': {error.strerror}"
-        raise RequestError(told, hint="choose another place with -o") from error
+        message = f"cannot write '{name}': {error.strerror}"
+        raise RequestError(message, hint="choose another place with -o") from error

@@ -12,7 +12,7 @@ from noetl.cli.terminal import counted, emit, note
 from noetl.core.state import STATUSES
 
 if TYPE_CHECKING:
-    from noetl.cli.connection.connection import Reached
+    from noetl.cli.connection.connection import Connection
 
 PAGE = 500
 NONE = "no executions; start one with: noetl run FILE"
@@ -27,41 +27,42 @@ NONE = "no executions; start one with: noetl run FILE"
 @click.option("--all", "children", is_flag=True, help="Also those that other executions started.")
 @options.server
 @options.as_json
-def command(as_json: bool, **given: Any) -> None:
+def command(as_json: bool, **filters: Any) -> None:
     """List the newest executions of this project, or of the server."""
-    asyncio.run(_list(as_json, given))
+    asyncio.run(_list(as_json, filters))
 
 
-async def _list(as_json: bool, given: dict[str, Any]) -> None:
-    from noetl.cli.connection import connection, embedded_engine
-    from noetl.cli.running.run_summary import pretty
+async def _list(as_json: bool, filters: dict[str, Any]) -> None:
+    from noetl.cli.connection.connection import connect, has_data
+    from noetl.cli.connection.embedded_engine import current_settings
+    from noetl.cli.running.run_summary import indented_json
 
-    settings = embedded_engine.settings()
-    found: list[dict[str, Any]] = []
-    if connection.anything(settings):
-        async with connection.reached(settings) as reached:
-            found = await _rows(reached, given)
+    settings = current_settings()
+    rows: list[dict[str, Any]] = []
+    if has_data(settings):
+        async with connect(settings) as connection:
+            rows = await _rows(connection, filters)
     if as_json:
-        emit(pretty(found))
-    elif not found:
-        some = given["status"] or given["path"]
+        emit(indented_json(rows))
+    elif not rows:
+        some = filters["status"] or filters["path"]
         note("no such executions; see all with: noetl execution list" if some else NONE)
-    for row in () if as_json else found:
+    for row in () if as_json else rows:
         emit(_line(row))
 
 
-async def _rows(reached: "Reached", given: dict[str, Any]) -> list[dict[str, Any]]:
+async def _rows(connection: "Connection", filters: dict[str, Any]) -> list[dict[str, Any]]:
     from noetl.ports.front import Find, listed
 
     now = now_ms()
     rows: list[dict[str, Any]] = []
     cursor = None
-    while len(rows) < given["limit"]:
-        some = min(PAGE, given["limit"] - len(rows))
-        page = await reached.front.executions(Find(**{**given, "cursor": cursor, "limit": some}))
+    while len(rows) < filters["limit"]:
+        some = min(PAGE, filters["limit"] - len(rows))
+        page = await connection.front.executions(Find(**{**filters, "cursor": cursor, "limit": some}))
         for item in page.items:
             running = item.status in ("pending", "running", "waiting")
-            interrupted = running and await reached.interrupted(item.execution_id)
+            interrupted = running and await connection.interrupted(item.execution_id)
             rows.append({**listed(item, now), "interrupted": interrupted})
         cursor = page.cursor
         if cursor is None:

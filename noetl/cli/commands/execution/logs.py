@@ -21,19 +21,19 @@ def command(execution: str, step: str | None, as_json: bool) -> None:
 
 async def _print(execution: str, step: str | None, as_json: bool) -> None:
     from noetl.cli.commands.execution.pages import lines
-    from noetl.cli.connection import connection
+    from noetl.cli.connection.connection import connect, find_execution
 
     count = 0
-    async with connection.reached() as reached:
-        execution_id = await connection.find(reached.front, execution)
-        async for line in lines(reached.front, execution_id, step):
+    async with connect() as connection:
+        execution_id = await find_execution(connection.front, execution)
+        async for line in lines(connection.front, execution_id, step):
             count += 1
-            emit(msgspec.json.encode(line).decode() if as_json else _told(line))
+            emit(msgspec.json.encode(line).decode() if as_json else _log_line(line))
     if not count:
         note("no task printed anything")
 
 
-def _told(line: dict[str, Any]) -> str:
+def _log_line(line: dict[str, Any]) -> str:
     place = f"{line['step']}{line['iteration'] or ''}/{line['task']}"
-    again = f" attempt {line['attempt']}" if (line["attempt"] or 1) > 1 else ""
-    return f"{line['ts'][11:23]}  {place}{again}  {line['text']}"
+    attempt_words = f" attempt {line['attempt']}" if (line["attempt"] or 1) > 1 else ""
+    return f"{line['ts'][11:23]}  {place}{attempt_words}  {line['text']}"

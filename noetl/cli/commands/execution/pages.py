@@ -14,8 +14,8 @@ async def envelopes(
     """Every event of an execution that matches."""
     while True:
         page = await front.events(execution_id, first=first, limit=PAGE, name=name, step=step)
-        for shown in page:
-            yield shown
+        for event in page:
+            yield event
         if len(page) < PAGE:
             return
         first = page[-1]["seq"] + 1

@@ -21,5 +21,5 @@ async def _pause(execution: str, why: str | None, as_json: bool) -> None:
     from noetl.cli.commands.execution.control import tell
     from noetl.core.message import Control
 
-    told = f"paused {{id}}; go on with: noetl execution resume {{id}}{options.there()}"
-    await tell(execution, Control("pause", caller(), why), told, as_json=as_json)
+    message = f"paused {{id}}; go on with: noetl execution resume {{id}}{options.server_flag()}"
+    await tell(execution, Control("pause", caller(), why), message, as_json=as_json)

@@ -22,16 +22,16 @@ def command(execution: str, as_json: bool) -> None:
 
 
 async def _release(execution: str, as_json: bool) -> None:
-    from noetl.cli.connection import connection
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.connection.connection import connect, find_execution
+    from noetl.cli.running.run_summary import indented_json
 
-    async with connection.reached() as reached:
-        execution_id = await connection.find(reached.front, execution)
-        await reached.front.release(execution_id, caller())
-        status = await reached.front.status(execution_id)
+    async with connect() as connection:
+        execution_id = await find_execution(connection.front, execution)
+        await connection.front.release(execution_id, caller())
+        status = await connection.front.status(execution_id)
     if as_json:
-        emit(pretty({"execution_id": execution_id, "status": status}))
+        emit(indented_json({"execution_id": execution_id, "status": status}))
         return
     note(f"released {execution_id}")
-    if reached.made is not None:
+    if connection.embedded is not None:
         note(f"go on with: noetl execution resume {execution_id}")

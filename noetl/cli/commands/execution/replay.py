@@ -20,29 +20,34 @@ def command(execution: str, as_json: bool) -> int:
 
 async def _replay(execution: str, as_json: bool) -> int:
     from noetl import __version__
-    from noetl.cli.connection import connection
-    from noetl.cli.running.run_summary import compiled, pretty
+    from noetl.cli.connection.connection import connect, find_execution
+    from noetl.cli.running.run_summary import compile_entry, indented_json
     from noetl.control.log_audit import audit
 
-    async with connection.reached() as reached:
-        front = reached.front
-        execution_id = await connection.find(front, execution)
+    async with connect() as connection:
+        front = connection.front
+        execution_id = await find_execution(front, execution)
         program = None
         with suppress(NotFound):  # an execution that never had one, or whose projection names another
-            program = compiled(await front.playbook_of(execution_id))
-        found = await audit(front, execution_id, program, f"noetl {__version__}")
+            program = compile_entry(await front.playbook_of(execution_id))
+        replay = await audit(front, execution_id, program, f"noetl {__version__}")
     if as_json:
-        counts = {"events": found.events, "decisions": found.decisions, "other_engine": found.other_engine}
+        counts = {"events": replay.events, "decisions": replay.decisions, "other_engine": replay.other_engine}
         emit(
-            pretty(
-                {"execution_id": execution_id, "ok": not found.problems, "problems": found.problems, **counts}
+            indented_json(
+                {
+                    "execution_id": execution_id,
+                    "ok": not replay.problems,
+                    "problems": replay.problems,
+                    **counts,
+                }
             )
         )
-        return 1 if found.problems else 0
-    for problem in found.problems:
+        return 1 if replay.problems else 0
+    for problem in replay.problems:
         emit(problem)
-    if found.other_engine:
-        note(f"decided by {found.other_engine}: decisions of another engine are not made again")
-    if not found.problems:
-        note(f"ok  {found.events} events, {found.decisions} decisions: the log holds together")
-    return 1 if found.problems else 0
+    if replay.other_engine:
+        note(f"decided by {replay.other_engine}: decisions of another engine are not made again")
+    if not replay.problems:
+        note(f"ok  {replay.events} events, {replay.decisions} decisions: the log holds together")
+    return 1 if replay.problems else 0

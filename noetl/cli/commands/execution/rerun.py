@@ -14,17 +14,17 @@ from noetl.cli import options
     "--from", "start", required=True, metavar="STEP", help="The step, or one run of it as in 'load.2'."
 )
 @click.option("--playbook", metavar="FILE", help="Go on with this playbook instead.")
-@options.showing
+@options.output_options
 @options.timeout
-def command(execution: str, start: str, playbook: str | None, **given: Any) -> int:
+def command(execution: str, start: str, playbook: str | None, **choices: Any) -> int:
     """Run an ended execution again from a step on, as a new execution that keeps what does not depend on it.
 
     A step that ran often begins again with its first run. What had failed or was cut off runs again too.
     """
-    from noetl.cli.connection import embedded_engine
+    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.playbooks.sources import read_one
     from noetl.cli.running import run_flow
 
-    watch = run_flow.watcher(**options.shown(given))
-    again = run_flow.Again(execution, start, read_one(playbook) if playbook is not None else None)
-    return asyncio.run(run_flow.rerun(embedded_engine.settings(), again, watch, given["timeout"]))
+    watch = run_flow.make_watch(**options.output_format(choices))
+    request = run_flow.RerunRequest(execution, start, read_one(playbook) if playbook is not None else None)
+    return asyncio.run(run_flow.rerun(current_settings(), request, watch, choices["timeout"]))

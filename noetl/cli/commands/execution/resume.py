@@ -10,15 +10,15 @@ from noetl.cli import options
 
 @click.command("resume")
 @options.execution
-@options.showing
+@options.output_options
 @options.timeout
-def command(execution: str, **given: Any) -> int:
+def command(execution: str, **choices: Any) -> int:
     """Go on with an execution in this process, from where it stood; shows progress like `noetl run`.
 
     One that is paused but still has its process, or a server, is resumed there and watched from here.
     """
-    from noetl.cli.connection import embedded_engine
+    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running import run_flow
 
-    watch = run_flow.watcher(**options.shown(given))
-    return asyncio.run(run_flow.resume(embedded_engine.settings(), execution, watch, given["timeout"]))
+    watch = run_flow.make_watch(**options.output_format(choices))
+    return asyncio.run(run_flow.resume(current_settings(), execution, watch, choices["timeout"]))

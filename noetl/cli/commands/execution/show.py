@@ -21,16 +21,16 @@ def command(execution: str, as_json: bool) -> None:
 
 
 async def _show(execution: str, as_json: bool) -> None:
-    from noetl.cli.connection import connection
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.connection.connection import connect, find_execution
+    from noetl.cli.running.run_summary import indented_json
 
-    async with connection.reached() as reached:
-        result = await reached.front.execution(await connection.find(reached.front, execution))
-        still = result["status"] in ("running", "waiting") and await reached.interrupted(
+    async with connect() as connection:
+        result = await connection.front.execution(await find_execution(connection.front, execution))
+        still = result["status"] in ("running", "waiting") and await connection.interrupted(
             result["execution_id"]
         )
     if as_json:
-        emit(pretty(result))
+        emit(indented_json(result))
         return
     emit("\n".join(_lines({**result, "status": "interrupted"} if still else result)))
     if still:
@@ -38,7 +38,7 @@ async def _show(execution: str, as_json: bool) -> None:
 
 
 def _lines(result: dict[str, Any]) -> list[str]:
-    from noetl.cli.running.run_summary import brief, detailed, duration, taken
+    from noetl.cli.running.run_summary import detail_lines, duration, failure_fate, short_json
     from noetl.core.reading import explain_text
 
     playbook, counts = result["playbook"], result["counts"]
@@ -51,16 +51,19 @@ def _lines(result: dict[str, Any]) -> list[str]:
     if "stuck" in result:
         lines.append(f"stuck      since {result['stuck']['since']}: {result['stuck']['message']}")
     if result["error"] is not None:
-        lines += [f"error      {explain_text.error(result['error'])}", *detailed(result["error"], " " * 11)]
+        lines += [
+            f"error      {explain_text.error(result['error'])}",
+            *detail_lines(result["error"], " " * 11),
+        ]
     for key in ("parent", "retry_of", "output", "ctx"):
         value = result[key]
         if value not in (None, {}):
-            lines.append(f"{key:<9}  {value if isinstance(value, str) else brief(value, 2000)}")
+            lines.append(f"{key:<9}  {value if isinstance(value, str) else short_json(value, 2000)}")
     width = max((len(name) for name in result["steps"]), default=0)
     for name, step in result["steps"].items():
         runs = f"  {step['runs']} runs" if step["runs"] > 1 else ""
         lines.append(f"step       {name:<{width}}  {step['status']}{runs}")
-    lines += [f"failure    {item['step']}, {taken(item)}" for item in result["failures"]]
+    lines += [f"failure    {item['step']}, {failure_fate(item)}" for item in result["failures"]]
     return lines
 
 

@@ -24,5 +24,5 @@ async def _signal(execution: str, name: str, payload: str | None, as_json: bool)
     from noetl.core.message import Control
 
     value = None if payload is None else read_value(payload, "--payload")
-    wish = Control("signal", caller(), name=name, payload=value)
-    await tell(execution, wish, f"signalled {{id}}: {name}", as_json=as_json)
+    control = Control("signal", caller(), name=name, payload=value)
+    await tell(execution, control, f"signalled {{id}}: {name}", as_json=as_json)

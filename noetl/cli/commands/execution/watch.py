@@ -10,14 +10,14 @@ from noetl.cli import options
 
 @click.command("watch")
 @options.execution
-@options.showing
-def command(execution: str, **given: Any) -> int:
+@options.output_options
+def command(execution: str, **choices: Any) -> int:
     """Follow an execution until it is over or paused, as `noetl run` shows it; the exit code is the run's.
 
     Ctrl-C stops watching; the execution goes on.
     """
-    from noetl.cli.connection import embedded_engine
+    from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running import run_flow
 
-    watch = run_flow.watcher(**options.shown(given))
-    return asyncio.run(run_flow.watch_other(embedded_engine.settings(), execution, watch))
+    watch = run_flow.make_watch(**options.output_format(choices))
+    return asyncio.run(run_flow.follow(current_settings(), execution, watch))

@@ -23,29 +23,29 @@ def command(execution: str, step: str | None, as_json: bool) -> None:
 
 
 async def _why(execution: str, step: str | None, as_json: bool) -> None:
-    from noetl.cli.connection import connection
-    from noetl.cli.running.run_summary import pretty
+    from noetl.cli.connection.connection import connect, find_execution
+    from noetl.cli.running.run_summary import indented_json
 
-    async with connection.reached() as reached:
-        found = await reached.front.why(await connection.find(reached.front, execution), step)
+    async with connect() as connection:
+        explanation = await connection.front.why(await find_execution(connection.front, execution), step)
     if as_json:
-        emit(pretty(found))
+        emit(indented_json(explanation))
     else:
-        _tell(found)
+        _tell(explanation)
 
 
-def _tell(found: dict[str, Any]) -> None:
-    from noetl.cli.running.run_summary import detailed
+def _tell(explanation: dict[str, Any]) -> None:
+    from noetl.cli.running.run_summary import detail_lines
 
     paint = Paint(colourful(sys.stdout))
-    emit(f"execution {found['execution_id']}: {paint(found['summary'], 'strong')}")
-    width = max((len(reason["step"] or "") for reason in found["reasons"]), default=0)
-    told: list[tuple[str, list[str]]] = []  # a task and its step fail with one error
-    for reason in found["reasons"]:
+    emit(f"execution {explanation['execution_id']}: {paint(explanation['summary'], 'strong')}")
+    width = max((len(reason["step"] or "") for reason in explanation["reasons"]), default=0)
+    printed: list[tuple[str, list[str]]] = []  # a task and its step fail with one error
+    for reason in explanation["reasons"]:
         emit(_line(reason, width, paint))
-        for line in detailed(reason["facts"].get("error"), " " * (width + 10), told):
+        for line in detail_lines(reason["facts"].get("error"), " " * (width + 10), printed):
             emit(line)
-    if not found["reasons"]:
+    if not explanation["reasons"]:
         note("the log says nothing about it")
 
 

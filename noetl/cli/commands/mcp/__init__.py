@@ -31,22 +31,22 @@ def command(read_only: bool) -> int:
     you may. Standard output carries messages and nothing else.
     """
     from noetl.cli.commands.mcp.stdio import own_output
-    from noetl.cli.connection import embedded_engine
+    from noetl.cli.connection.embedded_engine import current_settings
 
-    settings = embedded_engine.settings()
+    settings = current_settings()
     with own_output() as output:
         return asyncio.run(_converse(settings, output, read_only=read_only))
 
 
 async def _converse(settings: "Settings", output: int, *, read_only: bool) -> int:
     """Answer lines until there are no more."""
-    from noetl.cli.commands.mcp.reached import Reach
     from noetl.cli.commands.mcp.session import Session
-    from noetl.cli.commands.mcp.stdio import Writer, lines
-    from noetl.cli.commands.mcp.tools import INSTRUCTIONS, Offered
+    from noetl.cli.commands.mcp.shared_connection import SharedConnection
+    from noetl.cli.commands.mcp.stdio import LineWriter, lines
+    from noetl.cli.commands.mcp.tools import INSTRUCTIONS, Toolbox
 
-    writer, reach = Writer(output), Reach(settings)
-    session = Session(Offered(reach, read_only=read_only), writer.send, INSTRUCTIONS)
+    writer, product = LineWriter(output), SharedConnection(settings)
+    session = Session(Toolbox(product, read_only=read_only), writer.send, INSTRUCTIONS)
     try:
         async for line in lines():
             await session.receive(line)
@@ -54,6 +54,6 @@ async def _converse(settings: "Settings", output: int, *, read_only: bool) -> in
                 break
         await session.close(0 if writer.gone else GRACE_S)
     finally:
-        await reach.close()
+        await product.close()
         writer.close()
     return 0

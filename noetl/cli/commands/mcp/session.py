@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from noetl.cli.commands.mcp import protocol
-from noetl.cli.commands.mcp.protocol import Id, Message, Notice, Refused, Request
+from noetl.cli.commands.mcp.protocol import Id, Message, Notification, ProtocolError, Request
 
 UNDER_WAY_MAX = 32
 Send = Callable[[Message | list[Message]], Awaitable[None]]
 
 
 @dataclass(slots=True)
-class Asked:
+class ToolRequest:
     """One call of a tool: whether the client withdrew it, and how it is told of progress."""
 
     withdrawn: bool = False
-    told: Callable[[int, str], Awaitable[None]] | None = None
+    progress: Callable[[int, str], Awaitable[None]] | None = None
 
 
-class Tools(Protocol):
+class ToolProvider(Protocol):
     """What can be called."""
 
     def listed(self) -> list[dict[str, Any]]:
@@ -34,7 +34,7 @@ class Tools(Protocol):
         """None when there is such a tool, else what to say."""
         ...
 
-    async def call(self, name: str, arguments: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+    async def call(self, name: str, arguments: Mapping[str, Any], request: ToolRequest) -> dict[str, Any]:
         """The result of a call; what goes wrong in it is part of the result."""
         ...
 
@@ -43,19 +43,19 @@ class Tools(Protocol):
 class Session:
     """The conversation with one client."""
 
-    tools: Tools
+    tools: ToolProvider
     send: Send
     instructions: str
     version: str | None = None  # agreed on by a handshake
-    _under_way: dict[Id, tuple[asyncio.Task[None], Asked]] = field(default_factory=dict)
+    _under_way: dict[Id, tuple[asyncio.Task[None], ToolRequest]] = field(default_factory=dict)
     _last: "asyncio.Future[None] | None" = None
 
     async def receive(self, line: bytes) -> None:
         """Take one line; whatever it is, the conversation goes on."""
         try:
             message = protocol.decode(line)
-        except Refused as problem:
-            await self.send(protocol.refusal(None, problem))
+        except ProtocolError as problem:
+            await self.send(protocol.error_reply(None, problem))
             return
         if isinstance(message, list):
             await self._batch(message)
@@ -65,8 +65,8 @@ class Session:
     async def _batch(self, messages: list[Any]) -> None:
         """Messages in a list are answered in a list, in the one version that has them."""
         if self.version != protocol.BATCHES or not messages:
-            problem = Refused(protocol.INVALID_REQUEST, "a line is one message, not a list of them")
-            await self.send(protocol.refusal(None, problem))
+            problem = ProtocolError(protocol.INVALID_REQUEST, "a line is one message, not a list of them")
+            await self.send(protocol.error_reply(None, problem))
             return
         answers = [answer for message in messages if (answer := await self._answered(message)) is not None]
         if answers:
@@ -75,76 +75,78 @@ class Session:
     async def _answered(self, message: Any) -> Message | None:
         """The answer to a message of a list."""
         try:
-            read = protocol.read(message)
-            if isinstance(read, Request):
-                return protocol.answer(read.id, await self._result(read, Asked()))
-            if isinstance(read, Notice):
-                self._noticed(read)
-        except Refused as problem:
-            return protocol.refusal(protocol.id_of(message), problem)
+            incoming = protocol.read(message)
+            if isinstance(incoming, Request):
+                return protocol.reply(incoming.id, await self._result(incoming, ToolRequest()))
+            if isinstance(incoming, Notification):
+                self._noticed(incoming)
+        except ProtocolError as problem:
+            return protocol.error_reply(protocol.id_of(message), problem)
         return None
 
     async def _one(self, message: Any) -> None:
         try:
-            read = protocol.read(message)
-            if isinstance(read, Notice):
-                self._noticed(read)
-            elif read is not None:
-                await self._begin(read)
-        except Refused as problem:
-            await self.send(protocol.refusal(protocol.id_of(message), problem))
+            incoming = protocol.read(message)
+            if isinstance(incoming, Notification):
+                self._noticed(incoming)
+            elif incoming is not None:
+                await self._begin(incoming)
+        except ProtocolError as problem:
+            await self.send(protocol.error_reply(protocol.id_of(message), problem))
 
-    def _noticed(self, notice: Notice) -> None:
+    def _noticed(self, notice: Notification) -> None:
         """What is told is heeded when it withdraws a call; all else needs nothing."""
-        known = protocol.id_of({"id": notice.params.get("requestId")})
-        if notice.method == "notifications/cancelled" and known is not None:
-            task, asked = self._under_way.get(known, (None, None))
-            if task is not None and asked is not None:
-                asked.withdrawn = True
+        request_id = protocol.id_of({"id": notice.params.get("requestId")})
+        if notice.method == "notifications/cancelled" and request_id is not None:
+            task, call = self._under_way.get(request_id, (None, None))
+            if task is not None and call is not None:
+                call.withdrawn = True
                 task.cancel()
 
     async def _begin(self, request: Request) -> None:
         """Calls take their time, so each is a task of its own; everything else is answered at once."""
         if request.method != "tools/call":
-            await self.send(protocol.answer(request.id, await self._result(request, Asked())))
+            await self.send(protocol.reply(request.id, await self._result(request, ToolRequest())))
             return
         if request.id in self._under_way:
-            raise Refused(protocol.INVALID_REQUEST, f"a request with the id {request.id!r} is under way")
+            raise ProtocolError(
+                protocol.INVALID_REQUEST, f"a request with the id {request.id!r} is under way"
+            )
         if len(self._under_way) >= UNDER_WAY_MAX:
-            raise Refused(protocol.INTERNAL_ERROR, f"{UNDER_WAY_MAX} calls are under way; wait for one")
-        asked = Asked(told=self._progress(request))
-        task = asyncio.create_task(self._carry_out(request, asked))
+            raise ProtocolError(protocol.INTERNAL_ERROR, f"{UNDER_WAY_MAX} calls are under way; wait for one")
+        call = ToolRequest(progress=self._progress(request))
+        task = asyncio.create_task(self._carry_out(request, call))
         task.add_done_callback(lambda done: self._over(request.id, done))
-        self._under_way[request.id] = (task, asked)
+        self._under_way[request.id] = (task, call)
 
     def _over(self, request: Id, task: "asyncio.Task[None]") -> None:
         """A call has ended; one that a bug of ours ended is answered, too."""
         self._under_way.pop(request, None)
         if not task.cancelled() and task.exception() is not None:
-            problem = Refused(protocol.INTERNAL_ERROR, f"a bug in noetl: {task.exception()!r}")
-            self._last = asyncio.ensure_future(self.send(protocol.refusal(request, problem)))
+            problem = ProtocolError(protocol.INTERNAL_ERROR, f"a bug in noetl: {task.exception()!r}")
+            self._last = asyncio.ensure_future(self.send(protocol.error_reply(request, problem)))
 
     def _progress(self, request: Request) -> Callable[[int, str], Awaitable[None]] | None:
         token = request.meta.get("progressToken")
         if not isinstance(token, str | int):
             return None
 
-        async def told(count: int, words: str) -> None:
+        async def report_progress(count: int, words: str) -> None:
             params = {"progressToken": token, "progress": count, "message": words}
-            await self.send(protocol.notice("notifications/progress", params))
+            await self.send(protocol.notification("notifications/progress", params))
 
-        return told
+        return report_progress
 
-    async def _carry_out(self, request: Request, asked: Asked) -> None:
+    async def _carry_out(self, request: Request, call: ToolRequest) -> None:
         """One call to its answer; a call that was withdrawn gets none."""
         try:
-            answer = protocol.answer(request.id, await self._result(request, asked))
-        except Refused as problem:
-            answer = protocol.refusal(request.id, problem)
-        if not asked.withdrawn:
+            answer = protocol.reply(request.id, await self._result(request, call))
+        except ProtocolError as problem:
+            answer = protocol.error_reply(request.id, problem)
+        if not call.withdrawn:
             await self.send(answer)
 
-    async def _result(self, request: Request, asked: Asked) -> dict[str, Any]:
+    async def _result(self, request: Request, call: ToolRequest) -> dict[str, Any]:
         """What a request is answered."""
         if request.version is not None:
             protocol.check_version(request)
@@ -154,42 +156,44 @@ class Session:
         if method == "ping":
             return {}
         if request.version is None and self.version is None:
-            told = "say which version is spoken: send initialize first, or name it in _meta"
-            raise Refused(protocol.INVALID_PARAMS, told)
+            message = "say which version is spoken: send initialize first, or name it in _meta"
+            raise ProtocolError(protocol.INVALID_PARAMS, message)
         if method == "server/discover" and request.version is not None:
-            return protocol.modern({"supportedVersions": list(protocol.MODERN), **self._offer()}, kept=True)
+            return protocol.with_result_type(
+                {"supportedVersions": list(protocol.STATELESS_VERSIONS), **self._offer()}, cacheable=True
+            )
         if method == "tools/list":
             return self._list(request)
         if method == "tools/call":
-            return await self._call(request, asked)
-        raise Refused(protocol.METHOD_NOT_FOUND, f"there is no method {method!r}")
+            return await self._call(request, call)
+        raise ProtocolError(protocol.METHOD_NOT_FOUND, f"there is no method {method!r}")
 
     def _offer(self) -> dict[str, Any]:
         return {"capabilities": {"tools": {}}, "instructions": self.instructions}
 
     def _shake_hands(self, request: Request) -> dict[str, Any]:
         if self.version is not None:
-            raise Refused(protocol.INVALID_REQUEST, "the conversation is open already")
-        self.version = protocol.agreed(request.params)
+            raise ProtocolError(protocol.INVALID_REQUEST, "the conversation is open already")
+        self.version = protocol.agree_version(request.params)
         return {"protocolVersion": self.version, "serverInfo": protocol.SERVER_INFO, **self._offer()}
 
     def _list(self, request: Request) -> dict[str, Any]:
         if request.params.get("cursor") is not None:
-            raise Refused(protocol.INVALID_PARAMS, "the list has one page; leave the cursor out")
+            raise ProtocolError(protocol.INVALID_PARAMS, "the list has one page; leave the cursor out")
         result = {"tools": self.tools.listed()}
-        return result if request.version is None else protocol.modern(result, kept=True)
+        return result if request.version is None else protocol.with_result_type(result, cacheable=True)
 
-    async def _call(self, request: Request, asked: Asked) -> dict[str, Any]:
+    async def _call(self, request: Request, call: ToolRequest) -> dict[str, Any]:
         name, arguments = request.params.get("name"), request.params.get("arguments", {})
         if not isinstance(name, str):
-            raise Refused(protocol.INVALID_PARAMS, "tools/call needs name, a text")
+            raise ProtocolError(protocol.INVALID_PARAMS, "tools/call needs name, a text")
         if not isinstance(arguments, dict):
-            raise Refused(protocol.INVALID_PARAMS, "arguments is an object")
+            raise ProtocolError(protocol.INVALID_PARAMS, "arguments is an object")
         unknown = self.tools.knows(name)
         if unknown is not None:
-            raise Refused(protocol.INVALID_PARAMS, unknown)
-        result = await self.tools.call(name, arguments, asked)
-        return result if request.version is None else protocol.modern(result)
+            raise ProtocolError(protocol.INVALID_PARAMS, unknown)
+        result = await self.tools.call(name, arguments, call)
+        return result if request.version is None else protocol.with_result_type(result)
 
     async def close(self, grace_s: float) -> None:
         """Nothing more will come: let what is under way end within a grace, then stop it."""

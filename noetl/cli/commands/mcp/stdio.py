@@ -31,7 +31,7 @@ def own_output() -> Iterator[int]:
         os.close(own)
 
 
-class Writer:
+class LineWriter:
     """Writes messages one after another; a client that reads slowly holds up nobody but its own answers."""
 
     def __init__(self, file: int) -> None:
@@ -45,10 +45,10 @@ class Writer:
         await asyncio.get_running_loop().run_in_executor(self._one, self._write, line)
 
     def _write(self, line: bytes) -> None:
-        left = memoryview(line)
+        rest = memoryview(line)
         try:
-            while left and not self.gone:
-                left = left[os.write(self._file, left) :]
+            while rest and not self.gone:
+                rest = rest[os.write(self._file, rest) :]
         except BrokenPipeError:
             self.gone = True
 

@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 
 from noetl.cli.commands.mcp import work
-from noetl.cli.commands.mcp.reached import Reach
-from noetl.cli.commands.mcp.session import Asked
+from noetl.cli.commands.mcp.session import ToolRequest
+from noetl.cli.commands.mcp.shared_connection import SharedConnection
 from noetl.core.state import STATUSES
 from noetl.core.values.schema_check import schema_problem
 from noetl.dsl.nearest import nearest
 from noetl.errors import NoetlError, PlaybookError
 
-Work = Callable[[Reach, Mapping[str, Any], Asked], Awaitable[dict[str, Any]]]
+Work = Callable[[SharedConnection, Mapping[str, Any], ToolRequest], Awaitable[dict[str, Any]]]
 
 INSTRUCTIONS = (
     "NoETL runs workflows written as YAML playbooks: steps with tools, joined by arcs with conditions. To "
@@ -32,7 +32,7 @@ INSTRUCTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ToolSpec:
     """One tool: its name, what it says of itself, the arguments it takes, and what it does."""
 
     name: str
@@ -85,8 +85,8 @@ ONE = {
 WORKLOAD = {"type": "object", "description": "Values merged over the playbook's workload."}
 STATUS = {"enum": list(STATUSES)}
 
-OFFERS = (
-    Offer(
+TOOLS = (
+    ToolSpec(
         "validate",
         "Check a playbook",
         "Check a playbook and give every finding: a code, a sentence, line and column, and how to fix it. "
@@ -94,14 +94,14 @@ OFFERS = (
         {**ONE, "strict": {"type": "boolean", "description": "Older spellings are errors."}},
         work.validate,
     ),
-    Offer(
+    ToolSpec(
         "tool_kinds",
         "Tool kinds of playbooks",
         "List the kinds of tasks that playbooks can use, or explain one: its inputs, its output, an example.",
         {"kind": _text("Explain this kind, such as http.")},
         work.tool_kinds,
     ),
-    Offer(
+    ToolSpec(
         "run",
         "Run a playbook",
         "Run a playbook by its text, its file or its registered path, and wait for its end. Gives status, "
@@ -123,7 +123,7 @@ OFFERS = (
         work.run,
         changes=True,
     ),
-    Offer(
+    ToolSpec(
         "test",
         "Test playbooks",
         "Run playbook tests (*.test.yaml): tool outputs are given, nothing outside is called, waits are "
@@ -132,7 +132,7 @@ OFFERS = (
         work.test,
         changes=True,
     ),
-    Offer(
+    ToolSpec(
         "register",
         "Register a playbook",
         "Keep a playbook under its metadata.path; a changed text becomes the next version.",
@@ -140,7 +140,7 @@ OFFERS = (
         work.register,
         changes=True,
     ),
-    Offer(
+    ToolSpec(
         "playbooks",
         "Registered playbooks",
         "List the registered playbooks, or give the text of one.",
@@ -150,7 +150,7 @@ OFFERS = (
         },
         work.playbooks,
     ),
-    Offer(
+    ToolSpec(
         "executions",
         "Executions",
         "List executions, the newest first.",
@@ -161,7 +161,7 @@ OFFERS = (
         },
         work.executions,
     ),
-    Offer(
+    ToolSpec(
         "execution",
         "One execution",
         "How one execution stands or ended: status, output, error, ctx, steps, and what it waits for.",
@@ -169,7 +169,7 @@ OFFERS = (
         work.execution,
         ("execution",),
     ),
-    Offer(
+    ToolSpec(
         "why",
         "Explain an execution",
         "Explain in words why an execution went as it did: arcs taken or not, tokens refused or held, tasks "
@@ -178,7 +178,7 @@ OFFERS = (
         work.why,
         ("execution",),
     ),
-    Offer(
+    ToolSpec(
         "events",
         "Events of an execution",
         "The events of an execution in order. `next` is where to go on when there are more.",
@@ -192,7 +192,7 @@ OFFERS = (
         work.events,
         ("execution",),
     ),
-    Offer(
+    ToolSpec(
         "render",
         "Evaluate a template",
         "Evaluate a template against the state of an execution, now or after one of its events.",
@@ -204,7 +204,7 @@ OFFERS = (
         work.render,
         ("execution", "template"),
     ),
-    Offer(
+    ToolSpec(
         "cancel",
         "Cancel an execution",
         "End an execution: tasks that run are stopped, nothing more is started.",
@@ -214,7 +214,7 @@ OFFERS = (
         changes=True,
         ends=True,
     ),
-    Offer(
+    ToolSpec(
         "signal",
         "Signal an execution",
         "Send an execution a signal that a task waits for; an approval is {approved: true} with its name.",
@@ -227,7 +227,7 @@ OFFERS = (
         ("execution", "name"),
         changes=True,
     ),
-    Offer(
+    ToolSpec(
         "retry",
         "Retry an execution",
         "Run a failed execution again from what failed, keeping what succeeded, as a new execution.",
@@ -244,12 +244,12 @@ OFFERS = (
 )
 
 
-class Offered:
+class Toolbox:
     """The tools of one conversation."""
 
-    def __init__(self, reach: Reach, *, read_only: bool) -> None:
-        self._reach = reach
-        self._offers = {offer.name: offer for offer in OFFERS if not (read_only and offer.changes)}
+    def __init__(self, product: SharedConnection, *, read_only: bool) -> None:
+        self._product = product
+        self._offers = {offer.name: offer for offer in TOOLS if not (read_only and offer.changes)}
 
     def listed(self) -> list[dict[str, Any]]:
         """Every tool, in the order of the table."""
@@ -262,22 +262,22 @@ class Offered:
         near = nearest(name, self._offers)
         return f"there is no tool {name!r}; " + (f"did you mean {near!r}?" if near else "see tools/list")
 
-    async def call(self, name: str, arguments: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+    async def call(self, name: str, arguments: Mapping[str, Any], request: ToolRequest) -> dict[str, Any]:
         """The result of a call."""
         offer = self._offers[name]
         wrong = schema_problem(offer.schema, dict(arguments), "arguments")
         if wrong is not None:
             return _failed({"code": "arguments", "message": wrong.message, "hint": None})
         try:
-            found = await partial(offer.work, self._reach, arguments, asked)()
+            answer = await partial(offer.work, self._product, arguments, request)()
         except PlaybookError as error:
-            return _failed(_told(error) | {"diagnostics": work.findings(error.diagnostics)})
+            return _failed(_error_fields(error) | {"diagnostics": work.findings(error.diagnostics)})
         except NoetlError as error:
-            return _failed(_told(error))
-        return _result(found) | {"isError": False}
+            return _failed(_error_fields(error))
+        return _result(answer) | {"isError": False}
 
 
-def _told(error: NoetlError) -> dict[str, Any]:
+def _error_fields(error: NoetlError) -> dict[str, Any]:
     return {"code": error.code, "message": error.message, "hint": error.hint}
 
 
@@ -285,7 +285,7 @@ def _failed(error: dict[str, Any]) -> dict[str, Any]:
     return _result({"error": error}) | {"isError": True}
 
 
-def _result(found: dict[str, Any]) -> dict[str, Any]:
+def _result(answer: dict[str, Any]) -> dict[str, Any]:
     """Data for programs, and the same as text for those that only read text."""
-    body = msgspec.json.encode(found)
+    body = msgspec.json.encode(answer)
     return {"content": [{"type": "text", "text": body.decode()}], "structuredContent": msgspec.Raw(body)}

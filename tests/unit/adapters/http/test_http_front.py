@@ -202,7 +202,7 @@ class Cut:
 async def test_a_cut_stream_goes_on_where_it_was_without_gap_or_repeat(server: Served) -> None:
     relay = Cut(server.url)
     trouble: list[str] = []
-    front = HttpFront(await relay.open(), told=trouble.append)
+    front = HttpFront(await relay.open(), notify=trouble.append)
     execution_id = (await front.start(Ask(text=WAITS))).execution_id
     log: list[tuple[int, Event]] = []
     async with asyncio.timeout(LONG), aclosing(front.follow(execution_id)) as following:

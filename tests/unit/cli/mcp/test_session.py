@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from noetl.cli.commands.mcp import protocol
-from noetl.cli.commands.mcp.session import UNDER_WAY_MAX, Asked, Session
+from noetl.cli.commands.mcp.session import UNDER_WAY_MAX, Session, ToolRequest
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 META = {f"{protocol.OWN}protocolVersion": "2026-07-28", f"{protocol.OWN}clientCapabilities": {}}
@@ -27,11 +27,11 @@ class Tools:
     def knows(self, name: str) -> str | None:
         return None if name in ("echo", "sleep", "break") else f"there is no tool {name!r}"
 
-    async def call(self, name: str, arguments: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+    async def call(self, name: str, arguments: Mapping[str, Any], asked: ToolRequest) -> dict[str, Any]:
         if name == "break":
             raise ZeroDivisionError
-        if asked.told is not None:
-            await asked.told(1, "on its way")
+        if asked.progress is not None:
+            await asked.progress(1, "on its way")
         if name == "sleep":
             try:
                 self.begun.set()
@@ -70,7 +70,7 @@ def talk() -> Talk:
     return Talk()
 
 
-@pytest.mark.parametrize("asked", protocol.BY_HANDSHAKE)
+@pytest.mark.parametrize("asked", protocol.HANDSHAKE_VERSIONS)
 async def test_a_handshake_agrees_on_the_version_asked_for(talk, asked):
     answer = await talk.ask("initialize", {**HELLO, "protocolVersion": asked})
     assert answer["result"]["protocolVersion"] == asked
