@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable
 
 from bench.figure import Figure
-from noetl.dsl.templates.template import Envelope, Template, compile_template
+from noetl.dsl.templates.template import Template, compile_template
+from noetl.dsl.templates.values import Envelope
 
 ROUNDS = 7
 REPEATS = 20_000

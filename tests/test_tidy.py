@@ -45,7 +45,7 @@ BROAD_EXCEPT_ALLOWED = {
 SETTINGS = "noetl/settings.py"
 # An isolated process is started with an environment made for it, and puts that back after each call.
 OWN_ENVIRONMENT = "noetl/worker/python/child.py"
-TEMPLATE = "noetl/dsl/templates/template.py"
+TEMPLATE = "noetl/dsl/templates/syntax.py"
 PURE_ROOMS = ("noetl/dsl/", "noetl/core/", "noetl/ports/", "noetl/errors.py")
 # Folders whose modules are found by listing the folder, so nobody imports them by name.
 DISCOVERED_FOLDERS = ("noetl/tools/", "noetl/dsl/rules/")

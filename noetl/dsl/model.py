@@ -75,6 +75,11 @@ class Task:
     desc: str | None = None
     node: Map = field(default_factory=_node, compare=False, repr=False)
 
+    @property
+    def block(self) -> str | None:
+        """The block that a task of kind `workbook` calls: the one it names, else the one named like it."""
+        return str(self.call.get("block") or self.label) if self.kind == "workbook" else None
+
 
 @dataclass(frozen=True, slots=True)
 class Loop:

@@ -13,7 +13,7 @@ from noetl.core.pipeline.inner_loop import InnerLoop, IterationOutcome, iteratio
 from noetl.core.pipeline.pipeline import drive
 from noetl.core.program.evaluator import EvaluationError
 from noetl.core.values.output import failed, problem
-from noetl.dsl.templates.template import TemplateError
+from noetl.dsl.templates.limits import TemplateError
 
 if TYPE_CHECKING:
     from noetl.worker.runner import Runner

@@ -33,10 +33,11 @@ from noetl.core.pipeline.inner_loop import InnerLoop, IterationOutcome, inner_lo
 from noetl.core.pipeline.pipeline import drive
 from noetl.core.pipeline.recorded_output import recorded_together
 from noetl.core.program.evaluator import EvaluationError, binding
-from noetl.core.program.program import BlockProgram, LoopProgram, Path, Program, StepProgram
-from noetl.core.program.template_reads import pruned
+from noetl.core.program.program import BlockProgram, LoopProgram, Program, StepProgram
 from noetl.core.values.output import ANSWERED, failed, holds_reference, problem
-from noetl.dsl.templates.template import TemplateError
+from noetl.core.values.scope import pruned
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.reads import Path
 from noetl.errors import NoetlError, NotFound
 from noetl.worker.iteration_pool import IterationPool, LeavesWorker
 from noetl.worker.payload_loading import PayloadLoader

@@ -11,7 +11,9 @@ import atheris
 
 with atheris.instrument_imports(include=["noetl.dsl"]):
     from noetl.dsl.load import load
-    from noetl.dsl.templates.template import TemplateError, check, compile_template
+    from noetl.dsl.templates.limits import TemplateError
+    from noetl.dsl.templates.syntax import template_problems
+    from noetl.dsl.templates.template import compile_template
 
 from noetl.tools import kinds
 
@@ -37,7 +39,7 @@ def _check_playbook(data: bytes) -> None:
 
 
 def _check_template(text: str) -> None:
-    problems = check(text)
+    problems = template_problems(text)
     try:
         compile_template(text)
     except TemplateError:

@@ -14,18 +14,10 @@ from noetl.dsl.older_spellings.respell import (
     respell_event,
     respell_output,
 )
-from noetl.dsl.templates.template import (
-    ENVIRONMENT,
-    Envelope,
-    Template,
-    TemplateError,
-    check,
-    compile_template,
-    compile_value,
-    is_template,
-    syntax_tree,
-    tokens,
-)
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.syntax import ENVIRONMENT, is_template, syntax_tree, template_problems, tokens
+from noetl.dsl.templates.template import Template, compile_template, compile_value
+from noetl.dsl.templates.values import Envelope
 
 NAMES = ["ctx", "iter", "output", "load"]
 KEYS = ["a", "b", "items", "get", "status", "data", "command_0", "rows"]
@@ -192,7 +184,7 @@ junk = (
 
 @given(junk)
 def test_any_text_is_either_refused_by_our_error_or_can_be_rendered(text: str) -> None:
-    problems = check(text)
+    problems = template_problems(text)
     if not is_template(text):
         assert compile_template(text).render({}) == text
         return
@@ -257,7 +249,7 @@ def test_respelling_is_done_once_and_keeps_a_good_template_good(text: str) -> No
     for respell in (respell_output, respell_event, lambda text: rename_root(text, "a", "z")):
         once = respell(text)
         assert respell(once) == once
-        assert bool(check(text)) == bool(check(once))
+        assert bool(template_problems(text)) == bool(template_problems(once))
     compares_with_success(text)
 
 

@@ -21,7 +21,9 @@ from noetl.core.values.payload_demand import (
 )
 from noetl.core.values.scope import Scope
 from noetl.dsl.net.routing import flags_of
-from noetl.dsl.templates.template import CompiledValue, TemplateError, compile_value, is_template
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.syntax import is_template
+from noetl.dsl.templates.template import CompiledValue, compile_value
 from noetl.errors import NotFound, RequestError
 from noetl.ports.results import Payloads, TooLarge
 from noetl.ports.store import Store

@@ -15,7 +15,6 @@ from noetl.core.event import TERMINAL, Event, step_of
 from noetl.core.message import Message, Report, Start
 from noetl.core.program.evaluator import EvaluationError
 from noetl.core.program.program import Program, StepProgram
-from noetl.core.program.template_reads import Mentions
 from noetl.core.state import LoopState, Run, State
 from noetl.core.values.output import is_reference
 from noetl.core.values.patch import look_up
@@ -29,6 +28,7 @@ from noetl.core.values.payload_demand import (
     stored_payload,
     too_large,
 )
+from noetl.dsl.templates.reads import PathSet
 
 _WRITING = TERMINAL | {"loop.iteration.done", "loop.iteration.failed"}
 _WRITTEN = ("writes", "step", "iter")  # where an event has values for others to read
@@ -82,7 +82,7 @@ class DecisionReads:
 
     def reads_output_of(self, step: str) -> bool:
         """Whether the payload of a step that ends in the decision may be read in it."""
-        mentions, names = Mentions(frozenset(self.paths)), (step, step.rpartition(".")[2])
+        mentions, names = PathSet(frozenset(self.paths)), (step, step.rpartition(".")[2])
         carried = mentions.reads("output", "data") or mentions.reads("event", "data", "output", "data")
         return self.unknown or carried or any(payload_reads({name: {} for name in names}, self.paths))
 

@@ -8,7 +8,7 @@ from noetl.core.values.patch import rests_elsewhere
 from noetl.core.values.payload_demand import UnreadablePayload, in_envelope
 from noetl.core.values.scope import Scope
 from noetl.dsl.net.routing import flags_of
-from noetl.dsl.templates.template import Envelope
+from noetl.dsl.templates.values import Envelope
 from noetl.errors import NotFound
 
 

@@ -9,11 +9,11 @@ from typing import Any
 from noetl.core.deciding.draft import in_place, loaded, stored_refs
 from noetl.core.message import LoopOrder, WorkOrder
 from noetl.core.program.program import Program, StepProgram
-from noetl.core.program.template_reads import pruned
 from noetl.core.state import DONE, FAILED, Lease, Run, State
 from noetl.core.values.loop_merge import spread
 from noetl.core.values.patch import apply, rests_elsewhere
 from noetl.core.values.scheduling_scopes import seen
+from noetl.core.values.scope import pruned
 
 
 def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[str, Any]) -> WorkOrder:

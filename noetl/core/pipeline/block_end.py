@@ -5,7 +5,7 @@ from noetl.core.pipeline.frame import Frame
 from noetl.core.program.evaluator import EvaluationError, TemplateEvaluator, binding
 from noetl.core.program.program import BlockProgram
 from noetl.core.values.output import failed, problem
-from noetl.dsl.templates.template import TemplateError
+from noetl.dsl.templates.limits import TemplateError
 
 
 def block_boundary(block: BlockProgram, frame: Frame, ended: Ended) -> Ended:

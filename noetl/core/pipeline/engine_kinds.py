@@ -13,7 +13,7 @@ from noetl.core.pipeline.effects import CallBlock, Effect, Sleep, Visit, parking
 from noetl.core.pipeline.frame import Frame
 from noetl.core.program.evaluator import EvaluationError, binding
 from noetl.core.values.output import failed, ok, problem
-from noetl.dsl.templates.template import TemplateError
+from noetl.dsl.templates.limits import TemplateError
 
 SHORT_WAIT_S = 5.0
 CALL_DEPTH = 32  # blocks inside one another: as deep as playbooks may call playbooks
@@ -160,7 +160,7 @@ def _call(visit: Visit, number: int) -> str:
 
 def _workbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, Any, dict[str, Any]]:
     task = visit.task
-    block = str(task.call.render({}).get("block") or task.label)
+    block = task.block or task.label
     if frame.prefix.count("/") >= CALL_DEPTH:
         told = f"task {task.label!r}: blocks call one another more than {CALL_DEPTH} deep, here {block!r}"
         return failed(problem("limit", f"{told}; end the recursion, or use a loop"))

@@ -17,7 +17,7 @@ from noetl.core.values.patch import OPERANDS, STORED, assign, holds_mark
 from noetl.core.values.redact import Redactor
 from noetl.core.values.scope import Scope
 from noetl.dsl.sugar.labels import entered, name_of
-from noetl.dsl.templates.template import Envelope
+from noetl.dsl.templates.values import Envelope
 
 Writes = list[list[Any]]
 _NO_STEPS: Mapping[str, Any] = {}

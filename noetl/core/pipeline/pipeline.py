@@ -41,7 +41,7 @@ from noetl.core.values import error_details
 from noetl.core.values.output import ANSWERED, failed, not_a_mapping, ok, problem, size_of
 from noetl.core.values.schema_check import schema_problem
 from noetl.core.values.scope import Scope
-from noetl.dsl.templates.template import TemplateError
+from noetl.dsl.templates.limits import TemplateError
 
 _JUDGE = TemplateEvaluator()
 # What the engine carries out itself is known to be over, unless it was only not waited for any longer.

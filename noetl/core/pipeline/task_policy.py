@@ -10,7 +10,7 @@ from typing import Any
 from noetl.core.program.evaluator import EvaluationError, GuardResult, TemplateEvaluator, binding
 from noetl.core.program.program import RuleProgram, TaskProgram
 from noetl.core.values.scope import Scope
-from noetl.dsl.templates.template import TemplateError
+from noetl.dsl.templates.limits import TemplateError
 
 JITTER = 0.25
 _NO_SET: list[list[Any]] = []

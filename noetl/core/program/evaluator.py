@@ -14,7 +14,8 @@ from noetl.core.values.output import reference_problem
 from noetl.core.values.patch import Patch
 from noetl.core.values.schema_check import schema_problem
 from noetl.core.values.scope import Scope
-from noetl.dsl.templates.template import CompiledValue, TemplateError
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.template import CompiledValue
 
 Place = tuple[str | int, ...]
 

@@ -4,21 +4,22 @@ Compiled once per playbook version and shared by control plane and workers. Noth
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from noetl.core.program.template_reads import Mentions
 from noetl.dsl import effective_spec, model
+from noetl.dsl import template_scope as at
 from noetl.dsl.net.routing import asks
 from noetl.dsl.net.workflow_graph import Graph
 from noetl.dsl.sugar.labels import merged, name_of
-from noetl.dsl.templates.template import CompiledValue, compile_value
+from noetl.dsl.template_scope import Place
+from noetl.dsl.template_site import Owner, Site, all_sites
+from noetl.dsl.templates.reads import Path, PathSet
+from noetl.dsl.templates.template import CompiledValue, compile_template, compile_value
 from noetl.dsl.templates.values import ENVELOPE_FIELDS
 from noetl.dsl.tool_kind import Kind, Kinds
 from noetl.dsl.yaml.tree import plain
-
-Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ class TaskProgram:
     output: CompiledValue | None
     set: tuple[Write, ...]
     merge_point: str | None  # `<name>` when this is the generated `<name>.end`
-    reads: frozenset[Path] = frozenset()  # by all of its templates
+    block: str | None  # the one that a task of kind `workbook` calls
+    reads: frozenset[Path]  # by all of its templates
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class Pipeline:
 
     tasks: tuple[TaskProgram, ...]
     labels: Mapping[str, int]
-    mentions: Mentions
+    mentions: PathSet
     named: frozenset[str]  # names that are read here or where the pipeline has ended, tasks among them
     wants_ref: bool  # some template of the pipeline, or after it, reads a task's `ref`
     wants_meta: bool  # some template of the pipeline, or after it, reads a task's `meta`
@@ -120,6 +122,7 @@ class BlockProgram:
     pipeline: Pipeline
     output: CompiledValue | None
     set: tuple[Write, ...]
+    mentions: PathSet  # of everything in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +167,12 @@ class StepProgram:
     synthesize_from: CompiledValue | None
     validate: Mapping[str, Any]
     limits: Mapping[str, Any]
-    mentions: Mentions  # of everything the worker renders, called blocks included
+    mentions: PathSet  # of everything the worker renders, called blocks included
     workload_keys: frozenset[str] | None  # keys of the workload among them; None is all of it
     ctx_keys: frozenset[str] | None
     names: frozenset[str]  # names among them that are no scope
-    arrival: Mentions  # of input, gate, bounds and items: what the server renders before the start
-    boundary: Mentions  # of step set, output, arcs: what the server renders at the end
+    arrival: PathSet  # of input, gate, bounds and items: what the server renders before the start
+    boundary: PathSet  # of step set, output, arcs: what the server renders at the end
     arcs_render: bool  # some arc has a template, so that the end of a run has to be seen
     loops_over: frozenset[Path]  # what the loop's collection may be a reference from
     wants_event: bool  # the step's input, gate or items read `event.data`
@@ -217,8 +220,8 @@ class Program:
 
 def compile_program(playbook: model.Playbook, kinds: Kinds, content_hash: str) -> Program:
     """Compile a playbook that has no errors."""
-    blocks = {name: _block(block, playbook, kinds) for name, block in playbook.workbook.items()}
     whole = _Whole.of(playbook, kinds)
+    blocks = {name: _block(block, playbook, kinds, whole.reads) for name, block in playbook.workbook.items()}
     steps = {
         step.name: _StepCompiler(step, playbook, kinds, blocks, whole).compile() for step in playbook.steps
     }
@@ -247,7 +250,7 @@ def _results_read(steps: Mapping[str, StepProgram]) -> frozenset[str]:
     names |= {task for step in steps.values() if step.reads_itself for task in step.wants_results}
     if any(step.synthesize for step in steps.values()):  # what it makes may name any
         return frozenset(names)
-    read = Mentions().union(*(mentions for one in steps.values() for mentions in (one.arrival, one.boundary)))
+    read = PathSet().union(*(mentions for one in steps.values() for mentions in (one.arrival, one.boundary)))
     return frozenset(path[0] for path in read.paths if path[0] in names)
 
 
@@ -256,13 +259,38 @@ def _reference_first(given: Mapping[str, Any]) -> bool:
     return results.get("reference_first") is True
 
 
+class _Reads:
+    """What the templates of a playbook read, by where they stand."""
+
+    def __init__(self, playbook: model.Playbook, kinds: Kinds) -> None:
+        self._sites: dict[int, list[Site]] = {}
+        paths: set[Path] = set()
+        for site in all_sites(playbook, kinds):
+            self._sites.setdefault(id(site.owner), []).append(site)
+            paths |= compile_template(site.text).paths
+        self.everything = PathSet(frozenset(paths))
+
+    def at(self, owner: Owner, *places: Place) -> PathSet:
+        """What a step or block reads at some of its boundaries; at all of them if none is named."""
+        sites = self._sites.get(id(owner), ())
+        return _paths(site for site in sites if not places or site.place in places)
+
+    def of_task(self, owner: Owner, index: int) -> PathSet:
+        """What a task of a step or block reads, what it inherits apart."""
+        return _paths(site for site in self._sites.get(id(owner), ()) if site.task == index)
+
+
+def _paths(sites: Iterable[Site]) -> PathSet:
+    return PathSet.of(compile_template(site.text) for site in sites)
+
+
 @dataclass(frozen=True, slots=True)
 class _Whole:
     """What compiling one step needs to know of all of them."""
 
     graph: Graph
     incoming: Counter[str]
-    everything: Mentions
+    reads: _Reads
     synthesises: bool  # some step makes a fragment, which may name any other step
 
     @classmethod
@@ -270,7 +298,7 @@ class _Whole:
         """Look at the playbook once."""
         incoming = Counter(arc.step for step in playbook.steps for arc in step.next.arcs)
         synthesises = any(step.synthesize for step in playbook.steps)
-        return cls(Graph.of(playbook), incoming, _mentions_of_playbook(playbook, kinds), synthesises)
+        return cls(Graph.of(playbook), incoming, _Reads(playbook, kinds), synthesises)
 
 
 class _StepCompiler:
@@ -285,28 +313,28 @@ class _StepCompiler:
         whole: "_Whole",
     ) -> None:
         self.step, self.playbook, self.kinds, self.blocks = step, playbook, kinds, blocks
-        self.graph, self.incoming, self.everything = whole.graph, whole.incoming, whole.everything
-        self.synthesises = whole.synthesises
+        self.graph, self.incoming, self.reads = whole.graph, whole.incoming, whole.reads
+        self.everything, self.synthesises = whole.reads.everything, whole.synthesises
 
     def compile(self) -> StepProgram:
         """The step as a program."""
         step = self.step
-        arrival = self._arrival_mentions()
+        arrival = self.reads.at(step, at.STEP_INPUT, at.STEP_LIFECYCLE, at.ADMIT, at.LOOP_IN)
         arcs = tuple(_arc(arc, step.name) for arc in step.next.arcs)
         writes = _writes(step.set)
         output = compile_value(step.output) if step.has_output else None
         source = compile_value(step.synthesize.source) if step.synthesize else None
         name = step.name.rpartition(".")[2]  # a fragment's steps name one another as their author did
-        ending = Mentions.of(_present(output, source, *(write.value for write in writes)))
-        boundary = ending.union(Mentions.of(_arc_values(arcs)))
+        ending = self.reads.at(step, *at.AFTER_PIPELINE)
+        boundary = ending.union(self.reads.at(step, at.ARC))
         tasks = _names(step.tasks)
         boundary = boundary.union(boundary.of_itself(name, tasks))
-        outside = Mentions() if step.loop else self.everything.results(name).union(ending.only(tasks))
-        pipeline = _pipeline(step.tasks, self._spec_of, self.kinds, outside)
-        mentions = self._worker_mentions(pipeline)
+        outside = PathSet() if step.loop else self.everything.results(name).union(ending.only(tasks))
+        pipeline = _pipeline(step, self._spec_of, self.kinds, self.reads, outside)
+        mentions = self._worker_reads(pipeline)
         if step.validate.get("output") or boundary.below("output") - ENVELOPE_FIELDS:
             # a schema reads the payload, and so does a field that is none of the envelope's
-            boundary = boundary.union(Mentions(frozenset({("output", "data")})))
+            boundary = boundary.union(PathSet(frozenset({("output", "data")})))
         return StepProgram(
             name=step.name,
             input=compile_value(step.whole_input or step.input),
@@ -347,18 +375,6 @@ class _StepCompiler:
         kind = self.kinds.get(task.kind) or Kind(task.kind, "")
         return effective_spec.effective_spec(self.playbook.executor, self.step, self.step.loop, task, kind)
 
-    def _arrival_mentions(self) -> Mentions:
-        step = self.step
-        values = [
-            compile_value(step.whole_input or step.input),
-            compile_value(step.timeout_s),
-            compile_value(step.deadline_s),
-        ]
-        values += [compile_value(rule.when) for rule in step.admit if isinstance(rule.when, str)]
-        if (loop := step.loop) is not None:
-            values += map(compile_value, (loop.collection, loop.max_in_flight, loop.chunk))
-        return Mentions.of(values)
-
     def _loops_over(self) -> frozenset[Path]:
         """Paths that may give the collection as a reference, also through the step's input."""
         if self.step.loop is None:
@@ -367,17 +383,12 @@ class _StepCompiler:
         given = compile_value(self.step.whole_input or self.step.input)
         return collection.paths | given.paths if collection.paths else frozenset()
 
-    def _worker_mentions(self, pipeline: Pipeline) -> Mentions:
-        found = pipeline.mentions
-        loop = self.step.loop
-        while loop is not None and loop.inner is not None:
-            loop = loop.inner
-            found = found.union(
-                Mentions.of([compile_value(loop.collection), compile_value(loop.max_in_flight)])
-            )
-        for name in _called_blocks(self.step.tasks, self.playbook):
-            found = found.union(_block_mentions(self.blocks[name]))
-        return found
+    def _worker_reads(self, pipeline: Pipeline) -> PathSet:
+        """What the worker renders: the pipeline, the loops inside the step's, and the blocks it may call."""
+        blocks = [self.blocks[name] for name in _called_blocks(self.step.tasks, self.playbook)]
+        return pipeline.mentions.union(
+            self.reads.at(self.step, at.INNER_IN), *(block.mentions for block in blocks)
+        )
 
 
 def _names(tasks: Iterable[model.Task]) -> frozenset[str]:
@@ -391,52 +402,50 @@ def _called_blocks(tasks: Iterable[model.Task], playbook: model.Playbook) -> set
     queue = [task for task in tasks if task.kind == "workbook"]
     while queue:
         task = queue.pop()
-        name = str(task.call.get("block") or task.label)
+        name = task.block or ""
         if name in playbook.workbook and name not in found:
             found.add(name)
             queue += [inner for inner in playbook.workbook[name].tasks if inner.kind == "workbook"]
     return found
 
 
-def _block_mentions(block: BlockProgram) -> Mentions:
-    values = [block.input, *(write.value for write in block.set)]
-    loop = block.loop
-    while loop is not None:
-        values += [loop.collection, loop.max_in_flight]
-        loop = loop.inner
-    return block.pipeline.mentions.union(Mentions.of([*values, *_present(block.output)]))
-
-
-def _block(block: model.Block, playbook: model.Playbook, kinds: Kinds) -> BlockProgram:
+def _block(block: model.Block, playbook: model.Playbook, kinds: Kinds, reads: _Reads) -> BlockProgram:
     def spec_of(task: model.Task) -> Any:
         kind = kinds.get(task.kind) or Kind(task.kind, "")
         return effective_spec.effective_spec(playbook.executor, None, block.loop, task, kind)
 
-    output = compile_value(block.output) if block.has_output else None
-    writes = _writes(block.set)
-    outside = Mentions.of(_present(output, *(write.value for write in writes)))
+    pipeline = _pipeline(block, spec_of, kinds, reads, reads.at(block, *at.AFTER_PIPELINE))
     return BlockProgram(
         name=block.name,
         input=compile_value(block.input),
         loop=_loop(block.loop),
-        pipeline=_pipeline(block.tasks, spec_of, kinds, outside),
-        output=output,
-        set=writes,
+        pipeline=pipeline,
+        output=compile_value(block.output) if block.has_output else None,
+        set=_writes(block.set),
+        mentions=pipeline.mentions.union(reads.at(block)),
     )
 
 
 def _pipeline(
-    tasks: tuple[model.Task, ...],
+    owner: Owner,
     spec_of: Callable[[model.Task], Any],
     kinds: Kinds,
-    outside: Mentions = Mentions(),  # noqa: B008 # frozen
+    reads: _Reads,
+    outside: PathSet,
 ) -> Pipeline:
-    labels = {task.label: index for index, task in enumerate(tasks)}
+    labels = {task.label: index for index, task in enumerate(owner.tasks)}
     compiled = tuple(
-        _with_reads(_task(index, task, labels, spec_of(task), kinds.get(task.kind)))
-        for index, task in enumerate(tasks)
+        _task(
+            index,
+            task,
+            labels,
+            compile_value(spec_of(task)),
+            kinds.get(task.kind),
+            reads.of_task(owner, index),
+        )
+        for index, task in enumerate(owner.tasks)
     )
-    mentions = Mentions(frozenset[Path]().union(*(task.reads for task in compiled)))
+    mentions = PathSet(frozenset[Path]().union(*(task.reads for task in compiled)))
     names = {name_of(label) for label in (*labels, *filter(None, map(merged, labels)))}
     both = mentions.union(outside)
     wants_ref = mentions.names("output", "ref") or any(both.names(name, "ref") for name in names)
@@ -445,7 +454,12 @@ def _pipeline(
 
 
 def _task(
-    index: int, task: model.Task, labels: Mapping[str, int], effective: Any, kind: Kind | None
+    index: int,
+    task: model.Task,
+    labels: Mapping[str, int],
+    spec: CompiledValue,
+    kind: Kind | None,
+    own: PathSet,
 ) -> TaskProgram:
     literal = {key: task.input[key] for key in (kind.untemplated if kind else ()) if key in task.input}
     return TaskProgram(
@@ -458,18 +472,16 @@ def _task(
         literal=literal,
         auth=None if task.auth is None else compile_value(task.auth),
         call=compile_value(task.call),
-        spec=compile_value(effective),
+        spec=spec,
         before=tuple(_rule(rule, labels) for rule in task.before),
         rules=None if task.rules is None else tuple(_rule(rule, labels) for rule in task.rules),
         on_unmatched=task.on_unmatched,
         output=compile_value(task.output) if task.has_output else None,
         set=_writes(task.set),
         merge_point=merged(task.label),
+        block=task.block,
+        reads=own.paths | spec.paths,
     )
-
-
-def _with_reads(task: TaskProgram) -> TaskProgram:
-    return replace(task, reads=Mentions.of(_task_values(task)).paths)
 
 
 def _rule(rule: model.Rule, labels: Mapping[str, int]) -> RuleProgram:
@@ -521,54 +533,3 @@ def _arc(arc: model.Arc, step: str) -> ArcProgram:
         set=_writes(arc.set),
         args=compile_value(arc.args),
     )
-
-
-def _present(*values: CompiledValue | None) -> list[CompiledValue]:
-    return [value for value in values if value is not None]
-
-
-def _arc_values(arcs: Iterable[ArcProgram]) -> Iterator[CompiledValue]:
-    for arc in arcs:
-        yield arc.args
-        yield from _present(arc.guard.template)
-        yield from (write.value for write in arc.set)
-
-
-def _task_values(task: TaskProgram) -> Iterator[CompiledValue]:
-    yield from (task.input, task.call, task.spec)
-    yield from _present(task.auth, task.output)
-    yield from (write.value for write in task.set)
-    for rule in (*task.before, *(task.rules or ())):
-        yield rule.options
-        yield from _present(rule.guard.template if rule.guard else None)
-        yield from (write.value for write in rule.set)
-
-
-def _mentions_of_playbook(playbook: model.Playbook, kinds: Kinds) -> Mentions:
-    values: list[CompiledValue] = []
-    for step in playbook.steps:
-        values += [compile_value(step.whole_input or step.input), compile_value(step.output)]
-        values += [compile_value(step.timeout_s), compile_value(step.deadline_s)]
-        values += [compile_value(step.synthesize.source)] if step.synthesize else []
-        values += [compile_value(rule.when) for rule in step.admit if isinstance(rule.when, str)]
-        values += [write.value for write in _writes(step.set)]
-        values += list(_arc_values(_arc(arc, step.name) for arc in step.next.arcs))
-        values += _loop_values(step.loop)
-        values += _task_list_values(step.tasks, kinds)
-    for block in playbook.workbook.values():
-        values += [compile_value(block.input), compile_value(block.output), *_loop_values(block.loop)]
-        values += [write.value for write in _writes(block.set)]
-        values += _task_list_values(block.tasks, kinds)
-    return Mentions.of(values)
-
-
-def _loop_values(loop: model.Loop | None) -> list[CompiledValue]:
-    if loop is None:
-        return []
-    own = [compile_value(loop.collection), compile_value(loop.max_in_flight), compile_value(loop.chunk)]
-    return own + _loop_values(loop.inner)
-
-
-def _task_list_values(tasks: tuple[model.Task, ...], kinds: Kinds) -> list[CompiledValue]:
-    pipeline = _pipeline(tasks, lambda task: task.spec, kinds)
-    return [value for task in pipeline.tasks for value in _task_values(task)]

@@ -130,7 +130,7 @@ class Coverage:
             found = next((task for task in tasks or () if task.label == call), None)
             if found is None:
                 return None
-            owner = str(found.call.get("block") or found.label)
+            owner = found.block or found.label
             tasks = self.playbook.workbook[owner].tasks
             owner = f"workbook/{owner}"
         return None if tasks is None else f"{owner}.{name}"

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.templates.template import TemplateError, compile_value
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.template import compile_value
 from noetl.dsl.testing.names import ARROW
 from noetl.dsl.testing.suite import Case
 from noetl.dsl.yaml.one_line import flow

@@ -1,6 +1,6 @@
 """What names mean in a template: the scopes, the order in which a bare name is looked for, and what was seen.
 
-A scope binds just the names a template reads. Rendering itself is dsl/template.py.
+A scope binds just the names a template reads. Nothing is rendered here.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from noetl.core.values.payload_demand import (
     stored_payload,
 )
 from noetl.dsl.sugar.labels import read_as
-from noetl.dsl.templates.template import Envelope
+from noetl.dsl.templates.values import Envelope
 
 _MISSING: Any = object()
 _EMPTY: dict[str, Any] = {}
@@ -160,3 +160,10 @@ def _below(value: Any, key: str) -> Any:
     if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
         return value[int(key)]
     return _MISSING
+
+
+def pruned(values: Mapping[str, Any], keys: frozenset[str] | None) -> dict[str, Any]:
+    """The entries of a scope that are read; None as `keys` is all of them."""
+    if keys is None:
+        return dict(values)
+    return {key: values[key] for key in keys if key in values}

@@ -29,8 +29,7 @@ from noetl.dsl.grammar.types import (
 )
 from noetl.dsl.nearest import nearest
 from noetl.dsl.older_spellings.findings import NEXT_NOT_ROUTER
-from noetl.dsl.templates.template import check as template_problems
-from noetl.dsl.templates.template import is_template, is_whole
+from noetl.dsl.templates.syntax import is_template, is_whole, template_problems
 from noetl.dsl.tool_kind import Field, Kinds
 from noetl.dsl.yaml.one_line import described, flow, seen
 from noetl.dsl.yaml.tree import Map, Mark, Seq, Value

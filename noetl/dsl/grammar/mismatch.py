@@ -2,7 +2,7 @@
 
 import re
 
-from noetl.dsl.templates.template import is_template
+from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.tool_kind import Field
 from noetl.dsl.yaml.tree import Value
 

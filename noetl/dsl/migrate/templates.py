@@ -12,8 +12,8 @@ from noetl.dsl.migrate.editable_tree import Collection, Node, Scalar, scalars
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.older_spellings.respell import compares_with_success, rename_root, respell_output
 from noetl.dsl.templates.facts import plain_path
-from noetl.dsl.templates.reads import Path, reading
-from noetl.dsl.templates.template import Token, is_template, syntax_tree, tokens
+from noetl.dsl.templates.reads import Path, paths_read
+from noetl.dsl.templates.syntax import Token, is_template, syntax_tree, tokens
 
 Edit = Callable[[str], str]
 PathEdit = Callable[[Path], tuple[int, str] | None]  # how many segments are replaced, and by what
@@ -28,7 +28,7 @@ SUCCESS = ("'success'", '"success"')
 def paths_in(text: str) -> frozenset[Path]:
     """Every dotted name that a template reads; none when it does not parse."""
     tree = syntax_tree(text) if is_template(text) else None
-    return reading(tree).paths if tree is not None else frozenset()
+    return paths_read(tree) if tree is not None else frozenset()
 
 
 def paths_of(node: Node) -> frozenset[Path]:

@@ -10,7 +10,8 @@ from typing import Final
 
 from jinja2 import nodes
 
-from noetl.dsl.templates.template import TemplateError, Token, is_template, syntax_tree, tokens
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.syntax import Token, is_template, syntax_tree, tokens
 
 DONE: Final = ("step.done", "loop.done")
 EVENTS: Final[Mapping[str, tuple[str, ...]]] = {

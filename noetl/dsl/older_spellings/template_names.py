@@ -7,7 +7,9 @@ import re
 
 from noetl.dsl.older_spellings.findings import ARGS, OUTCOME, Surface
 from noetl.dsl.older_spellings.respell import rename_root, respell_event, respell_output
-from noetl.dsl.templates.template import TemplateError, compile_template, is_template
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.syntax import is_template
+from noetl.dsl.templates.template import compile_template
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
 from noetl.dsl.yaml.tree_edit import copy_map, copy_seq

@@ -6,7 +6,7 @@ from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.nearest import nearest
 from noetl.dsl.net.routing import EVENTS
 from noetl.dsl.rules.rule_context import Book
-from noetl.dsl.rules.template_scope import ADMIT, ARC
+from noetl.dsl.template_scope import ADMIT, ARC
 
 UNKNOWN_STEP = Code("unknown-step", "error", "An arc leads to a step that does not exist")
 UNKNOWN_EVENT = Code("unknown-event", "warning", "A guard compares event.name with a name no event has")
@@ -32,11 +32,12 @@ def unknown_event(book: Book) -> Iterator[Diagnostic]:
     """`event.name` is compared with names that events have."""
     for site in book.sites:
         known = SEEN.get(site.place)
-        for path, name in site.look.comparisons if known else ():
+        for path, name in site.facts.comparisons if known else ():
             if path == ("event", "name") and isinstance(name, str) and known and name not in known:
                 close = nearest(name, known)
-                hint = f"did you mean '{close}'?" if close else f"{site.place.says} sees {', '.join(known)}"
-                yield UNKNOWN_EVENT.at(site.mark, f"event.name is never '{name}' in {site.place.says}", hint)
+                where = site.place.description
+                hint = f"did you mean '{close}'?" if close else f"{where} sees {', '.join(known)}"
+                yield UNKNOWN_EVENT.at(site.mark, f"event.name is never '{name}' in {where}", hint)
 
 
 RULES = (unknown_step, unknown_event)

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 
+from noetl.dsl import template_scope as at
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.nearest import nearest
-from noetl.dsl.rules import template_scope as at
 from noetl.dsl.rules.name_resolution import STEP, TASK
 from noetl.dsl.rules.rule_context import Book
 from noetl.dsl.rules.scopes import UNDEFINED_NAME
-from noetl.dsl.rules.template_site import Site
-from noetl.dsl.templates.facts import STATUSES, Read
-from noetl.dsl.templates.template import GLOBALS
+from noetl.dsl.template_site import Site
+from noetl.dsl.templates.facts import STATUSES
+from noetl.dsl.templates.operators import GLOBALS
+from noetl.dsl.templates.reads import Read
 
 PREFER_FULL_NAME = Code("prefer-full-name", "info", "A name is read without its scope")
 SHADOWED_NAME = Code("shadowed-name", "warning", "A name hides the task or step of the same name")
@@ -26,7 +27,7 @@ AFTER_STEP = (at.STEP_OUTPUT, at.STEP_SET, at.SYNTHESIZE, at.ARC)
 def _bare(book: Book) -> Iterator[tuple[Site, Read, list[str]]]:
     """Every read whose first part is no scope, with what it can mean there."""
     for site in book.sites:
-        for read in site.look.reads:
+        for read in site.facts.reads:
             if read.path[0] not in at.SCOPES and read.path[0] not in GLOBALS:
                 yield site, read, list(book.names.meanings(site, read.path[0]))
 
@@ -36,7 +37,7 @@ def undefined_name(book: Book) -> Iterator[Diagnostic]:
     for site, read, meanings in _bare(book):
         if not meanings and not read.soft and not book.names.any_input(site):
             name = read.path[0]
-            message = f"'{name}' is read in {site.says}, but nothing there defines it"
+            message = f"'{name}' is read in {site.description}, but nothing there defines it"
             yield UNDEFINED_NAME.at(site.mark, message, _advice(book, site, name))
 
 
@@ -62,14 +63,13 @@ def undefined_result(book: Book) -> Iterator[Diagnostic]:
         name, _, label = (*read.path[:3], "", "")[:3]
         if read.path[1:2] != ("results",) or read.soft or meanings[:1] != [STEP]:
             continue
+        where = f"'{read.dotted}' is read in {site.description}"
         if steps[name].loop is not None:
-            message = (
-                f"'{read.dotted}' is read in {site.says}, but '{name}' has a loop: it has no results by task"
-            )
+            message = f"{where}, but '{name}' has a loop: it has no results by task"
             yield UNDEFINED_NAME.at(site.mark, message, f"read the list of its results: {name}.data")
         elif label and label not in book.names.labels(steps[name]):
             close = nearest(label, book.names.labels(steps[name]))
-            message = f"'{read.dotted}' is read in {site.says}, but step '{name}' has no task '{label}'"
+            message = f"{where}, but step '{name}' has no task '{label}'"
             hint = f"did you mean '{name}.results.{close}'?" if close else None
             yield UNDEFINED_NAME.at(site.mark, message, hint)
 
@@ -82,7 +82,7 @@ def prefer_full_name(book: Book) -> Iterator[Diagnostic]:
         name, full = read.path[0], meanings[0]
         hidden = next((meaning for meaning in meanings if meaning in (TASK, STEP)), None)
         if hidden:
-            message = f"'{read.dotted}' in {site.says} means {full}, not {hidden} of that name"
+            message = f"'{read.dotted}' in {site.description} means {full}, not {hidden} of that name"
             yield SHADOWED_NAME.at(site.mark, message, f"write {full}, or give {hidden} another name")
         else:
             yield PREFER_FULL_NAME.at(site.mark, f"'{name}' is {full} here", f"write {full}")
@@ -95,10 +95,10 @@ def read_too_early(book: Book) -> Iterator[Diagnostic]:
         if read.soft:
             continue
         if meanings[:1] == [TASK] and not _task_finished(book, site, read.path[0]):
-            message = f"'{read.dotted}' is read in {site.says}, but that task cannot have run yet"
+            message = f"'{read.dotted}' is read in {site.description}, but that task cannot have run yet"
             yield READ_TOO_EARLY.at(site.mark, message, "read it in a task after it")
         elif meanings[:1] == [STEP] and not is_split and not _step_finished(book, site, read.path[0]):
-            message = f"'{read.dotted}' is read in {site.says}, but no path leads here from that step"
+            message = f"'{read.dotted}' is read in {site.description}, but no path leads here from that step"
             yield READ_TOO_EARLY.at(site.mark, message, "read it in a step after it")
 
 
@@ -122,7 +122,7 @@ def _step_finished(book: Book, site: Site, name: str) -> bool:
 def fall_through_field(book: Book) -> Iterator[Diagnostic]:
     """A field of a payload is read through `data`."""
     for site in book.sites:
-        for read in site.look.reads:
+        for read in site.facts.reads:
             root = read.path[0]
             known = (*ENVELOPE, "results") if root in book.step_names else ENVELOPE
             if len(read.path) > 1 and read.path[1] not in known and is_result(book, site, root):
@@ -139,7 +139,7 @@ def is_result(book: Book, site: Site, root: str) -> bool:
 def unknown_status(book: Book) -> Iterator[Diagnostic]:
     """A status is compared with `ok` and `error`."""
     for site in book.sites:
-        for path, word in site.look.comparisons:
+        for path, word in site.facts.comparisons:
             is_status = len(path) == 2 and path[1] == "status" and is_result(book, site, path[0])
             if is_status and isinstance(word, str) and word not in STATUSES:
                 message = f"'{'.'.join(path)}' is compared with '{word}', but a status is 'ok' or 'error'"

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.rules.rule_context import Book
-from noetl.dsl.rules.template_site import leaves
-from noetl.dsl.templates.facts import is_whole, joined_pieces, pieces
-from noetl.dsl.templates.template import is_template
+from noetl.dsl.template_site import leaves
+from noetl.dsl.templates.facts import joined_pieces, pieces
+from noetl.dsl.templates.syntax import is_template, is_whole
 from noetl.dsl.yaml.tree import Map, Mark
 
 TEMPLATE_IN_CODE = Code("template-in-code", "warning", "Code holds what looks like a template")

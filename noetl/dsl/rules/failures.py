@@ -11,7 +11,8 @@ from noetl.dsl.model import Arc, Rule, Step, Task
 from noetl.dsl.net.routing import Routing, asks
 from noetl.dsl.rules.policies import UNFAILING
 from noetl.dsl.rules.rule_context import Book
-from noetl.dsl.templates.facts import ERROR, OK, Facts, is_whole, look, verdict
+from noetl.dsl.templates.facts import ERROR, OK, Facts, analyse, verdict
+from noetl.dsl.templates.syntax import is_whole
 from noetl.dsl.yaml.tree import Mark
 
 LOOSER = re.compile(r"\b(?:or|if)\b")  # what binds less than `and`
@@ -37,7 +38,7 @@ def _is_answered(step: Step, routing: Routing) -> bool:
 
 
 def _asks(arc: Arc, step: Step) -> bool:
-    reads = look(arc.when).reads if isinstance(arc.when, str) else ()
+    reads = analyse(arc.when).reads if isinstance(arc.when, str) else ()
     return asks((read.path for read in reads), step.name)
 
 

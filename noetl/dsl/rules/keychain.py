@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules.rule_context import Book
-from noetl.dsl.templates.template import is_template
+from noetl.dsl.templates.syntax import is_template
 
 KEYCHAIN_NOT_HERE = Code("keychain-not-here", "error", "A secret is read where it would be recorded")
 UNKNOWN_KEYCHAIN_ENTRY = Code("unknown-keychain-entry", "error", "A keychain name is not declared")
@@ -18,11 +18,11 @@ def keychain_use(book: Book) -> Iterator[Diagnostic]:
     """`keychain` is read in task input and auth alone, by declared names."""
     declared = {secret.name for secret in book.playbook.keychain}
     for site in book.sites:
-        for read in site.look.reads:
+        for read in site.facts.reads:
             if read.path[0] != "keychain":
                 continue
             if not site.place.reads("keychain"):
-                message = f"'{read.dotted}' cannot be read in {site.says}: the value would be recorded"
+                message = f"'{read.dotted}' cannot be read in {site.description}: the value would be recorded"
                 hint = "read it in the input or auth of the task that needs it"
                 yield KEYCHAIN_NOT_HERE.at(site.mark, message, hint)
             elif len(read.path) > 1 and read.path[1] not in declared:

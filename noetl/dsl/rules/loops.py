@@ -6,10 +6,10 @@ from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.model import Assign, Loop, Step
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules.pipelines import title
-from noetl.dsl.rules.rule_context import Book, called_block
-from noetl.dsl.rules.template_scope import ARC, STEP_SET
-from noetl.dsl.rules.template_site import Owner, leaves, loops_of, set_sites
-from noetl.dsl.templates.template import is_template
+from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.template_scope import ARC, STEP_SET
+from noetl.dsl.template_site import Owner, leaves, loops_of, set_sites
+from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.yaml.tree import Map, Mark
 
 PARALLEL_CTX_WRITE = Code("parallel-ctx-write", "warning", "Parallel iterations write one ctx path")
@@ -47,7 +47,7 @@ def _writers(book: Book, owner: Owner) -> list[Owner]:
     found: list[Owner] = [owner]
     for caller in found:
         for task in caller.tasks:
-            block = book.playbook.workbook.get(called_block(task)) if task.kind == "workbook" else None
+            block = book.playbook.workbook.get(task.block or "")
             if block is not None and all(block is not known for known in found):
                 found.append(block)
     return found

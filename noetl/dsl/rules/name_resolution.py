@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from noetl.dsl import template_scope as at
 from noetl.dsl.model import Block, Step
-from noetl.dsl.rules import template_scope as at
-from noetl.dsl.rules.template_site import Owner, Site, loops_of, set_sites
 from noetl.dsl.sugar.labels import inner, merged, name_of, scopes
+from noetl.dsl.template_site import Owner, Site, loops_of, set_sites
 
 if TYPE_CHECKING:
     from noetl.dsl.rules.rule_context import Book

@@ -10,9 +10,9 @@ from noetl.dsl.model import Task
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules.bare_names import is_result
 from noetl.dsl.rules.rule_context import Book
-from noetl.dsl.rules.template_site import Site, leaves
+from noetl.dsl.template_site import Site, leaves
 from noetl.dsl.templates.reads import Path
-from noetl.dsl.templates.template import is_template
+from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.yaml.tree import Map, Mark
 
 TEMPLATE_IN_WORKLOAD = Code("template-in-workload", "warning", "A workload value holds a template")
@@ -88,7 +88,7 @@ def _names(code: str) -> frozenset[str]:
 def unknown_error_kind(book: Book) -> Iterator[Diagnostic]:
     """An error kind that a guard asks for is one that can come."""
     for site in book.sites:
-        for path, kind in site.look.comparisons:
+        for path, kind in site.facts.comparisons:
             if path[-2:] == ("error", "kind") and isinstance(kind, str) and _is_error(book, site, path):
                 yield from _asked(site, site.mark, ".".join(path), kind)
 

@@ -7,8 +7,8 @@ from noetl.dsl.model import Rule, Task
 from noetl.dsl.nearest import nearest
 from noetl.dsl.net.pipeline_graph import TaskFlow
 from noetl.dsl.rules.rule_context import Book
-from noetl.dsl.rules.template_site import Owner, then_of
 from noetl.dsl.sugar.labels import is_generated, name_of
+from noetl.dsl.template_site import Owner, then_of
 from noetl.dsl.yaml.tree import Mark
 
 DUPLICATE_LABEL = Code("duplicate-label", "error", "Two tasks of one pipeline have one name")

@@ -6,8 +6,8 @@ from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.model import AdmitRule, Rule, Task
 from noetl.dsl.net.pipeline_graph import always_decides
 from noetl.dsl.rules.rule_context import Book
-from noetl.dsl.rules.template_site import then_of
 from noetl.dsl.sugar.labels import is_generated
+from noetl.dsl.template_site import then_of
 from noetl.dsl.templates.facts import ERROR, verdict
 from noetl.dsl.yaml.tree import Map, Mark
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.rules.rule_context import Book
-from noetl.dsl.rules.template_site import Owner, set_sites
+from noetl.dsl.template_site import Owner, set_sites
 from noetl.dsl.templates.facts import plain_path
 from noetl.dsl.templates.reads import Path
-from noetl.dsl.templates.template import is_template
+from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.yaml.tree import Value
 
 REFERENCE_NAME = Code("reference-name", "error", "A reference under a name that does not end in _ref")

@@ -11,8 +11,7 @@ from noetl.dsl.model import Playbook, Task
 from noetl.dsl.net.petri_net import Net
 from noetl.dsl.net.pipeline_graph import TaskFlow
 from noetl.dsl.rules.name_resolution import Meanings
-from noetl.dsl.rules.template_site import Owner, Site, all_sites, set_sites
-from noetl.dsl.sugar.labels import name_of
+from noetl.dsl.template_site import Owner, Site, all_sites, set_sites
 from noetl.dsl.tool_kind import Kinds
 
 
@@ -84,11 +83,6 @@ class Book:
         found: dict[str, list[tuple[Owner, Task]]] = defaultdict(list)
         for owner in self.owners:
             for task in owner.tasks:
-                if task.kind == "workbook":
-                    found[called_block(task)].append((owner, task))
+                if task.block is not None:
+                    found[task.block].append((owner, task))
         return {name: tuple(callers) for name, callers in found.items()}
-
-
-def called_block(task: Task) -> str:
-    """The block a `workbook` task calls: the one it names, else the one named like the task."""
-    return str(task.call.get("block") or name_of(task.label))

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
+from noetl.dsl import template_scope as at
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.model import Block, Step
 from noetl.dsl.nearest import nearest
 from noetl.dsl.net.routing import EVENT_FIELDS
-from noetl.dsl.rules import template_scope as at
 from noetl.dsl.rules.name_resolution import after_loop
 from noetl.dsl.rules.rule_context import Book
-from noetl.dsl.rules.template_site import Site, loops_of, set_sites
-from noetl.dsl.templates.facts import Read
+from noetl.dsl.template_site import Site, loops_of, set_sites
+from noetl.dsl.templates.reads import Read
 
 UNDEFINED_NAME = Code("undefined-name", "warning", "A template reads a name nothing defines")
 SCOPE_NOT_HERE = Code("scope-not-here", "warning", "A scope is read where it does not exist")
@@ -35,10 +35,10 @@ BOUND = ("index", "count", "parent")  # what every iteration has beside its item
 def scope_not_here(book: Book) -> Iterator[Diagnostic]:
     """A scope is read at boundaries that have it."""
     for site in book.sites:
-        for read in site.look.reads:
+        for read in site.facts.reads:
             scope = read.path[0]
             if scope in WHERE_READABLE and not _is_here(site, read):
-                message = f"'{read.dotted}' is read in {site.says}, where there is no {scope}"
+                message = f"'{read.dotted}' is read in {site.description}, where there is no {scope}"
                 yield SCOPE_NOT_HERE.at(site.mark, message, WHERE_READABLE[scope])
 
 
@@ -58,10 +58,10 @@ def output_before_any(book: Book) -> Iterator[Diagnostic]:
             continue
         if book.flow(site.owner).digraph.into[0]:
             continue
-        for read in site.look.reads:
+        for read in site.facts.reads:
             if read.path[0] == "output" and not read.soft:
                 label = site.owner.tasks[0].label
-                where = f"{site.says} of the first task '{label}'"
+                where = f"{site.description} of the first task '{label}'"
                 message = f"'{read.dotted}' is read in {where}, when nothing has completed"
                 yield SCOPE_NOT_HERE.at(site.mark, message, "read an earlier step by its name, or ctx")
 
@@ -69,7 +69,7 @@ def output_before_any(book: Book) -> Iterator[Diagnostic]:
 def undefined_member(book: Book) -> Iterator[Diagnostic]:
     """What is read of a scope is written somewhere; a workload key is not misspelt."""
     for site in book.sites:
-        for read in site.look.reads:
+        for read in site.facts.reads:
             if len(read.path) > 1 and not read.soft and _is_here(site, read):
                 yield from _member(book, site, read)
 
@@ -119,7 +119,9 @@ def _undefined(site: Site, read: Read, why: str, known: Iterable[str]) -> Diagno
     scope = read.path[0]
     close = nearest(read.path[1], known)
     hint = f"did you mean '{scope}.{close}'?" if close else None
-    return UNDEFINED_NAME.at(site.mark, f"'{scope}.{read.path[1]}' is read in {site.says}, but {why}", hint)
+    return UNDEFINED_NAME.at(
+        site.mark, f"'{scope}.{read.path[1]}' is read in {site.description}, but {why}", hint
+    )
 
 
 def _iteration(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
@@ -131,7 +133,9 @@ def _iteration(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
     if isinstance(site.owner, Block) and outward >= max(1, len(iterators)):
         return
     if iterators and outward >= len(iterators):
-        message = f"'{read.dotted}' is read in {site.says}, but only {len(iterators)} loops are around it"
+        message = (
+            f"'{read.dotted}' is read in {site.description}, but only {len(iterators)} loops are around it"
+        )
         yield UNDEFINED_NAME.at(site.mark, message, f"the loops are over {', '.join(iterators)}")
         return
     key = read.path[1 + outward] if len(read.path) > 1 + outward else None
@@ -151,7 +155,7 @@ def _unknown_item(
         hint = f"write: {'.'.join(['iter', *['parent'] * outward, key])}"
     elif close := nearest(key, known):
         hint = f"did you mean 'iter.{close}'?"
-    message = f"'{read.dotted}' is read in {site.says}, but the iteration has no '{key}'"
+    message = f"'{read.dotted}' is read in {site.description}, but the iteration has no '{key}'"
     return UNDEFINED_NAME.at(site.mark, message, hint)
 
 
@@ -160,7 +164,7 @@ def iter_outside_loop(book: Book) -> Iterator[Diagnostic]:
     uses = {
         id(site.owner): site
         for site in reversed(book.sites)
-        for read in site.look.reads
+        for read in site.facts.reads
         if read.path[0] == "iter" and site.place.reads("iter") and not _is_calling_iteration(site, read)
     }
     for owner in book.owners:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.rules.loops import NO_EFFECT
 from noetl.dsl.rules.rule_context import Book
-from noetl.dsl.rules.template_site import loops_of
+from noetl.dsl.template_site import loops_of
 from noetl.dsl.yaml.tree import Map
 
 

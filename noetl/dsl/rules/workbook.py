@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.nearest import nearest
 from noetl.dsl.net.digraph import Digraph
-from noetl.dsl.rules.rule_context import Book, called_block
+from noetl.dsl.rules.rule_context import Book
 from noetl.dsl.yaml.tree import Map, Mark
 
 UNKNOWN_BLOCK = Code("unknown-block", "error", "A task calls a block that does not exist")
@@ -28,7 +28,7 @@ def recursive_block(book: Book) -> Iterator[Diagnostic]:
     """Calls between blocks come to an end."""
     blocks = book.playbook.workbook
     number = {name: place for place, name in enumerate(blocks)}
-    called = [[called_block(t) for t in block.tasks if t.kind == "workbook"] for block in blocks.values()]
+    called = [[task.block for task in block.tasks if task.block is not None] for block in blocks.values()]
     digraph = Digraph([number[name] for name in names if name in number] for names in called)
     names = list(blocks)
     for members in digraph.components:

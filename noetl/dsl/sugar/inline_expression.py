@@ -3,7 +3,8 @@
 `{{ x }}` becomes `(x)`, `a-{{ x }}` becomes `'a-' ~ (x)`, 5 becomes `5`. Nothing is rendered here.
 """
 
-from noetl.dsl.templates.template import TemplateError, is_template, tokens
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.syntax import is_template, tokens
 from noetl.dsl.yaml.tree import Value
 
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r"})

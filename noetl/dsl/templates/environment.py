@@ -1,4 +1,4 @@
-"""The Jinja environment's class: a sandbox sealed further. The one instance is made in template.py.
+"""The class of the Jinja environment: a sandbox sealed further. Its one instance is made in syntax.py.
 
 Compiled templates read, compute and call through the operators of this folder only; what is overridden here
 is what Jinja's own filters use, and a second wall behind the first.

@@ -1,7 +1,6 @@
 """What can be said of a template without rendering it: what it reads, whether it must hold, how it compares.
 
-Works on the parsed template. Rendering and the limits of a template are template.py's; what a finding says
-is the rules'. A text that does not parse reads nothing and decides nothing: its error is reported elsewhere.
+A text that does not parse, or is refused, reads nothing and decides nothing: its error is reported elsewhere.
 """
 
 import re
@@ -12,14 +11,11 @@ from typing import Any, Literal, Self
 
 from jinja2 import nodes
 
-from noetl.dsl.templates.lowering import path_of
-from noetl.dsl.templates.reads import Path, reading
-from noetl.dsl.templates.template import check, is_template, only_expression, syntax_tree
+from noetl.dsl.templates.reads import Path, Read, expression_paths, path_of, reads
+from noetl.dsl.templates.syntax import is_template, only_expression, syntax_tree, template_problems
 from noetl.dsl.yaml.tree import Value
 
-LOOKS_KEPT = 32_768
-SOFT_FILTERS = ("default", "d")
-SOFT_TESTS = ("defined", "undefined", "none")
+TEXTS_KEPT = 32_768
 
 
 class Some:
@@ -56,81 +52,39 @@ ERROR: Facts = ((("output", "status"), Word("error", STATUSES)), (("output", "er
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """One dotted name a template reads; `soft` when the template copes with its absence."""
-
-    path: Path
-    soft: bool = False
-
-    @property
-    def dotted(self) -> str:
-        """The name as written, `ctx.page`."""
-        return ".".join(self.path)
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What one look at a template tells: names it reads, what they are compared with, its whole value."""
+class TemplateFacts:
+    """The names a template reads, what they are compared with, and its expression if it is nothing else."""
 
     reads: tuple[Read, ...] = ()
     comparisons: tuple[tuple[Path, Value], ...] = ()
     whole: "Reduced | None" = None
 
 
-@lru_cache(LOOKS_KEPT)
-def look(text: str) -> Look:
-    """Look at a template once; a text without template, or with one that does not parse, tells nothing."""
+@lru_cache(TEXTS_KEPT)
+def analyse(text: str) -> TemplateFacts:
+    """Analyse a template once; there are no facts about a text without one, or with one that is refused."""
     tree = _tree(text)
     if tree is None:
-        return Look()
+        return TemplateFacts()
     expression = only_expression(text, tree)
-    compared = _comparisons(tree) if _COMPARES.search(text) else ()
-    soft = _soft_paths(tree) if _COPES.search(text) else frozenset()
-    return Look(_reads(tree, soft), compared, None if expression is None else _reduce(expression))
-
-
-def reads(text: str) -> tuple[Read, ...]:
-    """Every dotted name a template reads from outside, in order."""
-    return look(text).reads
-
-
-def _reads(tree: nodes.Template, soft: frozenset[Path]) -> tuple[Read, ...]:
-    paths = sorted(reading(tree).paths)
-    return tuple(Read(path, any(path[:n] in soft for n in range(1, len(path) + 1))) for path in paths)
-
-
-def _soft_paths(tree: nodes.Template) -> frozenset[Path]:
-    return frozenset(path for node in _soft_nodes(tree) for path in reading(_template(node)).paths)
-
-
-def _soft_nodes(tree: nodes.Template) -> Iterator[nodes.Expr]:
-    """The expressions whose absence the template copes with."""
-    for node in tree.find_all((nodes.Filter, nodes.Test)):
-        names = SOFT_FILTERS if isinstance(node, nodes.Filter) else SOFT_TESTS
-        if node.name in names and node.node is not None:
-            yield node.node
-
-
-def _template(expression: nodes.Expr) -> nodes.Template:
-    return nodes.Template([nodes.Output([expression])])
+    return TemplateFacts(
+        reads=reads(tree, copes=_COPES.search(text) is not None),
+        comparisons=_comparisons(tree) if _COMPARES.search(text) else (),
+        whole=None if expression is None else _reduce(expression),
+    )
 
 
 def plain_path(text: str) -> Path | None:
     """The path of a template that is exactly one dotted name, `{{ output.ref }}`; None for any other."""
-    whole = look(text).whole
+    whole = analyse(text).whole
     return whole.operands if whole is not None and whole.kind == "path" else None
-
-
-def is_whole(text: str) -> bool:
-    """Whether a text is one expression and nothing else, so that nothing is put into it."""
-    return look(text).whole is not None
 
 
 def verdict(when: Value, facts: Facts = ()) -> bool | None:
     """Whether a guard must hold or must not under the facts; None when it depends. An absent guard holds."""
     if when is None or isinstance(when, bool):
         return when is not False
-    whole = look(when).whole if isinstance(when, str) else None
+    whole = analyse(when).whole if isinstance(when, str) else None
     return None if whole is None else _truth(_value(whole, facts))
 
 
@@ -155,7 +109,7 @@ def pieces(text: str) -> tuple[tuple[str | None, str], ...]:
 
 def _piece(part: nodes.Expr) -> tuple[str | None, str]:
     last = part.name if isinstance(part, nodes.Filter) else None
-    read = sorted(reading(_template(part)).paths)
+    read = sorted(expression_paths(part))
     return last, ".".join(read[0]) if read else ""
 
 
@@ -183,7 +137,7 @@ def _joined(node: nodes.Expr) -> Iterator[nodes.Expr]:
 
 def _tree(text: str) -> nodes.Template | None:
     """The parsed template; None where there is none, or one that is refused and may be too deep to read."""
-    return syntax_tree(text) if is_template(text) and not check(text) else None
+    return syntax_tree(text) if is_template(text) and not template_problems(text) else None
 
 
 def _path(node: nodes.Node) -> Path | None:

@@ -30,8 +30,8 @@ from noetl.dsl.templates.fast_operations import (
     text,
     whole_number,
 )
-from noetl.dsl.templates.lowering import path_of
 from noetl.dsl.templates.operators import GLOBALS
+from noetl.dsl.templates.reads import path_of
 from noetl.dsl.templates.values import ABSENT, Envelope, member
 from noetl.dsl.yaml.tree import Value
 

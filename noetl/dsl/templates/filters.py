@@ -1,7 +1,7 @@
 """The filters and tests of templates: Jinja's own behind a count of their work, and the language's own.
 
 Left out of Jinja's: `random` (not pure) and the test `callable` (nothing is). A filter here takes the context
-first, spends what it will make, and gives plain values. Operators are rendering/operators.py.
+first, spends what it will make, and gives plain values.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,6 +1,6 @@
 """A parsed template with every operation replaced by a call of one that counts its work.
 
-The rewritten tree is what Jinja compiles. Reading names off a template, or refusing one, is names.py.
+The rewritten tree is what Jinja compiles.
 """
 
 from typing import Any
@@ -11,6 +11,7 @@ from jinja2.visitor import NodeTransformer
 from noetl.dsl.templates.limits import CHARS_PER_STEP
 from noetl.dsl.templates.methods import METHOD
 from noetl.dsl.templates.operators import COMPARE, CONCAT, FUNCTION, LOOP, NO_ELSE, SLICE, SUBSCRIPT, WALK
+from noetl.dsl.templates.reads import constant_key, path_of
 from noetl.dsl.templates.values import spell
 
 RESULT = "__value"
@@ -30,23 +31,6 @@ def lower_expression(expression: nodes.Expr) -> nodes.Template:
     return nodes.Template([nodes.Assign(nodes.Name(RESULT, "store"), value, lineno=1)], lineno=1)
 
 
-def path_of(node: nodes.Node) -> tuple[nodes.Node, tuple[str | int, ...]]:
-    """A chain of constant members as the node it starts from and its keys."""
-    keys: list[str | int] = []
-    while (key := _constant_key(node)) is not None:
-        keys.append(key)
-        node = node.node  # type: ignore[attr-defined]
-    return node, tuple(reversed(keys))
-
-
-def _constant_key(node: nodes.Node) -> str | int | None:
-    if isinstance(node, nodes.Getattr):
-        return node.attr
-    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
-        return node.arg.value if type(node.arg.value) in (str, int) else None
-    return None
-
-
 class _Lowering(NodeTransformer):
     """Visits children first where it keeps them, so that operands are rewritten too."""
 
@@ -58,7 +42,7 @@ class _Lowering(NodeTransformer):
             bounds = [node.arg.start, node.arg.stop, node.arg.step]
             args = [self._visit(bound) if bound else nodes.Const(None) for bound in bounds]
             return _call(SLICE, self._visit(node.node), args, node)
-        if _constant_key(node) is not None:
+        if constant_key(node) is not None:
             return self._path(node)
         args = [self._visit(node.arg), nodes.Const(_name(node.node))]
         return _call(SUBSCRIPT, self._visit(node.node), args, node)

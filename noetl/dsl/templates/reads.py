@@ -1,64 +1,45 @@
-"""What can be told of a template from its parsed form: the names and paths it reads, and what is wrong.
+"""What templates read from outside: the dotted paths of their nodes, which may be absent, and sets of them.
 
-Works on nodes; parsing and rendering are template.py. A path ends where a key is computed, and then stands
-for everything below it.
+Known before anything is rendered, so that only what is named is sent and kept, and a reference or a payload
+is made only when one is wanted. A path ends where a key is computed, and then stands for everything below it.
 """
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Protocol
 
 from jinja2 import nodes
 
-from noetl.dsl.nearest import nearest
-from noetl.dsl.templates.filters import FILTERS, TESTS
-from noetl.dsl.templates.limits import COMPARISONS_CHAINED, DEPTH, INT_BITS, LOOP_DEPTH, NODES
-from noetl.dsl.templates.lowering import path_of
-from noetl.dsl.templates.methods import METHOD_NAMES
+from noetl.dsl.template_scope import SCOPES
 from noetl.dsl.templates.operators import GLOBALS
 
 Path = tuple[str, ...]
-Problem = tuple[str, str | None]
 
-_BLOCKS = frozenset({nodes.Output, nodes.If, nodes.For, nodes.Assign})
-_WORDS: Final[Mapping[type[nodes.Node], str]] = {
-    nodes.Macro: "macro",
-    nodes.CallBlock: "call",
-    nodes.FilterBlock: "filter",
-    nodes.With: "with",
-    nodes.Block: "block",
-    nodes.Extends: "extends",
-    nodes.Include: "include",
-    nodes.Import: "import",
-    nodes.FromImport: "from",
-    nodes.AssignBlock: "set ... endset",
-    nodes.ScopedEvalContextModifier: "autoescape",
-    nodes.Scope: "autoescape",
-}
-_TOO_LARGE: Problem = (
-    f"the template has over {NODES:,} parts, or is nested deeper than {DEPTH} levels or {LOOP_DEPTH} loops",
-    "split it over several `set` entries or tasks",
-)
-_RESERVED = frozenset({"self", "super", "caller", "varargs", "kwargs"})
-_TESTING_FILTERS = {"select": 0, "reject": 0, "selectattr": 1, "rejectattr": 1}
+SOFT_FILTERS = ("default", "d")
+SOFT_TESTS = ("defined", "undefined", "none")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What a template reads from outside."""
-
-    names: frozenset[str] = frozenset()
-    paths: frozenset[Path] = frozenset()
+def paths_read(tree: nodes.Template) -> frozenset[Path]:
+    """The dotted paths that a template reads from outside; names it binds itself are not among them."""
+    return frozenset(_block(tree.body, frozenset()))
 
 
-def reading(tree: nodes.Template) -> Reading:
-    """The root names and the dotted paths a template reads; names it binds itself are not among them."""
-    paths = frozenset(_block(tree.body, frozenset()))
-    return Reading(frozenset(path[0] for path in paths), paths)
+def path_of(node: nodes.Node) -> tuple[nodes.Node, tuple[str | int, ...]]:
+    """A chain of constant members as the node it starts from and its keys."""
+    keys: list[str | int] = []
+    while (key := constant_key(node)) is not None:
+        keys.append(key)
+        node = node.node  # type: ignore[attr-defined]
+    return node, tuple(reversed(keys))
 
 
-# ---- paths ----------------------------------------------------------------------------------------------
+def constant_key(node: nodes.Node) -> str | int | None:
+    """The key of a member that is read by a constant; None for any other node."""
+    if isinstance(node, nodes.Getattr):
+        return node.attr
+    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
+        return node.arg.value if type(node.arg.value) in (str, int) else None
+    return None
 
 
 def _block(body: Iterable[nodes.Node], bound: frozenset[str]) -> Iterator[Path]:
@@ -110,133 +91,112 @@ def _stored(target: nodes.Node) -> frozenset[str]:
     return frozenset(name.name for name in names)
 
 
-# ---- problems -------------------------------------------------------------------------------------------
+# ---- paths that may be absent ---------------------------------------------------------------------------
 
 
-def problems(tree: nodes.Template) -> tuple[Problem, ...]:
-    """Everything in a template that would be refused when it runs; each once, in the order of the text."""
-    found: dict[Problem, None] = {}
-    large = False
-    count = 0
-    stack: list[tuple[nodes.Node, int, int]] = [(tree, 0, 0)]
-    while stack:
-        node, depth, loops = stack.pop()
-        count += 1
-        for problem in _wrong(node):
-            found[problem] = None
-        loops += isinstance(node, nodes.For)
-        chained = len(node.ops) if isinstance(node, nodes.Compare) else 0
-        if depth > DEPTH or loops > LOOP_DEPTH or chained > COMPARISONS_CHAINED:
-            large = True
-            continue
-        stack.extend((child, depth + 1, loops) for child in reversed(_children(node)))
-    if large or count > NODES:
-        found[_TOO_LARGE] = None
-    return tuple(found)
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One dotted name a template reads; `soft` when the template copes with its absence."""
+
+    path: Path
+    soft: bool = False
+
+    @property
+    def dotted(self) -> str:
+        """The name as written, `ctx.page`."""
+        return ".".join(self.path)
 
 
-def _children(node: nodes.Node) -> list[nodes.Node]:
-    found: list[nodes.Node] = []
-    for field in node.fields:
-        value = getattr(node, field)
-        if isinstance(value, nodes.Node):
-            found.append(value)
-        elif isinstance(value, list):
-            found += [item for item in value if isinstance(item, nodes.Node)]
-    return found
+def reads(tree: nodes.Template, *, copes: bool = True) -> tuple[Read, ...]:
+    """Every path that a template reads, in order; `copes` is whether it may cope with the absence of any."""
+    soft = _soft_paths(tree) if copes else frozenset()
+    paths = sorted(paths_read(tree))
+    return tuple(Read(path, any(path[:n] in soft for n in range(1, len(path) + 1))) for path in paths)
 
 
-def _wrong(node: nodes.Node) -> Iterator[Problem]:
-    """What is wrong with one node by itself."""
-    look = _LOOKS.get(type(node))
-    if look is not None:
-        return look(node)
-    return iter(()) if type(node) in _BLOCKS or not isinstance(node, nodes.Stmt) else _forbidden(node)
+def _soft_paths(tree: nodes.Template) -> frozenset[Path]:
+    return frozenset(path for node in _soft_nodes(tree) for path in expression_paths(node))
 
 
-def _forbidden(node: nodes.Node) -> Iterator[Problem]:
-    word = _WORDS.get(type(node), type(node).__name__.lower())
-    yield f"{{% {word} %}} is not allowed in a template", "only if, for and set are"
+def _soft_nodes(tree: nodes.Template) -> Iterator[nodes.Expr]:
+    """The expressions whose absence the template copes with."""
+    for node in tree.find_all((nodes.Filter, nodes.Test)):
+        names = SOFT_FILTERS if isinstance(node, nodes.Filter) else SOFT_TESTS
+        if node.name in names and node.node is not None:
+            yield node.node
 
 
-def _wrong_name(node: nodes.Name) -> Iterator[Problem]:
-    if node.name in _RESERVED:
-        yield f"{node.name} is a word of Jinja's and no name here", "use another name"
-    if node.name == "loop" and node.ctx == "store":
-        yield "loop is what Jinja calls the loop itself and cannot be set", "use another name"
+def expression_paths(expression: nodes.Expr) -> frozenset[Path]:
+    """The dotted paths that one expression reads."""
+    return frozenset(_read(expression, frozenset()))
 
 
-def _wrong_target(node: nodes.NSRef) -> Iterator[Problem]:
-    target = f"{node.name}.{node.attr}"
-    yield f"{target} cannot be set inside a template", "write ctx, step or iter with `set:`"
+# ---- sets of paths --------------------------------------------------------------------------------------
 
 
-def _wrong_loop(node: nodes.For) -> Iterator[Problem]:
-    if node.recursive:
-        yield "a recursive for is not allowed in a template", "do this in a python task"
+class HasPaths(Protocol):
+    """What knows the paths that it reads."""
+
+    paths: frozenset[Path]
 
 
-def _wrong_constant(node: nodes.Const) -> Iterator[Problem]:
-    if isinstance(node.value, int) and node.value.bit_length() > INT_BITS:
-        yield f"a number of {node.value.bit_length():,} bits is too large", None
-    if isinstance(node.value, float) and not math.isfinite(node.value):
-        yield "a number is too large to be one", None
+@dataclass(frozen=True, slots=True)
+class PathSet:
+    """The dotted paths that some templates read."""
+
+    paths: frozenset[Path] = frozenset()
+
+    @classmethod
+    def of(cls, values: Iterable["HasPaths"]) -> "PathSet":
+        """What these values read."""
+        return cls(frozenset[Path]().union(*(value.paths for value in values)))
+
+    def union(self, *others: "PathSet") -> "PathSet":
+        """What any of them reads."""
+        return PathSet(self.paths.union(*(other.paths for other in others)))
+
+    def mentions(self, name: str) -> bool:
+        """Whether anything below a name is read."""
+        return any(path[0] == name for path in self.paths)
+
+    def reads(self, *path: str) -> bool:
+        """Whether a path, something below it, or the whole that contains it is read."""
+        return any(_overlap(own, path) for own in self.paths)
+
+    def names(self, *path: str) -> bool:
+        """Whether a path or something below it is read by name; reading the whole around it is not enough."""
+        return any(own[: len(path)] == path for own in self.paths)
+
+    def below(self, *path: str) -> frozenset[str]:
+        """The names read right below a path."""
+        size = len(path)
+        return frozenset(own[size] for own in self.paths if own[:size] == path and len(own) > size)
+
+    def only(self, names: frozenset[str]) -> "PathSet":
+        """What is read below some names."""
+        return PathSet(frozenset(path for path in self.paths if path[0] in names))
+
+    def results(self, step: str) -> "PathSet":
+        """What is read of the tasks of a finished step, by their own names."""
+        head = (step, "results")
+        return PathSet(frozenset(path[2:] for path in self.paths if path[:2] == head and len(path) > 2))
+
+    def of_itself(self, step: str, tasks: frozenset[str]) -> "PathSet":
+        """What templates at the end of a run read of it, by the names that others have for it."""
+        own = {("output", *path[1:]) for path in self.paths if path[0] == step}
+        return PathSet(frozenset(own | {(step, "results", *path) for path in self.only(tasks).paths}))
+
+    def keys(self, scope: str) -> frozenset[str] | None:
+        """The keys of a scope that are read, bare names included; None means all of it."""
+        if (scope,) in self.paths:
+            return None
+        return self.below(scope) | self.bare()
+
+    def bare(self) -> frozenset[str]:
+        """Names that are no scope: they may be keys of several scopes, tasks or steps."""
+        return frozenset(path[0] for path in self.paths if path[0] not in SCOPES)
 
 
-def _wrong_filter(node: nodes.Filter | nodes.Test) -> Iterator[Problem]:
-    if node.dyn_args or node.dyn_kwargs:
-        yield from _starred(node.name)
-    if isinstance(node, nodes.Test):
-        yield from _unknown("test", node.name, TESTS)
-        return
-    yield from _unknown("filter", node.name, FILTERS)
-    if node.name == "map" and node.args:
-        yield from _unknown_constant("filter", node.args[0], FILTERS)
-    position = _TESTING_FILTERS.get(node.name)
-    if position is not None and len(node.args) > position:
-        yield from _unknown_constant("test", node.args[position], TESTS)
-
-
-def _unknown_constant(what: str, node: nodes.Node, known: Iterable[str]) -> Iterator[Problem]:
-    if isinstance(node, nodes.Const) and isinstance(node.value, str):
-        yield from _unknown(what, node.value, known)
-
-
-def _unknown(what: str, name: str, known: Iterable[str]) -> Iterator[Problem]:
-    if name in known:
-        return
-    if name == "random":
-        yield "the filter random is not allowed: templates are pure", "draw in a python task"
-        return
-    close = nearest(name, known)
-    yield f"there is no {what} {name!r}", f"did you mean {close!r}?" if close else None
-
-
-def _wrong_call(node: nodes.Call) -> Iterator[Problem]:
-    callee = node.node
-    if node.dyn_args or node.dyn_kwargs:
-        yield from _starred("a call")
-    if isinstance(callee, nodes.Name):
-        if callee.name not in GLOBALS:
-            yield f"there is no function {callee.name!r}", f"there are: {', '.join(GLOBALS)}"
-    elif not isinstance(callee, nodes.Getattr):
-        yield "only a named function can be called in a template", None
-    elif callee.attr not in METHOD_NAMES:
-        close = nearest(callee.attr, METHOD_NAMES)
-        hint = f"did you mean {close!r}?" if close else "use a filter, or a python task"
-        yield f"no value has a function {callee.attr!r} in a template", hint
-
-
-def _starred(what: str) -> Iterator[Problem]:
-    yield f"{what} cannot be given * or ** arguments in a template", "write the arguments out"
-
-
-_LOOKS: Final[Mapping[type[nodes.Node], Callable[[Any], Iterator[Problem]]]] = {
-    nodes.Call: _wrong_call,
-    nodes.Const: _wrong_constant,
-    nodes.Filter: _wrong_filter,
-    nodes.For: _wrong_loop,
-    nodes.Name: _wrong_name,
-    nodes.NSRef: _wrong_target,
-    nodes.Test: _wrong_filter,
-}
+def _overlap(one: Path, other: Path) -> bool:
+    size = min(len(one), len(other))
+    return one[:size] == other[:size]

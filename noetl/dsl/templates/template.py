@@ -1,74 +1,28 @@
-"""Templates: the only Jinja environment, texts compiled once, and values with templates in them.
+"""Templates compiled once, and values with templates in them.
 
 A text that is exactly one `{{ … }}` gives the value of the expression with its type; any other text with
-template marks gives text. Nothing here knows what a playbook is. How a template computes is in rendering/.
+template marks gives text. Nothing here knows what a playbook is.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple, TypeVar
+from typing import TypeVar
 
 import jinja2
-from jinja2 import nodes
-from jinja2.exceptions import TemplateSyntaxError, UndefinedError
+from jinja2.exceptions import UndefinedError
 
-from noetl.dsl.templates.environment import SealedEnvironment
 from noetl.dsl.templates.fast import fast_expression, fast_text
 from noetl.dsl.templates.fast_operations import PLAIN, Deopt
-from noetl.dsl.templates.filters import FILTERS, TESTS
-from noetl.dsl.templates.limits import (
-    BRACKETS,
-    RESULT_NODES,
-    SOURCE_CHARS,
-    Budget,
-    TemplateError,
-    refuse_long,
-)
+from noetl.dsl.templates.limits import RESULT_NODES, Budget, TemplateError, refuse_long
 from noetl.dsl.templates.lowering import RESULT, lower_expression, lower_text
-from noetl.dsl.templates.operators import GLOBALS, RunContext
-from noetl.dsl.templates.reads import Path, Problem, Reading, problems, reading
-from noetl.dsl.templates.values import Envelope, member, to_json, truth_of
-from noetl.dsl.yaml.one_line import seen
+from noetl.dsl.templates.operators import RunContext
+from noetl.dsl.templates.reads import Path, paths_read
+from noetl.dsl.templates.syntax import ENVIRONMENT, is_template, only_expression, parse, sound_tree
+from noetl.dsl.templates.values import to_json, truth_of
 from noetl.dsl.yaml.tree import Value, plain
 
-__all__ = [
-    "FILTERS",
-    "GLOBALS",
-    "TESTS",
-    "CompiledValue",
-    "Envelope",
-    "Template",
-    "TemplateError",
-    "Token",
-    "check",
-    "compile_template",
-    "compile_value",
-    "is_template",
-    "is_whole",
-    "member",
-    "only_expression",
-    "syntax_tree",
-    "tokens",
-    "truth_of",
-]
-
-TREES_KEPT = 32_768
 TEMPLATES_KEPT = 8192
 SHOWN_CHARS = 80
-_WORD = r"[a-zA-Z_][a-zA-Z_0-9]*"
-_PLAIN_PATH = re.compile(
-    rf"\{{\{{ ((?!(?:and|else|[fF]alse|if|in|is|[nN]one|not|or|[tT]rue)\b){_WORD}(?:\.{_WORD})*) \}}\}}"
-)
-_MARK = re.compile(r"\{[{%#]")
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_READ_ESCAPES = frozenset("\n\\'\"nrtxNuU")
-_JINJA_WORDS: Final = {
-    "'end of print statement'": "'}}'",
-    "'end of statement block'": "'%}'",
-    "Jinja was looking for the following tags:": "it lacks",
-    "The innermost block that needs to be closed is": "to close",
-}
 
 # What Python and Jinja raise when an author's expression does not fit its values.
 _AUTHORS_MISTAKES = (
@@ -81,146 +35,6 @@ _AUTHORS_MISTAKES = (
     RecursionError,
     MemoryError,
 )
-
-
-ENVIRONMENT: Final = SealedEnvironment()
-
-
-# ---- reading a template ---------------------------------------------------------------------------------
-
-
-def is_template(text: str) -> bool:
-    """Whether a text has template marks; any other text stands for itself, whatever its size."""
-    return _MARK.search(text) is not None
-
-
-class Token(NamedTuple):
-    """One token of a template: its kind, its text and where it starts."""
-
-    kind: str
-    text: str
-    start: int
-
-
-def tokens(text: str) -> list[Token]:
-    """The tokens of a template, white space inside tags included; an error when it cannot be split."""
-    # Jinja makes every line break one character; this keeps positions in the text as it was written.
-    source = text.replace("\r\n", " \n").replace("\r", "\n")
-    found = []
-    position = 0
-    try:
-        for _, kind, value in ENVIRONMENT.lex(source):
-            start = source.index(value, position)
-            position = start + len(value)
-            found.append(Token(kind, text[start:position], start))
-    except TemplateSyntaxError as error:
-        raise _syntax_error(error, text) from None
-    return found
-
-
-def syntax_tree(text: str) -> nodes.Template | None:
-    """The parsed form of a template, to look at and not to change; None when it does not parse."""
-    return _parsed(text)[0]
-
-
-def check(text: str) -> list[Problem]:
-    """Everything that is wrong with a template before it is run: what, and what to do about it."""
-    return list(_parsed(text)[1])
-
-
-@lru_cache(TREES_KEPT)
-def _parsed(text: str) -> tuple[nodes.Template | None, tuple[Problem, ...], int]:
-    """A template's nodes, its problems, and the line of the first one where that is known."""
-    try:
-        tree = _parse(text)
-    except TemplateError as error:
-        return None, ((error.message, error.hint),), error.line_offset
-    return tree, problems(tree), 0
-
-
-def _parse(text: str) -> nodes.Template:
-    if len(text) > SOURCE_CHARS:
-        raise TemplateError(
-            f"the template has {len(text):,} characters, at most {SOURCE_CHARS:,} are allowed",
-            hint="keep long text in a file or a workload value, and only short templates in the playbook",
-        )
-    if plain := _PLAIN_PATH.fullmatch(text):
-        return _path_tree(plain[1].split("."))
-    _check_brackets(text)
-    try:
-        return ENVIRONMENT.parse(_keep_backslashes(text))
-    except TemplateSyntaxError as error:
-        raise _syntax_error(error, text) from None
-    except (RecursionError, MemoryError):
-        raise TemplateError("the expression is nested too deeply", hint="split it") from None
-    except ValueError as error:
-        raise TemplateError(f"the template does not parse: {error}") from None
-
-
-def _path_tree(keys: list[str]) -> nodes.Template:
-    """What Jinja's parser gives for a plain path: most templates are one, and parsing is most of reading."""
-    node: nodes.Expr = nodes.Name(keys[0], "load", lineno=1)
-    for key in keys[1:]:
-        node = nodes.Getattr(node, key, "load", lineno=1)
-    return nodes.Template([nodes.Output([node], lineno=1)], lineno=1)
-
-
-def _check_brackets(text: str) -> None:
-    """The parser descends for each bracket, so their depth is bounded before it starts."""
-    if sum(map(text.count, "([{")) <= BRACKETS:
-        return
-    depth = 0
-    for token in tokens(text):
-        if token.kind == "operator" and token.text in ("(", "[", "{"):
-            depth += 1
-        elif token.kind == "operator" and token.text in (")", "]", "}"):
-            depth -= 1
-        if depth > BRACKETS:
-            message = f"brackets are nested deeper than {BRACKETS} levels"
-            raise TemplateError(message, hint="split the expression")
-
-
-def _keep_backslashes(text: str) -> str:
-    """Only the escapes a text needs are read as such, so that '\\d' and '\\1' in a pattern need no care."""
-    if "\\" not in text:
-        return text
-    for token in reversed(tokens(text)):
-        if token.kind == "string":
-            end = token.start + len(token.text)
-            text = text[: token.start] + _ESCAPE.sub(_doubled, token.text) + text[end:]
-    return text
-
-
-def _doubled(escape: re.Match[str]) -> str:
-    return escape[0] if escape[1] in _READ_ESCAPES else f"\\{escape[0]}"
-
-
-def _syntax_error(error: TemplateSyntaxError, text: str) -> TemplateError:
-    reason = str(error.message)
-    for said, meant in _JINJA_WORDS.items():
-        reason = reason.replace(said, meant)
-    reason = f"{reason[:1].lower()}{reason[1:]}".removesuffix(".")
-    return TemplateError(f"the template {seen(text)} does not parse: {reason}", line_offset=error.lineno - 1)
-
-
-def is_whole(text: str) -> bool:
-    """Whether a text is exactly one `{{ … }}`, so that it gives a value with its type."""
-    tree = syntax_tree(text) if is_template(text) else None
-    return tree is not None and only_expression(text, tree) is not None
-
-
-def only_expression(text: str, tree: nodes.Template) -> nodes.Expr | None:
-    """The expression of a text that is exactly one `{{ … }}`, the line break that ends a block aside."""
-    if not (text.startswith("{{") and text.removesuffix("\n").endswith("}}")):
-        return None
-    match tree.body:
-        case [nodes.Output(nodes=[expression])] if not isinstance(expression, nodes.TemplateData):
-            return expression
-        case [nodes.Output(nodes=[expression, nodes.TemplateData(data="\n")])]:
-            return expression
-        case _:
-            return None
-
 
 # ---- one template ---------------------------------------------------------------------------------------
 
@@ -238,12 +52,12 @@ class Template:
         self._compiled: jinja2.Template | None = None
         if not is_template(text):
             self._fast: Callable[[Scope], Value] | None = lambda scope: text
-            self.native, self.names, self.paths = False, _NOTHING.names, _NOTHING.paths
+            self.native, self.paths, self.names = False, frozenset[Path](), frozenset[str]()
             return
-        tree = _sound_tree(text)
-        read = reading(tree)
+        tree = sound_tree(text)
         expression = only_expression(text, tree)
-        self.native, self.names, self.paths = expression is not None, read.names, read.paths
+        self.native, self.paths = expression is not None, paths_read(tree)
+        self.names = frozenset(path[0] for path in self.paths)
         self._fast = fast_expression(expression) if expression else fast_text(tree)
 
     def render(self, scope: Scope) -> Value:
@@ -286,7 +100,7 @@ class Template:
 
     def _compile(self) -> jinja2.Template:
         """Jinja's compiled form; made when first needed, since most templates never do."""
-        tree = _parse(self.text)
+        tree = parse(self.text)
         expression = only_expression(self.text, tree)
         lowered = lower_expression(expression) if expression else lower_text(tree)
         lowered.set_environment(ENVIRONMENT)
@@ -308,17 +122,6 @@ class Template:
     def _shown(self) -> str:
         text = " ".join(self.text.split())
         return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 3]}..."
-
-
-_NOTHING: Final = Reading()
-
-
-def _sound_tree(text: str) -> nodes.Template:
-    tree, found, line_offset = _parsed(text)
-    if tree is None or found:
-        message, hint = found[0]
-        raise TemplateError(message, hint=hint, line_offset=line_offset)
-    return tree
 
 
 @lru_cache(TEMPLATES_KEPT)

@@ -49,10 +49,9 @@ def _tasks(
 ) -> Iterator[tuple[str, Task]]:
     for task in tasks:
         yield prefix + task.label, task
-        name = str(task.call.get("block") or task.label)
-        block = playbook.workbook.get(name) if task.kind == "workbook" else None
-        if block is not None and name not in around:
-            yield from _tasks(playbook, block.tasks, f"{prefix}{task.label}/", (*around, name))
+        block = playbook.workbook.get(task.block or "")
+        if block is not None and block.name not in around:
+            yield from _tasks(playbook, block.tasks, f"{prefix}{task.label}/", (*around, block.name))
 
 
 def _given(place: Map, playbook: Playbook) -> Iterator[Diagnostic]:

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from noetl.dsl.templates.template import Envelope, TemplateError, compile_template
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.template import compile_template
+from noetl.dsl.templates.values import Envelope
 
 SCOPE: dict[str, Any] = {
     "ctx": {

@@ -8,7 +8,7 @@ from noetl.dsl.older_spellings.respell import (
     respell_event,
     respell_output,
 )
-from noetl.dsl.templates.template import check
+from noetl.dsl.templates.syntax import template_problems
 
 UNTOUCHED = [
     "outcome",
@@ -83,7 +83,7 @@ def test_what_is_not_the_older_envelope_stays(text: str) -> None:
 def test_the_older_envelope_becomes_todays(old: str, new: str) -> None:
     assert respell_output(old) == new
     assert respell_output(new) == new
-    assert not check(new)
+    assert not template_problems(new)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_the_older_envelope_becomes_todays(old: str, new: str) -> None:
 def test_older_event_names_become_todays(old: str, new: str) -> None:
     assert respell_event(old) == new
     assert respell_event(new) == new
-    assert not check(new)
+    assert not template_problems(new)
 
 
 @pytest.mark.parametrize(

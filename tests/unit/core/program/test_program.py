@@ -174,6 +174,19 @@ def test_every_template_of_a_task_counts(task):
     assert "start" in step(text, "last").mentions.bare()
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "spec: {http: {timeout: '{{ start.data }}'}}",
+        "loop: {in: [1], iterator: x, spec: {timeout: '{{ start.data }}'}}",
+    ],
+)
+def test_what_tasks_inherit_from_a_spec_counts(spec):
+    text = f"- {{step: start, tool: {{kind: noop}}, next: {{arcs: [{{step: last}}]}}}}\n- {{step: last, {spec}, tool: {{kind: http, input: {{url: u}}}}}}"
+    assert step(text).read_later
+    assert "start" in step(text, "last").mentions.bare()
+
+
 def test_results_of_tasks_that_others_name_are_wanted():
     text = "- {step: start, tool: [{name: one, kind: noop}], next: {arcs: [{step: last}]}}\n- {step: last, input: {x: '{{ start.results.one.data }}'}, tool: {kind: noop}}"
     assert step(text).wants_results == {"one"}

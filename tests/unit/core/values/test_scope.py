@@ -4,8 +4,8 @@ import pytest
 
 from noetl.core.values.output import externalise
 from noetl.core.values.payload_demand import UnreadablePayload, is_stored
-from noetl.core.values.scope import Scope
-from noetl.dsl.templates.template import Envelope
+from noetl.core.values.scope import Scope, pruned
+from noetl.dsl.templates.values import Envelope
 from tests.unit.core.build import ID, ok_of
 
 REF, PAYLOAD = externalise(ID, {"count": 7, "pad": "x" * 60})
@@ -205,3 +205,8 @@ def test_a_value_of_a_damaged_scope_that_is_gone_cannot_be_read(path, gone):
     ctx = {"v": UnreadablePayload("reference", "it is gone"), "n": 1}
     found = Scope({"ctx": ctx}, (ctx,), damaged=True).out_of_reach([path])
     assert found == (UnreadablePayload("reference", f"{'.'.join(path)}: it is gone") if gone else None)
+
+
+def test_only_entries_that_are_read_are_sent():
+    assert pruned({"a": 1, "b": 2}, frozenset({"b", "c"})) == {"b": 2}
+    assert pruned({"a": 1}, None) == {"a": 1}

@@ -2,7 +2,9 @@
 
 import pytest
 
-from noetl.dsl.templates.facts import ERROR, OK, Read, is_whole, look, pieces, plain_path, reads, verdict
+from noetl.dsl.templates.facts import ERROR, OK, analyse, pieces, plain_path, verdict
+from noetl.dsl.templates.reads import Read
+from noetl.dsl.templates.syntax import is_whole
 
 
 @pytest.mark.parametrize(
@@ -24,7 +26,7 @@ from noetl.dsl.templates.facts import ERROR, OK, Read, is_whole, look, pieces, p
     ],
 )  # fmt: skip
 def test_reads_are_the_names_from_outside_and_know_when_absence_is_fine(text, expected):
-    assert sorted(look(text).reads, key=lambda read: read.path) == expected
+    assert sorted(analyse(text).reads, key=lambda read: read.path) == expected
 
 
 @pytest.mark.parametrize(
@@ -105,22 +107,18 @@ def test_an_ok_output_has_no_error():
     "text", ["a" + ".b" * 3000, "+".join(["1"] * 3000), " or ".join(["a"] * 1500), "not " * 900 + "a"]
 )
 def test_a_template_that_is_refused_is_not_looked_at(text):
-    assert look("{{ " + text + " }}").reads == ()
-
-
-def test_reads_are_those_of_the_look():
-    assert reads("{{ ctx.a }}") == look("{{ ctx.a }}").reads
+    assert analyse("{{ " + text + " }}").reads == ()
 
 
 def test_comparisons_pair_names_with_constants():
     text = "{{ output.status == 'success' or event.name in ['a', 'b'] or 1 < ctx.n }}"
-    assert set(look(text).comparisons) == {
+    assert set(analyse(text).comparisons) == {
         (("output", "status"), "success"),
         (("event", "name"), "a"),
         (("event", "name"), "b"),
         (("ctx", "n"), 1),
     }
-    assert look("plain").comparisons == ()
+    assert analyse("plain").comparisons == ()
 
 
 def test_pieces_are_the_expressions_put_into_a_text():

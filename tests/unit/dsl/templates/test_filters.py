@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from noetl.dsl.templates.filters import FILTERS, TESTS
-from noetl.dsl.templates.template import TemplateError, compile_template
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.template import compile_template
 
 SCOPE: dict[str, Any] = {
     "text": "Hello big world",

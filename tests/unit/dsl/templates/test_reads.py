@@ -2,14 +2,16 @@
 
 import pytest
 
-from noetl.dsl.templates.reads import problems, reading
-from noetl.dsl.templates.template import compile_template, syntax_tree
+from noetl.dsl.templates.problems import problems
+from noetl.dsl.templates.reads import paths_read
+from noetl.dsl.templates.syntax import syntax_tree
+from noetl.dsl.templates.template import compile_template
 
 
 def paths(text: str) -> set[str]:
     tree = syntax_tree(text)
     assert tree is not None
-    return {".".join(path) for path in reading(tree).paths}
+    return {".".join(path) for path in paths_read(tree)}
 
 
 @pytest.mark.parametrize(

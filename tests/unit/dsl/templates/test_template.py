@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from noetl.dsl.templates.template import Envelope, check, compile_template, is_template
+from noetl.dsl.templates.syntax import is_template, template_problems
+from noetl.dsl.templates.template import compile_template
+from noetl.dsl.templates.values import Envelope
 from tests.unit.dsl.template_scope import SCOPE, error, render
 
 # ---- native values --------------------------------------------------------------------------------------
@@ -167,7 +169,7 @@ def test_text_that_looks_like_another_type_stays_text(text: str, value: str) -> 
 )
 def test_missing_names_chain(text: str, value: Any) -> None:
     if "a.b(" in text:
-        assert check(text)
+        assert template_problems(text)
         return
     assert render(text) == value
 

@@ -7,16 +7,12 @@ from typing import Any
 import pytest
 
 from noetl.dsl.templates.filters import FILTERS, TESTS
-from noetl.dsl.templates.limits import SOURCE_CHARS, TEXT_CHARS, WORK
+from noetl.dsl.templates.limits import SOURCE_CHARS, TEXT_CHARS, WORK, TemplateError
 from noetl.dsl.templates.methods import METHOD_NAMES
-from noetl.dsl.templates.template import (
-    ENVIRONMENT,
-    GLOBALS,
-    Envelope,
-    TemplateError,
-    check,
-    compile_template,
-)
+from noetl.dsl.templates.operators import GLOBALS
+from noetl.dsl.templates.syntax import ENVIRONMENT, template_problems
+from noetl.dsl.templates.template import compile_template
+from noetl.dsl.templates.values import Envelope
 from tests.effort import calls
 from tests.unit.dsl.template_corpus import BOMBS, ESCAPES
 
@@ -180,4 +176,4 @@ def test_no_function_of_a_value_changes_it_or_shows_python(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["__class__", "format_map", "encode", "translate", "append", "pop", "mro"])
 def test_other_functions_of_values_are_refused_before_anything_runs(name: str) -> None:
-    assert check(f"{{{{ a.{name}() }}}}")
+    assert template_problems(f"{{{{ a.{name}() }}}}")

@@ -6,15 +6,10 @@ from typing import Any
 
 import pytest
 
-from noetl.dsl.templates.template import (
-    TemplateError,
-    check,
-    compile_template,
-    compile_value,
-    syntax_tree,
-    tokens,
-    truth_of,
-)
+from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.syntax import syntax_tree, template_problems, tokens
+from noetl.dsl.templates.template import compile_template, compile_value
+from noetl.dsl.templates.values import truth_of
 from noetl.dsl.yaml.tree import Map, Seq
 from tests.unit.dsl.template_scope import SCOPE, render
 
@@ -194,7 +189,7 @@ def test_the_same_text_is_compiled_once() -> None:
     ],
 )
 def test_a_text_that_cannot_be_used_is_refused_with_the_reason(text: str, message: str) -> None:
-    found = check(text)
+    found = template_problems(text)
     assert message in found[0][0]
     with pytest.raises(TemplateError) as caught:
         compile_template(text)
@@ -208,8 +203,8 @@ def test_a_syntax_error_knows_its_line() -> None:
 
 
 def test_a_good_template_has_no_problems() -> None:
-    assert check("{{ a.b | default([]) | map(attribute='x') | list }}") == []
-    assert check("no template") == []
+    assert template_problems("{{ a.b | default([]) | map(attribute='x') | list }}") == []
+    assert template_problems("no template") == []
 
 
 def test_the_syntax_tree_is_none_for_a_text_that_does_not_parse() -> None:

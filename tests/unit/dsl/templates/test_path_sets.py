@@ -2,12 +2,12 @@
 
 import pytest
 
-from noetl.core.program.template_reads import Mentions, pruned
+from noetl.dsl.templates.reads import PathSet
 from noetl.dsl.templates.template import compile_value
 
 
 def of(*texts):
-    return Mentions.of(compile_value(text) for text in texts)
+    return PathSet.of(compile_value(text) for text in texts)
 
 
 SOME = of("{{ ctx.page.n }}", "{{ load.data }} {{ workload }}", "plain")
@@ -61,8 +61,3 @@ def test_bare_names_are_those_of_no_scope():
 
 def test_the_union_reads_what_either_reads():
     assert of("{{ a }}").union(of("{{ b }}")).bare() == {"a", "b"}
-
-
-def test_only_entries_that_are_read_are_sent():
-    assert pruned({"a": 1, "b": 2}, frozenset({"b", "c"})) == {"b": 2}
-    assert pruned({"a": 1}, None) == {"a": 1}

@@ -1,7 +1,4 @@
-"""The boundaries of a playbook where templates stand, and which scopes each of them can read.
-
-One table; no rules. What a task or a step defines at such a boundary is name_resolution.py's.
-"""
+"""The boundaries of a playbook where templates stand, and which scopes each of them can read. One table."""
 
 from dataclasses import dataclass
 
@@ -14,7 +11,7 @@ SCOPES = EVERYWHERE | ENGINE | {"keychain", "step", "iter", "input", "args", "ou
 class Place:
     """A boundary: how a message calls it, the scopes it reads beside the common ones, and whose results."""
 
-    says: str
+    description: str
     scopes: frozenset[str] = frozenset()
     tasks: bool = False  # finished tasks of the pipeline are readable
     steps: bool = True  # finished steps are readable
@@ -24,8 +21,8 @@ class Place:
         return scope in EVERYWHERE or scope in self.scopes
 
 
-def _place(says: str, scopes: str, *, tasks: bool = False, steps: bool = True) -> Place:
-    return Place(says, frozenset(scopes.split()), tasks, steps)
+def _place(description: str, scopes: str, *, tasks: bool = False, steps: bool = True) -> Place:
+    return Place(description, frozenset(scopes.split()), tasks, steps)
 
 
 _IN_TASK = "step iter input args output _prev _task _attempt"
@@ -33,6 +30,7 @@ _IN_TASK = "step iter input args output _prev _task _attempt"
 EXECUTOR_SPEC = _place("executor.spec", "", steps=False)
 STEP_INPUT = _place("a step's input", "args event")
 STEP_SPEC = _place("a step's spec", "input args event")
+STEP_LIFECYCLE = _place("a step's spec", "input args event")  # when a run must end
 ADMIT = _place("an admission rule", "input args event")
 LOOP_IN = _place("loop.in", "input args event")
 INNER_IN = _place("an inner loop's in", "step iter input args")

@@ -1,17 +1,17 @@
-"""Where templates stand: every text with a template in it, with its boundary, its owner and its position.
+"""Where the templates of a playbook stand: each with its text, its boundary, its owner and its position.
 
-Finding them is all that happens here. What they may read is template_scope.py's, what is wrong the rules'.
+The one walk over them: whoever asks what a playbook reads goes through it. Nothing is judged here.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
+from noetl.dsl import template_scope as at
 from noetl.dsl.model import Arc, Assign, Block, Loop, Playbook, Rule, Step, Task
-from noetl.dsl.rules import template_scope as at
-from noetl.dsl.rules.template_scope import Place
 from noetl.dsl.sugar.labels import is_generated
-from noetl.dsl.templates.facts import Look, look
-from noetl.dsl.templates.template import is_template
+from noetl.dsl.template_scope import Place
+from noetl.dsl.templates.facts import TemplateFacts, analyse
+from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
 
@@ -30,18 +30,23 @@ class Site:
     owner: Owner | None = None
     task: int | None = None  # the position of the task in its owner's pipeline
     depth: int = 0  # how many loops stand around it
-    look: Look = field(default_factory=Look, compare=False)
 
     @property
-    def says(self) -> str:
+    def facts(self) -> TemplateFacts:
+        """What can be said of the template without rendering it."""
+        return analyse(self.text)
+
+    @property
+    def description(self) -> str:
         """How a message calls the place."""
         label = self.owner.tasks[self.task].label if self.owner and self.task is not None else ""
         if self.place is at.BEFORE and is_generated(label):
             return f"the condition of '{label.rpartition('.')[0]}'"
         if not isinstance(self.owner, Block):
-            return self.place.says
-        own = self.place.says.startswith(STEP_PREFIX)
-        return self.place.says.replace(STEP_PREFIX, "a block's") if own else f"{self.place.says} of a block"
+            return self.place.description
+        described = self.place.description
+        own = described.startswith(STEP_PREFIX)
+        return described.replace(STEP_PREFIX, "a block's") if own else f"{described} of a block"
 
     @property
     def step(self) -> Step | None:
@@ -112,7 +117,7 @@ def _step(step: Step, kinds: Kinds) -> Iterator[Site]:
     yield from _sites(step.whole_input or step.input, node.at("input"), at.STEP_INPUT, step)
     yield from _spec(step.spec, node, at.STEP_SPEC, step)
     for key, value in (("timeout_s", step.timeout_s), ("deadline_s", step.deadline_s)):
-        yield from _sites(value, mark_of(node, "spec", "policy", "lifecycle", key), at.STEP_SPEC, step)
+        yield from _sites(value, mark_of(node, "spec", "policy", "lifecycle", key), at.STEP_LIFECYCLE, step)
     for rule in step.admit:
         yield from _sites(rule.when, rule.node.at("when"), at.ADMIT, step)
     yield from _pipeline(step, kinds)
@@ -196,7 +201,7 @@ def _sites(
     """The templates inside one value, each at its own mark where the value carries marks."""
     for text, where in leaves(value, mark):
         if is_template(text):
-            yield Site(text, where, place, owner, None, depth, look(text))
+            yield Site(text, where, place, owner, None, depth)
 
 
 def leaves(value: Value, mark: Mark) -> Iterator[tuple[str, Mark]]:
