@@ -15,6 +15,8 @@ from noetl.dsl.migrate.editable_tree import (
     says,
 )
 from noetl.dsl.migrate.labels import rewrite_labels
+from noetl.dsl.migrate.original_document import rewrite_original
+from noetl.dsl.migrate.original_results import rewrite_results
 from noetl.dsl.migrate.payloads import rewrite_payloads
 from noetl.dsl.migrate.respelling import defined_by, respell
 from noetl.dsl.migrate.rewriting import Rewriting
@@ -25,6 +27,7 @@ PROFILES = ("auto", "local", "distributed")
 
 def rewrite_document(rw: Rewriting, root: Collection) -> None:
     """Bring a whole playbook to today's spelling, in place."""
+    rewrite_original(rw, root)
     _rewrite_vars(rw, root)
     _rewrite_executor(rw, root)
     _rewrite_workbook(rw, root)
@@ -35,6 +38,7 @@ def rewrite_document(rw: Rewriting, root: Collection) -> None:
     for name, block in blocks:
         rewrite_body(rw, block, name)
     rewrite_labels(rw, [*steps, *(block for _, block in blocks)])
+    rewrite_results(rw, root, steps, [block for _, block in blocks])
     rewrite_payloads(rw, steps, _entry_step(root, steps))
     known = defined_by(root)
     for step in steps:

@@ -1,0 +1,267 @@
+"""What can be told of python code from its text: names it reads from nowhere, its answer, its modules.
+
+Pure analysis with `ast`; nothing is run.
+"""
+
+import ast
+import builtins
+import io
+import tokenize
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# Modules that code of the original could name without importing them.
+THERE = (
+    *(
+        "json",
+        "os",
+        "sys",
+        "re",
+        "time",
+        "math",
+        "random",
+        "uuid",
+        "base64",
+        "hashlib",
+        "datetime",
+        "asyncio",
+    ),
+    *("logging", "collections", "itertools", "functools", "urllib", "string", "copy", "decimal", "traceback"),
+)
+CLASS_OF = {
+    "datetime": frozenset({"now", "utcnow", "fromisoformat", "fromtimestamp", "strptime", "today", "combine"})
+}
+BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__"}
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Code that parses."""
+
+    text: str
+    tree: ast.Module
+
+    @classmethod
+    def read(cls, text: str) -> "Code | None":
+        """The code of a text; none when it does not parse."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return cls(text, ast.parse(text))
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return None
+
+    def lead(self, lines: list[str]) -> str:
+        """The text with lines before it; what must come first stays first."""
+        own = self.text.split("\n")
+        after = max((node.end_lineno or 0 for node in self._first()), default=0)
+        return "\n".join([*own[:after], *lines, *own[after:]])
+
+    def _first(self) -> Iterator[ast.stmt]:
+        for node in self.tree.body:
+            if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+                yield node
+
+    def after(self, lines: list[str]) -> "Code":
+        """The same code with lines before it."""
+        return Code.read(self.lead(lines)) or self
+
+    @property
+    def bound(self) -> frozenset[str]:
+        """Names that the code binds itself, wherever."""
+        found: set[str] = set()
+        for node in ast.walk(self.tree):
+            match node:
+                case ast.Name(ctx=ast.Store() | ast.Del()):
+                    found.add(node.id)
+                case ast.Import() | ast.ImportFrom():
+                    found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    found.add(node.name)
+                case ast.arg():
+                    found.add(node.arg)
+                case ast.ExceptHandler(name=str() as name):
+                    found.add(name)
+                case ast.MatchAs(name=str() as name) | ast.MatchStar(name=str() as name):
+                    found.add(name)
+                case _:
+                    pass
+        return frozenset(found)
+
+    @property
+    def read_names(self) -> frozenset[str]:
+        """Names that the code reads."""
+        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name))
+        return frozenset(node.id for node in nodes if isinstance(node.ctx, ast.Load))
+
+    @property
+    def free(self) -> frozenset[str]:
+        """Names that the code reads before, or without, binding them at its top level."""
+        early = frozenset(self._read_first())
+        return (self.read_names - self.bound - BUILTINS) | (early - BUILTINS)
+
+    def _read_first(self) -> Iterator[str]:
+        """Names that a statement of the top level reads while no statement before it binds them."""
+        known: set[str] = set()
+        for statement in self.tree.body:
+            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                known.add(statement.name)
+                continue
+            inner = Code("", ast.Module([statement], []))
+            own = inner.bound
+            reads = _outside(statement)
+            value = getattr(statement, "value", None)
+            first = _outside(value) if isinstance(statement, ast.Assign | ast.AugAssign) else reads - own
+            yield from first - known
+            known |= own
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        """What `main` takes, when there is one."""
+        mains = [node for node in self.tree.body if _is_main(node)]
+        return frozenset(arg.arg for node in mains for arg in ast.walk(node) if isinstance(arg, ast.arg))
+
+    @property
+    def has_main(self) -> bool:
+        """Whether the code defines `main`."""
+        return any(map(_is_main, self.tree.body))
+
+    @property
+    def returns(self) -> bool:
+        """Whether a `return` stands outside of every function."""
+        return any(isinstance(node, ast.Return) for node in _top_level(self.tree))
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Every text that the code spells out."""
+        nodes = (node.value for node in ast.walk(self.tree) if isinstance(node, ast.Constant))
+        return frozenset(value for value in nodes if isinstance(value, str))
+
+    def keys_of(self, name: str) -> frozenset[str]:
+        """The keys that the code can read of a mapping: every text of it where they are computed."""
+        reads = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name) and node.id == name]
+        found = [key for node in ast.walk(self.tree) if (key := _key(node, name)) is not None]
+        return frozenset(found) if len(found) == len(reads) else self.words
+
+    def missing_modules(self) -> list[tuple[str, str]]:
+        """Modules that the code reads without importing them, each with its import line."""
+        return [(name, self._import(name)) for name in THERE if name in self.free and self._is_module(name)]
+
+    def _is_module(self, name: str) -> bool:
+        """Whether a name is only read for its members."""
+        reads = [node for node in ast.walk(self.tree) if isinstance(node, ast.Attribute)]
+        return any(isinstance(node.value, ast.Name) and node.value.id == name for node in reads)
+
+    def _import(self, name: str) -> str:
+        members = {
+            node.attr
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name
+        }
+        if members & CLASS_OF.get(name, frozenset()):
+            return f"from {name} import {name}"
+        if name == "urllib":
+            return "import urllib.parse, urllib.request"
+        return f"import {name}"
+
+    @property
+    def answer_keys(self) -> frozenset[str] | None:
+        """The keys of the mapping that the code answers with; none when that cannot be told."""
+        answers = [*self._answers()]
+        found: set[str] = set()
+        for answer in answers:
+            names = self._keys(answer)
+            if names is None:
+                return None
+            found |= names
+        return frozenset(found) if answers else None
+
+    def _answers(self) -> Iterator[ast.expr]:
+        for node in ast.walk(self.tree):
+            match node:
+                case ast.Assign(targets=[ast.Name(id="result")]) if not self.has_main:
+                    yield node.value
+                case ast.FunctionDef(name="main") | ast.AsyncFunctionDef(name="main"):
+                    inner = (each for each in _top_level(node) if isinstance(each, ast.Return))
+                    yield from (each.value for each in inner if each.value is not None)
+                case ast.Module() if self.returns:
+                    inner = (each for each in _top_level(node) if isinstance(each, ast.Return))
+                    yield from (each.value for each in inner if each.value is not None)
+                case _:
+                    pass
+
+    def _keys(self, answer: ast.expr, depth: int = 3) -> frozenset[str] | None:
+        if isinstance(answer, ast.Dict):
+            names = [key.value for key in answer.keys if isinstance(key, ast.Constant)]
+            return frozenset(name for name in names if isinstance(name, str))
+        if isinstance(answer, ast.Name) and depth:
+            values = [
+                node.value
+                for node in ast.walk(self.tree)
+                if isinstance(node, ast.Assign)
+                and any(isinstance(target, ast.Name) and target.id == answer.id for target in node.targets)
+            ]
+            known = [self._keys(value, depth - 1) for value in values]
+            if known and None not in known:
+                return frozenset().union(*(names for names in known if names is not None))
+        return None
+
+
+def _key(node: ast.AST, name: str) -> str | None:
+    """The key that a node reads of a mapping, as `name["key"]` or `name.get("key")`."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=owner), slice=ast.Constant(value=str() as key)) if owner == name:
+            return key
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=owner), attr="get"),
+            args=[ast.Constant(value=str() as key), *_],
+        ) if owner == name:
+            return key
+        case _:
+            return None
+
+
+def _is_main(node: ast.stmt) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == "main"
+
+
+def _outside(node: ast.AST | None) -> set[str]:
+    """Names that a node reads."""
+    nodes = ast.walk(node) if node is not None else iter(())
+    return {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+
+
+def _top_level(node: ast.AST) -> Iterator[ast.AST]:
+    """What stands under a node outside of functions and classes inside it."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            continue
+        yield child
+        yield from _top_level(child)
+
+
+def indented_main(text: str, parameters: list[str]) -> str:
+    """Code whose top level returns, as the body of `main`."""
+    inside = _lines_in_texts(text)
+    body = [
+        line if number in inside or not line.strip() else f"    {line}"
+        for number, line in enumerate(text.rstrip("\n").split("\n"), 1)
+    ]
+    code = Code.read(text)
+    if code is not None and "result" in code.bound and not isinstance(code.tree.body[-1], ast.Return):
+        body.append("    return result")
+    names = [name for name in parameters if name.isidentifier()]
+    return "\n".join([f"def main({', '.join(names)}):", *body, ""])
+
+
+def _lines_in_texts(text: str) -> set[int]:
+    """Lines that begin inside a text of several lines, which must not move."""
+    found: set[int] = set()
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.end[0] > token.start[0] and token.type not in (tokenize.NEWLINE, tokenize.NL):
+                found |= set(range(token.start[0] + 1, token.end[0] + 1))
+    except (tokenize.TokenError, SyntaxError):
+        return found
+    return found

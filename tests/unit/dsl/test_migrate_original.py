@@ -1,0 +1,233 @@
+"""Playbooks of the original NoETL: every spelling of theirs becomes today's, and says so where it may differ."""
+
+from pathlib import Path
+from textwrap import dedent, indent
+
+import pytest
+
+from noetl.dsl.load import load
+from noetl.dsl.older_spellings.findings import DEPRECATIONS
+from noetl.tools import kinds
+from tests.unit.dsl.documents import doc
+from tests.unit.dsl.migrating import looks, rewritten
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "original"
+PLAYBOOKS = sorted(FOLDER.glob("*.yaml"))
+
+
+def one(task: str) -> str:
+    """A step with one task, whose keys stand on their own lines."""
+    return doc("- step: a\n  tool:\n" + indent(dedent(task).strip("\n"), "    "))
+
+
+@pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.stem)
+def test_a_playbook_of_the_original_loads_without_errors_and_deprecations(path: Path) -> None:
+    found = load(rewritten(path.read_text()).text, kinds=kinds()).diagnostics
+    assert [d for d in found if d.severity == "error" or d.code in DEPRECATIONS] == []
+
+
+TASKS = [
+    (
+        "a request's payload is JSON",
+        'kind: http\nmethod: POST\nurl: "http://x"\npayload: {a: 1}\nverify_ssl: false',
+        'kind: http\ninput:\n  method: POST\n  url: "http://x"\n  json: {a: 1}\n  verify: false',
+    ),
+    (
+        "a form by its content type",
+        "kind: http\nmethod: POST\nurl: u\nheaders: {Content-Type: application/x-www-form-urlencoded}\ndata: {a: 1}",
+        "kind: http\ninput:\n  method: POST\n  url: u\n"
+        "  headers: {Content-Type: application/x-www-form-urlencoded}\n  form: {a: 1}",
+    ),
+    (
+        "data without a body to send are parameters",
+        "kind: http\nmethod: GET\nendpoint: u\ndata: {page: 1}",
+        "kind: http\ninput:\n  method: GET\n  url: u\n  params: {page: 1}",
+    ),
+    (
+        "a timeout beside kind",
+        "kind: http\nurl: u\ntimeout: 30  # seconds",
+        "kind: http\ninput:\n  url: u\nspec:\n  timeout: 30  # seconds",
+    ),
+    (
+        "the action of nats",
+        "kind: nats\noperation: kv_put\nbucket: b\nkey: k\nvalue: 1",
+        "kind: nats\ninput:\n  action: kv_put\n  bucket: b\n  key: k\n  value: 1",
+    ),
+    (
+        "a credential",
+        "kind: postgres\ncredential: pg\nquery: select 1",
+        "kind: postgres\nauth: pg\ninput:\n  query: select 1",
+    ),
+    (
+        "a credential in a mapping",
+        "kind: postgres\nauth: {source: credential, key: pg}\nquery: select 1",
+        "kind: postgres\nauth: pg\ninput:\n  query: select 1",
+    ),
+    (
+        "command lines",
+        "kind: shell\ncmds:\n  - echo one\n  - echo two",
+        "kind: shell\ninput:\n  command: |-\n    set -e\n    echo one\n    echo two",
+    ),
+    (
+        "statements",
+        "kind: duckdb\ncommands: |\n  select 1;\n  select 2",
+        "kind: duckdb\ninput:\n  command: |\n    select 1;\n    select 2",
+    ),
+    (
+        "inputs under spec",
+        "kind: http\nspec:\n  url: u\n  method: GET\n  timeout: 5",
+        "kind: http\ninput:\n  url: u\n  method: GET\nspec:\n  timeout: 5",
+    ),
+    (
+        "what a child is given",
+        "kind: playbook\npath: a/b\npayload: {x: 1}",
+        "kind: playbook\npath: a/b\ninput: {x: 1}",
+    ),
+    (
+        "a script that is a file",
+        "kind: python\nscript:\n  uri: ./a.py\n  source: {type: file}",
+        "kind: python\ninput:\n  script: ./a.py",
+    ),
+    (
+        "a retry",
+        "kind: http\nurl: u\nretry:\n  max_attempts: 2\n  retry_on: [timeout, connection_error]\n  backoff: 5",
+        "kind: http\ninput:\n  url: u\nspec:\n  policy:\n    on_unmatched: by_status\n    rules:\n"
+        "      - when: \"{{ output.status == 'error' and (output.error.kind == 'timeout' or "
+        "output.error.kind == 'connect') }}\"\n        then: {do: retry, attempts: 2, delay: 5}",
+    ),
+    (
+        "a retry by status",
+        "kind: http\nurl: u\nretry: {max_attempts: 3, retry_on_status: [429, 503], backoff_seconds: 2}",
+        "kind: http\ninput:\n  url: u\nspec:\n  policy:\n    on_unmatched: by_status\n    rules:\n"
+        "      - when: \"{{ output.status == 'error' and (output.http.status in [429, 503]) }}\"\n"
+        "        then: {do: retry, attempts: 3, delay: 2}",
+    ),
+    (
+        "modules of libs",
+        "kind: python\nlibs: {json: json, pd: pandas, dt: {from: datetime, import: datetime}}\n"
+        "code: |\n  result = json.dumps(pd.x(dt.now()))",
+        "kind: python\ninput:\n  code: |\n    import json\n    import pandas as pd\n"
+        "    from datetime import datetime as dt\n    result = json.dumps(pd.x(dt.now()))",
+    ),
+    (
+        "modules that were there",
+        "kind: python\ncode: |\n  result = os.path.join('a', json.dumps(1))",
+        "kind: python\ninput:\n  code: |\n    import json\n    import os\n"
+        "    result = os.path.join('a', json.dumps(1))",
+    ),
+    (
+        "all inputs of the code",
+        'kind: python\ninput: {a: 1, b: 2}\ncode: |\n  result = input_data.get("a")',
+        'kind: python\ninput:\n  a: 1\n  b: 2\n  code: |\n    input_data = {"a": a, "b": b}\n'
+        '    result = input_data.get("a")',
+    ),
+    (
+        "a return outside of a function",
+        "kind: python\ninput: {a: 1}\ncode: |\n  if a:\n      return 1\n  return '''x\n  y'''",
+        "kind: python\ninput:\n  a: 1\n  code: |\n    def main(a):\n        if a:\n            return 1\n"
+        "        return '''x\n    y'''",
+    ),
+    (
+        "an error by its name elsewhere",
+        "kind: http\ninput: {url: u}\nspec:\n  policy:\n    rules:\n"
+        "      - {when: \"{{ output.error.kind == 'rate_limit' }}\", then: {do: retry}}\n"
+        '      - {when: "{{ output.error.status in [500] }}", then: {do: fail}}',
+        "kind: http\ninput: {url: u}\nspec:\n  policy:\n    rules:\n"
+        '      - {when: "{{ output.http.status == 429 }}", then: {do: retry}}\n'
+        '      - {when: "{{ output.http.status in [500] }}", then: {do: fail}}',
+    ),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), [case[1:] for case in TASKS], ids=[case[0] for case in TASKS])
+def test_a_task_of_the_original_becomes_todays(before: str, after: str) -> None:
+    assert rewritten(one(before)).text == one(after)
+
+
+GONE = [
+    ("kind: playbook\npath: p\nreturn_step: end", "'return_step' is gone"),
+    ("kind: postgres\nquery: select 1\npool: {}", "'pool' is gone"),
+    ("kind: playbook\npath: p\ntask: x", "'task' is gone"),
+    ("kind: noop\noutput: {store: kv, select: [a]}", "'output' is gone"),
+    ("kind: noop\noutput_select: [a]", "'output_select' is gone"),
+]
+
+
+@pytest.mark.parametrize(("before", "message"), GONE)
+def test_what_decides_nothing_leaves_a_remark_beside_its_line(before: str, message: str) -> None:
+    result = rewritten(one(before))
+    assert [look for look in looks(result) if look.startswith(message)]
+    assert "# noetl: " in result.text
+    assert not [d for d in load(result.text, kinds=kinds()).diagnostics if d.severity == "error"]
+
+
+UNDECIDED = [
+    ("kind: http\nurl: u\npayload: {a: 1}\njson: {b: 2}", "'payload' stands beside another body"),
+    ("kind: http\nurl: u\nwhatever: 1", "'whatever' is no input of kind 'http'"),
+    ("kind: postgres\nauth: {a: 1, b: 2}\nquery: q", "'auth' is the name of one credential"),
+    ("kind: python\nscript: {uri: u, source: {type: gcs}}", "'script' is a file here"),
+]
+
+
+@pytest.mark.parametrize(("before", "message"), UNDECIDED)
+def test_what_the_text_does_not_decide_is_left_with_the_choice(before: str, message: str) -> None:
+    assert message in looks(rewritten(one(before)))
+
+
+RESULTS = [
+    ('"{{ fetch }}"', "'body': fetch.data"),
+    ('"{{ fetch.status_code }}"', '"{{ fetch.http.status }}"'),
+    ('"{{ fetch.data.headers }}"', '"{{ fetch.http.headers }}"'),
+    ('"{{ fetch.body.x }}"', '"{{ fetch.data.x }}"'),
+    ('"{{ fetch.data.rows }}"', '"{{ fetch.data.rows }}"'),
+    ('"{{ made }}"', '"{{ made.data }}"'),
+    ('"{{ made.count }}"', '"{{ made.count }}"'),
+    ('"{{ made.status }}"', '"{{ made.data.status }}"'),
+    ('"{{ made.data.rows }}"', '"{{ made.data.data.rows }}"'),
+    ('"{{ made.data.count }}"', '"{{ made.data.count }}"'),
+    ('"{{ made.context.count }}"', '"{{ made.data.count }}"'),
+    ("\"{{ made.get('count') }}\"", "\"{{ made.data.get('count') }}\""),
+    ('"{{ made | default({}) }}"', '"{{ made.data | default({}) }}"'),
+    ('"{{ rows }}"', '"{{ rows.data }}"'),
+    ('"{{ rows.command_0.rows }}"', '"{{ rows.command_0.rows }}"'),
+    ('"{{ known }}"', '"{{ known }}"'),
+]
+STEPS = """\
+- {step: fetch, tool: {kind: http, url: u}}
+- step: made
+  tool:
+    kind: python
+    code: |
+      result = {"status": "x", "data": {"rows": []}, "count": 1}
+- {step: rows, tool: {kind: duckdb, query: select 1}}
+- {step: known, tool: {kind: noop}}
+- step: last
+  input: {known: 1}
+  tool: {kind: noop, input: {x: VALUE}}
+"""
+
+
+@pytest.mark.parametrize(("before", "after"), RESULTS)
+def test_a_name_that_stood_for_an_answer_reads_its_data(before: str, after: str) -> None:
+    result = rewritten(doc(STEPS.replace("VALUE", before)))
+    line = next(line for line in result.text.splitlines() if "input: {x:" in line or "x: " in line)
+    assert after in line
+
+
+def test_a_playbook_of_today_keeps_what_its_names_mean() -> None:
+    text = doc('- {step: a, tool: {kind: noop}}\n- {step: b, tool: {kind: noop, input: {x: "{{ a }}"}}}')
+    assert rewritten(text).text == text
+
+
+def test_a_steps_own_name_in_its_set_is_its_output() -> None:
+    before = '- step: a\n  tool: {kind: noop, timeout: 1}\n  set: {ctx.x: "{{ a.n }}", ctx.y: "{{ a }}"}'
+    after = rewritten(doc(before)).text
+    assert 'set: {ctx.x: "{{ output.data.n }}", ctx.y: "{{ output.data }}"}' in after
+
+
+def test_a_step_called_like_a_path_gets_a_name() -> None:
+    before = (
+        "- {step: a/b-c, tool: {kind: noop}, next: {arcs: [{step: 1st}]}}\n- {step: 1st, tool: {kind: noop}}"
+    )
+    after = "- {step: a_b_c, tool: {kind: noop}, next: {arcs: [{step: step_1st}]}}\n- {step: step_1st, tool: {kind: noop}}"
+    assert rewritten(doc(before)).text == doc(after)
