@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from noetl.dsl.build import build
 from noetl.dsl.cascade import independent
 from noetl.dsl.diagnostic import Code, Diagnostic, has_errors, in_order
-from noetl.dsl.grammar.check import check_shape
 from noetl.dsl.model import Playbook
 from noetl.dsl.older_spellings.findings import DEPRECATIONS, UNREAD
 from noetl.dsl.older_spellings.normalize import normalize
@@ -59,12 +58,11 @@ def _load(tree: Value, found: Sequence[Diagnostic], kinds: Kinds, *, strict: boo
     if tree is None and has_errors(found):
         return Loaded(None, None, None, in_order(found), {})
     normal = normalize(tree, kinds)
-    shape = check_shape(normal.tree, kinds)
-    findings = [*found, *normal.diagnostics, *shape]
+    findings = [*found, *normal.diagnostics, *normal.grammar]
     playbook, expanded, debug_map = _compiled(normal.tree)
     if playbook is not None:
         unread = [finding for finding in normal.diagnostics if finding.code in UNREAD]
-        broken = [*found, *unread, *shape]
+        broken = [*found, *unread, *normal.grammar]
         findings += independent(check_rules(playbook, kinds), broken, nameless=_nameless(normal.tree))
     if strict:
         findings = [_upgraded(finding) for finding in findings]

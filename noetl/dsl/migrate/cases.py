@@ -22,9 +22,12 @@ from noetl.dsl.migrate.editable_tree import (
     scalars,
 )
 from noetl.dsl.migrate.policies import rewrite_guard
+from noetl.dsl.migrate.positioned import positioned
 from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.tasks import as_pipeline
+from noetl.dsl.migrate.tasks import NO_CASE, as_pipeline
 from noetl.dsl.migrate.templates import mentions
+from noetl.dsl.older_spellings.findings import LEGACY_CASE
+from noetl.dsl.yaml.one_line import flow
 
 LEFT = "write guarded arcs under next, or a 'choose' item under tool"
 
@@ -43,6 +46,9 @@ def rewrite_case(rw: Rewriting, step: Collection) -> None:
     entry = step.entry("case")
     if entry is None:
         return
+    if rw.loading:
+        _refuse_case(rw, step, entry)
+        return
     branches = _branches(rw, entry)
     if branches and all(set(branch.actions) == {"next"} for branch in branches):
         done = _as_arcs(rw, step, entry, branches)
@@ -52,6 +58,19 @@ def rewrite_case(rw: Rewriting, step: Collection) -> None:
         done = False
     if not done:
         rw.review(entry.mark, "'case' was left as it is: it has no mechanical replacement", LEFT)
+
+
+def _refuse_case(rw: Rewriting, step: Collection, entry: Entry) -> None:
+    """What a `case` means depends on when it was asked, so `load` only says what it could become."""
+    mark = entry.mark
+    step.drop(entry)
+    router = mapping([entry])
+    silent = rw.silent()
+    silent.loading = False
+    rewrite_case(silent, router)
+    arcs = positioned(router).get("next")
+    write = flow(arcs) if arcs else '{arcs: [{step: …, when: "{{ … }}"}]}'
+    rw.legacy(LEGACY_CASE, mark, NO_CASE, f"next: {write}")
 
 
 def _branches(rw: Rewriting, entry: Entry) -> list[Branch]:

@@ -3,12 +3,14 @@
 from noetl.dsl.migrate.editable_tree import (
     Collection,
     Entry,
+    Node,
     Scalar,
     as_list,
     as_map,
     at,
     entries,
     indented,
+    keys,
     mapping,
     maps,
     pair,
@@ -18,25 +20,40 @@ from noetl.dsl.migrate.labels import rewrite_labels
 from noetl.dsl.migrate.original_document import rewrite_original
 from noetl.dsl.migrate.original_results import rewrite_results
 from noetl.dsl.migrate.payloads import rewrite_payloads
-from noetl.dsl.migrate.respelling import defined_by, respell
+from noetl.dsl.migrate.positioned import positioned
+from noetl.dsl.migrate.respelling import defined_by, note_older_names, respell
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.steps import rewrite_body, rewrite_step
+from noetl.dsl.older_spellings.findings import EXECUTOR_KIND, LEGACY_VARS, WORKBOOK_TASKS
+from noetl.dsl.yaml.one_line import flow
 
 PROFILES = ("auto", "local", "distributed")
 
 
 def rewrite_document(rw: Rewriting, root: Collection) -> None:
     """Bring a whole playbook to today's spelling, in place."""
-    rewrite_original(rw, root)
+    if not rw.loading:
+        rewrite_original(rw, root)
+    steps, blocks = maps(root.get("workflow")), _blocks(root)
+    if rw.loading:  # first, so that hints show today's names
+        defined = defined_by(root)
+        for owner in (*steps, *(block for _, block in blocks)):
+            note_older_names(rw, defined, owner)
     _rewrite_vars(rw, root)
     _rewrite_executor(rw, root)
     _rewrite_workbook(rw, root)
-    steps = maps(root.get("workflow"))
     for step in steps:
         rewrite_step(rw, step)
-    blocks = _blocks(root)
     for name, block in blocks:
         rewrite_body(rw, block, name)
+    if not rw.loading:
+        _rewrite_across(rw, root, steps, blocks)
+
+
+def _rewrite_across(
+    rw: Rewriting, root: Collection, steps: list[Collection], blocks: list[tuple[str, Collection]]
+) -> None:
+    """What needs the whole document, and only makes sense when its text is rewritten."""
     rewrite_labels(rw, [*steps, *(block for _, block in blocks)])
     rewrite_results(rw, root, steps, [block for _, block in blocks])
     rewrite_payloads(rw, steps, _entry_step(root, steps))
@@ -51,6 +68,11 @@ def _rewrite_vars(rw: Rewriting, root: Collection) -> None:
     """Variables of the document: what nothing writes is input."""
     entry = root.entry("vars")
     if entry is None:
+        return
+    message = "'vars' is not a section of a playbook: inputs are 'workload', shared state is 'ctx'"
+    rw.legacy(LEGACY_VARS, entry.mark, message, f"workload: {flow(positioned(entry.value))}")
+    if rw.loading:
+        root.drop(entry)
         return
     values, workload = as_map(entry.value), root.entry("workload")
     given = as_map(workload.value) if workload is not None else None
@@ -78,9 +100,12 @@ def _rewrite_executor(rw: Rewriting, root: Collection) -> None:
     if executor is None or entry is None:
         return
     if executor.entry("profile") is not None:
-        executor.drop(entry)
-        rw.review(entry.mark, "'executor.kind' is gone: 'profile' says the same")
+        if not rw.loading:
+            executor.drop(entry)
+            rw.review(entry.mark, "'executor.kind' is gone: 'profile' says the same")
         return
+    message = "'executor.kind' is an older spelling of 'executor.profile'"
+    rw.deprecated(EXECUTOR_KIND, entry.mark, message, f"profile: {flow(positioned(entry.value))}")
     entry.rename("profile")
     rw.changed(entry.mark, "'executor.kind' is now 'executor.profile'")
     if not says(entry.value, *PROFILES):
@@ -89,16 +114,18 @@ def _rewrite_executor(rw: Rewriting, root: Collection) -> None:
 
 def _rewrite_workbook(rw: Rewriting, root: Collection) -> None:
     entry = root.entry("workbook")
-    book = as_map(entry.value) if entry is not None else None
-    tasks = book.entry("tasks") if book is not None else None
-    if entry is not None and book is not None and tasks is not None and len(book.entries) == 1:
-        inside = tasks.value
-        if isinstance(inside, Collection) and not _is_block(as_map(inside)):
-            inside.end_with(book.trailing)
-            _unwrap_tasks(entry, tasks, inside)
-            rw.changed(tasks.mark, "the blocks of 'workbook.tasks' now stand directly under 'workbook'")
-    for _, block in _blocks(root):
-        _wrap_task(rw, block)
+    while entry is not None and (inside := _wrapped(entry.value)) is not None:
+        book = entry.value
+        assert isinstance(book, Collection)
+        tasks = book.entries[0]
+        message = "'workbook.tasks' is an older spelling: blocks stand directly under 'workbook'"
+        rw.deprecated(WORKBOOK_TASKS, tasks.mark, message, f"workbook: {flow(positioned(inside))}")
+        inside.end_with(book.trailing)
+        _unwrap_tasks(entry, tasks, inside)
+        rw.changed(tasks.mark, "the blocks of 'workbook.tasks' now stand directly under 'workbook'")
+    if not rw.loading:
+        for _, block in _blocks(root):
+            _wrap_task(rw, block)
 
 
 def _unwrap_tasks(entry: Entry, tasks: Entry, inside: Collection) -> None:
@@ -109,6 +136,12 @@ def _unwrap_tasks(entry: Entry, tasks: Entry, inside: Collection) -> None:
     else:
         inside.entries[0].lead_with(tasks.comments)
     entry.value = inside
+
+
+def _wrapped(book: Node | None) -> Collection | None:
+    """What stands under the `tasks` of an older workbook; a block may be called `tasks`, too."""
+    inside = at(book, "tasks") if keys(book) == ["tasks"] else None
+    return inside if isinstance(inside, Collection) and not _is_block(as_map(inside)) else None
 
 
 def _is_block(node: Collection | None) -> bool:
@@ -129,6 +162,8 @@ def _wrap_task(rw: Rewriting, block: Collection) -> None:
 def _blocks(root: Collection) -> list[tuple[str, Collection]]:
     """Every block of the workbook with its name; a list of named blocks counts too."""
     book = root.get("workbook")
+    while (inside := _wrapped(book)) is not None:
+        book = inside
     if as_list(book) is not None:
         return [(block.word("name") or "block", block) for block in maps(book)]
     return [(str(entry.key), block) for entry in entries(book) if (block := as_map(entry.value)) is not None]

@@ -4,13 +4,17 @@ Only the shapes and their edits live here, nothing of the language. read_tree.py
 A collection keeps its entries in order; an entry takes its comments along wherever it goes.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from noetl.dsl.yaml.tree import NOWHERE, Mark
+from noetl.dsl.yaml.scalar import NotANumber, read_plain
+from noetl.dsl.yaml.tree import NOWHERE, Mark, Value
 
 Style = Literal["plain", "single", "double", "block"]
+
+PLAIN_WORD = re.compile(r"\w[\w.-]*")
 
 
 @dataclass(slots=True, eq=False)
@@ -22,6 +26,7 @@ class Scalar:
     style: Style = "plain"
     column: int = 0  # of the entry it was written in: later lines of the text move with that entry
     mark: Mark = NOWHERE
+    data: Value = None  # what it is, when it was no text: a number, a boolean
 
     @property
     def empty(self) -> bool:
@@ -245,6 +250,20 @@ def plain(text: str) -> Scalar:
     return Scalar(text, text)
 
 
+def word(value: str, mark: Mark = NOWHERE) -> Scalar:
+    """A new scalar that says a text: plain, or quoted where it would say something else without quotes."""
+    if PLAIN_WORD.fullmatch(value) and _is_text(value):
+        return Scalar(value, value, mark=mark)
+    return quoted(value, mark)
+
+
+def _is_text(word: str) -> bool:
+    try:
+        return isinstance(read_plain(word), str)
+    except NotANumber:
+        return False
+
+
 def quoted(value: str, mark: Mark = NOWHERE) -> Scalar:
     """A new double-quoted scalar; a single-quoted one where that needs no escapes."""
     value = value.replace("\n", " ")
@@ -255,7 +274,7 @@ def quoted(value: str, mark: Mark = NOWHERE) -> Scalar:
 
 def pair(key: str, value: Node, *, mark: Mark = NOWHERE) -> Entry:
     """A new entry of a mapping."""
-    return Entry(value, key, key, mark=mark)
+    return Entry(value, key, word(key).text, mark=mark)
 
 
 def item(value: Node, *, mark: Mark = NOWHERE) -> Entry:

@@ -18,8 +18,11 @@ from noetl.dsl.migrate.editable_tree import (
     quoted,
     says,
 )
+from noetl.dsl.migrate.positioned import positioned
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.set_spellings import rewrite_set
+from noetl.dsl.older_spellings.findings import BACKOFF_FIXED, LEGACY_EVAL, LEGACY_EXPR
+from noetl.dsl.yaml.one_line import flow
 
 TRUE = ("true", "True", "TRUE", "{{ true }}", "{{true}}", "{{ True }}", "{{True}}")
 
@@ -30,11 +33,14 @@ def rewrite_guard(rw: Rewriting, node: Collection) -> None:
     if entry is None:
         return
     if "when" in node:
-        rw.review(entry.mark, "'expr' stands beside 'when'; 'when' decides and 'expr' is gone")
-        node.drop(entry)
+        if not rw.loading:
+            rw.review(entry.mark, "'expr' stands beside 'when'; 'when' decides and 'expr' is gone")
+            node.drop(entry)
         return
     entry.rename("when")
     with_braces(entry)
+    message = "'expr' is not part of the language: the condition is called 'when'"
+    rw.legacy(LEGACY_EXPR, entry.mark, message, f"when: {flow(positioned(entry.value))}")
     rw.changed(entry.mark, "'expr' is now 'when'")
 
 
@@ -50,6 +56,32 @@ def with_braces(entry: Entry) -> None:
 # ---- eval -------------------------------------------------------------------------------------------------
 
 
+def rewrite_decisions(rw: Rewriting, task: Collection, loop: Collection | None) -> None:
+    """Bring the `eval` of a task, or its policy, to rules with `when` and `then`."""
+    entry = task.entry("eval")
+    if entry is None:
+        rewrite_policy(rw, task, loop)
+        return
+    mark, value = entry.mark, entry.value
+    rw.inside_eval = rewritten = rewrite_eval(rw, task)
+    rewrite_policy(rw, task, loop)
+    rw.inside_eval = False
+    if not rewritten and not rw.loading:
+        return  # it stays as it is
+    policy = task.child("spec").child("policy") if rewritten else policy_of_eval(rw, pair("eval", value))
+    message = "'eval' is not part of the language: decisions stand in spec.policy.rules"
+    rw.legacy(LEGACY_EVAL, mark, message, f"spec: {flow({'policy': positioned(policy)})}")
+
+
+def policy_of_eval(rw: Rewriting, entry: Entry) -> Collection:
+    """What an `eval` that was taken out says, as the policy of a task."""
+    silent, task = rw.silent(), mapping([entry])
+    silent.inside_eval = rewrite_eval(silent, task)
+    rewrite_policy(silent, task, None)
+    found = as_map(at(task, "spec", "policy"))
+    return found or mapping([pair("on_unmatched", plain("by_status")), pair("rules", listing())])
+
+
 def rewrite_eval(rw: Rewriting, task: Collection) -> bool:
     """Make the `eval` of a task its policy; whether that was done."""
     entry = task.entry("eval")
@@ -58,7 +90,8 @@ def rewrite_eval(rw: Rewriting, task: Collection) -> bool:
         return False
     if rules is None or at(task, "spec", "policy") is not None:
         why = "it is not a list" if rules is None else "the task also has a policy"
-        rw.review(entry.mark, f"'eval' was left as it is: {why}", "write: spec: {policy: {rules: [...]}}")
+        hint = "write: spec: {policy: {rules: [...]}}"
+        rw.leave(task, entry, f"'eval' was left as it is: {why}", hint)
         return False
     if not rules.entries:
         task.drop(entry)
@@ -99,7 +132,7 @@ def rewrite_policy(rw: Rewriting, task: Collection, loop: Collection | None) -> 
     if entry is None:
         return
     rules = as_list(entry.value)
-    if rules is not None:
+    if rules is not None and not rw.loading:
         entry.value = mapping([pair("rules", rules)], flow=rules.flow)
         rw.review(
             entry.mark, "a policy that was a list is now {rules: [...]}; what no rule matches continues"
@@ -117,7 +150,8 @@ def rewrite_rules(rw: Rewriting, rules: Collection, loop: Collection | None = No
         if rule is None:
             continue
         rewrite_guard(rw, rule)
-        _gather_then(rw, rule, last=position == len(rules.entries) - 1)
+        if rw.inside_eval or not rw.loading:
+            _gather_then(rw, rule, last=position == len(rules.entries) - 1)
         _shape_else(rw, rule)
         then = then_of(rule)
         if then is not None:
@@ -176,6 +210,8 @@ def _rewrite_then(rw: Rewriting, then: Collection, loop: Collection | None) -> N
     rewrite_set(rw, then, loop)
     entry = then.entry("backoff")
     if entry is not None and says(entry.value, "fixed"):
+        message = "backoff 'fixed' is an older spelling of 'none'"
+        rw.deprecated(BACKOFF_FIXED, entry.value.mark, message, "backoff: none")
         entry.value = plain("none")
         rw.changed(entry.mark, "'backoff: fixed' is now 'backoff: none'")
     if rw.inside_eval:

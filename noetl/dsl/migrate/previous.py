@@ -20,6 +20,7 @@ from noetl.dsl.migrate.editable_tree import (
     plain,
     quoted,
     scalars,
+    word,
 )
 from noetl.dsl.migrate.policies import then_of
 from noetl.dsl.migrate.rewriting import Rewriting
@@ -141,7 +142,7 @@ def _noop(rw: Rewriting, way: Way, label: str, task: Collection) -> Collection:
     output = way.then.pull(way.entry)
     output.rename("output")
     rw.changed(output.mark, f"'set_prev' is now the output of the task '{label}'")
-    return mapping([pair("name", plain(label)), pair("kind", plain("noop")), output], flow=task.flow)
+    return mapping([pair("name", word(label)), pair("kind", plain("noop")), output], flow=task.flow)
 
 
 def _pass_by(task: Collection, setting: list[Collection], after: str | None) -> None:
@@ -189,4 +190,4 @@ def _direct(then: Collection, do: str, to: str | None) -> None:
     if target is not None:
         then.pull(target)
     if to is not None:
-        then.insert(then.place(entry) + 1, pair("to", plain(to)))
+        then.insert(then.place(entry) + 1, pair("to", word(to)))

@@ -3,13 +3,24 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from noetl.dsl.migrate.editable_tree import Collection, Node, Scalar, keys, maps
+from noetl.dsl.grammar.playbook import SCOPES
+from noetl.dsl.migrate.editable_tree import Collection, Entry, Node, Scalar, as_map, at, entries, keys, maps
 from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.set_spellings import written
-from noetl.dsl.migrate.tasks import tasks_of
-from noetl.dsl.migrate.templates import compare_with_ok, edit_paths, edit_scalar, roots_in, templates_under
-from noetl.dsl.older_spellings.respell import respell_event, respell_output
+from noetl.dsl.migrate.set_spellings import OLDER, written
+from noetl.dsl.migrate.templates import (
+    compare_with_ok,
+    edit_paths,
+    edit_scalar,
+    mentions,
+    roots_in,
+    templates_under,
+)
+from noetl.dsl.older_spellings.findings import ARGS, OUTCOME
+from noetl.dsl.older_spellings.respell import rename_root, respell_event, respell_output
+from noetl.dsl.older_spellings.template_names import OLDER_NAME
 from noetl.dsl.templates.reads import Path
+
+RESULTS = {"result_ref": "output.ref", "result": "output.data"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +43,7 @@ class Names:
             return None
         if root == "vars":
             return (2, self.variables.get(path[1], f"step.{path[1]}")) if len(path) > 1 else (1, "step")
-        return {"result": (1, "output.data"), "result_ref": (1, "output.ref")}.get(root)
+        return (1, RESULTS[root]) if root in RESULTS else None
 
 
 def respell(rw: Rewriting, known: frozenset[str], owner: Collection, *, args: bool = False) -> None:
@@ -72,27 +83,78 @@ def _variables(rw: Rewriting, owner: Collection) -> dict[str, str]:
 
 def _sets(node: Node) -> Iterator[Collection]:
     """Every `set` under a node."""
-    if isinstance(node, Collection):
-        for entry in node.entries:
-            if entry.key == "set" and isinstance(entry.value, Collection):
-                yield entry.value
-            yield from _sets(entry.value)
+    for entry in _entries_under(node):
+        if entry.key == "set" and isinstance(entry.value, Collection):
+            yield entry.value
+
+
+# ---- what load says of them -------------------------------------------------------------------------------
+
+
+def note_older_names(rw: Rewriting, known: frozenset[str], owner: Collection) -> None:
+    """Read the templates of a step or block with today's names; `args` are only noted: they still travel."""
+    defined = known | _defined(owner)
+    for scalar in templates_under(rw, owner):
+        if OLDER_NAME.search(scalar.value):
+            _note_outcome(rw, scalar)
+            for old, today in RESULTS.items():
+                if old not in defined:
+                    _note_result(rw, scalar, old, today)
+            edit_scalar(scalar, respell_event)
+            if mentions(scalar.value, "args"):
+                message = "the template reads 'args', an older spelling of 'input'"
+                write = "the value with `set` on the arc, and `input` on the step that reads it"
+                rw.deprecated(ARGS, scalar.mark, message, write)
+
+
+def _note_outcome(rw: Rewriting, scalar: Scalar) -> None:
+    if edit_scalar(scalar, respell_output):
+        message = "the template reads 'outcome', an older spelling of 'output'"
+        rw.deprecated(OUTCOME, scalar.mark, message, scalar.value.strip())
+
+
+def _note_result(rw: Rewriting, scalar: Scalar, old: str, today: str) -> None:
+    if edit_scalar(scalar, lambda text: rename_root(text, old, today)):
+        message = f"the template reads '{old}', an older spelling of '{today}'"
+        rw.deprecated(OUTCOME, scalar.mark, message, scalar.value.strip())
+
+
+# ---- names that are not older ones ------------------------------------------------------------------------
 
 
 def defined_by(root: Collection) -> frozenset[str]:
-    """Names that every template can read because the document defines them."""
-    return frozenset(
-        {*keys(root.get("workload")), *(str(s.word("step")) for s in maps(root.get("workflow")))}
-    )
+    """Names that every template can read because the document defines them: workload, steps, ctx, args."""
+    steps = maps(root.get("workflow"))
+    found = {*keys(root.get("workload")), *(str(step.word("step")) for step in steps)}
+    for step in steps:
+        for arc in (*maps(step.get("next")), *maps(at(step, "next", "arcs"))):
+            found.update(keys(arc.get("args")))
+    for entry in (*_entries_under(root.get("workflow")), *_entries_under(root.get("workbook"))):
+        if entry.key == "set" and (writes := as_map(entry.value)) is not None:
+            found |= written(writes, "ctx")
+        elif OLDER.get(str(entry.key)) == "ctx":
+            found.update(keys(entry.value))
+    return frozenset(found)
 
 
 def _defined(owner: Collection) -> frozenset[str]:
-    """Names that templates of a step can read because the step defines them."""
-    found = {*keys(owner.get("input"))}
-    for task in tasks_of(owner):
-        found |= {str(task.word("name")), *keys(task.get("input"))}
-    loop = owner.map_at("loop")
-    while loop is not None:
-        found.add(str(loop.word("iterator")))
-        loop = loop.map_at("loop")
-    return frozenset(found)
+    """Names that templates of a step can read because the step defines them, in spellings of any age."""
+    found: set[str] = set()
+    for entry in _entries_under(owner):
+        body = as_map(entry.value)
+        if entry.key in ("name", "iterator") and isinstance(entry.value, Scalar):
+            found.add(entry.value.value)
+        elif entry.key in ("input", "args") or entry.key in OLDER:
+            found.update(keys(body))
+        elif entry.key == "set" and body is not None:
+            found.update(name for scope in SCOPES for name in written(body, scope))
+            found.update(name for name in body.names if "." not in name)
+        elif body is not None and "kind" in body:
+            found.add(str(entry.key))
+    return frozenset(found - {*SCOPES})
+
+
+def _entries_under(node: Node | None) -> Iterator[Entry]:
+    for entry in entries(node):
+        yield entry
+        yield from _entries_under(entry.value)

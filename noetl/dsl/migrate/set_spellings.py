@@ -13,10 +13,16 @@ from noetl.dsl.migrate.editable_tree import (
     pair,
     plain,
     quoted,
+    word,
 )
+from noetl.dsl.migrate.positioned import positioned
 from noetl.dsl.migrate.rewriting import Rewriting
+from noetl.dsl.older_spellings.findings import BARE_TARGET, LEGACY_SET, SET_SCOPE, TARGET_TWICE
+from noetl.dsl.yaml.one_line import flow
 
-OLDER = {"set_ctx": "ctx", "set_iter": "iter", "set_vars": "step", "set_shared": "ctx"}
+DEPRECATED = {"set_ctx": "ctx", "set_iter": "iter"}
+LEGACY = {"set_vars": "step", "set_shared": "ctx"}
+OLDER = {**DEPRECATED, **LEGACY}
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # `{{ ctx.total | default(0) + n }}`: the value so far, and what is added to it
 ADDITION = re.compile(
@@ -37,6 +43,10 @@ def rewrite_set(rw: Rewriting, holder: Collection, loop: Collection | None, *, b
     for entry in list(holder.entries):
         if entry.key in OLDER:
             _rewrite_older(rw, holder, entry, loop)
+        elif entry.key == "set_prev" and rw.loading and can_merge(holder):
+            write = f"a task after this one: {{kind: noop, output: {flow(positioned(entry.value))}}}"
+            rw.legacy(LEGACY_SET, entry.mark, "'set_prev' is not part of the language", write)
+            holder.drop(entry)
 
 
 def _rewrite_older(rw: Rewriting, holder: Collection, entry: Entry, loop: Collection | None) -> None:
@@ -46,11 +56,14 @@ def _rewrite_older(rw: Rewriting, holder: Collection, entry: Entry, loop: Collec
         rw.review(entry.mark, f"'{key}' was left as it is: {why}", "write: set: {scope.name: value}")
         return
     scope = OLDER[key]
-    if key == "set_shared":
-        for write in values.entries:
-            _reduce(rw, write, loop)
+    note, code = (rw.deprecated, SET_SCOPE) if key in DEPRECATED else (rw.legacy, LEGACY_SET)
+    targets = {f"{scope}.{write.key}": positioned(write.value) for write in values.entries}
+    note(code, entry.mark, f"'{key}' is an older spelling of 'set'", f"set: {flow(targets)}")
     for write in values.entries:
-        take_reference(rw, write)
+        if key == "set_shared" and not rw.loading:
+            _reduce(rw, write, loop)
+        if not rw.loading:
+            take_reference(rw, write)
         retarget(write, f"{scope}.{write.key}")
     merge_set(rw, holder, entry, values)
     rw.changed(entry.mark, f"'{key}' is now 'set' with targets under '{scope}.'")
@@ -84,23 +97,41 @@ def merge_set(rw: Rewriting, holder: Collection, entry: Entry, values: Collectio
         values.entries[0].lead_with(entry.comments)
         own.end_with(values.trailing)
         for write in values.entries:
-            if str(write.key) in own:
-                rw.review(write.mark, f"'set' writes '{write.key}' too and wins; the value here is gone")
-            else:
+            if not _is_twice(rw, own, write, str(write.key)):
                 own.add(write)
 
 
+def _is_twice(rw: Rewriting, own: Collection, write: Entry, target: str) -> bool:
+    """Whether a `set` writes a target already; the first write stays."""
+    first = own.entry(target)
+    if first is None:
+        return False
+    message = f"'{target}' is set twice in one set; first at line {first.mark.line}"
+    rw.findings.append(TARGET_TWICE.at(write.mark, message, "keep one of them"))
+    rw.review(write.mark, f"'set' writes '{target}' too and wins; the value here is gone")
+    return True
+
+
 def _name_scopes(rw: Rewriting, values: Collection) -> None:
-    for write in values.entries:
+    for write in list(values.entries):
         key = str(write.key)
         if NAME.fullmatch(key) and key not in (*SCOPES, *READ_ONLY):
-            retarget(write, f"step.{key}")
+            target = f"step.{key}"
+            message = f"set target '{key}' names no scope and is read as '{target}'"
+            rw.deprecated(BARE_TARGET, write.mark, message, target)
+            if _is_twice(rw, values, write, target):
+                values.drop(write)
+                continue
+            retarget(write, target)
             rw.changed(write.mark, f"set target '{key}' is now 'step.{key}'")
 
 
 def retarget(write: Entry, target: str) -> None:
-    quote = write.key_text[:1] if write.key_text[:1] in ("'", '"') else ""
-    write.key, write.key_text = target, f"{quote}{target}{quote}"
+    quote = write.key_text[:1]
+    write.key, write.key_text = (
+        target,
+        f"{quote}{target}{quote}" if quote in ("'", '"') else word(target).text,
+    )
 
 
 def _reduce(rw: Rewriting, write: Entry, loop: Collection | None) -> None:

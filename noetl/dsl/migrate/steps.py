@@ -19,12 +19,30 @@ from noetl.dsl.migrate.editable_tree import (
     says,
     scalars,
 )
-from noetl.dsl.migrate.policies import TRUE, admission, rewrite_guard, rewrite_rules, with_braces
+from noetl.dsl.migrate.policies import (
+    TRUE,
+    admission,
+    policy_of_eval,
+    rewrite_guard,
+    rewrite_rules,
+    with_braces,
+)
+from noetl.dsl.migrate.positioned import positioned, scalar_value
 from noetl.dsl.migrate.previous import rewrite_previous
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.set_spellings import rewrite_set
-from noetl.dsl.migrate.tasks import as_pipeline, free_label, rewrite_tool
+from noetl.dsl.migrate.tasks import NO_PIPE, as_pipeline, free_label, rewrite_tool, shown_pipeline
 from noetl.dsl.migrate.templates import mentions
+from noetl.dsl.older_spellings.findings import (
+    ARGS,
+    LEGACY_EVAL,
+    LEGACY_NEXT_MODE,
+    LEGACY_PIPE,
+    LEGACY_VARS,
+    LEGACY_WHEN,
+    NEXT_NOT_ROUTER,
+)
+from noetl.dsl.yaml.one_line import flow
 
 AFTERWARDS = (
     "outcome",
@@ -37,6 +55,8 @@ AFTERWARDS = (
 
 def rewrite_step(rw: Rewriting, step: Collection) -> None:
     """Bring one step to today's spelling; what depends on other steps comes later."""
+    if rw.loading:
+        _refuse_vars(rw, step)
     _rewrite_pipe(rw, step)
     _rewrite_eval(rw, step)
     rewrite_case(rw, step)
@@ -49,26 +69,26 @@ def rewrite_step(rw: Rewriting, step: Collection) -> None:
 
 def rewrite_body(rw: Rewriting, owner: Collection, name: str) -> None:
     """Bring what a step and a workbook block share to today's spelling."""
-    _rewrite_args(rw, owner)
+    if not rw.loading:
+        _rewrite_args(rw, owner)
     loop = owner.map_at("loop")
     if loop is not None:
         _lift_scheduling(rw, loop)
     rewrite_tool(rw, owner)
     rewrite_set(rw, owner, None)
-    rewrite_previous(rw, owner, name)
-    _rewrite_vars(rw, owner, name)
+    if not rw.loading:
+        rewrite_previous(rw, owner, name)
+        _rewrite_vars(rw, owner, name)
 
 
 def _rewrite_pipe(rw: Rewriting, step: Collection) -> None:
     entry = step.entry("pipe")
     if entry is None:
         return
+    rw.legacy(LEGACY_PIPE, entry.mark, NO_PIPE, f"tool: {shown_pipeline(entry.value)}")
     if step.entry("tool") is not None:
-        rw.review(
-            entry.mark,
-            "'pipe' was left as it is: the step also has a 'tool'",
-            "put their tasks into one list",
-        )
+        hint = "put their tasks into one list"
+        rw.leave(step, entry, "'pipe' was left as it is: the step also has a 'tool'", hint)
         return
     entry.rename("tool")
     rw.changed(entry.mark, "'pipe' is now 'tool': a list under 'tool' is the pipeline")
@@ -79,11 +99,24 @@ def _rewrite_eval(rw: Rewriting, step: Collection) -> None:
     entry, task = step.entry("eval"), step.map_at("tool")
     if entry is None:
         return
+    if rw.loading:
+        _refuse_eval(rw, step, entry)
+        return
     if task is None or "kind" not in task or "eval" in task:
         rw.review(entry.mark, "'eval' of the step was left as it is", "move it to the task it is about")
         return
     entry.before = [*filter(str.strip, entry.before)]
     task.add(step.pull(entry))
+
+
+def _refuse_eval(rw: Rewriting, step: Collection, entry: Entry) -> None:
+    """Which task of the step an `eval` is about is its author's to say."""
+    step.drop(entry)
+    tool = step.map_at("tool")
+    kind = tool.word("kind") if tool is not None else None
+    policy = flow({"policy": positioned(policy_of_eval(rw, entry))})
+    message = "'eval' is not part of the language: decisions stand in a task's spec.policy.rules"
+    rw.legacy(LEGACY_EVAL, entry.mark, message, f"tool: {{kind: {kind or '…'}, spec: {policy}}}")
 
 
 def _rewrite_args(rw: Rewriting, owner: Collection) -> None:
@@ -122,15 +155,16 @@ def _rewrite_when(rw: Rewriting, step: Collection, key: str) -> None:
     entry = step.entry(key)
     if entry is None:
         return
+    _refuse_when(rw, entry, key)
     if says(entry.value, *TRUE) or (isinstance(entry.value, Scalar) and entry.value.empty):
         step.drop(entry)
         rw.changed(entry.mark, "a 'when' that always holds is gone")
         return
     with_braces(entry)
-    if not _can_hold_policy(step):
-        rw.review(entry.mark, "'when' was left as it is: 'spec.policy' is not a mapping")
-        return
     guard = Entry(entry.value, "when", "when", after=entry.after, mark=entry.mark)
+    if not _can_hold_policy(step):
+        rw.leave(step, entry, "'when' was left as it is: 'spec.policy' is not a mapping")
+        return
     spec = step.map_at("spec")
     policy = spec.map_at("policy") if spec is not None else None
     if policy is not None and policy.entry("admit") is not None:
@@ -150,6 +184,12 @@ def _rewrite_when(rw: Rewriting, step: Collection, key: str) -> None:
     rw.changed(entry.mark, "'when' of the step is now spec.policy.admit; a token it refuses is discarded")
 
 
+def _refuse_when(rw: Rewriting, entry: Entry, key: str) -> None:
+    admit = positioned(admission(pair("when", entry.value), flow=True))
+    message = f"a step has no '{key}': admission stands in spec.policy.admit"
+    rw.legacy(LEGACY_WHEN, entry.mark, message, f"spec: {flow({'policy': {'admit': admit}})}")
+
+
 def _can_hold_policy(step: Collection) -> bool:
     spec = step.entry("spec")
     holder = as_map(spec.value) if spec is not None else None
@@ -163,9 +203,8 @@ def _refuse_first(rw: Rewriting, step: Collection, entry: Entry, policy: Collect
     text = entry.value.value.strip() if isinstance(entry.value, Scalar) else ""
     inside = text.removeprefix("{{").removesuffix("}}").strip()
     if rules is None or text != "{{" + text[2:-2] + "}}" or "{{" in inside or "{%" in text:
-        rw.review(
-            entry.mark, "'when' was left as it is: the step also has an admission", "join the two conditions"
-        )
+        told = "'when' was left as it is: the step also has an admission"
+        rw.leave(step, entry, told, "join the two conditions")
         return
     step.drop(entry)
     refuse = mapping([pair("allow", plain("false"))], flow=True)
@@ -185,6 +224,18 @@ def _rewrite_next(rw: Rewriting, step: Collection) -> None:
     for arc in maps(at(step, "next", "arcs")):
         rewrite_guard(rw, arc)
         rewrite_set(rw, arc, None, bare=False)
+        _note_args(rw, arc)
+
+
+def _note_args(rw: Rewriting, arc: Collection) -> None:
+    """`args` of an arc still travel with the token; what replaces them depends on the steps it reaches."""
+    entry, target = arc.entry("args"), arc.word("step")
+    values = as_map(entry.value) if entry is not None else None
+    if entry is None or values is None:
+        return
+    shown = {f"ctx.{target}.{value.key}": positioned(value.value) for value in values.entries}
+    write = f"set: {flow(shown)} on the arc, and read them in the input of '{target}'"
+    rw.deprecated(ARGS, entry.mark, "'args' of an arc is an older way to hand values on", write)
 
 
 def _make_router(rw: Rewriting, entry: Entry) -> None:
@@ -198,10 +249,12 @@ def _make_router(rw: Rewriting, entry: Entry) -> None:
     if arcs is None:
         return
     for arc in arcs.entries:
-        if isinstance(arc.value, Scalar) and not arc.value.empty:
+        if isinstance(arc.value, Scalar) and isinstance(scalar_value(arc.value), str):
             arc.value = mapping([pair("step", arc.value)], flow=True)
     entry.value = mapping([pair("arcs", arcs)], flow=arcs.flow)
     entry.gap = entry.gap if not arcs.flow else " "
+    message = "'next' is not a router: it is a mapping with 'arcs'"
+    rw.legacy(NEXT_NOT_ROUTER, entry.mark, message, f"next: {flow(positioned(entry.value))}")
     rw.changed(entry.mark, "'next' is now a router with 'arcs'")
 
 
@@ -211,6 +264,9 @@ def _move_mode(rw: Rewriting, step: Collection, router: Collection | None) -> No
     mode = knobs.entry("next_mode") if knobs is not None else None
     if spec is None or knobs is None or mode is None:
         return
+    message = "'spec.next_mode' is not part of the language: the mode belongs to the router"
+    write = f"next: {{spec: {{mode: {flow(positioned(mode.value))}}}, arcs: [...]}}"
+    rw.legacy(LEGACY_NEXT_MODE, mode.mark, message, write)
     if router is None:
         knobs.drop(mode)
         rw.changed(mode.mark, "'next_mode' of a step without 'next' is gone")
@@ -226,7 +282,7 @@ def _give_mode(router: Collection, mode: Entry) -> None:
     routing = router.map_at("spec")
     if routing is not None and routing.entry("mode") is None:
         routing.add(mode)
-    elif routing is None:
+    elif "spec" not in router:
         holder = router.insert(0, pair("spec", mapping([mode], flow=True), mark=mode.mark))
         holder.before, holder.after, holder.column = (
             [*filter(str.strip, mode.before)],
@@ -265,6 +321,17 @@ def _lift_out(rw: Rewriting, spec: Collection, policy: Entry) -> None:
 
 
 # ---- vars -----------------------------------------------------------------------------------------------
+
+
+def _refuse_vars(rw: Rewriting, step: Collection) -> None:
+    """Whether variables are set before the tools run or after is their author's to say."""
+    entry = step.entry("vars")
+    if entry is None:
+        return
+    values = {f"step.{value.key}": positioned(value.value) for value in entries(as_map(entry.value))}
+    message = "'vars' is not part of the language: state of one step run is 'step'"
+    rw.legacy(LEGACY_VARS, entry.mark, message, f"set: {flow(values or {'step.name': '…'})}")
+    step.drop(entry)
 
 
 def _rewrite_vars(rw: Rewriting, owner: Collection, name: str) -> None:

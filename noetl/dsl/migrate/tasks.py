@@ -7,26 +7,36 @@ from noetl.dsl.migrate.editable_tree import (
     Alias,
     Collection,
     Entry,
+    Node,
     Scalar,
     as_list,
     as_map,
     at,
     indented,
+    is_nothing,
     item,
     listing,
     mapping,
     maps,
     pair,
-    plain,
     says,
+    word,
 )
-from noetl.dsl.migrate.policies import rewrite_eval, rewrite_guard, rewrite_policy
+from noetl.dsl.migrate.policies import rewrite_decisions, rewrite_guard
+from noetl.dsl.migrate.positioned import positioned
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.set_spellings import OLDER, rewrite_set
 from noetl.dsl.nearest import nearest
+from noetl.dsl.older_spellings.findings import ARGS, INPUT_BESIDE_KIND, LABEL_MAP, LEGACY_CASE, LEGACY_PIPE
 from noetl.dsl.tool_kind import Kind
+from noetl.dsl.yaml.one_line import flow
+from noetl.dsl.yaml.tree import Value
 
-OWN_KEYS = frozenset({*TASK.keys, *SUGAR, *OLDER, "set_prev", "args", "eval", "pipe"})
+NO_PIPE = "'pipe' is not part of the language: a list under 'tool' is the pipeline"
+NO_CASE = "'case' is not part of the language: guards stand on the arcs, decisions in a task's policy"
+OWN_KEYS = frozenset({*TASK.keys, *SUGAR, *OLDER, "set_prev", "args", "case", "eval", "pipe"})
+# Words of the language that a task was often called: a task with a kind stands under its label.
+LABELS_TOO = frozenset({*SUGAR, "case", "pipe"})
 
 # ---- where tasks are --------------------------------------------------------------------------------------
 
@@ -71,7 +81,7 @@ def as_pipeline(owner: Collection, name: str) -> Collection:
 def _name_one(task: Collection | None, label: str) -> None:
     if task is None or "name" in task or not task.entries or _is_label_map(task):
         return
-    name, first = pair("name", plain(label)), task.entries[0]
+    name, first = pair("name", word(label)), task.entries[0]
     name.column, name.before, first.before = first.column, first.before, []
     task.insert(0, name)
 
@@ -93,7 +103,8 @@ def rewrite_tool(rw: Rewriting, owner: Collection) -> None:
     if entry is None:
         return
     _unwrap_pipe(rw, entry)
-    _list_labels(entry)
+    if not rw.loading:
+        _list_labels(entry)
     loop = owner.map_at("loop")
     tasks = as_list(entry.value)
     if tasks is None:
@@ -103,18 +114,43 @@ def rewrite_tool(rw: Rewriting, owner: Collection) -> None:
 
 
 def _rewrite_tasks(rw: Rewriting, tasks: Collection, loop: Collection | None) -> None:
-    _splice_pipes(rw, tasks)
+    if not rw.loading:
+        _splice_pipes(rw, tasks)
     for entry in tasks.entries:
         _rewrite_item(rw, entry, loop)
 
 
 def _unwrap_pipe(rw: Rewriting, entry: Entry) -> None:
     """`tool: {pipe: [...]}`: the list is the pipeline."""
-    inner = _only_pipe(as_map(entry.value))
+    tool = as_map(entry.value)
+    inner = _refused_pipe(rw, tool) if rw.loading else _only_pipe(tool)
     if inner is not None:
         entry.value = inner.value
         entry.before += indented(inner.comments, entry.column)
         rw.changed(inner.mark, "'pipe' is gone: a list under 'tool' is the pipeline")
+
+
+def _refused_pipe(rw: Rewriting, tool: Collection | None) -> Entry | None:
+    """The `pipe` of a `tool` that is no task, whatever stands beside it."""
+    inner = tool.entry("pipe") if tool is not None and "kind" not in tool else None
+    if inner is not None and _is_labelled(inner):
+        return None
+    if inner is not None:
+        rw.legacy(LEGACY_PIPE, inner.mark, NO_PIPE, f"tool: {shown_pipeline(inner.value)}")
+    return inner
+
+
+def shown_pipeline(node: Node) -> str:
+    """The tasks of a `pipe` as a hint shows them under `tool`."""
+    tasks = positioned(node)
+    if not isinstance(tasks, list) or not tasks:
+        return "[{name: …, kind: …}, …]"
+    return flow([_shown_task(task) for task in tasks])
+
+
+def _shown_task(task: Value) -> Value:
+    label, body = next(iter(task.items())) if isinstance(task, dict) and len(task) == 1 else (None, None)
+    return {"name": label, **body} if isinstance(body, dict) else task
 
 
 def _only_pipe(node: Collection | None) -> Entry | None:
@@ -157,7 +193,7 @@ def _is_label_map(task: Collection) -> bool:
 def _is_labelled(entry: Entry) -> bool:
     """Whether a key is the label of the task under it; a task may be called `paginate`, as sugar is."""
     body = as_map(entry.value)
-    if entry.key in SUGAR:
+    if entry.key in LABELS_TOO:
         return body is not None and "kind" in body
     return entry.key not in OWN_KEYS and (body is not None or isinstance(entry.value, Alias))
 
@@ -179,8 +215,9 @@ def _name_task(rw: Rewriting, entry: Entry, labelled: Entry) -> Collection | Non
     if body is None:
         rw.review(labelled.mark, f"task '{label}' is an alias and keeps its label", "write the task out")
         return None
+    rw.deprecated(LABEL_MAP, labelled.mark, f"task '{label}' is labelled by a key", f"name: {label}")
     _give_up_name(rw, body, label)
-    name = Entry(Scalar(labelled.key_text.rstrip(), label), "name", "name", mark=labelled.mark)
+    name = Entry(_label(labelled), "name", "name", mark=labelled.mark)
     name.column = body.column
     if body.flow:
         entry.after = entry.after or labelled.after
@@ -192,6 +229,14 @@ def _name_task(rw: Rewriting, entry: Entry, labelled: Entry) -> Collection | Non
     return body
 
 
+def _label(labelled: Entry) -> Scalar:
+    """The label as a value, in the quotes that its author gave it."""
+    text, label = labelled.key_text.rstrip(), str(labelled.key)
+    if text[:1] not in ("'", '"'):
+        return word(label)
+    return Scalar(text, label, "single" if text[0] == "'" else "double")
+
+
 def _give_up_name(rw: Rewriting, body: Collection, label: str) -> None:
     """Under a label, `name` can only be an input of the tool."""
     entry = body.entry("name")
@@ -200,9 +245,17 @@ def _give_up_name(rw: Rewriting, body: Collection, label: str) -> None:
     if says(entry.value, label):
         body.drop(entry)
         return
+    given = body.entry("input")
+    if given is not None and as_map(given.value) is None:
+        rw.review(entry.mark, f"'name' under the label '{label}' is gone: 'input' is not a mapping")
+        body.drop(entry)
+        return
     place = body.place(entry)
     body.pull(entry)
-    if "input" not in body:
+    if given is not None and "name" in body.child("input"):
+        rw.review(entry.mark, "'name' is given twice; 'input' wins and this one is gone")
+        return
+    if given is None:
         body.insert(place, pair("input", mapping(flow=body.flow), mark=entry.mark))
     body.child("input").add(entry)
     rw.changed(entry.mark, f"'name' under the label '{label}' is now input.name")
@@ -213,13 +266,14 @@ def _give_up_name(rw: Rewriting, body: Collection, label: str) -> None:
 
 def rewrite_task(rw: Rewriting, task: Collection, loop: Collection | None) -> None:
     """Bring one task, or one sugar item, to today's spelling."""
-    rw.inside_eval = rewrite_eval(rw, task)
-    rewrite_policy(rw, task, loop)
-    rw.inside_eval = False
+    _refuse_case(rw, task)
+    rewrite_decisions(rw, task, loop)
     rewrite_set(rw, task, loop)
     for guarded in (task.map_at("while"), task.map_at("until"), *maps(task.get("choose"))):
         if guarded is not None:
             rewrite_guard(rw, guarded)
+    for branch in maps(task.get("choose")):
+        _shape_else(rw, branch)
     for inside in _insides(task):
         if inside.kind == "list":
             _rewrite_tasks(rw, inside, loop)
@@ -228,10 +282,36 @@ def rewrite_task(rw: Rewriting, task: Collection, loop: Collection | None) -> No
     _fold_inputs(rw, task)
 
 
+def _refuse_case(rw: Rewriting, task: Collection) -> None:
+    """A `case` of a task is refused; only its author knows the rules it stands for."""
+    entry = task.entry("case")
+    if entry is not None and rw.loading:
+        write = 'spec: {policy: {rules: [{when: "{{ … }}", then: {do: …}}, {else: {then: {do: …}}}]}}'
+        rw.legacy(LEGACY_CASE, entry.mark, NO_CASE, write)
+        task.drop(entry)
+
+
+def _shape_else(rw: Rewriting, branch: Collection) -> None:
+    """Bring `else: {then: [...]}` and `else:` beside `then:` of a choice to `else: [...]`."""
+    entry, beside = branch.entry("else"), branch.entry("then")
+    if entry is None:
+        return
+    body = as_map(entry.value)
+    if beside is not None and is_nothing(entry.value):
+        branch.drop(entry)
+        beside.rename("else")
+    elif body is not None and body.names == ["then"]:
+        entry.before += indented(body.entries[0].comments, entry.column)
+        entry.value, entry.gap = body.entries[0].value, body.entries[0].gap
+    else:
+        return
+    rw.changed(entry.mark, "'else' of 'choose' now holds its tasks")
+
+
 def _fold_inputs(rw: Rewriting, task: Collection) -> None:
     """Put `args` and the tool inputs beside `kind` under `input`."""
     kind, args = rw.kind_of(task), task.entry("args")
-    beside = [entry for entry in task.entries if kind is not None and _is_input(str(entry.key), kind)]
+    beside = [entry for entry in task.entries if kind is not None and _is_input(rw, str(entry.key), kind)]
     if args is not None and as_map(args.value) is None:
         rw.review(args.mark, "'args' is not a mapping and was left as it is", "write: input: {name: value}")
         args = None
@@ -242,29 +322,33 @@ def _fold_inputs(rw: Rewriting, task: Collection) -> None:
     if given is not None and as_map(given.value) is None:
         rw.review(given.mark, "'input' is not a mapping: the inputs beside it were left where they are")
         return
-    _note_folding(rw, args, beside)
+    _note_folding(rw, args, beside, task.word("kind"))
     if given is None and args is not None and not beside:
         args.rename("input")
     else:
         _fold(rw, task, folded, args)
 
 
-def _note_folding(rw: Rewriting, args: Entry | None, beside: list[Entry]) -> None:
+def _note_folding(rw: Rewriting, args: Entry | None, beside: list[Entry], kind: str | None) -> None:
     if args is not None:
+        write = f"input: {flow(positioned(args.value))}"
+        rw.deprecated(ARGS, args.mark, "'args' of a task is an older spelling of 'input'", write)
         rw.changed(args.mark, "'args' of the task is now 'input'")
     if beside:
-        names = ", ".join(f"'{entry.key}'" for entry in beside)
-        verb = "now stands" if len(beside) == 1 else "now stand"
-        rw.changed(beside[0].mark, f"{names} {verb} under 'input'")
+        names, one = ", ".join(f"'{entry.key}'" for entry in beside), len(beside) == 1
+        message = f"{names} of kind '{kind}' {'stands' if one else 'stand'} beside 'kind'"
+        write = f"input: {flow({entry.key: positioned(entry.value) for entry in beside})}"
+        rw.deprecated(INPUT_BESIDE_KIND, beside[0].mark, message, write)
+        rw.changed(beside[0].mark, f"{names} now {'stands' if one else 'stand'} under 'input'")
 
 
-def _is_input(key: str, kind: Kind) -> bool:
+def _is_input(rw: Rewriting, key: str, kind: Kind) -> bool:
     if key in kind.beside or key in OWN_KEYS:
         return False
     if key in kind.inputs:
         return True
     # A misspelt task key must not turn into a variable of an open kind.
-    return kind.open_input and not kind.beside and nearest(key, TASK.keys) is None
+    return not rw.loading and kind.open_input and not kind.beside and nearest(key, TASK.keys) is None
 
 
 def _fold(rw: Rewriting, task: Collection, folded: list[Entry], args: Entry | None) -> None:

@@ -192,7 +192,9 @@ def templates_under(rw: Rewriting, node: Node) -> Iterator[Scalar]:
     elif isinstance(node, Collection):
         verbatim = rw.verbatim(node)
         for entry in node.entries:
-            if entry.key == "input" and verbatim and isinstance(entry.value, Collection):
+            if entry.key in verbatim:
+                continue
+            if entry.key in ("input", "args") and verbatim and isinstance(entry.value, Collection):
                 kept = (value for value in entry.value.entries if value.key not in verbatim)
                 yield from (scalar for value in kept for scalar in templates_under(rw, value.value))
             else:

@@ -1,15 +1,10 @@
-"""What the readers of older spellings share: their codes, and the findings gathered so far.
+"""The codes of older spellings.
 
 A deprecated spelling runs and is a warning (an error under strict); a legacy one is refused with what
 replaces it. Both are translated, so that one cause gives one finding.
-The readers are normalize.py and surface_*.py.
 """
 
-from collections.abc import Iterator
-
-from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.tool_kind import Kinds
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+from noetl.dsl.diagnostic import Code
 
 OUTCOME = Code("deprecated-outcome", "warning", "A template reads outcome or result")
 ARGS = Code("deprecated-args", "warning", "args is the older spelling of input")
@@ -52,45 +47,3 @@ DEPRECATIONS = frozenset(
 
 # Legacy forms whose translation is a guess, or none: what the rules say about it would not help.
 UNREAD = frozenset({LEGACY_CASE.name, LEGACY_EVAL.name, LEGACY_WHEN.name})
-
-
-class Surface:
-    """The findings about older spellings of one document, and the kinds its tasks are read with."""
-
-    __slots__ = ("_words", "findings", "kinds", "root")
-
-    def __init__(self, kinds: Kinds, root: Value = None) -> None:
-        self.kinds = kinds
-        self.root = root
-        self.findings: list[Diagnostic] = []
-        self._words: frozenset[str] | None = None
-
-    def defines(self, name: str) -> bool:
-        """Whether the document may give a name a meaning of its own: it has it as a key or a name."""
-        if self._words is None:
-            self._words = frozenset(_words(self.root))
-        return name in self._words
-
-    def deprecated(self, code: Code, mark: Mark, message: str, write: str) -> None:
-        """Note a spelling that still runs."""
-        self.findings.append(code.at(mark, message, f"write: {write}"))
-
-    def legacy(self, code: Code, mark: Mark, message: str, write: str) -> None:
-        """Note a spelling that is refused."""
-        hint = f"write: {write}; `noetl migrate FILE` rewrites it"
-        self.findings.append(code.at(mark, message, hint))
-
-
-def _words(root: Value) -> Iterator[str]:
-    """Every key of a document, part by part, and what steps, tasks and iterators are called."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Map):
-            for key, value in node.items():
-                yield from str(key).split(".")
-                if key in ("step", "name", "iterator") and isinstance(value, str):
-                    yield value
-            stack += node.values()
-        elif isinstance(node, Seq):
-            stack += node

@@ -11,6 +11,12 @@ def pipeline(*tasks: str) -> str:
     return doc("- step: a\n  tool:\n" + "\n".join(f"    - {task}" for task in tasks))
 
 
+@pytest.mark.parametrize("name", ['"{{ x }}"', "'a: b'", '"5"', '"true"'])
+def test_the_task_of_a_step_whose_name_is_no_name_gets_one_that_is(name: str) -> None:
+    text = rewritten(doc(f"- step: {name}\n  tool: {{kind: noop, set_prev: 5}}")).text
+    assert "_task_prev, kind: noop, output: 5}" in text
+
+
 PREVIOUS = {
     "of a task itself": (
         ['{name: t, kind: noop, set_prev: "{{ outcome.result.x }}"}', "{name: u, kind: noop}"],
