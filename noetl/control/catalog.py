@@ -78,7 +78,9 @@ class Catalog:
     def _compile(self, text: str, digest: str) -> Program:
         loaded = self.load(text)
         assert loaded.playbook is not None
-        warnings = [_recorded(found) for found in loaded.diagnostics if found.severity == "warning"]
+        warnings = [
+            _recorded(diagnostic) for diagnostic in loaded.diagnostics if diagnostic.severity == "warning"
+        ]
         if warnings:
             self._warnings[digest] = warnings[:WARNINGS_RECORDED]
         return compile_program(loaded.playbook, self.kinds, digest)
@@ -91,9 +93,9 @@ class Catalog:
 
     async def program(self, digest: str) -> Program:
         """The program of a playbook's content."""
-        known = self._programs.get(digest)
-        if known is not None:
-            return known
+        program = self._programs.get(digest)
+        if program is not None:
+            return program
         entry = await self.store.playbook(digest=digest)
         return self._keep(await self._compiled(entry.text, digest))
 
@@ -119,29 +121,29 @@ class Catalog:
 
     async def find(self, path: str, version: int | None = None) -> PlaybookText:
         """A playbook by its path: the catalog's, as its file has it now, or a file of the project."""
-        known = await self._found(path, version)
-        if version is None and self._own_file(known) is None:
-            self._newest[path] = known
+        playbook_text = await self._found(path, version)
+        if version is None and self._own_file(playbook_text) is None:
+            self._newest[path] = playbook_text
             if len(self._newest) > PROGRAMS_KEPT:
                 self._newest.popitem(last=False)
-        return known
+        return playbook_text
 
     async def _found(self, path: str, version: int | None) -> PlaybookText:
         try:
-            known = await self.store.playbook(path=path, version=version)
+            playbook_text = await self.store.playbook(path=path, version=version)
         except NotFound:
             file = await asyncio.to_thread(self._project_file, path)
             if file is None:
                 raise
         else:
-            file = self._own_file(known) if version is None else None
+            file = self._own_file(playbook_text) if version is None else None
             if file is None or not await asyncio.to_thread(_says, file, path):
-                return known
+                return playbook_text
         entry, _ = await self.register(await asyncio.to_thread(file.read_text), str(file))
         return entry if version is None else await self.store.playbook(path=path, version=version)
 
-    def _own_file(self, known: PlaybookText) -> Path | None:
-        return None if self.project is None or known.file is None else Path(known.file)
+    def _own_file(self, playbook_text: PlaybookText) -> Path | None:
+        return None if self.project is None or playbook_text.file is None else Path(playbook_text.file)
 
     def _project_file(self, path: str) -> Path | None:
         """The file of the project that says it has a path."""
@@ -212,10 +214,10 @@ class Catalog:
         return file if file.is_file() else None
 
 
-def _recorded(found: Diagnostic) -> dict[str, Any]:
+def _recorded(diagnostic: Diagnostic) -> dict[str, Any]:
     """A finding as the log keeps it."""
-    place = {"line": found.line, "column": found.column}
-    return {"code": found.code, "severity": found.severity, "message": found.message, **place}
+    place = {"line": diagnostic.line, "column": diagnostic.column}
+    return {"code": diagnostic.code, "severity": diagnostic.severity, "message": diagnostic.message, **place}
 
 
 def _says(file: Path, path: str) -> bool:

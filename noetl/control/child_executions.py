@@ -59,8 +59,8 @@ class ChildExecutions:
             return
         ended = msgspec.json.decode(summary.result or b"{}")
         if parent.get("waits"):
-            told = ChildEnded(child, summary.status, ended.get("output"), ended.get("error"))
-            await self.tell(parent["execution_id"], told)
+            child_ended = ChildEnded(child, summary.status, ended.get("output"), ended.get("error"))
+            await self.tell(parent["execution_id"], child_ended)
 
     def _compare_known(self, execution: LoadedExecution, child: Summary, seq: int) -> None:
         run_id, _, address = execution.state.children.get(child.execution_id, "").partition(" ")
@@ -88,15 +88,17 @@ class ChildExecutions:
         if execution.state.status != "running":
             return
         for child, waits in execution.state.children.items():
-            known = self._host.in_memory(child)
-            if known is not None and known.state.paused_by == "parent":
+            existing_execution = self._host.in_memory(child)
+            if existing_execution is not None and existing_execution.state.paused_by == "parent":
                 self._host.spawn(self.tell(child, Control("resume", by="parent")))
             run_id, _, address = waits.partition(" ")
             run = execution.state.runs[run_id]
-            if known is None:
+            if existing_execution is None:
                 self._host.spawn(self.start(execution, child_call(execution.state, run, address)))
             else:
-                self._compare(execution, run.parked[address], known.shown[0], known.committed)
+                self._compare(
+                    execution, run.parked[address], existing_execution.shown[0], existing_execution.committed
+                )
 
     def _compare(self, parent: LoadedExecution, parked: Parked, status: str, seq: int) -> None:
         """Whether a child waits, as the store has it; what it told of that may have been lost."""

@@ -44,9 +44,11 @@ def _at_rest(run: Run) -> list[dict[str, Any]]:
 def _effective(decisions: list[Decision]) -> list[Command]:
     """Commands of decisions that were committed together; a lease that goes out twice goes out once, last."""
     commands = [command for decision in decisions for command in decision.commands]
-    last = {one.lease: place for place, one in enumerate(commands) if isinstance(one, Dispatch)}
+    last = {command.lease: place for place, command in enumerate(commands) if isinstance(command, Dispatch)}
     return [
-        one for place, one in enumerate(commands) if not isinstance(one, Dispatch) or last[one.lease] == place
+        command
+        for place, command in enumerate(commands)
+        if not isinstance(command, Dispatch) or last[command.lease] == place
     ]
 
 
@@ -82,16 +84,18 @@ class CommandDispatch:
 
     def _offer(self, execution: LoadedExecution, lease: str) -> None:
         """Send a lease out; what its pipelines put aside is loaded first, and not kept."""
-        found, workers = execution.state.leases.get(lease), self._host.workers
-        if found is None or not found.out or execution.program is None or workers is None:
+        current, workers = execution.state.leases.get(lease), self._host.workers
+        if current is None or not current.out or execution.program is None or workers is None:
             return  # what was decided together with it has ended it, or called it back
         aside = [
-            ref for ref in _at_rest(execution.state.runs[found.run]) if not is_loaded(ref, execution.hydrated)
+            ref
+            for ref in _at_rest(execution.state.runs[current.run])
+            if not is_loaded(ref, execution.hydrated)
         ]
         if aside:
-            self._host.spawn(self._offer_loaded(execution, lease, found.epoch, aside))
+            self._host.spawn(self._offer_loaded(execution, lease, current.epoch, aside))
         else:
-            workers.offer(build_order(execution.state, execution.program, found, execution.hydrated))
+            workers.offer(build_order(execution.state, execution.program, current, execution.hydrated))
 
     async def _offer_loaded(
         self, execution: LoadedExecution, lease: str, epoch: int, aside: list[dict[str, Any]]
@@ -108,12 +112,12 @@ class CommandDispatch:
         self._host.when_committed(execution, partial(self._offer_with, execution, lease, epoch, loaded))
 
     def _offer_with(self, execution: LoadedExecution, lease: str, epoch: int, loaded: dict[str, Any]) -> None:
-        found, workers = execution.state.leases.get(lease), self._host.workers
-        if found is None or not found.out or found.epoch != epoch:
+        current, workers = execution.state.leases.get(lease), self._host.workers
+        if current is None or not current.out or current.epoch != epoch:
             return
         if not loaded:
             self._offer(execution, lease)
         elif execution.program is not None and workers is not None:
             workers.offer(
-                build_order(execution.state, execution.program, found, {**execution.hydrated, **loaded})
+                build_order(execution.state, execution.program, current, {**execution.hydrated, **loaded})
             )

@@ -27,14 +27,14 @@ class Descriptions:
 
     async def tell(self, entries: Iterable[PlaybookText]) -> list[PlaybookText]:
         """The entries, each with its description; texts that are new are read beside the loop."""
-        found = list(entries)
-        new = {entry.hash: entry.text for entry in found if entry.hash not in self._known}
+        playbook_texts = list(entries)
+        new = {entry.hash: entry.text for entry in playbook_texts if entry.hash not in self._known}
         told = dict(self._known)
         if new:
             told |= await asyncio.to_thread(lambda: {key: description_of(text) for key, text in new.items()})
-        for entry in found:
+        for entry in playbook_texts:
             entry.description = told[entry.hash]
             self._known[entry.hash] = told[entry.hash]
         while len(self._known) > KEPT:
             self._known.popitem(last=False)
-        return found
+        return playbook_texts

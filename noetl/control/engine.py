@@ -44,8 +44,8 @@ class Displaced(Conflict):
 
 
 def _chained(execution_id: str, cause: Exception) -> InvariantViolation:
-    told = f"deciding on execution {execution_id}: {type(cause).__name__}: {cause}"
-    violation = InvariantViolation(told, hint="this is a bug in noetl; nothing was begun")
+    message = f"deciding on execution {execution_id}: {type(cause).__name__}: {cause}"
+    violation = InvariantViolation(message, hint="this is a bug in noetl; nothing was begun")
     violation.__cause__ = cause
     return violation
 
@@ -65,11 +65,11 @@ def _look(execution: LoadedExecution, view: Callable[[State], T], future: "async
 
 
 def _remind(execution: LoadedExecution, lease: str, tell: Callable[[Deliver, int], None]) -> None:
-    found = execution.state.leases.get(lease)
-    if found is not None:
-        for told in undelivered(execution.state, execution.hydrated):
-            if told.lease == lease:
-                tell(told, found.epoch)
+    held_lease = execution.state.leases.get(lease)
+    if held_lease is not None:
+        for deliver in undelivered(execution.state, execution.hydrated):
+            if deliver.lease == lease:
+                tell(deliver, held_lease.epoch)
 
 
 async def _no_trial(work: Callable[[], object]) -> None:
@@ -150,8 +150,8 @@ class Engine:
     async def submit(self, execution: LoadedExecution, message: Message) -> Answer:
         """A message whose answer is waited for, to an execution in memory."""
         if execution.broken is not None:
-            told = f"execution {execution.state.execution_id} is being loaded again; repeat the message"
-            raise BackendError(told) from execution.broken
+            text = f"execution {execution.state.execution_id} is being loaded again; repeat the message"
+            raise BackendError(text) from execution.broken
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         execution.mailbox.append((message, future))
         if not execution.deciding:  # here and now: a task of its own would only be one more to wake

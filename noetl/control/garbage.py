@@ -41,18 +41,18 @@ class Collected:
 
 async def collect(store: Store, results: Results, catalog: Catalog, terms: Terms) -> Collected:
     """Take away what the terms allow, or only count it."""
-    found = Collected()
+    collected = Collected()
     old = await _old_executions(store, terms.executions) if terms.executions is not None else set()
-    await _trim_others(store, catalog, old, found, terms)
+    await _trim_others(store, catalog, old, collected, terms)
     if terms.executions is not None and not terms.dry_run:
         old = set(await store.delete(sorted(old), terms.executions))
-    found.executions = len(old)
+    collected.executions = len(old)
     for footprint in await results.footprints():
         if footprint.execution_id in old or await _expired(store, footprint, terms.payloads):
-            found.add(footprint)
+            collected.add(footprint)
             if not terms.dry_run:
                 await results.discard(footprint.execution_id)
-    return found
+    return collected
 
 
 async def _old_executions(store: Store, moment: int) -> set[str]:
@@ -60,9 +60,9 @@ async def _old_executions(store: Store, moment: int) -> set[str]:
     over: dict[str, bool] = {}
     after = ""
     while page := await store.ended(moment, after=after, limit=PAGE):
-        for one in page:
-            if one.execution_id not in over:
-                family = await store.family(one.execution_id)
+        for outline in page:
+            if outline.execution_id not in over:
+                family = await store.family(outline.execution_id)
                 over |= dict.fromkeys([each.execution_id for each in family], family_over(family, moment))
         after = page[-1].execution_id
     return {execution_id for execution_id, ended in over.items() if ended}
@@ -77,19 +77,21 @@ async def _expired(store: Store, footprint: Footprint, moment: int) -> bool:
     return family_over(family, moment) if family else footprint.written_at <= moment
 
 
-async def _trim_others(store: Store, catalog: Catalog, old: set[str], found: Collected, terms: Terms) -> None:
+async def _trim_others(
+    store: Store, catalog: Catalog, old: set[str], collected: Collected, terms: Terms
+) -> None:
     """What has ended and stays loses the detail that its playbook does not want kept."""
     traces: dict[str, str] = {"": "full"}
     after, newest = "", 2**62
     while page := await store.ended(newest, after=after, limit=PAGE):
-        for one in page:
-            if one.hash not in traces:
-                traces[one.hash] = await _trace(catalog, one.hash)
-            if one.trimmed or one.execution_id in old or traces[one.hash] == "full":
+        for outline in page:
+            if outline.hash not in traces:
+                traces[outline.hash] = await _trace(catalog, outline.hash)
+            if outline.trimmed or outline.execution_id in old or traces[outline.hash] == "full":
                 continue
-            found.trimmed += 1
+            collected.trimmed += 1
             if not terms.dry_run:
-                await trim(store, one.execution_id, traces[one.hash])
+                await trim(store, outline.execution_id, traces[outline.hash])
         after = page[-1].execution_id
 
 

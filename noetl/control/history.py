@@ -66,6 +66,6 @@ async def state_at(store: Store, execution_id: str, seq: int | None = None) -> S
             break
         evolve(state, event)
     if seq is not None and state.seq < seq:
-        told = f"execution {execution_id} has {state.seq} events, not {seq}"
-        raise NotFound(told, hint=f"noetl execution events {execution_id}")
+        message = f"execution {execution_id} has {state.seq} events, not {seq}"
+        raise NotFound(message, hint=f"noetl execution events {execution_id}")
     return state

@@ -95,35 +95,37 @@ class WorkerLeases:
 
     def _hand_out(self, pool: str, orders: Waiting) -> None:
         """Give orders to workers that were heard a moment ago and have room, in even shares."""
-        idle = [(known, room) for known in self._workers.values() if (room := self._room_of(known, pool)) > 0]
-        for place, (known, room) in enumerate(sorted(idle, key=lambda one: -one[1])):
+        idle = [
+            (worker, room) for worker in self._workers.values() if (room := self._room_of(worker, pool)) > 0
+        ]
+        for place, (worker, room) in enumerate(sorted(idle, key=lambda one: -one[1])):
             share = -(-len(orders) // (len(idle) - place))
-            chosen = self._chosen(known, orders, min(share, room), None, unasked=True)
-            worker_id = known.hello.worker_id
+            chosen = self._chosen(worker, orders, min(share, room), None, unasked=True)
+            worker_id = worker.hello.worker_id
             if chosen and not self._calls.hand(worker_id, chosen, partial(self._unheard, worker_id, chosen)):
                 self._put_back(worker_id, chosen)
 
-    def _room_of(self, known: WorkerInfo, pool: str) -> int:
+    def _room_of(self, worker: WorkerInfo, pool: str) -> int:
         """How many orders a worker could begin, as far as that is known here."""
-        hello, beat = known.hello, known.beat
-        recent = self._clock() - known.heard <= RECENT_BEATS * beat_s(self.lease_s)
+        hello, beat = worker.hello, worker.beat
+        recent = self._clock() - worker.heard <= RECENT_BEATS * beat_s(self.lease_s)
         if hello.pool != pool or not recent or beat is None or beat.draining:
             return 0
-        return hello.concurrency - max(known.holds, beat.running)
+        return hello.concurrency - max(worker.holds, beat.running)
 
     def _unheard(self, worker_id: str, orders: list[WorkOrder]) -> None:
         """A worker was not there to hear what it was given: others get it."""
-        known = self._workers.get(worker_id)
-        if known is not None:
-            known.beat = None  # nothing more until it is heard again
+        worker = self._workers.get(worker_id)
+        if worker is not None:
+            worker.beat = None  # nothing more until it is heard again
         self._put_back(worker_id, orders)
         self._hint()
 
     def _put_back(self, worker_id: str, orders: list[WorkOrder]) -> None:
         for order in orders:
             key = (order.execution_id, order.lease)
-            held = self._held.get(key)
-            if held is not None and (held.epoch, held.worker_id) == (order.epoch, worker_id):
+            lease = self._held.get(key)
+            if lease is not None and (lease.epoch, lease.worker_id) == (order.epoch, worker_id):
                 self._drop(key)
                 self._waiting.setdefault(order.pool, Waiting()).add(order, self._clock())
 
@@ -133,10 +135,14 @@ class WorkerLeases:
             order = orders.remove((execution_id, lease))
             if order is not None and give_back:
                 self.on_return(order)
-        held = self._held.get((execution_id, lease))
-        if held is not None:
-            held.wish = "give_back" if give_back else "stop"
-            self._push((execution_id, lease), held, Push(held.wish, execution_id, lease, held.epoch))
+        held_lease = self._held.get((execution_id, lease))
+        if held_lease is not None:
+            held_lease.wish = "give_back" if give_back else "stop"
+            self._push(
+                (execution_id, lease),
+                held_lease,
+                Push(held_lease.wish, execution_id, lease, held_lease.epoch),
+            )
 
     def abandon(self, execution_id: str) -> None:
         """Stop every lease of an execution at once; those that still beat are told again."""
@@ -147,31 +153,33 @@ class WorkerLeases:
 
     def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
         """Give a pipeline that waits inside a held lease its answer."""
-        held = self._held.get((execution_id, lease))
-        if held is not None:
-            told = Push("deliver", execution_id, lease, held.epoch, address, task, output)
-            self._push((execution_id, lease), held, told)
+        held_lease = self._held.get((execution_id, lease))
+        if held_lease is not None:
+            push = Push("deliver", execution_id, lease, held_lease.epoch, address, task, output)
+            self._push((execution_id, lease), held_lease, push)
         waits = self._still_waits((execution_id, lease))
         if waits is not None:
             waits.answers[address] = output
 
-    def _push(self, key: Key, held: HeldLease, push: Push) -> None:
-        if held.worker_id is not None:
-            self._calls.push(held.worker_id, push)
+    def _push(self, key: Key, lease: HeldLease, push: Push) -> None:
+        if lease.worker_id is not None:
+            self._calls.push(lease.worker_id, push)
 
     def adopt(self, execution_id: str, lease: Lease) -> bool:
         """A lease that was out when the execution came here: its worker, if it lives, will be heard."""
         key = (execution_id, lease.id)
         waits = self._still_waits(key)
-        held = self._held.get(key)
-        if (waits is None or waits.epoch != lease.epoch) and (held is None or held.epoch != lease.epoch):
+        held_lease = self._held.get(key)
+        if (waits is None or waits.epoch != lease.epoch) and (
+            held_lease is None or held_lease.epoch != lease.epoch
+        ):
             now = self._clock()
             self._hold(key, HeldLease(lease.epoch, lease.run, lease.worker, now, now))
         return True
 
     def _still_waits(self, key: Key) -> WorkOrder | None:
-        found = (orders.get(key) for orders in self._waiting.values())
-        return next((order for order in found if order is not None), None)
+        work_orders = (orders.get(key) for orders in self._waiting.values())
+        return next((order for order in work_orders if order is not None), None)
 
     # What workers say
 
@@ -180,70 +188,70 @@ class WorkerLeases:
 
         Of a worker that was never heard of its pool is not known; its next beat tells.
         """
-        known = self._workers.get(worker_id)
-        if known is None:
+        worker = self._workers.get(worker_id)
+        if worker is None:
             return []
-        known.heard, known.heard_at = self._clock(), self._wall()
-        orders = self._waiting.get(known.hello.pool)
+        worker.heard, worker.heard_at = self._clock(), self._wall()
+        orders = self._waiting.get(worker.hello.pool)
         if orders and (first is None or orders.of(first) > 1):  # a loop is for all, one step for who is here
-            room = min(room, self._share_of(known, orders))
-        return self._chosen(known, orders, room, first) if orders and room > 0 else []
+            room = min(room, self._share_of(worker, orders))
+        return self._chosen(worker, orders, room, first) if orders and room > 0 else []
 
-    def _share_of(self, known: WorkerInfo, orders: Waiting) -> int:
+    def _share_of(self, worker: WorkerInfo, orders: Waiting) -> int:
         """How many orders leave the others their part; what they left lying is anyone's.
 
         A loop keeps the workers that it began with: who asks first must not get all of it.
         """
-        hello = known.hello
+        hello = worker.hello
         peers = [
             other
             for other in self._workers.values()
-            if other is known or (other.hello.kinds == hello.kinds and self._room_of(other, hello.pool) > 0)
+            if other is worker or (other.hello.kinds == hello.kinds and self._room_of(other, hello.pool) > 0)
         ]
         together = len(orders) + sum(peer.holds for peer in peers)
-        share = max(0, -(-together // len(peers)) - known.holds)
+        share = max(0, -(-together // len(peers)) - worker.holds)
         if share < len(orders) and self._clock() - (orders.oldest or 0.0) > LEFT_S:
             return len(orders)
         return share
 
     def _chosen(
-        self, known: WorkerInfo, orders: Waiting, room: int, first: str | None, *, unasked: bool = False
+        self, worker: WorkerInfo, orders: Waiting, room: int, first: str | None, *, unasked: bool = False
     ) -> list[WorkOrder]:
         """Take out what a worker can do; with a playbook that it has not had it must ask."""
-        kinds = frozenset(known.hello.kinds)
+        kinds = frozenset(worker.hello.kinds)
 
         def fits(order: WorkOrder) -> bool:
-            return self.needs(order) <= kinds and (not unasked or order.program in known.programs)
+            return self.needs(order) <= kinds and (not unasked or order.program in worker.programs)
 
         chosen = orders.take(room, first, fits)
-        now, worker_id = self._clock(), known.hello.worker_id
-        number = known.beat.number if known.beat is not None else 0
+        now, worker_id = self._clock(), worker.hello.worker_id
+        number = worker.beat.number if worker.beat is not None else 0
         for order in chosen:
-            held = HeldLease(order.epoch, order.run, worker_id, now, now, number)
-            self._hold((order.execution_id, order.lease), held)
+            lease = HeldLease(order.epoch, order.run, worker_id, now, now, number)
+            self._hold((order.execution_id, order.lease), lease)
         return chosen
 
-    def _hold(self, key: Key, held: HeldLease) -> None:
+    def _hold(self, key: Key, lease: HeldLease) -> None:
         self._drop(key)
-        self._held[key] = held
-        self._count(held.worker_id, 1)
+        self._held[key] = lease
+        self._count(lease.worker_id, 1)
 
     def _drop(self, key: Key) -> None:
-        held = self._held.pop(key, None)
-        if held is not None:
-            self._count(held.worker_id, -1)
+        lease = self._held.pop(key, None)
+        if lease is not None:
+            self._count(lease.worker_id, -1)
 
     def _count(self, worker_id: str | None, more: int) -> None:
-        known = self._workers.get(worker_id or "")
-        if known is not None:
-            known.holds = max(0, known.holds + more)
+        worker = self._workers.get(worker_id or "")
+        if worker is not None:
+            worker.holds = max(0, worker.holds + more)
 
     def lacks(self, worker_id: str, digest: str) -> bool:
         """Whether a worker has not been sent a playbook yet; from now on it has."""
-        known = self._workers.get(worker_id)
-        if known is None or digest in known.programs:
-            return known is None
-        known.programs.add(digest)
+        worker = self._workers.get(worker_id)
+        if worker is None or digest in worker.programs:
+            return worker is None
+        worker.programs.add(digest)
         return True
 
     def reported(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> None:
@@ -251,19 +259,19 @@ class WorkerLeases:
         if self.holds(execution_id, lease, epoch, worker_id):
             self._renew(self._held[execution_id, lease])
 
-    def _renew(self, held: HeldLease) -> None:
-        held.heard, held.mentioned = self._clock(), True
+    def _renew(self, lease: HeldLease) -> None:
+        lease.heard, lease.mentioned = self._clock(), True
 
     def let_go(self, execution_id: str, lease: str, epoch: int) -> None:
         """A lease is nobody's any more."""
-        held = self._held.get((execution_id, lease))
-        if held is not None and held.epoch == epoch:
+        held_lease = self._held.get((execution_id, lease))
+        if held_lease is not None and held_lease.epoch == epoch:
             self._drop((execution_id, lease))
 
     def holds(self, execution_id: str, lease: str, epoch: int, worker_id: str) -> bool:
         """Whether a lease was given to a worker; what it says itself does not count."""
-        held = self._held.get((execution_id, lease))
-        return held is not None and (held.epoch, held.worker_id) == (epoch, worker_id)
+        held_lease = self._held.get((execution_id, lease))
+        return held_lease is not None and (held_lease.epoch, held_lease.worker_id) == (epoch, worker_id)
 
     def beat(self, beat: Heartbeat) -> None:
         """A worker says what it holds: what it was given is renewed; what was not heard is said again."""
@@ -272,10 +280,12 @@ class WorkerLeases:
         for execution_id, lease, epoch in beat.held:
             if not self.holds(execution_id, lease, epoch, worker_id):
                 continue
-            held = self._held[execution_id, lease]
-            self._renew(held)
-            if held.wish:
-                self._push((execution_id, lease), held, Push(held.wish, execution_id, lease, epoch))
+            held_lease = self._held[execution_id, lease]
+            self._renew(held_lease)
+            if held_lease.wish:
+                self._push(
+                    (execution_id, lease), held_lease, Push(held_lease.wish, execution_id, lease, epoch)
+                )
             self.answers(execution_id, lease, partial(self._calls.push, worker_id))
 
     def missed(self) -> None:
@@ -284,11 +294,11 @@ class WorkerLeases:
 
     def meet(self, hello: Hello) -> str:
         """A worker says who it is; its name."""
-        known = self._workers.get(hello.worker_id)
-        if known is None:
-            known = self._workers[hello.worker_id] = WorkerInfo(hello, 0.0, 0)
-            known.holds = sum(held.worker_id == hello.worker_id for held in self._held.values())
-        known.heard, known.heard_at = self._clock(), self._wall()
+        worker = self._workers.get(hello.worker_id)
+        if worker is None:
+            worker = self._workers[hello.worker_id] = WorkerInfo(hello, 0.0, 0)
+            worker.holds = sum(lease.worker_id == hello.worker_id for lease in self._held.values())
+        worker.heard, worker.heard_at = self._clock(), self._wall()
         return hello.worker_id
 
     # What time does
@@ -299,27 +309,31 @@ class WorkerLeases:
         since = self._hearing.since(now, self._calls.quiet_s())
         silent: dict[str, dict[str, int]] = {}
         lost: dict[str, dict[str, int]] = {}
-        for (execution_id, lease), held in self._held.items():
-            if now - max(held.heard, since) > self.lease_s:
-                silent.setdefault(execution_id, {})[lease] = held.epoch
-            elif not held.mentioned and self._never_came(held, now, since):
-                lost.setdefault(execution_id, {})[lease] = held.epoch
+        for (execution_id, lease), held_lease in self._held.items():
+            if now - max(held_lease.heard, since) > self.lease_s:
+                silent.setdefault(execution_id, {})[lease] = held_lease.epoch
+            elif not held_lease.mentioned and self._never_came(held_lease, now, since):
+                lost.setdefault(execution_id, {})[lease] = held_lease.epoch
         self._forget(now, since)
         return silent, lost
 
-    def _never_came(self, held: HeldLease, now: float, since: float) -> bool:
+    def _never_came(self, lease: HeldLease, now: float, since: float) -> bool:
         """Its worker goes on telling what it holds, and this is not among it."""
         patience = UNHEARD_BEATS * beat_s(self.lease_s)
-        if now - max(held.since, since) <= patience:
+        if now - max(lease.since, since) <= patience:
             return False
-        if held.worker_id is None:
+        if lease.worker_id is None:
             return True  # out before this server came, and never begun
-        known = self._workers.get(held.worker_id)
-        return known is not None and known.beat is not None and known.beat.number >= held.beat + UNHEARD_BEATS
+        worker = self._workers.get(lease.worker_id)
+        return (
+            worker is not None
+            and worker.beat is not None
+            and worker.beat.number >= lease.beat + UNHEARD_BEATS
+        )
 
     def _forget(self, now: float, since: float) -> None:
         patience = 10 * self.lease_s
-        gone = [one for one, known in self._workers.items() if now - max(known.heard, since) > patience]
+        gone = [one for one, worker in self._workers.items() if now - max(worker.heard, since) > patience]
         for worker_id in gone:
             del self._workers[worker_id]
 
@@ -349,31 +363,31 @@ class WorkerLeases:
         """The workers that were heard of lately."""
         now = self._clock()
         return [
-            self._shown(worker_id, known)
-            for worker_id, known in self._workers.items()
-            if now - known.heard <= self.lease_s
+            self._shown(worker_id, worker)
+            for worker_id, worker in self._workers.items()
+            if now - worker.heard <= self.lease_s
         ]
 
-    def _shown(self, worker_id: str, known: WorkerInfo) -> Worker:
+    def _shown(self, worker_id: str, worker: WorkerInfo) -> Worker:
         now, wall = self._clock(), self._wall()
         leases = [
             {
                 "execution_id": execution_id,
-                "step_run_id": held.run,
-                "epoch": held.epoch,
-                "since": wall - round((now - held.since) * 1000),
-                "age_ms": round((now - held.heard) * 1000),
+                "step_run_id": lease.run,
+                "epoch": lease.epoch,
+                "since": wall - round((now - lease.since) * 1000),
+                "age_ms": round((now - lease.heard) * 1000),
             }
-            for (execution_id, _), held in self._held.items()
-            if held.worker_id == worker_id
+            for (execution_id, _), lease in self._held.items()
+            if lease.worker_id == worker_id
         ]
-        hello, beat = known.hello, known.beat
+        hello, beat = worker.hello, worker.beat
         return Worker(
             worker_id,
             hello.pool,
             hello.concurrency,
             beat.running if beat else len(leases),
-            known.heard_at,
+            worker.heard_at,
             hello.started_at,
             hello.version,
             hello.host,

@@ -82,8 +82,8 @@ class _Reading:
             self.problems.append(error.message)
             return
         if len(events) != row.last - row.first + 1:
-            told = f"row {row.first}..{row.last} holds {len(events)} events"
-            self.problems.append(f"the log has a gap: {told}")
+            text = f"row {row.first}..{row.last} holds {len(events)} events"
+            self.problems.append(f"the log has a gap: {text}")
         for seq, event in enumerate(events, row.first):
             self.checker.read(event, bounded=row.format >= _BOUNDED_SINCE)
             self._mark(seq, row)

@@ -56,8 +56,8 @@ def message_of(row: Row) -> Message:
 
 
 def _unreadable(row: Row, error: Exception) -> InvariantViolation:
-    told = f"the row of event {row.first} cannot be read: {error}"
-    return InvariantViolation(told, hint="the log is damaged; its replay says where")
+    message = f"the row of event {row.first} cannot be read: {error}"
+    return InvariantViolation(message, hint="the log is damaged; its replay says where")
 
 
 def encode_message(message: Message) -> bytes:

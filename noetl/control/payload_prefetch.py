@@ -107,8 +107,8 @@ class PayloadPrefetch:
         try:
             await self._read(execution, ref, room.most)
         except TooLarge as error:
-            told = too_large(owner, error.bytes, room.most, at_least=True)
-            execution.hydrated[key] = UnreadablePayload("limit", told)
+            message = too_large(owner, error.bytes, room.most, at_least=True)
+            execution.hydrated[key] = UnreadablePayload("limit", message)
         except UNREADABLE:
             pass  # that it is gone is told when it is read
 

@@ -42,8 +42,8 @@ FindAsked = Callable[[Ask], Awaitable[object]]
 def check_name(name: str, what: str) -> None:
     """Refuse what cannot be the name of a schedule or a trigger."""
     if not NAME.fullmatch(name):
-        told = f"'{name[:80]}' is no name for a {what}"
-        raise RequestError(told, hint="use up to 64 letters, digits, _ . and -, with a letter or _ first")
+        message = f"'{name[:80]}' is no name for a {what}"
+        raise RequestError(message, hint="use up to 64 letters, digits, _ . and -, with a letter or _ first")
 
 
 # When
@@ -79,8 +79,8 @@ def _parsed(cron: str, begin: datetime) -> "CronSim":
 
     parts = cron.split()
     if len(parts) != len(FIELDS) or len(cron) > CRON_LENGTH:
-        told = f"the cron expression '{cron[:CRON_LENGTH]}' has {len(parts)} fields, not {len(FIELDS)}"
-        raise RequestError(told, hint=f"{' '.join(FIELDS)}, as in '0 3 * * *'")
+        message = f"the cron expression '{cron[:CRON_LENGTH]}' has {len(parts)} fields, not {len(FIELDS)}"
+        raise RequestError(message, hint=f"{' '.join(FIELDS)}, as in '0 3 * * *'")
     try:
         return CronSim(cron, begin)
     except CronSimError as error:
@@ -89,10 +89,14 @@ def _parsed(cron: str, begin: datetime) -> "CronSim":
             raise RequestError(f"the cron expression '{cron}': {error}", hint="as in '0 3 * * *'") from None
         seen = parts[list(FIELDS).index(field)]
         if field == "day-of-month" and _is_day(seen, begin):
-            told = f"the cron expression '{cron}' never comes true: no month '{parts[3]}' has a day '{seen}'"
-            raise RequestError(told, hint="for the last day of a month: L, as in '0 3 L * *'") from None
-        told = f"the cron expression '{cron}' has a wrong {field}: '{seen}'"
-        raise RequestError(told, hint=f"{field}: {FIELDS[field]}; also *, lists, ranges and steps") from None
+            message = (
+                f"the cron expression '{cron}' never comes true: no month '{parts[3]}' has a day '{seen}'"
+            )
+            raise RequestError(message, hint="for the last day of a month: L, as in '0 3 L * *'") from None
+        message = f"the cron expression '{cron}' has a wrong {field}: '{seen}'"
+        raise RequestError(
+            message, hint=f"{field}: {FIELDS[field]}; also *, lists, ranges and steps"
+        ) from None
 
 
 def _is_day(text: str, begin: datetime) -> bool:
@@ -134,8 +138,11 @@ class ScheduleBook:
         check_name(ask.name, "schedule")
         if ask.catch_up not in ("one", "skip"):
             raise RequestError(f"catch_up is '{ask.catch_up}'", hint="it is one, or skip")
-        known = await self._known(ask.name)
-        if known is None or (known.path, known.version) != (ask.path, ask.version):
+        existing_schedule = await self._known(ask.name)
+        if existing_schedule is None or (existing_schedule.path, existing_schedule.version) != (
+            ask.path,
+            ask.version,
+        ):
             await self._find(Ask(path=ask.path, version=ask.version))  # one that is gone can still be paused
         schedule = Schedule(
             name=ask.name,
@@ -151,11 +158,11 @@ class ScheduleBook:
             by=ask.by,
         )
         zone(schedule.timezone)
-        following = _following(schedule, known)
+        following = _following(schedule, existing_schedule)
         schedule.next_at = following if schedule.enabled else None
         if not await self._store.put_schedule(schedule, new=new):
-            told = f"there is a schedule '{ask.name}' already"
-            raise Conflict(told, hint="choose another name, or delete that one")
+            message = f"there is a schedule '{ask.name}' already"
+            raise Conflict(message, hint="choose another name, or delete that one")
         return await self._store.schedule(ask.name)
 
     async def _known(self, name: str) -> Schedule | None:
@@ -178,8 +185,10 @@ class ScheduleBook:
 
     async def run(self, name: str, by: str) -> Started:
         """Start at once what a schedule starts; its ticks stay where they are."""
-        found = await self._store.schedule(name)
-        return await self._start(Ask(path=found.path, version=found.version, workload=found.workload, by=by))
+        schedule = await self._store.schedule(name)
+        return await self._start(
+            Ask(path=schedule.path, version=schedule.version, workload=schedule.workload, by=by)
+        )
 
     async def fire_due(self) -> None:
         """Start what is due, each tick once; raises BackendError when that has to be tried again."""
@@ -221,10 +230,10 @@ class ScheduleBook:
         try:
             return (await self._start(ask)).execution_id
         except Conflict:  # it was fired already, and playbook or workload changed since
-            known = await self._store.by_key(key)
-            if known is None:
+            summary = await self._store.by_key(key)
+            if summary is None:
                 raise
-            return known.execution_id
+            return summary.execution_id
 
 
 def _skipped(schedule: Schedule, tick: int, now: int, *, missed: bool) -> Skipped | None:
@@ -255,10 +264,13 @@ def told_skipped(skipped: Skipped) -> str:
     return f"{skipped.count} ticks {span} were skipped: {skipped.why}"
 
 
-def _following(schedule: Schedule, known: Schedule | None) -> int:
+def _following(schedule: Schedule, existing_schedule: Schedule | None) -> int:
     """Its next tick; one whose times do not change goes on as it was, however often it is put again."""
     following = next_tick(schedule, schedule.created_at)
-    if known is None or known.next_at is None:
+    if existing_schedule is None or existing_schedule.next_at is None:
         return following
-    same = all(getattr(known, name) == getattr(schedule, name) for name in ("cron", "timezone", "every_s"))
-    return known.next_at if same else following
+    same = all(
+        getattr(existing_schedule, name) == getattr(schedule, name)
+        for name in ("cron", "timezone", "every_s")
+    )
+    return existing_schedule.next_at if same else following

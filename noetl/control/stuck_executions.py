@@ -39,8 +39,8 @@ def stuck_of(summary: Summary) -> Stuck | None:
 
 def refusal(execution_id: str, why: Stuck) -> StuckError:
     """What whoever speaks to a stuck execution is told."""
-    told = f"execution {execution_id} is stuck since {iso(why.since)}: {WORDS[why.reason]}: {why.error}"
-    return StuckError(told, hint=f"noetl execution why {execution_id}")
+    message = f"execution {execution_id} is stuck since {iso(why.since)}: {WORDS[why.reason]}: {why.error}"
+    return StuckError(message, hint=f"noetl execution why {execution_id}")
 
 
 class StuckExecutions:

@@ -45,11 +45,14 @@ class TriggerBook:
     async def put(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
         """Keep a trigger; the secret of a webhook is made unless it is given, or was."""
         _check(ask)
-        known = await self._known(ask.name)
-        if known is None or (known.path, known.version) != (ask.path, ask.version):
+        existing_trigger = await self._known(ask.name)
+        if existing_trigger is None or (existing_trigger.path, existing_trigger.version) != (
+            ask.path,
+            ask.version,
+        ):
             await self._find(Ask(path=ask.path, version=ask.version))
         secret = ask.secret
-        kept = known.secret if known is not None else None
+        kept = existing_trigger.secret if existing_trigger is not None else None
         if ask.kind == "webhook" and secret is None and kept is None:
             secret = secrets.token_urlsafe(SECRET_BYTES)
         trigger = Trigger(
@@ -67,8 +70,8 @@ class TriggerBook:
             by=ask.by,
         )
         if not await self._store.put_trigger(trigger, new=new):
-            told = f"there is a trigger '{ask.name}' already"
-            raise Conflict(told, hint="choose another name, or delete that one")
+            message = f"there is a trigger '{ask.name}' already"
+            raise Conflict(message, hint="choose another name, or delete that one")
         if secret is not None:
             await self._vault.keep(credential_of(ask.name), {"secret": secret})
         return NewTrigger(await self._store.trigger(ask.name), secret)
@@ -95,43 +98,43 @@ class TriggerBook:
 
     async def fire(self, name: str, payload: Any, *, key: str | None, by: str | None = None) -> Started:
         """Start what a trigger starts, with what a message said; one key starts one execution."""
-        found = await self._store.trigger(name)
-        ask = Ask(path=found.path, version=found.version, by=by or f"trigger {name}")
-        ask.workload = {**found.workload, found.payload_key: payload}
+        trigger = await self._store.trigger(name)
+        ask = Ask(path=trigger.path, version=trigger.version, by=by or f"trigger {name}")
+        ask.workload = {**trigger.workload, trigger.payload_key: payload}
         ask.idempotency_key = None if key is None else f"trigger/{name}/{key}"
         return await self._start(ask)
 
     async def knock(self, name: str, knock: WebhookCall) -> Started:
         """A call of a webhook; raises Denied unless it proves that its sender knows the secret."""
-        found = await self._known(name)
-        if not await self._proven(found, knock) or found is None:
+        trigger = await self._known(name)
+        if not await self._proven(trigger, knock) or trigger is None:
             raise Denied("there is no such webhook, or the secret is another one")
-        if not found.enabled:
+        if not trigger.enabled:
             raise Conflict(f"the trigger '{name}' is paused")
         return await self.fire(name, payload_of(knock.body), key=knock.key)
 
-    async def _proven(self, found: Trigger | None, knock: WebhookCall) -> bool:
+    async def _proven(self, trigger: Trigger | None, knock: WebhookCall) -> bool:
         """As much is done for a webhook that is not there as for one that is."""
-        wanted = found.secret if found is not None else None
+        wanted = trigger.secret if trigger is not None else None
         if knock.secret is not None:
             right = hmac.compare_digest(digest(knock.secret), wanted or NO_SECRET)
             return right and wanted is not None
         if knock.signature is None:
             return False
-        secret = await self._secret(found)
+        secret = await self._secret(trigger)
         signed = hmac.new((secret or NO_SECRET).encode(), knock.body, hashlib.sha256).hexdigest()
         right = hmac.compare_digest(f"sha256={signed}".encode(), knock.signature.encode())
         return right and secret is not None
 
-    async def _secret(self, found: Trigger | None) -> str | None:
+    async def _secret(self, trigger: Trigger | None) -> str | None:
         """The secret itself, if it is still the one that the trigger has."""
-        if found is None or found.secret is None:
+        if trigger is None or trigger.secret is None:
             return None
         try:
-            secret = str((await self._vault.credential(credential_of(found.name))).get("secret"))
+            secret = str((await self._vault.credential(credential_of(trigger.name))).get("secret"))
         except NotFound:
             return None
-        return secret if hmac.compare_digest(digest(secret), found.secret) else None
+        return secret if hmac.compare_digest(digest(secret), trigger.secret) else None
 
 
 def credential_of(name: str) -> str:
@@ -150,8 +153,8 @@ def payload_of(body: bytes) -> Any:
 def _check(ask: TriggerAsk) -> None:
     check_name(ask.name, "trigger")
     if not KEY.fullmatch(ask.payload_key):
-        told = f"'{ask.payload_key[:80]}' is no key of a workload"
-        raise RequestError(told, hint="use letters, digits and _, as in --as order")
+        message = f"'{ask.payload_key[:80]}' is no key of a workload"
+        raise RequestError(message, hint="use letters, digits and _, as in --as order")
     match ask.kind:
         case "webhook":
             _check_webhook(ask)
@@ -165,8 +168,8 @@ def _check_webhook(ask: TriggerAsk) -> None:
     if ask.subject is not None or ask.queue is not None:
         raise RequestError("a webhook has no subject and no queue", hint="those are of the kind nats")
     if ask.secret is not None and len(ask.secret) < SECRET_LEAST:
-        told = f"the secret has {len(ask.secret)} characters, which can be guessed"
-        raise RequestError(told, hint=f"at least {SECRET_LEAST}; without one a good one is made")
+        message = f"the secret has {len(ask.secret)} characters, which can be guessed"
+        raise RequestError(message, hint=f"at least {SECRET_LEAST}; without one a good one is made")
 
 
 def _check_subject(ask: TriggerAsk) -> None:
@@ -177,10 +180,10 @@ def _check_subject(ask: TriggerAsk) -> None:
     odd = [word for word in words if not word or re.search(r"\s", word) or not word.isprintable()]
     wild = [word for word in words if ("*" in word and word != "*") or (">" in word and word != ">")]
     if odd or wild or ">" in words[:-1] or len(ask.subject or "") > SUBJECT_LENGTH:
-        told = f"'{(ask.subject or '')[:80]}' is no subject of NATS"
-        raise RequestError(told, hint="words with dots between them, as in orders.new or orders.*")
+        message = f"'{(ask.subject or '')[:80]}' is no subject of NATS"
+        raise RequestError(message, hint="words with dots between them, as in orders.new or orders.*")
     if words[0] in ("*", ">") or words[0].startswith(OWN_SUBJECTS[1:]) or words[0] == OWN_SUBJECTS[0]:
-        told = f"the subject '{ask.subject}' reaches what NATS and noetl themselves say"
-        raise RequestError(told, hint="let it begin with a word of your own, as in orders.>")
+        message = f"the subject '{ask.subject}' reaches what NATS and noetl themselves say"
+        raise RequestError(message, hint="let it begin with a word of your own, as in orders.>")
     if ask.queue is not None and not re.fullmatch(r"[!-~]{1,100}", ask.queue):
         raise RequestError(f"'{ask.queue[:80]}' is no queue group", hint="letters, digits, - and _")

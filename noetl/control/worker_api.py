@@ -56,10 +56,10 @@ class EngineWorkerApi:
         worker_id = self._leasing.meet(take.hello)
         return await self._orders(worker_id, self._leasing.take(worker_id, take.room))
 
-    async def report(self, told: ReportRequest) -> ReportReply:
+    async def report(self, request: ReportRequest) -> ReportReply:
         """Decide on a report, and give the next orders along with the answer."""
-        execution_id, report, worker_id = told.execution_id, told.report, told.worker_id
-        wrong = await self._not_its_own(told)
+        execution_id, report, worker_id = request.execution_id, request.report, request.worker_id
+        wrong = await self._not_its_own(request)
         if wrong is not None:
             return ReportReply(Answer(False, wrong), await self._orders(worker_id, []))
         self._leasing.reported(execution_id, report.lease, report.epoch, worker_id)
@@ -70,18 +70,18 @@ class EngineWorkerApi:
             self._leasing.let_go(execution_id, report.lease, report.epoch)
         else:  # it may have come here with this very report
             self._leasing.reported(execution_id, report.lease, report.epoch, worker_id)
-        orders = self._leasing.take(worker_id, told.room, execution_id)
+        orders = self._leasing.take(worker_id, request.room, execution_id)
         return ReportReply(answer, await self._orders(worker_id, orders))
 
-    async def _not_its_own(self, told: ReportRequest) -> str | None:
+    async def _not_its_own(self, request: ReportRequest) -> str | None:
         """Why a worker may not report this; what is not current at all is for the engine to refuse."""
-        report, worker_id = told.report, told.worker_id
+        report, worker_id = request.report, request.worker_id
         if report.worker != worker_id:
             return f"worker {worker_id} sent a report of worker {report.worker}"
-        lease = await self._lease(told.execution_id, report.lease)
+        lease = await self._lease(request.execution_id, report.lease)
         if lease is None or lease.epoch != report.epoch or not lease.out:
             return None
-        if self._leasing.holds(told.execution_id, report.lease, report.epoch, worker_id):
+        if self._leasing.holds(request.execution_id, report.lease, report.epoch, worker_id):
             return None
         return f"the lease was not given to worker {worker_id}"
 
@@ -119,8 +119,8 @@ class EngineWorkerApi:
             raise BackendError(f"execution {ask.execution_id} is not run by this server")
         run = live.state.runs[lease.run]
         if not names_secret(live.program, live.state, run, ask.name, live.hydrated):
-            told = f"step {run.step!r} names no secret {ask.name!r}"
-            raise Conflict(told, hint="write its name under auth:, or declare it under keychain:")
+            message = f"step {run.step!r} names no secret {ask.name!r}"
+            raise Conflict(message, hint="write its name under auth:, or declare it under keychain:")
 
     async def program(self, digest: str) -> str:
         """The text of a playbook."""
@@ -145,8 +145,8 @@ class EngineWorkerApi:
     def _answers(self, execution_id: str, lease: str, push: Callable[[Push], None]) -> None:
         """Say again what a waiting pipeline of a lease may not have heard, once it is committed."""
 
-        def tell(told: Deliver, epoch: int) -> None:
-            push(Push("deliver", execution_id, lease, epoch, told.address, told.task, told.output))
+        def tell(deliver: Deliver, epoch: int) -> None:
+            push(Push("deliver", execution_id, lease, epoch, deliver.address, deliver.task, deliver.output))
 
         self._engine.remind(execution_id, lease, tell)
 

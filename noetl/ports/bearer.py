@@ -22,8 +22,8 @@ def spelled(token_id: str, secret: str) -> str:
 
 def parsed(bearer: str) -> tuple[str, str] | None:
     """The id and the secret of a token; None for what cannot be one."""
-    found = _BEARER.fullmatch(bearer)
-    return (found[1], found[2]) if found else None
+    match = _BEARER.fullmatch(bearer)
+    return (match[1], match[2]) if match else None
 
 
 def digest(secret: str) -> str:

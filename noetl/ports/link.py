@@ -110,7 +110,7 @@ class SecretRequest(msgspec.Struct):
 class WorkerRequests(Protocol):
     """What workers ask of servers, whichever answers."""
 
-    async def report(self, told: ReportRequest) -> ReportReply:
+    async def report(self, request: ReportRequest) -> ReportReply:
         """Decide on a report; raises BackendError when it must be sent again, perhaps to another server."""
         ...
 

@@ -392,7 +392,9 @@ def check_owner(append: Append, owner: str | None) -> None:
 
 def family_over(members: Sequence[Outline], moment: int) -> bool:
     """Whether everyone of a family had ended at a moment; nobody is no family."""
-    return bool(members) and all(one.ended_at is not None and one.ended_at <= moment for one in members)
+    return bool(members) and all(
+        outline.ended_at is not None and outline.ended_at <= moment for outline in members
+    )
 
 
 def custody_after(why: Stuck) -> str | None:

@@ -112,8 +112,8 @@ async def opened_elsewhere(named: str, bus: Bus | None) -> AsyncIterator[Results
     elif "/" in named and "://" not in named:
         yield DirectoryResults(named)
     else:
-        told = f"NOETL_RESULTS is '{named}', which is no place for results"
-        raise RequestError(told, hint="postgres, nats, s3://BUCKET/PREFIX, or a folder as in ./results")
+        message = f"NOETL_RESULTS is '{named}', which is no place for results"
+        raise RequestError(message, hint="postgres, nats, s3://BUCKET/PREFIX, or a folder as in ./results")
 
 
 @dataclass(slots=True)

@@ -41,13 +41,13 @@ def store_path(settings: Settings) -> str:
     scheme, separator, rest = settings.store.partition("://")
     if separator and scheme != "sqlite":
         if scheme not in ("postgres", "postgresql"):
-            told = f"NOETL_STORE is '{scheme}://…', which is neither PostgreSQL nor SQLite"
-            raise RequestError(told, hint="postgresql://USER@HOST/DATABASE, or the path of a SQLite file")
-        told = f"without a server, executions are kept in SQLite, and NOETL_STORE is {scheme}://…"
+            message = f"NOETL_STORE is '{scheme}://…', which is neither PostgreSQL nor SQLite"
+            raise RequestError(message, hint="postgresql://USER@HOST/DATABASE, or the path of a SQLite file")
+        message = f"without a server, executions are kept in SQLite, and NOETL_STORE is {scheme}://…"
         hint = (
             "name the server of that database, as in NOETL_SERVER=http://127.0.0.1:8080, or unset NOETL_STORE"
         )
-        raise RequestError(told, hint=hint)
+        raise RequestError(message, hint=hint)
     path = (rest[1:] if rest.startswith("//") else rest) if separator else settings.store
     origin = settings.origins.get("store", "")
     return str(Path(origin).parent / path) if origin.endswith(FILE_NAME) else path
@@ -108,7 +108,7 @@ def _fleet(settings: Settings, pool: Pool, now: Callable[[], int]) -> Fleet:
     started_at = now()
 
     async def workers() -> list[Worker]:
-        one = Worker(
+        worker = Worker(
             worker_id=pool.toolbox.worker_id,
             pool=settings.pool,
             concurrency=settings.concurrency,
@@ -121,7 +121,7 @@ def _fleet(settings: Settings, pool: Pool, now: Callable[[], int]) -> Fleet:
             leases=pool.shown(),
             finished=pool.finished,
         )
-        return [one]
+        return [worker]
 
     return workers
 

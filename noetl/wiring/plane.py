@@ -79,8 +79,8 @@ class Plane:
         """The request, refused when a keychain entry cannot be had."""
         missing = await self.keychain.check(program.playbook.keychain)
         if missing and start.problem is None:
-            told = "; ".join(missing.values())
-            start.problem = problem("keychain", told, names=sorted(missing))
+            message = "; ".join(missing.values())
+            start.problem = problem("keychain", message, names=sorted(missing))
         return start
 
 

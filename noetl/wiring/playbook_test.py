@@ -258,8 +258,8 @@ async def _seen(made: Embedded, execution_id: str, events: list[Event]) -> Seen:
     program = await made.catalog.program(summary.hash) if summary.hash else None
     found = await audit(made.store, execution_id, program, made.catalog.engine)
     if found.problems:
-        told = f"the log of a test breaks its own rules: {found.problems[0]}"
-        raise InvariantViolation(told, hint="this is a bug in noetl; please report the test")
+        message = f"the log of a test breaks its own rules: {found.problems[0]}"
+        raise InvariantViolation(message, hint="this is a bug in noetl; please report the test")
     if program is None:
         return Seen(PlaybookText(summary.path, 0, "", ""), Playbook("", summary.path, ()), events)
     return Seen(await made.catalog.entry(summary.hash), program.playbook, events)

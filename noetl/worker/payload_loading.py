@@ -39,8 +39,8 @@ class PayloadLoader:
 
     async def _have(self, owner: str, ref: dict[str, Any]) -> None:
         loaded, key = self._around.loaded, ref["locator"]["key"]
-        known = loaded.get(key)
-        if key in loaded and not (isinstance(known, UnreadablePayload) and known.kind == "backend"):
+        payload = loaded.get(key)
+        if key in loaded and not (isinstance(payload, UnreadablePayload) and payload.kind == "backend"):
             return
         most, size = int(self._around.limits["max_hydrate_bytes"]), int(ref["meta"].get("bytes", 0))
         if self._bytes + size > TOGETHER * most:

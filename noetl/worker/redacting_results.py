@@ -44,11 +44,11 @@ async def without(spellings: Iterable[str], chunks: AsyncIterator[bytes]) -> Asy
         held += chunk
         sure = len(held) - len(spelled[0]) + 1  # whatever begins before is there to its end
         done, clean = 0, bytearray()
-        for found in pattern.finditer(held) if any(way in held for way in spelled) else ():
-            if found.start() >= sure:
+        for match in pattern.finditer(held) if any(way in held for way in spelled) else ():
+            if match.start() >= sure:
                 break
-            clean += held[done : found.start()] + mask
-            done = found.end()
+            clean += held[done : match.start()] + mask
+            done = match.end()
         sure = max(sure, done)
         clean += held[done:sure]
         held = held[sure:]

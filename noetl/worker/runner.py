@@ -345,7 +345,9 @@ class Runner:
         if not self.keeps_lease:
             await self.reporter.close(None)
             return
-        failed_ones = [one for one in outcomes.values() if not one.well]
+        failed_ones = [
+            iteration_outcome for iteration_outcome in outcomes.values() if not iteration_outcome.well
+        ]
         name = "step.failed" if failed_ones and not self.step.best_effort else "loop.done"
         await self.reporter.close(Event(name, self.around.now(), "w", self.order.run, data={}))
 

@@ -107,12 +107,12 @@ class Toolbox:
                 problem(error.code.replace("-", "_"), f"{error.message}{hint}", retryable=retryable)
             )
         except TimeoutError as error:  # the tool's own: the task's timeout cancels it and is told outside
-            told = f"{effect.task.kind}: {str(error) or 'what it waited for did not come in time'}"
-            return failed(problem("timeout", told, retryable=True))
+            message = f"{effect.task.kind}: {str(error) or 'what it waited for did not come in time'}"
+            return failed(problem("timeout", message, retryable=True))
         except Exception as error:
-            told = f"{effect.task.kind}: {type(error).__name__}: {error}"
+            message = f"{effect.task.kind}: {type(error).__name__}: {error}"
             where = traceback.format_exc(limit=-3)
-            return failed(problem("internal", told, traceback=where))
+            return failed(problem("internal", message, traceback=where))
 
     async def _call(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> Call:
         auth_name = _auth_name(effect.auth)

@@ -39,9 +39,9 @@ class MemoryResults:
         """What is there, by execution."""
         found: dict[str, Footprint] = {}
         for key, (body, written_at) in sorted(self._payloads.items()):
-            one = found.setdefault(key.partition("/")[0], Footprint(key.partition("/")[0], 0, 0, 0))
-            one.payloads, one.bytes = one.payloads + 1, one.bytes + len(body)
-            one.written_at = max(one.written_at, written_at)
+            footprint = found.setdefault(key.partition("/")[0], Footprint(key.partition("/")[0], 0, 0, 0))
+            footprint.payloads, footprint.bytes = footprint.payloads + 1, footprint.bytes + len(body)
+            footprint.written_at = max(footprint.written_at, written_at)
         return list(found.values())
 
     async def discard(self, execution_id: str) -> None:

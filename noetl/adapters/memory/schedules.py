@@ -24,12 +24,12 @@ class MemorySchedules:
 
     async def put_schedule(self, schedule: Schedule, *, new: bool = False) -> bool:
         """Keep a schedule."""
-        known = self._schedules.get(schedule.name)
-        if known is not None and new:
+        existing_schedule = self._schedules.get(schedule.name)
+        if existing_schedule is not None and new:
             return False
         kept = replace(schedule)
-        for field in KEPT if known else ():
-            setattr(kept, field, getattr(known, field))
+        for field in KEPT if existing_schedule else ():
+            setattr(kept, field, getattr(existing_schedule, field))
         self._schedules[schedule.name] = kept
         return True
 
@@ -52,28 +52,28 @@ class MemorySchedules:
         """Schedules whose next tick has come."""
         now = self._now()
         due = [
-            (one.next_at, one.name)
-            for one in self._schedules.values()
-            if one.next_at is not None and one.next_at <= now
+            (schedule.next_at, schedule.name)
+            for schedule in self._schedules.values()
+            if schedule.next_at is not None and schedule.next_at <= now
         ]
         return [replace(self._schedules[name]) for _, name in sorted(due)[:limit]]
 
     async def advance_schedule(self, name: str, expected: int, fired: Fired) -> bool:
         """Go on to the next tick, if the next one is still the expected."""
-        known = self._schedules.get(name)
-        if known is None or known.next_at != expected:
+        schedule = self._schedules.get(name)
+        if schedule is None or schedule.next_at != expected:
             return False
-        known.next_at, known.last_at, known.last_error = fired.next_at, fired.last_at, fired.error
-        known.last_execution = fired.execution or known.last_execution
-        known.skipped = fired.skipped or known.skipped
+        schedule.next_at, schedule.last_at, schedule.last_error = fired.next_at, fired.last_at, fired.error
+        schedule.last_execution = fired.execution or schedule.last_execution
+        schedule.skipped = fired.skipped or schedule.skipped
         return True
 
     async def put_trigger(self, trigger: Trigger, *, new: bool = False) -> bool:
         """Keep a trigger."""
-        known = self._triggers.get(trigger.name)
-        if known is not None and new:
+        existing_trigger = self._triggers.get(trigger.name)
+        if existing_trigger is not None and new:
             return False
-        first = known or trigger
+        first = existing_trigger or trigger
         self._triggers[trigger.name] = replace(trigger, created_at=first.created_at, by=first.by)
         return True
 

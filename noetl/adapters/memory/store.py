@@ -74,20 +74,20 @@ class MemoryStore(MemorySchedules):
 
     async def commit(self, append: Append) -> None:
         """Append, all or nothing."""
-        known = self._executions.get(append.execution_id)
-        if known is None and append.summary is None:
+        execution = self._executions.get(append.execution_id)
+        if execution is None and append.summary is None:
             raise unknown_execution(append.execution_id)
-        self._check(append, known)
-        if known is None:
-            known = self._begin(append)
-        known.rows.extend(append.rows)
-        known.batches.update(row.batch for row in append.rows if row.batch is not None)
-        known.summary = append.summary or known.summary
+        self._check(append, execution)
+        if execution is None:
+            execution = self._begin(append)
+        execution.rows.extend(append.rows)
+        execution.batches.update(row.batch for row in append.rows if row.batch is not None)
+        execution.summary = append.summary or execution.summary
         if append.snapshot is not None:
-            known.snapshot = Snapshot(append.rows[-1].last, append.rows[-1].hash, append.snapshot)
+            execution.snapshot = Snapshot(append.rows[-1].last, append.rows[-1].hash, append.snapshot)
         if append.rows:
-            known.seq, known.head = append.rows[-1].last, append.rows[-1].hash
-        over = known.summary.ended_at is not None
+            execution.seq, execution.head = append.rows[-1].last, append.rows[-1].hash
+        over = execution.summary.ended_at is not None
         own = [letter.id for letter in self._mail if letter.execution_id == append.execution_id]
         await self.discard_mail([letter for letter in own if over or letter in append.taken])
 
@@ -98,39 +98,39 @@ class MemoryStore(MemorySchedules):
             raise Conflict(f"an execution with the idempotency key {key!r} already exists")
         if append.newest and not self._is_newest(append.summary.path, append.summary.version):
             raise outdated(append.summary)
-        known = self._executions[append.execution_id] = _Execution(append.summary)
+        execution = self._executions[append.execution_id] = _Execution(append.summary)
         if key is not None:
             self._keys[key] = append.execution_id
         if append.claim is not None:
-            known.owner, known.owned_until = append.claim[0], self._now() + append.claim[1]
-        return known
+            execution.owner, execution.owned_until = append.claim[0], self._now() + append.claim[1]
+        return execution
 
     def _is_newest(self, path: str, version: int | None) -> bool:
-        offered = {one.version for one in self._playbooks if one.path == path}
+        offered = {playbook_text.version for playbook_text in self._playbooks if playbook_text.path == path}
         return version == max(
             offered - {gone for other, gone in self._deleted if other == path}, default=None
         )
 
-    def _check(self, append: Append, known: _Execution | None) -> None:
-        check_append(append, known.rows[-1].last if known and known.rows else 0)
-        if known is None:
+    def _check(self, append: Append, execution: _Execution | None) -> None:
+        check_append(append, execution.rows[-1].last if execution and execution.rows else 0)
+        if execution is None:
             return
-        check_owner(append, known.owner)
+        check_owner(append, execution.owner)
         for row in append.rows:
-            if row.batch in known.batches:
+            if row.batch in execution.batches:
                 raise Conflict(f"the log of {append.execution_id} has the batch {row.batch} already")
 
     async def log(self, execution_id: str) -> StoredLog:
         """The newest snapshot and the rows behind it."""
-        found = self._get(execution_id)
-        seq, state = (found.snapshot.seq, found.snapshot.state) if found.snapshot else (0, None)
-        head = found.rows[-1].hash if found.rows else b""
-        return StoredLog(state, [row for row in found.rows if row.first > seq], head)
+        execution = self._get(execution_id)
+        seq, state = (execution.snapshot.seq, execution.snapshot.state) if execution.snapshot else (0, None)
+        head = execution.rows[-1].hash if execution.rows else b""
+        return StoredLog(state, [row for row in execution.rows if row.first > seq], head)
 
     async def projection(self, execution_id: str) -> Projection:
         """What stands beside the log."""
-        found = self._get(execution_id)
-        return Projection(found.summary, found.seq, found.head, found.snapshot)
+        execution = self._get(execution_id)
+        return Projection(execution.summary, execution.seq, execution.head, execution.snapshot)
 
     async def rows(self, execution_id: str, first: int = 1, limit: int = 1000) -> list[Row]:
         """Rows in order, from the one that holds an event."""
@@ -182,96 +182,98 @@ class MemoryStore(MemorySchedules):
 
     async def by_key(self, idempotency_key: str) -> Summary | None:
         """The execution with an idempotency key."""
-        found = self._keys.get(idempotency_key)
-        return None if found is None else self._executions[found].summary
+        execution_id = self._keys.get(idempotency_key)
+        return None if execution_id is None else self._executions[execution_id].summary
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         """Become the one writer of an execution, or stay it."""
-        found, now = self._get(execution_id), self._now()
-        another = found.owner not in (None, owner)
-        if found.summary.stuck is not None or (another and found.owned_until >= now):
+        execution, now = self._get(execution_id), self._now()
+        another = execution.owner not in (None, owner)
+        if execution.summary.stuck is not None or (another and execution.owned_until >= now):
             return False
         if another:
-            found.in_hand = found.in_hand or ""
-        found.owner, found.owned_until = owner, now + lease_ms
+            execution.in_hand = execution.in_hand or ""
+        execution.owner, execution.owned_until = owner, now + lease_ms
         return True
 
     async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
         """Note that an owner is about to read or decide on an execution."""
-        found = self._get(execution_id)
-        before = found.in_hand
-        found.in_hand = owner if always or before is not None else None
+        execution = self._get(execution_id)
+        before = execution.in_hand
+        execution.in_hand = owner if always or before is not None else None
         return before
 
     async def put_down(self, execution_id: str, owner: str) -> None:
         """It went well."""
-        found = self._get(execution_id)
-        found.in_hand = None if found.in_hand == owner else found.in_hand
+        execution = self._get(execution_id)
+        execution.in_hand = None if execution.in_hand == owner else execution.in_hand
 
     async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
         """Give up an execution of an owner."""
-        found = self._get(execution_id)
-        if found.owner != owner or found.summary.ended_at is not None:
+        execution = self._get(execution_id)
+        if execution.owner != owner or execution.summary.ended_at is not None:
             return False
-        told = msgspec.json.encode(msgspec.structs.replace(why, status=found.summary.status)).decode()
-        found.summary = msgspec.structs.replace(found.summary, status="stuck", stuck=told)
-        found.owner, found.owned_until, found.in_hand = None, 0, None
+        message = msgspec.json.encode(msgspec.structs.replace(why, status=execution.summary.status)).decode()
+        execution.summary = msgspec.structs.replace(execution.summary, status="stuck", stuck=message)
+        execution.owner, execution.owned_until, execution.in_hand = None, 0, None
         return True
 
     async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         """Become the owner of an execution that is stuck."""
-        found = self._get(execution_id)
-        if found.summary.stuck is None:
+        execution = self._get(execution_id)
+        if execution.summary.stuck is None:
             return False
-        why = msgspec.json.decode(found.summary.stuck, type=Stuck)
-        found.summary = msgspec.structs.replace(found.summary, status=why.status, stuck=None)
-        found.owner, found.owned_until = owner, self._now() + lease_ms
-        found.in_hand = custody_after(why)
+        why = msgspec.json.decode(execution.summary.stuck, type=Stuck)
+        execution.summary = msgspec.structs.replace(execution.summary, status=why.status, stuck=None)
+        execution.owner, execution.owned_until = owner, self._now() + lease_ms
+        execution.in_hand = custody_after(why)
         return True
 
     async def stuck(self) -> int:
         """How many executions are stuck."""
-        return sum(one.summary.stuck is not None for one in self._executions.values())
+        return sum(execution.summary.stuck is not None for execution in self._executions.values())
 
     async def owned(self, execution_id: str) -> bool:
         """Whether someone's claim is fresh."""
-        found = self._get(execution_id)
-        return found.owner is not None and found.owned_until >= self._now()
+        execution = self._get(execution_id)
+        return execution.owner is not None and execution.owned_until >= self._now()
 
     async def leave(self, owner: str) -> None:
         """Give every claim of an owner up."""
-        for one in self._executions.values():
-            if one.owner == owner:
-                one.owner, one.owned_until = None, 0
-                one.in_hand = None if one.in_hand == owner else one.in_hand
+        for execution in self._executions.values():
+            if execution.owner == owner:
+                execution.owner, execution.owned_until = None, 0
+                execution.in_hand = None if execution.in_hand == owner else execution.in_hand
 
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
         """Renew every claim of an owner."""
-        for one in self._executions.values():
-            if one.owner == owner and one.summary.ended_at is None:
-                one.owned_until = self._now() + lease_ms
+        for execution in self._executions.values():
+            if execution.owner == owner and execution.summary.ended_at is None:
+                execution.owned_until = self._now() + lease_ms
 
     async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
         """Executions with something due or no fresh owner."""
         now = self._now() if now is None else now
         waiting = [
-            one
-            for one in self._executions.values()
-            if one.summary.ended_at is None and one.summary.status not in RESTING and _is_due(one, now)
+            execution
+            for execution in self._executions.values()
+            if execution.summary.ended_at is None
+            and execution.summary.status not in RESTING
+            and _is_due(execution, now)
         ]
-        waiting.sort(key=lambda one: one.summary.due_at or 0)
-        return [one.summary.execution_id for one in waiting[:limit]]
+        waiting.sort(key=lambda execution: execution.summary.due_at or 0)
+        return [execution.summary.execution_id for execution in waiting[:limit]]
 
     async def post(self, execution_id: str, message: bytes) -> None:
         """Leave a message for the owner of an execution that is not over."""
-        known = self._executions.get(execution_id)
-        if known is not None and known.summary.ended_at is None:
+        execution = self._executions.get(execution_id)
+        if execution is not None and execution.summary.ended_at is None:
             self._posted += 1
             self._mail.append(Letter(self._posted, execution_id, message))
 
     async def mail(self, owner: str) -> Sequence[Letter]:
         """The messages left for the executions of an owner."""
-        own = {key for key, one in self._executions.items() if one.owner == owner}
+        own = {key for key, execution in self._executions.items() if execution.owner == owner}
         return [letter for letter in self._mail if letter.execution_id in own]
 
     async def discard_mail(self, letters: Sequence[int]) -> None:
@@ -294,7 +296,7 @@ class MemoryStore(MemorySchedules):
         self, *, digest: str | None = None, path: str | None = None, version: int | None = None
     ) -> PlaybookText:
         """A playbook by its content, or by path and version."""
-        found = [
+        playbook_texts = [
             entry
             for entry in self._playbooks
             if digest in (None, entry.hash)
@@ -302,12 +304,12 @@ class MemoryStore(MemorySchedules):
             and version in (None, entry.version)
             and (digest is not None or (entry.path, entry.version) not in self._deleted)
         ]
-        if not found:
-            told = f"there is no playbook {path or digest}" + (
+        if not playbook_texts:
+            message = f"there is no playbook {path or digest}" + (
                 f" version {version}" if version is not None else ""
             )
-            raise NotFound(told, hint="noetl catalog list")
-        return max(found, key=lambda entry: entry.version)
+            raise NotFound(message, hint="noetl catalog list")
+        return max(playbook_texts, key=lambda entry: entry.version)
 
     async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
         """The newest version of every path, or every version of one."""
@@ -371,8 +373,10 @@ class MemoryStore(MemorySchedules):
 
     async def ended(self, before: int, *, after: str = "", limit: int = 200) -> Sequence[Outline]:
         """Executions that were over at a moment, by id."""
-        found = (_outline(self._executions[key]) for key in sorted(self._executions) if key > after)
-        return [one for one in found if one.ended_at is not None and one.ended_at <= before][:limit]
+        outlines = (_outline(self._executions[key]) for key in sorted(self._executions) if key > after)
+        return [
+            outline for outline in outlines if outline.ended_at is not None and outline.ended_at <= before
+        ][:limit]
 
     async def family(self, execution_id: str) -> Sequence[Outline]:
         """An execution with all that may hold its references."""
@@ -387,18 +391,22 @@ class MemoryStore(MemorySchedules):
 
     def _relatives(self, execution_id: str) -> list[str]:
         own = self._executions[execution_id].summary
-        named = [one for one in (own.parent, own.retry_of) if one is not None]
-        others = (one.summary for one in self._executions.values())
-        return named + [one.execution_id for one in others if execution_id in (one.parent, one.retry_of)]
+        named = [execution for execution in (own.parent, own.retry_of) if execution is not None]
+        others = (execution.summary for execution in self._executions.values())
+        return named + [
+            execution.execution_id
+            for execution in others
+            if execution_id in (execution.parent, execution.retry_of)
+        ]
 
     async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
         """Put rows that say less in the place of the same ones."""
-        known = self._executions.get(execution_id)
-        if known is None or known.summary.ended_at is None:
+        execution = self._executions.get(execution_id)
+        if execution is None or execution.summary.ended_at is None:
             raise Conflict(f"execution {execution_id} is not over")
         shorter = {(row.first, row.last): row for row in rows}
-        known.rows = [shorter.get((row.first, row.last), row) for row in known.rows]
-        known.trimmed = known.trimmed or whole
+        execution.rows = [shorter.get((row.first, row.last), row) for row in execution.rows]
+        execution.trimmed = execution.trimmed or whole
 
     async def delete(self, execution_ids: Sequence[str], before: int) -> Sequence[str]:
         """Forget executions with their logs, those whose whole family is over."""
@@ -410,15 +418,32 @@ class MemoryStore(MemorySchedules):
 
     async def extent(self) -> Extent:
         """How much there is."""
-        summaries = [one.summary for one in self._executions.values()]
-        open_ = [one for one in summaries if one.ended_at is None and one.status not in RESTING]
-        due = min(((one.due_at, one.execution_id) for one in open_ if one.due_at is not None), default=None)
+        summaries = [execution.summary for execution in self._executions.values()]
+        open_ = [
+            execution
+            for execution in summaries
+            if execution.ended_at is None and execution.status not in RESTING
+        ]
+        due = min(
+            (
+                (execution.due_at, execution.execution_id)
+                for execution in open_
+                if execution.due_at is not None
+            ),
+            default=None,
+        )
         return Extent(
             schema=0,
-            bytes=sum(len(row.body) for one in self._executions.values() for row in one.rows),
-            executions=dict(Counter(one.status for one in summaries)),
-            events=sum(one.rows[-1].last for one in self._executions.values() if one.rows),
-            playbooks=len([one for one in self._playbooks if (one.path, one.version) not in self._deleted]),
+            bytes=sum(len(row.body) for execution in self._executions.values() for row in execution.rows),
+            executions=dict(Counter(execution.status for execution in summaries)),
+            events=sum(execution.rows[-1].last for execution in self._executions.values() if execution.rows),
+            playbooks=len(
+                [
+                    execution
+                    for execution in self._playbooks
+                    if (execution.path, execution.version) not in self._deleted
+                ]
+            ),
             credentials=len(self._secrets),
             messages=len(self._mail),
             oldest_due=due and (due[1], due[0]),
@@ -428,11 +453,11 @@ class MemoryStore(MemorySchedules):
         """Nothing is held open."""
 
 
-def _outline(one: _Execution) -> Outline:
-    summary = one.summary
-    return Outline(summary.execution_id, summary.hash, summary.ended_at, one.trimmed)
+def _outline(execution: _Execution) -> Outline:
+    summary = execution.summary
+    return Outline(summary.execution_id, summary.hash, summary.ended_at, execution.trimmed)
 
 
-def _is_due(one: _Execution, now: int) -> bool:
-    due_at = one.summary.due_at
-    return (due_at is not None and due_at <= now) or one.owned_until < now
+def _is_due(execution: _Execution, now: int) -> bool:
+    due_at = execution.summary.due_at
+    return (due_at is not None and due_at <= now) or execution.owned_until < now

@@ -60,8 +60,8 @@ class Bus:
 
     def _unreachable(self, error: Exception) -> BackendError:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        told = f"NATS cannot be reached at {shown(self.url)}: {why}"
-        return BackendError(told, hint="start it, or correct NOETL_BUS")
+        message = f"NATS cannot be reached at {shown(self.url)}: {why}"
+        return BackendError(message, hint="start it, or correct NOETL_BUS")
 
     async def client(self) -> Any:
         """A connection of the client library, for what NATS keeps: streams and objects."""

@@ -32,8 +32,8 @@ def encode_error(error: NoetlError) -> bytes:
 def decode_error(reply: bytes) -> NoetlError:
     """The error that a reply says; one of a kind that is not known here is not worth asking again."""
     try:
-        told = _decode(reply)
+        error_reply = _decode(reply)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return BackendError("the reply cannot be read; ask again")
-    kind = KINDS.get(told.code, BackendError if told.again else RequestError)
-    return kind(told.message, hint=told.hint)
+    kind = KINDS.get(error_reply.code, BackendError if error_reply.again else RequestError)
+    return kind(error_reply.message, hint=error_reply.hint)

@@ -98,11 +98,11 @@ class NatsLink:
         """Ask one server for orders."""
         return self._noted(_ORDERS.decode(await self._once("take", _encode(take), server, ANSWER_S)))
 
-    async def report(self, told: ReportRequest) -> ReportReply:
+    async def report(self, request: ReportRequest) -> ReportReply:
         """Hand a report in, again and again until it is answered: a repeated batch changes nothing."""
-        owner = self._owners.get(told.execution_id)
-        answered = _ANSWERED.decode(await self._ask("report", _encode(told), owner))
-        self._note(told.execution_id, answered.next.server)
+        owner = self._owners.get(request.execution_id)
+        answered = _ANSWERED.decode(await self._ask("report", _encode(request), owner))
+        self._note(request.execution_id, answered.next.server)
         self._noted(answered.next)
         return answered
 

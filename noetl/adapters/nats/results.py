@@ -81,9 +81,11 @@ class NatsResults:
         found: dict[str, Footprint] = {}
         for info in await self._listed():
             execution_id = info.name.partition("/")[0]
-            one = found.setdefault(execution_id, Footprint(execution_id, 0, 0, 0))
-            one.payloads, one.bytes = one.payloads + 1, one.bytes + info.size
-            one.written_at = max(one.written_at, int(datetime.fromisoformat(info.mtime).timestamp() * 1000))
+            footprint = found.setdefault(execution_id, Footprint(execution_id, 0, 0, 0))
+            footprint.payloads, footprint.bytes = footprint.payloads + 1, footprint.bytes + info.size
+            footprint.written_at = max(
+                footprint.written_at, int(datetime.fromisoformat(info.mtime).timestamp() * 1000)
+            )
         return [found[execution_id] for execution_id in sorted(found)]
 
     async def _listed(self) -> list[Any]:

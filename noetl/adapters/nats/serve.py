@@ -154,9 +154,9 @@ def _handlers(worker_api: WorkerApi, channel: NatsWorkerChannel) -> dict[str, Ke
         return _encode(await worker_api.take(asked))
 
     async def report(body: bytes, key: bytes | None) -> bytes:
-        told = _read(_TOLD, body)
-        channel.meet(told.worker_id, key)
-        return _encode(await worker_api.report(told))
+        request = _read(_TOLD, body)
+        channel.meet(request.worker_id, key)
+        return _encode(await worker_api.report(request))
 
     async def secret(body: bytes, key: bytes | None) -> bytes:
         asked = _read(_SECRET, body)

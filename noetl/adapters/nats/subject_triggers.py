@@ -50,8 +50,10 @@ class SubjectTriggers:
         """Subscribe to what is wanted by now, and to nothing else; raises BackendError when NATS is away."""
         from nats.errors import Error
 
-        found = [one for one in await self._triggers() if one.kind == "nats" and one.enabled]
-        wanted = {(one.name, one.subject or "", one.queue or "") for one in found}
+        triggers = [
+            trigger for trigger in await self._triggers() if trigger.kind == "nats" and trigger.enabled
+        ]
+        wanted = {(trigger.name, trigger.subject or "", trigger.queue or "") for trigger in triggers}
         try:
             for gone in set(self._heard) - wanted:
                 await self._heard.pop(gone).unsubscribe()

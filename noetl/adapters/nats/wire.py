@@ -194,9 +194,9 @@ class NatsClient:
         if number == INBOX:
             self._answered(subject.rpartition(b".")[2].decode(errors="replace"), head, body)
             return
-        found = self._subscriptions.get(number)
-        if found is not None:
-            found[2](Message(body, subject.decode(errors="replace"), reply.decode(errors="replace")))
+        subscription = self._subscriptions.get(number)
+        if subscription is not None:
+            subscription[2](Message(body, subject.decode(errors="replace"), reply.decode(errors="replace")))
 
     def _answered(self, number: str, head: bytes, body: bytes) -> None:
         on_no_responder = self._told.pop(number, None)

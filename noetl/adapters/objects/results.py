@@ -82,10 +82,10 @@ class ObjectResults:
         found: dict[str, Footprint] = {}
         async for path, size, written_at in self._listed(None):
             execution_id, _, name = path.partition("/")
-            one = found.setdefault(execution_id, Footprint(execution_id, 0, 0, 0))
+            footprint = found.setdefault(execution_id, Footprint(execution_id, 0, 0, 0))
             if not name.startswith(PART):
-                one.payloads, one.bytes = one.payloads + 1, one.bytes + size
-            one.written_at = max(one.written_at, written_at)
+                footprint.payloads, footprint.bytes = footprint.payloads + 1, footprint.bytes + size
+            footprint.written_at = max(footprint.written_at, written_at)
         return [found[execution_id] for execution_id in sorted(found)]
 
     async def discard(self, execution_id: str) -> None:
@@ -99,8 +99,12 @@ class ObjectResults:
     async def _listed(self, prefix: str | None) -> AsyncIterator[tuple[str, int, int]]:
         with _told(f"{self.url} could not be listed"):
             async for some in obstore.list(self._store, prefix):
-                for one in some:
-                    yield one["path"], one["size"], int(one["last_modified"].timestamp() * 1000)
+                for object_meta in some:
+                    yield (
+                        object_meta["path"],
+                        object_meta["size"],
+                        int(object_meta["last_modified"].timestamp() * 1000),
+                    )
 
 
 def _config(options: Mapping[str, str]) -> Any:
@@ -114,6 +118,6 @@ def _told(what: str) -> Iterator[None]:
     except (NotFoundError, FileNotFoundError):
         raise
     except (BaseError, OSError) as error:
-        told = " ".join(str(error).partition("Debug source")[0].split())
+        message = " ".join(str(error).partition("Debug source")[0].split())
         hint = "check the bucket, AWS_ENDPOINT_URL and the keys; the same may work later"
-        raise BackendError(f"{what}: {told}", hint=hint) from error
+        raise BackendError(f"{what}: {message}", hint=hint) from error

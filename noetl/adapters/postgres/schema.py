@@ -46,10 +46,10 @@ async def check(database: Database) -> None:
     """Raises BackendError unless the schema is the one this version of noetl works with."""
     at = await version_of(database)
     if at < newest_version():
-        told = (
+        message = (
             f"the database {database.shown} has schema {at}, this version of noetl needs {newest_version()}"
         )
-        raise BackendError(told, hint="noetl db migrate" if at else "noetl db init")
+        raise BackendError(message, hint="noetl db migrate" if at else "noetl db init")
 
 
 async def _with_connection(database: Database, work: Callable[[Any], Awaitable[T]]) -> T:
@@ -64,8 +64,8 @@ async def _with_connection(database: Database, work: Callable[[Any], Awaitable[T
                 await connection.close()
         except (*LOST, asyncpg.PostgresError) as error:
             if not isinstance(error, LOST) or asyncio.get_running_loop().time() > until:
-                told = f"the schema of {database.shown} could not be read or changed"
-                raise trouble(told, error) from error
+                message = f"the schema of {database.shown} could not be read or changed"
+                raise trouble(message, error) from error
         await asyncio.sleep(RETRY_S)
 
 
@@ -76,8 +76,8 @@ async def _size(connection: Any) -> int:
 async def _migrate(connection: Any, change: bool) -> tuple[int, int]:
     at = await version(connection)
     if at > newest_version():
-        told = f"the database has schema {at}, this version of noetl knows {newest_version()}"
-        raise BackendError(told, hint="upgrade noetl, or set NOETL_STORE to another database")
+        message = f"the database has schema {at}, this version of noetl knows {newest_version()}"
+        raise BackendError(message, hint="upgrade noetl, or set NOETL_STORE to another database")
     if not change or at == newest_version():
         return at, at
     # Before the transaction, not in it: only its start makes what another did meanwhile known to the session.

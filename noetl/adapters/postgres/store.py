@@ -252,17 +252,17 @@ class PostgresStore(PostgresSchedules):
         self, path: str, digest: str, text: str, file: str | None, by: str | None = None
     ) -> PlaybookText:
         """Keep a playbook; the same text is the version it already is."""
-        known = _as_known(await self._fetch("newest_version", path), digest)
-        if known is not None and file in (None, known.file):
-            return known
+        playbook_text = _as_known(await self._fetch("newest_version", path), digest)
+        if playbook_text is not None and file in (None, playbook_text.file):
+            return playbook_text
         async with self.database.transaction() as connection:
             await connection.fetch(SQL["lock_path"], path)
             newest = await connection.fetch(SQL["newest_version"], path)
-            known = _as_known(newest, digest)
-            if known is not None:
-                known.file = file or known.file
-                await connection.fetch(SQL["move_playbook"], path, known.version, known.file)
-                return known
+            playbook_text = _as_known(newest, digest)
+            if playbook_text is not None:
+                playbook_text.file = file or playbook_text.file
+                await connection.fetch(SQL["move_playbook"], path, playbook_text.version, playbook_text.file)
+                return playbook_text
             number = newest[0]["version"] + 1 if newest else 1
             values = (path, number, digest, text, file, self._now(), by)
             return PlaybookText(*await connection.fetchrow(SQL["add_playbook"], *values))
@@ -276,9 +276,9 @@ class PostgresStore(PostgresSchedules):
         else:
             found = await self._fetch("playbook_by_path", path, version)
         if not found:
-            told = f"there is no playbook {path or digest}"
-            told += f" version {version}" if version is not None else ""
-            raise NotFound(told, hint="noetl catalog list")
+            message = f"there is no playbook {path or digest}"
+            message += f" version {version}" if version is not None else ""
+            raise NotFound(message, hint="noetl catalog list")
         return PlaybookText(*found[0])
 
     async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:

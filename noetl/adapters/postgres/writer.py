@@ -125,31 +125,31 @@ class Writer:
                 self._drop()
                 unknown = True
                 if asyncio.get_running_loop().time() > until:
-                    told = f"the database {self._database.shown} was lost in the middle of a commit"
-                    raise trouble(told, error) from error
+                    message = f"the database {self._database.shown} was lost in the middle of a commit"
+                    raise trouble(message, error) from error
             except asyncpg.PostgresError as error:
-                told = f"the database {self._database.shown} does not tell whether a commit happened"
-                raise trouble(told, error) from error
+                message = f"the database {self._database.shown} does not tell whether a commit happened"
+                raise trouble(message, error) from error
         return [settled[n] for n in range(len(appends))]
 
     async def _transact(self, appends: list[Append]) -> list[Settled]:
         """Send appends; when the database refuses them as a whole, nothing of them was done."""
         self.transactions += 1
-        one = alone(appends[0], self._now()) if len(appends) == 1 else None
-        name, values = one or ("append", columns(appends, self._now()))
+        single = alone(appends[0], self._now()) if len(appends) == 1 else None
+        name, values = single or ("append", columns(appends, self._now()))
         try:
             rows = await self._statements[name].fetch(*values, timeout=self._database.patience_s)
         except LOST:
             raise
         except asyncpg.PostgresError as error:
             if len(appends) > 1:  # find out whose fault it is
-                return [(await self._transact([one]))[0] for one in appends]
+                return [(await self._transact([append]))[0] for append in appends]
             return [_refused(appends[0], error)]
         applied = {row[0] for row in rows}
         return [n in applied for n in range(len(appends))]
 
     async def _landed(self, appends: list[Append]) -> set[int]:
-        named = [(n, one.execution_id, one.rows[0]) for n, one in enumerate(appends) if one.rows]
+        named = [(n, append.execution_id, append.rows[0]) for n, append in enumerate(appends) if append.rows]
         rows = await self._connection.fetch(
             SQL["landed"],
             [n for n, _, _ in named],
@@ -174,8 +174,8 @@ class Writer:
             except LOST as error:
                 self._drop()
                 if asyncio.get_running_loop().time() > until:
-                    told = f"the database {self._database.shown} cannot be reached"
-                    raise trouble(told, error) from error
+                    message = f"the database {self._database.shown} cannot be reached"
+                    raise trouble(message, error) from error
             except asyncpg.PostgresError as error:
                 self._drop()
                 raise trouble(f"the database {self._database.shown} refused", error) from error
@@ -212,18 +212,22 @@ class Writer:
 def _refused(append: Append, error: asyncpg.PostgresError) -> NoetlError:
     if isinstance(error, asyncpg.UniqueViolationError):
         what = "the execution" if begins(append) else "the log of"
-        told: NoetlError = Conflict(f"{what} {append.execution_id} has that already: {error.detail or error}")
+        noetl_error: NoetlError = Conflict(
+            f"{what} {append.execution_id} has that already: {error.detail or error}"
+        )
     else:
-        told = trouble(f"the append to {append.execution_id} failed", error)
-    told.__cause__ = error
-    return told
+        noetl_error = trouble(f"the append to {append.execution_id} failed", error)
+    noetl_error.__cause__ = error
+    return noetl_error
 
 
 def _broken(task: asyncio.Task[None]) -> BackendError:
     cause = None if task.cancelled() else task.exception()
-    told = BackendError(f"nothing is written any more: {cause or 'it was stopped'}", hint="start it again")
-    told.__cause__ = cause
-    return told
+    backend_error = BackendError(
+        f"nothing is written any more: {cause or 'it was stopped'}", hint="start it again"
+    )
+    backend_error.__cause__ = cause
+    return backend_error
 
 
 def _answer(future: asyncio.Future[bool], settled: Settled) -> None:

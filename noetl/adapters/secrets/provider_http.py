@@ -131,10 +131,10 @@ class Ask:
 
     def refused(self, url: str, answer: Answer) -> NotFound | BackendError:
         """Why there is no secret in an answer."""
-        told = f"{self.what}: {_place(url)} answered {answer.status}{answer.said()}"
+        message = f"{self.what}: {_place(url)} answered {answer.status}{answer.said()}"
         if answer.status == 429 or answer.status >= 500:
-            return BackendError(told, hint="try again")
-        return NotFound(told, hint="look at the entry's fields and at what its login may read")
+            return BackendError(message, hint="try again")
+        return NotFound(message, hint="look at the entry's fields and at what its login may read")
 
 
 def _json(raw: bytes) -> Any:

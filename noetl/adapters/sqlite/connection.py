@@ -139,8 +139,8 @@ def migrate(connection: apsw.Connection) -> None:
     """Bring the schema up to date, one transaction per file; another process doing the same is waited for."""
     at, newest = schema_version(connection), newest_version()
     if at > newest:
-        told = f"the database has schema {at}, this version of noetl knows {newest}"
-        raise BackendError(told, hint="upgrade noetl, or set NOETL_STORE to another file")
+        message = f"the database has schema {at}, this version of noetl knows {newest}"
+        raise BackendError(message, hint="upgrade noetl, or set NOETL_STORE to another file")
     for version, text in migrations() if at < newest else ():
         if version > at:
             _apply(connection, version, text)

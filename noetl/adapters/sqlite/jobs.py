@@ -59,8 +59,8 @@ def _begin(connection: apsw.Connection, summary: Summary, claim: tuple[str, int]
         connection.execute(sql.BEGIN_EXECUTION, values)
     except apsw.ConstraintError as error:
         if "idempotency_key" in str(error):
-            told = f"an execution with the idempotency key {summary.idempotency_key!r} already exists"
-            raise Conflict(told) from error
+            message = f"an execution with the idempotency key {summary.idempotency_key!r} already exists"
+            raise Conflict(message) from error
         raise Conflict(f"the execution {summary.execution_id} already exists") from error
 
 
@@ -108,18 +108,18 @@ def known_version(
     newest = fetch(connection, sql.NEWEST_VERSION, (path,))
     if not newest or newest[0][-1] is not None:
         return None
-    known = PlaybookText(*newest[0][:-1])
-    return known if known.hash == digest and file in (None, known.file) else None
+    playbook_text = PlaybookText(*newest[0][:-1])
+    return playbook_text if playbook_text.hash == digest and file in (None, playbook_text.file) else None
 
 
 def register(connection: apsw.Connection, entry: PlaybookText) -> PlaybookText:
     """Keep a playbook: a new version, or the newest one in another file."""
     newest = fetch(connection, sql.NEWEST_VERSION, (entry.path,))
     if newest and newest[0][2] == entry.hash and newest[0][-1] is None:
-        known = PlaybookText(*newest[0][:-1])
-        known.file = entry.file or known.file
-        connection.execute(sql.MOVE_PLAYBOOK, (known.file, known.path, known.version))
-        return known
+        playbook_text = PlaybookText(*newest[0][:-1])
+        playbook_text.file = entry.file or playbook_text.file
+        connection.execute(sql.MOVE_PLAYBOOK, (playbook_text.file, playbook_text.path, playbook_text.version))
+        return playbook_text
     entry.version = newest[0][1] + 1 if newest else 1
     values = (entry.path, entry.version, entry.hash, entry.text, entry.file, entry.registered_at, entry.by)
     connection.execute(sql.ADD_PLAYBOOK, values)

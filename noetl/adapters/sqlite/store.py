@@ -210,9 +210,11 @@ class SqliteStore(SqliteSchedules):
         self, path: str, digest: str, text: str, file: str | None, by: str | None = None
     ) -> PlaybookText:
         """Keep a playbook; the same text is the version it already is."""
-        known = await self._reader.run(lambda connection: jobs.known_version(connection, path, digest, file))
-        if known is not None:
-            return known
+        playbook_text = await self._reader.run(
+            lambda connection: jobs.known_version(connection, path, digest, file)
+        )
+        if playbook_text is not None:
+            return playbook_text
         entry = PlaybookText(path, 1, digest, text, file, self._now(), by)
         return await self._writer.run(lambda connection: jobs.register(connection, entry))
 
@@ -223,8 +225,8 @@ class SqliteStore(SqliteSchedules):
         found = await self._reader.rows(sql.FIND_PLAYBOOK, (digest, path, version))
         if not found:
             which = path or digest
-            told = f"there is no playbook {which}" + (f" version {version}" if version is not None else "")
-            raise NotFound(told, hint="noetl catalog list")
+            message = f"there is no playbook {which}" + (f" version {version}" if version is not None else "")
+            raise NotFound(message, hint="noetl catalog list")
         return PlaybookText(*found[0])
 
     async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:

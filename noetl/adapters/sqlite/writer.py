@@ -65,9 +65,9 @@ class Writer:
                 while waiting[-1] is not None:
                     waiting.append(self._queue.get_nowait())
             more = waiting[-1] is not None
-            jobs = [one for one in waiting if one is not None]
+            jobs = [job for job in waiting if job is not None]
             if jobs:
-                _answer(jobs, self._transact([one.job for one in jobs]))
+                _answer(jobs, self._transact([job.job for job in jobs]))
 
     def _transact(self, jobs: list[Job]) -> list[Settled]:
         """One transaction. When it fails as a whole, nothing of it is known to have happened."""
@@ -116,9 +116,9 @@ class Writer:
         return self._told(error) if isinstance(error, apsw.Error) else error
 
     def _told(self, error: apsw.Error) -> NoetlError:
-        told = trouble(f"the database {self._connection.filename} could not be written", error)
-        told.__cause__ = error
-        return told
+        backend_error = trouble(f"the database {self._connection.filename} could not be written", error)
+        backend_error.__cause__ = error
+        return backend_error
 
 
 def _answer(jobs: list[_Waiting], settled: list[Settled]) -> None:

@@ -83,9 +83,9 @@ class Steering:
                         return
                     await asyncio.sleep(POLL_S)
         except TimeoutError:
-            told = f"nobody has told execution {execution_id} to {wish.what} in {PATIENCE_S:g} s"
+            message = f"nobody has told execution {execution_id} to {wish.what} in {PATIENCE_S:g} s"
             hint = f"the wish is kept; noetl execution show {execution_id} tells how it went"
-            raise BackendError(told, hint=hint) from None
+            raise BackendError(message, hint=hint) from None
 
     async def _taken(self, execution_id: str, wish: Control, end: int) -> bool:
         alive = await self._store.owned(execution_id)
@@ -94,14 +94,14 @@ class Steering:
             if event.name == PROOF[wish.what]:
                 return True
         if summary.ended_at is not None:
-            told = f"execution {execution_id} is {summary.status}; it ended before it could be told"
-            raise Conflict(told, hint=f"noetl execution show {execution_id}")
+            message = f"execution {execution_id} is {summary.status}; it ended before it could be told"
+            raise Conflict(message, hint=f"noetl execution show {execution_id}")
         why = stuck_of(summary)
         if why is not None:
             raise refusal(execution_id, why)
         if not alive and not self._adopts:
-            told = f"the process that ran execution {execution_id} ended before it was told to {wish.what}"
-            raise Conflict(told, hint=f"it will be once you go on: noetl execution resume {execution_id}")
+            message = f"the process that ran execution {execution_id} ended before it was told to {wish.what}"
+            raise Conflict(message, hint=f"it will be once you go on: noetl execution resume {execution_id}")
         return False
 
 

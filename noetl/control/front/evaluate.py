@@ -88,8 +88,8 @@ async def _moment(store: Store, execution_id: str, seq: int | None) -> _Moment:
         evolve(moment.state, event)
         moment.event = event
     if not moment.state.seq or (seq is not None and moment.state.seq < seq):
-        told = f"execution {execution_id} has {moment.state.seq} events, not {seq}"
-        raise NotFound(told, hint=f"noetl execution events {execution_id}")
+        message = f"execution {execution_id} has {moment.state.seq} events, not {seq}"
+        raise NotFound(message, hint=f"noetl execution events {execution_id}")
     return moment
 
 

@@ -150,18 +150,22 @@ class LocalFront:
     async def start(self, ask: Ask) -> Started:
         """Begin an execution, or find the one that the same key began."""
         if ask.idempotency_key is not None and ask.idempotency_key.startswith(RESERVED_KEYS):
-            told = f"the idempotency key '{ask.idempotency_key[:80]}' belongs to a schedule or a trigger"
-            raise RequestError(told, hint=f"let it begin with anything but {' and '.join(RESERVED_KEYS)}")
+            message = f"the idempotency key '{ask.idempotency_key[:80]}' belongs to a schedule or a trigger"
+            raise RequestError(message, hint=f"let it begin with anything but {' and '.join(RESERVED_KEYS)}")
         return await self._started(ask)
 
     async def _started(self, ask: Ask) -> Started:
         """The same, for the schedules and triggers as well: keys of theirs are nobody else's."""
         _entered([ask.path, ask.idempotency_key], "[path, idempotency_key]")
-        known = self._catalog.probably(ask.path) if ask.path is not None and ask.version is None else None
-        if known is not None and ask.text is None:
+        playbook_text = (
+            self._catalog.probably(ask.path) if ask.path is not None and ask.version is None else None
+        )
+        if playbook_text is not None and ask.text is None:
             with suppress(Conflict, NotFound):  # perhaps there is a newer version by now
-                return await self._start(ask, known, await self._catalog.program(known.hash), newest=True)
-            self._catalog.forget(known.path)
+                return await self._start(
+                    ask, playbook_text, await self._catalog.program(playbook_text.hash), newest=True
+                )
+            self._catalog.forget(playbook_text.path)
         return await self._start(ask, *await self._asked(ask))
 
     async def _start(
@@ -169,22 +173,22 @@ class LocalFront:
     ) -> Started:
         workload = _entered(ask.workload, "workload")
         request = hashlib.sha256(entry.hash.encode() + workload).hexdigest()
-        known = await self._known(ask.idempotency_key, request)
-        if known is not None:
-            return Started(known.execution_id, known.status, known.path, existed=True)
+        summary = await self._known(ask.idempotency_key, request)
+        if summary is not None:
+            return Started(summary.execution_id, summary.status, summary.path, existed=True)
         if ask.until is not None and ask.until not in program.steps:
-            told = f"until: the playbook has no step '{ask.until}'"
-            raise RequestError(told, hint=f"its steps: {', '.join(program.steps)}")
+            message = f"until: the playbook has no step '{ask.until}'"
+            raise RequestError(message, hint=f"its steps: {', '.join(program.steps)}")
         start = await self._catalog.request(
             entry, program, ask.workload, until=ask.until, idempotency_key=ask.idempotency_key, by=ask.by
         )
         try:
             return await self._begin(start, program, request, newest=newest)
         except Conflict:  # another process may have been quicker with the same key
-            known = await self._known(ask.idempotency_key, request)
-            if known is None:
+            summary = await self._known(ask.idempotency_key, request)
+            if summary is None:
                 raise
-            return Started(known.execution_id, known.status, known.path, existed=True)
+            return Started(summary.execution_id, summary.status, summary.path, existed=True)
 
     async def _asked(self, ask: Ask) -> tuple[PlaybookText, Program]:
         if (ask.text is None) == (ask.path is None):
@@ -199,14 +203,14 @@ class LocalFront:
 
     async def _known(self, key: str | None, request: str) -> Summary | None:
         """The execution that has a key; raises Conflict when it was another request."""
-        known = None if key is None else await self._store.by_key(key)
-        if known is not None and known.request != request:
-            told = (
-                f"the idempotency key '{key}' belongs to execution {known.execution_id}, "
+        summary = None if key is None else await self._store.by_key(key)
+        if summary is not None and summary.request != request:
+            message = (
+                f"the idempotency key '{key}' belongs to execution {summary.execution_id}, "
                 "which had another playbook or other input"
             )
-            raise Conflict(told, hint="use another key, or the same playbook and input")
-        return known
+            raise Conflict(message, hint="use another key, or the same playbook and input")
+        return summary
 
     async def _begin(
         self, start: Start, program: Program, request: str | None = None, *, newest: bool = False
@@ -244,8 +248,8 @@ class LocalFront:
         wanted = msgspec.structs.asdict(find)
         if find.by == ME:  # of this process: there is nobody else to tell from
             wanted["by"] = None
-        found = await self._store.executions(**wanted)
-        return Listed([await self._with_counts(item) for item in found.items], found.cursor)
+        listed = await self._store.executions(**wanted)
+        return Listed([await self._with_counts(item) for item in listed.items], listed.cursor)
 
     async def _with_counts(self, item: Summary) -> Summary:
         if item.result is not None:
@@ -335,8 +339,8 @@ class LocalFront:
         matching: list[dict[str, Any]] = []
         if limit < 1:
             return matching
-        async for one in envelopes(self._store, execution_id, first=first, name=name, step=step):
-            matching.append(one)
+        async for envelope in envelopes(self._store, execution_id, first=first, name=name, step=step):
+            matching.append(envelope)
             if len(matching) >= limit:
                 break
         return matching
@@ -346,8 +350,8 @@ class LocalFront:
     ) -> list[dict[str, Any]]:
         """What tasks wrote to their output, from an event on; the lines of one event stay together."""
         lines: list[dict[str, Any]] = []
-        async for one in envelopes(self._store, execution_id, first=first, name="task.done", step=step):
-            lines += lines_of(one)
+        async for envelope in envelopes(self._store, execution_id, first=first, name="task.done", step=step):
+            lines += lines_of(envelope)
             if len(lines) >= limit:
                 break
         return lines
@@ -389,13 +393,15 @@ class LocalFront:
         log = [item async for item in events(self._store, execution_id)]
         if step is not None:
             await self._check_step(execution_id, step)
-        told = await asyncio.to_thread(explain, execution_id, log, step)  # of a long log it takes seconds
+        explanation = await asyncio.to_thread(
+            explain, execution_id, log, step
+        )  # of a long log it takes seconds
         return {
             "execution_id": execution_id,
-            "status": told.status,
+            "status": explanation.status,
             "step": step,
-            "summary": told.summary,
-            "reasons": [msgspec.to_builtins(reason) for reason in told.reasons],
+            "summary": explanation.summary,
+            "reasons": [msgspec.to_builtins(reason) for reason in explanation.reasons],
         }
 
     async def _check_step(self, execution_id: str, step: str) -> None:

@@ -66,9 +66,9 @@ class Reader:
         execution_id = key.partition("/")[0]
         try:
             async for row in rows_of(self._store, execution_id):
-                found = named.search(row.body)
-                if found is not None:
-                    return found[1].decode()
+                match = named.search(row.body)
+                if match is not None:
+                    return match[1].decode()
         except NotFound:
             return None
         return None

@@ -90,7 +90,7 @@ async def release(engine: Engine, execution_id: str, by: str, *, adopts: bool) -
     """Let a stuck execution go on, in this process where it adopts; raises Conflict when it stays stuck."""
     summary = await engine.store.summary(execution_id)
     if not await engine.store.release(execution_id, engine.owner, engine.lease_ms):
-        told = f"execution {execution_id} is {summary.status}, not stuck"
-        raise Conflict(told, hint=f"noetl execution show {execution_id}")
+        message = f"execution {execution_id} is {summary.status}, not stuck"
+        raise Conflict(message, hint=f"noetl execution show {execution_id}")
     _LOG.warning("released by %s", by, extra={"execution_id": execution_id})
     await (engine.pick_up if adopts else engine.load)(execution_id)
