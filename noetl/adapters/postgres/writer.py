@@ -21,7 +21,13 @@ from noetl.ports.store import Append
 
 MOST_APPENDS, MOST_BYTES = 500, 8 * 1024 * 1024  # of one commit
 # One plan for all, over the indexes, also while the tables are so small that reading all of them looks cheap.
-SETTINGS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "enable_mergejoin": "off"}
+# No bitmaps either: statistics of a table that was just emptied make one look cheap for a single row.
+SETTINGS = {
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "enable_mergejoin": "off",
+    "enable_bitmapscan": "off",
+}
 ALONE = ("begin_one", "advance_one", "end_one", "advance")  # the statements of one append
 Settled = bool | NoetlError  # applied, refused because the log was not as expected, or failed
 
