@@ -316,7 +316,7 @@ class Checker:
 
     def whole(self, value: Value, mark: Mark) -> bool:
         """Check a text that is one template and nothing else; whether it is one."""
-        if not isinstance(value, str) or not is_whole(value):
+        if not isinstance(value, str) or not (is_whole(value) or _is_broken_template(value)):
             return False
         self.template(value, mark)
         return True
@@ -369,6 +369,11 @@ def find_do(value: Value) -> Mark | None:
     else:
         return None
     return next((mark for mark in inside if mark is not None), None)
+
+
+def _is_broken_template(text: str) -> bool:
+    """Whether a text was meant as one template and cannot be compiled: that is then what is wrong with it."""
+    return text.startswith("{{") and text.rstrip().endswith("}}") and bool(template_problems(text))
 
 
 def _is_reserved(name: str, what: str) -> bool:

@@ -62,6 +62,7 @@ Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "NoETL playbook"
+_MAPPING = ["object", "null"]  # a key without a value is an empty mapping
 _NAME = r"^[A-Za-z]\w*$"
 _FREE_NAME = r"^[A-Za-z_]\w*$"
 _LABEL = r"^[A-Za-z][\w.]*$"  # generated labels, as `noetl compile` prints them, contain dots
@@ -103,8 +104,8 @@ class _Builder:
     def shape(self, shape: Shape) -> Schema:
         """The schema of one shape of the grammar."""
         match shape:
-            case Text():
-                return {"type": "string"}
+            case Text(template=template, prose=prose):
+                return {"type": "string"} if template or prose else {"type": "string", "pattern": r"\S"}
             case Identifier(what=what):
                 return _name(what)
             case Choice(values=values):
@@ -118,7 +119,7 @@ class _Builder:
             case Free():
                 return {}
             case FreeMap(whole=whole):
-                return {"anyOf": [{"type": "object"}, TEMPLATE]} if whole else {"type": "object"}
+                return {"anyOf": [{"type": _MAPPING}, TEMPLATE]} if whole else {"type": _MAPPING}
             case Const(value=value):
                 return {"const": value}
             case Either(options=options):
@@ -151,10 +152,12 @@ class _Builder:
     def record(self, record: Record, more: Mapping[str, Schema] | None = None) -> Schema:
         """A closed mapping (unless the record is open) with a description on every key."""
         properties = {name: self.key(key) for name, key in record.keys.items()} | dict(more or {})
-        schema: Schema = {"type": "object", "properties": properties}
+        required = [name for name, key in record.keys.items() if key.required]
+        needs = required or record.needs_one
+        schema: Schema = {"type": "object" if needs else _MAPPING, "properties": properties}
         if not record.open:
             schema["additionalProperties"] = False
-        if required := [name for name, key in record.keys.items() if key.required]:
+        if required:
             schema["required"] = required
         if record.needs_one:
             schema["anyOf"] = [{"required": [name]} for name in record.needs_one]
@@ -173,7 +176,7 @@ class _Builder:
             "tasks": lambda: self.items(1),
             "branch": self.items,
             "branches": lambda: {"type": "array", "items": self.either(BRANCH, ELSE_BRANCH)},
-            "request": self.item,
+            "request": self.request,
             "assign": lambda: _assign("ctx", "step", "iter"),
             "arc_assign": lambda: _assign("ctx"),
             "block_assign": lambda: _assign("ctx", "step"),
@@ -182,7 +185,11 @@ class _Builder:
             "before_rules": lambda: self.rules("before_rule", self.then("before_then", BEFORE_DIRECTIVES)),
             "admit_rules": lambda: self.rules("admit_rule", self.shape(ADMIT_THEN)),
             "delay": lambda: {"type": ["number", "string"]},
-            "reduce": lambda: {**_assign("ctx", "step"), "additionalProperties": {"enum": list(REDUCERS)}},
+            "reduce": lambda: {
+                **_assign("ctx", "step"),
+                "type": "object",
+                "additionalProperties": {"enum": list(REDUCERS)},
+            },
             "json_schema": lambda: {"type": ["object", "boolean"]},
             "reserved": dict,
             "anything": dict,
@@ -201,10 +208,15 @@ class _Builder:
     def items(self, least: int = 0) -> Schema:
         return {"type": "array", "items": self.item(), "minItems": least}
 
+    def request(self) -> Schema:
+        """One task whose input takes the page's parameters."""
+        input_map = {"properties": {"input": {"type": "object"}}, "required": ["kind"]}
+        return {"allOf": [self.item(), input_map]}
+
     def workbook(self) -> Schema:
         """Blocks by name, or a list of blocks that each say their name."""
-        listed = {"type": "array", "items": self.shape(_NAMED_BLOCK)}
-        return {"anyOf": [{"type": "object", "additionalProperties": self.shape(BLOCK)}, listed]}
+        named = {"type": "object", "propertyNames": _name("block"), "additionalProperties": self.shape(BLOCK)}
+        return {"anyOf": [named, {"type": "array", "items": self.shape(_NAMED_BLOCK)}]}
 
     def item(self) -> Schema:
         """One entry of a pipeline: a task of some kind, or sugar."""
@@ -236,13 +248,14 @@ class _Builder:
         """A task of one kind: its own input, its own knobs, and what stands beside `kind` for calls."""
         more: dict[str, Schema] = {name: _BESIDE[name] for name in kind.beside if name in _BESIDE}
         more["kind"] = {"const": kind.name, "description": kind.summary}
-        whole = (
-            {"anyOf": [self.kind_input(kind), TEMPLATE]} if not kind.untemplated else self.kind_input(kind)
-        )
+        needed = any(field.required for field in kind.inputs.values()) or bool(kind.one_of)
+        others = [*([] if kind.untemplated else [TEMPLATE]), *([] if needed else [{"type": "null"}])]
+        whole = {"anyOf": [self.kind_input(kind), *others]} if others else self.kind_input(kind)
         more["input"] = {"description": TASK.keys["input"].doc, **whole}
         more["spec"] = {"description": TASK.keys["spec"].doc, **self.kind_spec(kind)}
         schema = {"description": kind.summary, **self.record(TASK, more)}
-        return {**schema, "required": [*schema["required"], *CALL_NEEDS.get(kind.name, ())]}
+        more_needed = [*CALL_NEEDS.get(kind.name, ()), *(["input"] if needed else ())]
+        return {**schema, "required": [*schema["required"], *more_needed]}
 
     def kind_input(self, kind: Kind) -> Schema:
         return self.shared(f"{kind.name}_input", partial(input_schema, kind, self.defs))
@@ -259,7 +272,7 @@ class _Builder:
         """Rules in order; `else` in each of the shapes that mean the same."""
         guarded = {"description": "The guard.", "anyOf": [{"type": "boolean"}, TEMPLATE]}
         inner = _closed({"then": {"description": "What to do then.", **then}})
-        otherwise = {"anyOf": [inner, then, {"type": "null"}]}
+        otherwise = {"anyOf": [inner, then, _NOTHING]}
         rule = {
             "type": "object",
             "properties": {
@@ -268,7 +281,7 @@ class _Builder:
                 "else": {"description": "What to do when no rule holds, wherever it stands.", **otherwise},
             },
             "additionalProperties": False,
-            "anyOf": [{"required": ["when", "then"]}, {"required": ["else"]}],
+            "anyOf": _RULE_FORMS,
         }
         return {"type": "array", "items": self.shared(name, lambda: rule)}
 
@@ -283,7 +296,7 @@ class _Builder:
 
         def build() -> Schema:
             schema = self.record(record, loose | do) | {"required": ["do"]}
-            return schema | {"allOf": [_needs(d) for d in directives if _required(d)]}
+            return schema | {"allOf": [_options(directive) for directive in directives]}
 
         return self.shared(name, build)
 
@@ -318,6 +331,21 @@ _NAMED_BLOCK = Record(
     "a named workbook block",
     {"name": Key(Identifier("block"), "The block's name.", required=True), **BLOCK.keys},
 )
+
+_NOTHING: Schema = {"enum": [None, {}, [], "", False, 0]}
+
+# A rule has a guard; or it is `else` with what to do inside, or beside an empty `else`.
+_RULE_FORMS: list[Schema] = [
+    {"required": ["when", "then"], "not": {"required": ["else"]}},
+    {
+        "required": ["else"],
+        "properties": {"else": {"type": "object"}, "when": False, "then": False},
+    },
+    {
+        "required": ["else", "then"],
+        "properties": {"else": _NOTHING, "when": False},
+    },
+]
 
 _SUGAR_DOC = {
     "while": "Repeat tasks as long as a guard holds.",
@@ -356,7 +384,7 @@ def _number(shape: Number) -> Schema:
 
 def _assign(*scopes: str) -> Schema:
     """A `set`: flat targets (`ctx.page`) or nested ones (`ctx: {page: 1}`)."""
-    return {"type": "object", "propertyNames": {"pattern": f"^({'|'.join(scopes)})(\\.|$)"}}
+    return {"type": _MAPPING, "propertyNames": {"pattern": f"^({'|'.join(scopes)})(\\.|$)"}}
 
 
 def _closed(properties: dict[str, Schema]) -> Schema:
@@ -376,6 +404,8 @@ def _required(directive: str) -> list[str]:
     return [name for name, key in DIRECTIVE_OPTIONS[directive].items() if key.required]
 
 
-def _needs(directive: str) -> Schema:
+def _options(directive: str) -> Schema:
+    """Which keys a directive takes, and which of them it cannot do without."""
     chosen = {"properties": {"do": {"const": directive}}, "required": ["do"]}
-    return {"if": chosen, "then": {"required": _required(directive)}}
+    names = {"propertyNames": {"enum": [*THEN_COMMON, *DIRECTIVE_OPTIONS[directive]]}}
+    return {"if": chosen, "then": {**names, "required": _required(directive)}}

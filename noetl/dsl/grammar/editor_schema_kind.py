@@ -8,6 +8,7 @@ from noetl.dsl.tool_kind import Field, Kind
 
 Schema = dict[str, Any]
 
+_NULL: Schema = {"type": "null"}
 TEMPLATE: Schema = {"type": "string", "pattern": r"\{[{%#]", "description": "A template."}
 
 
@@ -16,22 +17,22 @@ def input_schema(kind: Kind, defs: dict[str, Schema]) -> Schema:
     schema: Schema = {
         "type": "object",
         "description": kind.summary,
-        "properties": _fields(kind.name, kind.inputs, defs),
+        "properties": _fields(kind.name, kind.inputs, defs, is_input=True),
         "additionalProperties": kind.open_input,
     }
     if required := [name for name, field in kind.inputs.items() if field.required]:
         schema["required"] = required
     if kind.one_of:
-        schema["allOf"] = [{"oneOf": [{"required": [name]} for name in group]} for group in kind.one_of]
+        schema["allOf"] = [{"oneOf": [_with_value(name) for name in group]} for group in kind.one_of]
     return schema
 
 
 def knob_schemas(kind: Kind, defs: dict[str, Schema]) -> dict[str, Schema]:
     """The schemas of a kind's own keys under `spec`."""
-    return _fields(f"{kind.name}_spec", kind.knobs, defs)
+    return _fields(f"{kind.name}_spec", kind.knobs, defs, is_input=False)
 
 
-def _fields(owner: str, fields: Any, defs: dict[str, Schema]) -> dict[str, Schema]:
+def _fields(owner: str, fields: Any, defs: dict[str, Schema], *, is_input: bool) -> dict[str, Schema]:
     if not fields:
         return {}
     template = f"#/$defs/{owner}_{{name}}"
@@ -40,14 +41,28 @@ def _fields(owner: str, fields: Any, defs: dict[str, Schema]) -> dict[str, Schem
     for name, component in components.items():
         defs[f"{owner}_{name}"] = templated(component, top=False)
     return {
-        field.name: _described(templated(_given(schema)), field)
+        field.name: _described(_value_schema(schema, is_input=is_input and not field.required), field)
         for field, schema in zip(fields.values(), schemas, strict=True)
     }
 
 
+def _with_value(name: str) -> Schema:
+    return {"required": [name], "properties": {name: {"not": _NULL}}}
+
+
+def _value_schema(schema: Schema, *, is_input: bool) -> Schema:
+    """A value or a template; null where the type has it, and for an input that may be left out."""
+    value = templated(_given(schema))
+    constrained = value.keys() & {"anyOf", "type", "$ref", "enum", "const"}
+    if not constrained or not (is_input or _NULL in schema.get("anyOf", ())):
+        return value
+    options = value.pop("anyOf") if "anyOf" in value else [value]
+    return {**value, "anyOf": [*options, _NULL]} if options != [value] else {"anyOf": [value, _NULL]}
+
+
 def _given(schema: Schema) -> Schema:
-    """The schema of a value that is given; an optional one is left out, not null."""
-    options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
+    """The schema of a value that is there."""
+    options = [option for option in schema.get("anyOf", ()) if option != _NULL]
     return {**schema, "anyOf": options} if options else schema
 
 

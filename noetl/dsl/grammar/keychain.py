@@ -168,7 +168,7 @@ KEYCHAIN: Mapping[str, Record] = {
 ANY_ENTRY = Record(
     "a keychain entry",
     {
-        name: Key(Free(), required=name in ("name", "kind"))
+        name: Key(Text() if name == "kind" else Free(), required=name in ("name", "kind"))
         for record in KEYCHAIN.values()
         for name in record.keys
     },

@@ -18,7 +18,8 @@ _WORDS = {
 }
 _EXPECTED = re.compile(r"Expected `([^`]+)`(?:, got `[^`]+`)?(.*)")
 _PLACE = re.compile(r" - at `\$\.?([^`]*)`$")
-_STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_STEPS = re.compile(r"([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+SOME_VALUE = "..."  # some value of a mapping, and not which
 _FIELD = re.compile(r"Object (missing required|contains unknown) field `([^`]+)`")
 
 
@@ -31,32 +32,47 @@ def mismatch(field: Field, value: Value) -> str | None:
     except msgspec.ValidationError as error:
         text = str(error)
         place = _PLACE.search(text)
-        if place and _is_rendered(value, place[1]):
+        steps = [key or index for key, index in _STEPS.findall(place[1])] if place else []
+        if SOME_VALUE in steps:
+            known = _without_templates(value, steps)
+            if known is not value:
+                return mismatch(field, known)
+        elif _is_rendered(value, steps):
             return None
         problem = _in_words(_PLACE.sub("", text), field)
         return f"its '{place[1]}' {problem}" if place and place[1] else problem
     return None
 
 
-def _is_rendered(value: Value, place: str) -> bool:
+def _is_rendered(value: Value, steps: list[str]) -> bool:
     """Whether a template stands at a place inside a value: what it will be is not known."""
-    if "[...]" in place:  # some value of a mapping, and not which
-        return _holds_template(value)
-    for key, index in _STEPS.findall(place):
-        if index and isinstance(value, list) and int(index) < len(value):
-            value = value[int(index)]
-        elif key and isinstance(value, dict) and key in value:
-            value = value[key]
+    for step in steps:
+        if isinstance(value, list) and step.isdigit() and int(step) < len(value):
+            value = value[int(step)]
+        elif isinstance(value, dict) and step in value:
+            value = value[step]
         else:
             return False
     return isinstance(value, str) and is_template(value)
 
 
-def _holds_template(value: Value) -> bool:
-    if isinstance(value, str):
-        return is_template(value)
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(map(_holds_template, inside))
+def _without_templates(value: Value, steps: list[str]) -> Value:
+    """The value without the entries of a mapping that are a template at this place; itself without any."""
+    step, *rest = steps
+    if isinstance(value, dict) and step == SOME_VALUE:
+        if SOME_VALUE in rest:
+            inside = {name: _without_templates(item, rest) for name, item in value.items()}
+        else:
+            inside = {name: item for name, item in value.items() if not _is_rendered(item, rest)}
+        same = len(inside) == len(value) and all(inside[name] is item for name, item in value.items())
+        return value if same else inside
+    if isinstance(value, dict) and step in value:
+        item = _without_templates(value[step], rest)
+        return value if item is value[step] else {**value, step: item}
+    if isinstance(value, list) and step.isdigit() and int(step) < len(value):
+        item = _without_templates(value[int(step)], rest)
+        return value if item is value[int(step)] else [*value[: int(step)], item, *value[int(step) + 1 :]]
+    return value
 
 
 def _in_words(text: str, field: Field) -> str:

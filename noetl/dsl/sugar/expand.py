@@ -65,7 +65,8 @@ def _expand_owner(node: Map, owner: str, origins: dict[str, Origin]) -> Map:
     fresh["tool"] = tasks = Seq(mark=tool.mark)
     for task, mark in pipeline.tasks(tool, _Place("", _Names(_entries(tool, "")), "tool")):
         tasks.add(task, mark)
-        origin = pipeline.origins.get(task["name"]) if isinstance(task, Map) and "name" in task else None
+        name = task.get("name") if isinstance(task, Map) else None
+        origin = pipeline.origins.get(name) if isinstance(name, str) else None
         if origin is not None:
             origins[f"{owner}/{origin.label}"] = origin
     return fresh

@@ -247,6 +247,8 @@ def test_a_mapping_with_templates_is_checked_as_far_as_it_is_known():
     assert codes("url: {a: '{{ workload.x }}'}") == ["wrong-type"]
     assert codes("url: ['{{ workload.x }}']") == ["wrong-type"]
     assert codes("url: a, headers: {a: '{{ workload.x }}'}") == []
+    assert codes("url: a, headers: {a: ['{{ workload.x }}']}") == ["wrong-type"]
+    assert codes("url: a, headers: {a: '{{ workload.x }}', b: [1]}") == ["wrong-type"]
 
 
 @pytest.mark.parametrize(
@@ -255,6 +257,7 @@ def test_a_mapping_with_templates_is_checked_as_far_as_it_is_known():
         "workflow: [{step: a, pipe: [1]}]",
         "workflow: [{step: a, pipe: [[]]}]",
         "workflow: [{step: a, pipe: [{}]}]",
+        "workflow: [{step: a, tool: [{name: {b: c}, kind: noop}, {while: {when: true, do: [{kind: noop}]}}]}]",
         "executor: {spec: x}\nworkflow: [{step: a, tool: {kind: noop}}, {step: 1, tool: {kind: noop}}]",
     ],
 )

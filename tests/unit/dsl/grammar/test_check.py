@@ -122,6 +122,7 @@ BROKEN = {
         rooted("workload: «5"),
         rooted("keychain: «{a: 1}"),
         rooted("keychain: [«5]"),
+        rooted("keychain: [{name: a, kind: «{b: env}}]"),
         rooted("workbook: «5"),
         rooted("workbook: {double: «5}"),
         rooted("executor: «[a]"),
@@ -231,6 +232,7 @@ BROKEN = {
     ],
     "bad-template": [
         task("{kind: http, input: {url: «'{{ workload. }}'}}"),
+        task("{kind: noop, input: «'{{ a b }}'}"),
         task("{kind: noop, set: {ctx.a: «'{{ 1 +'}}"),
         step(ARC % "{step: start, when: «'{{ ctx.a ==== 1 }}'}"),
         step("input: {a: [1, {b: «'{{ ctx.a | no_such_filter }}'}]}"),

@@ -53,6 +53,10 @@ def test_the_example_of_every_kind_passes(name):
         task("{kind: noop, set: {ctx.a: 1, step: {b: 2}}}"),
         workflow("- step: a\n  loop: {in: '{{ x }}', iterator: i, loop: {in: [1], iterator: j}}\n  tool: {kind: noop}\n  next: {arcs: [{step: a, when: true}]}"),
         HEAD + "keychain: [{name: t, kind: env, env: T}]\nexecutor: {spec: {http: {timeout: 5}, timeout: 9}}\nworkflow: [{step: a}]",
+        workflow("- step: a\n  spec:\n  input:\n  set:\n  tool: {kind: noop, spec: null, input: null}"),
+        task("{kind: noop, spec: {policy: {rules: [{else: null, then: {do: continue}}]}}}"),
+        task("{kind: http, input: {url: 'http://x', params: null}}"),
+        task("{kind: sqlite, input: {query: 'select 1', command: null}}"),
     ],
 )  # fmt: skip
 def test_canonical_playbooks_pass(text):
@@ -84,6 +88,17 @@ def test_canonical_playbooks_pass(text):
         HEAD + "vars: {a: 1}\nworkflow: [{step: a}]",
         HEAD + "keychain: [{name: t, kind: env}]\nworkflow: [{step: a}]",
         HEAD.replace("v2", "v1") + "workflow: [{step: a}]",
+        HEAD.replace("name: case", "name: ''") + "workflow: [{step: a}]",
+        task("{kind: http}"),
+        task("{kind: http, input: {url: null}}"),
+        task("{kind: http, input: {url: 'http://x'}, spec: {idempotency: null}}"),
+        task("{kind: python}"),
+        task("{kind: noop, spec: {policy: {rules: [{else: {then: {do: break, message: a}}}]}}}"),
+        task("{kind: noop, spec: {policy: {rules: [{when: true, else: {then: {do: break}}}]}}}"),
+        task("{kind: noop, spec: {policy: {rules: [{else: {then: {do: break}}, then: {do: fail}}]}}}"),
+        task("{kind: noop, spec: {policy: {rules: [{else: null}]}}}"),
+        task("[{name: p, paginate: {by: page, request: {kind: http, input: '{{ ctx.a }}'}}}]"),
+        HEAD + "workflow: [{step: a}]\nworkbook: {a.b: {tool: {kind: noop}}}",
     ],
 )  # fmt: skip
 def test_wrong_playbooks_do_not_pass(text):
