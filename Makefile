@@ -127,8 +127,9 @@ bench: setup ## measure, print a table, write bench/out/latest.json
 bench-peers: setup ## measure DBOS, Restate and Prefect beside NoETL, each in its own .venv-peers
 	$(BIN)/python -m bench.peers
 
-fuzz: $(FUZZ_STAMP) ## throw random bytes at the loader and the template checker for 60 s
+fuzz: $(FUZZ_STAMP) ## throw random bytes at the loader, and broken playbooks at loader and migrate: FUZZ_TIME=60 s each
 	$(BIN)/python tests/fuzz/target.py -max_total_time=$(FUZZ_TIME)
+	$(BIN)/python -m tests.fuzz.playbooks $(FUZZ_TIME)
 
 $(FUZZ_STAMP): $(STAMP) requirements-fuzz.lock
 	$(UV) pip install -q --python $(BIN)/python --require-hashes -r requirements-fuzz.lock

@@ -87,6 +87,8 @@ class Aging:
                 spec.setdefault("policy", {})[key] = spec.pop(key)
 
     def task(self, task: Tree) -> Tree:
+        if "kind" not in task:  # sugar never had another spelling
+            return task
         self.policy(task)
         self.sets(task)
         if task["kind"] not in ("playbook", "workbook"):

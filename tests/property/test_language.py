@@ -234,12 +234,6 @@ def test_an_expansion_is_itself_a_valid_playbook_and_the_same_one(tree):
 
 
 @some_examples
-@given(json_like)
-def test_no_data_makes_loading_raise(tree):
-    assert load_tree(tree, kinds=KINDS).diagnostics is not None
-
-
-@some_examples
 @given(st.text() | st.binary() | writable)
 def test_no_text_makes_loading_raise(text):
     loaded = load(text, kinds=KINDS, strict=True)
