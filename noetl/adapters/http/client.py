@@ -16,6 +16,7 @@ from noetl.errors import BackendError, RequestError
 PREFIX = "/api/v1"
 CONNECT_S = 10.0
 ANSWER_S = 120.0  # a wish may wait for the process that runs the execution
+IDLE_S = 3.0  # servers close a connection that was idle for 5 s: what is sent just then is lost with it
 TOO_MANY = 429
 TRIES = 5
 HINT = "noetl server start, or look what is wrong with: noetl doctor"
@@ -36,7 +37,9 @@ class Client:
         if self._session is None:
             headers = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
             timeout = aiohttp.ClientTimeout(total=None, connect=CONNECT_S, sock_read=ANSWER_S)
-            unbound = aiohttp.TCPConnector(limit=0)  # a question that waits must not hold up others
+            unbound = aiohttp.TCPConnector(  # a question that waits must not hold up others
+                limit=0, keepalive_timeout=IDLE_S
+            )
             self._session = aiohttp.ClientSession(
                 headers=headers, timeout=timeout, auto_decompress=True, connector=unbound
             )

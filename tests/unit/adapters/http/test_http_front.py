@@ -1,6 +1,7 @@
 """A server far away is used like the product in this process."""
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -8,7 +9,9 @@ from typing import Any
 
 import aiohttp
 import pytest
+import uvicorn
 
+from noetl.adapters.http import client
 from noetl.adapters.http.client import Client, address
 from noetl.adapters.http.front import HttpFront
 from noetl.adapters.http.problem import error_of
@@ -325,3 +328,25 @@ async def test_what_speaks_no_http_is_no_server() -> None:
         with pytest.raises(BackendError, match="is no NoETL server: it does not speak HTTP"):
             await front.status(NO_ID)
         await front.close()
+
+
+async def test_a_connection_that_the_server_may_be_closing_is_not_used_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Here every one that was used before is: it is closed when something more comes."""
+    assert inspect.signature(uvicorn.Config).parameters["timeout_keep_alive"].default > client.IDLE_S
+    monkeypatch.setattr(client, "IDLE_S", 0.0)
+
+    async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
+        await reader.read(1)
+        writer.close()
+
+    listening = await asyncio.start_server(once, "127.0.0.1", 0)
+    asking = Client(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}")
+    try:
+        assert [await asking.ask("POST", "/anything") for _ in range(3)] == [{}] * 3
+    finally:
+        await asking.close()
+        listening.close()
