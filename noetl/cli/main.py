@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from noetl import __version__
+from noetl.cli.exit_codes import EXIT_CODES, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE
 
 # Group -> command -> its line in the help. The module is noetl.cli.commands.<command>.
 COMMANDS: dict[str, dict[str, str]] = {
@@ -51,18 +52,6 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
 }
 ALIASES = {"lint": "validate", "exec": "execution"}
-
-EXIT_USAGE = 2
-EXIT_BACKEND = 3
-EXIT_INTERNAL = 70
-EXIT_CLOSED_PIPE = 141
-EXIT_INTERRUPTED = 130
-EXIT_CODES = {
-    "playbook": 1,
-    "backend": EXIT_BACKEND,
-    "server": EXIT_BACKEND,
-    "invariant": EXIT_INTERNAL,
-}  # by error code; every other named error is a bad request
 
 EXAMPLES = """\
 Examples:

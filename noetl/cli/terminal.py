@@ -9,6 +9,8 @@ from typing import Literal, TextIO
 
 import click
 
+from noetl.cli.exit_codes import EXIT_CLOSED_PIPE
+
 Tone = Literal["error", "warning", "info", "good", "strong", "faint"]
 
 TONES: dict[Tone, dict[str, str | bool]] = {
@@ -44,8 +46,6 @@ def emit(text: str) -> None:
     try:
         click.echo(text, color=True)
     except BrokenPipeError:
-        from noetl.cli.main import EXIT_CLOSED_PIPE
-
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise click.exceptions.Exit(EXIT_CLOSED_PIPE) from None
 

@@ -22,6 +22,10 @@ BRINGS: Mapping[str, frozenset[str]] = {
 }
 
 
+class NotProven(Exception):
+    """A proof is missing or no good; the text may be shown to whoever sent it."""
+
+
 class Who(msgspec.Struct, frozen=True):
     """Someone who may do something: their name, their scopes, and the paths they are limited to."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from noetl.errors import NotFound
 from noetl.ports.bearer import PREFIX, digest, parsed
 from noetl.ports.store import AccessToken
-from noetl.server.access import Who
+from noetl.server.access import NotProven, Who
 from noetl.server.oidc import Oidc, Provider
 
 KNOWN_S = 5.0  # so long a token that was looked up is believed; a deleted one is good for no longer
@@ -28,10 +28,6 @@ class Auth:
     oidc: Oidc | None = None
 
 
-class Unproven(Exception):
-    """A proof is missing or no good; the text may be shown to whoever sent it."""
-
-
 class Doorkeeper:
     """Tells who sends a token."""
 
@@ -43,9 +39,9 @@ class Doorkeeper:
         self._known: OrderedDict[str, tuple[float, AccessToken]] = OrderedDict()
 
     async def who(self, bearer: str) -> Who:
-        """The owner of a token; raises Unproven."""
+        """The owner of a token; raises NotProven."""
         if len(bearer) > LONGEST:
-            raise Unproven("the token is too long to be one")
+            raise NotProven("the token is too long to be one")
         if bearer.startswith(PREFIX) or self._provider is None:
             return await self._own(bearer)
         return await self._provider.who(bearer)
@@ -53,14 +49,14 @@ class Doorkeeper:
     async def _own(self, bearer: str) -> Who:
         token_parts = parsed(bearer)
         if token_parts is None:
-            raise Unproven("the token is not one of this server's")
+            raise NotProven("the token is not one of this server's")
         token_id, secret = token_parts
         token = await self._token(token_id)
         right = hmac.compare_digest(digest(secret), token.hash if token is not None else NO_TOKEN)
         if token is None or not right:
-            raise Unproven("the token is not one of this server's")
+            raise NotProven("the token is not one of this server's")
         if token.expires_at is not None and token.expires_at <= self._now() * 1000:
-            raise Unproven(f"the token '{token.name}' has expired")
+            raise NotProven(f"the token '{token.name}' has expired")
         return Who(token.name, frozenset(token.scopes), tuple(token.prefixes), key=f"token:{token.id}")
 
     async def _token(self, token_id: str) -> AccessToken | None:

@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from noetl.errors import NoetlError
 from noetl.ports.schedule import HOOKS
 from noetl.server import session
-from noetl.server.access import NOBODY, OPERATOR, WHO, Who
-from noetl.server.auth import Doorkeeper, Unproven
+from noetl.server.access import NOBODY, OPERATOR, WHO, NotProven, Who
+from noetl.server.auth import Doorkeeper
 from noetl.server.options import Options
 from noetl.server.problem import Problem, of_error, problem
 from noetl.server.rate import Rate
@@ -105,7 +105,7 @@ class Gate:
             return NOBODY
         try:
             who = await self._proven(connection, self.doorkeeper)
-        except Unproven as error:
+        except NotProven as error:
             self._slow_down(self.strangers, _address(connection))
             raise Problem(401, str(error), hint=HOW, headers={"WWW-Authenticate": "Bearer"}) from None
         self._slow_down(self.rate, who.key)
@@ -117,7 +117,7 @@ class Gate:
             return await doorkeeper.who(bearer.strip())
         cookie = connection.cookies.get(session.COOKIE)
         if cookie is None:
-            raise Unproven("this needs a token")
+            raise NotProven("this needs a token")
         who = await doorkeeper.who(cookie)
         if connection.scope["method"] not in SAFE_METHODS and not session.carries_csrf(connection, cookie):
             message = f"a change under a session carries its token in the header {session.CSRF_HEADER}"

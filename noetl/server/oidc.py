@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from noetl.errors import BackendError, MissingExtra
 from noetl.ports.bearer import SCOPES
-from noetl.server.access import Who
+from noetl.server.access import NotProven, Who
 
 if TYPE_CHECKING:
     from aiohttp import StreamReader
@@ -46,9 +46,7 @@ class Provider:
         self._asking = asyncio.Lock()
 
     async def who(self, bearer: str) -> Who:
-        """The subject of a token with the scopes it claims; raises Unproven."""
-        from noetl.server.auth import Unproven
-
+        """The subject of a token with the scopes it claims; raises NotProven."""
         try:
             from joserfc import errors, jwt
             from joserfc.jws import extract_compact
@@ -60,9 +58,9 @@ class Provider:
             token = jwt.decode(bearer, keys, algorithms=ALGORITHMS)
             self._registry().validate(token.claims)
         except errors.ExpiredTokenError:
-            raise Unproven("the token has expired") from None
+            raise NotProven("the token has expired") from None
         except (errors.JoseError, ValueError, TypeError, KeyError, AttributeError):
-            raise Unproven("the token is not one of this server's, nor of its provider") from None
+            raise NotProven("the token is not one of this server's, nor of its provider") from None
         return self._who(token.claims)
 
     def _registry(self) -> Any:

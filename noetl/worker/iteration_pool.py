@@ -5,18 +5,17 @@ Lanes take indexes in order; a pipeline that never waits runs to its end without
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from noetl.core.pipeline.effects import Ended
-from noetl.core.pipeline.frame import Frame
+from noetl.core.message import WorkOrder
+from noetl.core.pipeline.effects import Drive, Effect, Ended
+from noetl.core.pipeline.frame import Frame, PipelineContext
 from noetl.core.pipeline.inner_loop import InnerLoop, IterationOutcome, iteration_ended, iteration_started
 from noetl.core.pipeline.pipeline import drive
 from noetl.core.program.evaluator import EvaluationError
 from noetl.core.values.output import failed, problem
 from noetl.dsl.templates.limits import TemplateError
-
-if TYPE_CHECKING:
-    from noetl.worker.runner import Runner
+from noetl.worker.reporter import Reporter
 
 FLUSH_EVENTS = 500
 
@@ -25,12 +24,38 @@ class LeavesWorker(Exception):
     """This pipeline waits without a worker; its frame goes back to the server."""
 
 
+class PipelineRunner(Protocol):
+    """Who drives the pipelines of one order."""
+
+    order: WorkOrder
+    around: PipelineContext
+    reporter: Reporter
+    parked: int
+
+    @property
+    def keeps_lease(self) -> bool:
+        """Whether its pipelines wait where they are."""
+        ...
+
+    async def drive(self, frame: Frame) -> Ended:
+        """Drive a pipeline to its end."""
+        ...
+
+    async def go_on(self, machine: Drive, effect: Effect, frame: Frame) -> Ended:
+        """Drive a pipeline on from what it asks for."""
+        ...
+
+    async def run_inner(self, level: InnerLoop, frame: Frame) -> Ended:
+        """One iteration of a loop that has a loop inside."""
+        ...
+
+
 class IterationPool:
     """A level in progress."""
 
     def __init__(
         self,
-        runner: "Runner",
+        runner: PipelineRunner,
         level: InnerLoop,
         items: dict[int, Any],
         known: dict[int, IterationOutcome],

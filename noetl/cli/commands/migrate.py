@@ -74,8 +74,8 @@ def _as_json(names: list[str], wanted: Wanted) -> int:
 
 
 def _examined(name: str, wanted: Wanted) -> tuple[dict[str, Any], int]:
+    from noetl.cli.exit_codes import EXIT_USAGE
     from noetl.cli.formats.json import finding
-    from noetl.cli.main import EXIT_USAGE
     from noetl.cli.playbooks import sources
     from noetl.dsl.migrate import migrate
     from noetl.errors import PlaybookError, RequestError
@@ -99,7 +99,7 @@ def _examined(name: str, wanted: Wanted) -> tuple[dict[str, Any], int]:
 
 
 def _migrate_one(name: str, wanted: Wanted, quiet: bool) -> int:
-    from noetl.cli.main import EXIT_USAGE
+    from noetl.cli.exit_codes import EXIT_USAGE
     from noetl.cli.playbooks import sources
     from noetl.cli.terminal import failure
     from noetl.dsl.migrate import migrate

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from noetl.adapters.clock.wall import now_ms
-from noetl.cli.main import EXIT_USAGE
+from noetl.cli.exit_codes import EXIT_USAGE
 from noetl.cli.terminal import note
 from noetl.core.event import iso
 from noetl.errors import BackendError, NotFound, RequestError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from noetl.cli.connection.caller import caller
 from noetl.cli.connection.connection import Connection
-from noetl.cli.main import EXIT_CLOSED_PIPE
+from noetl.cli.exit_codes import EXIT_CLOSED_PIPE
 from noetl.cli.playbooks.playbook_text import text_of
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.running import follower

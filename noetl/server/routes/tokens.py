@@ -10,8 +10,8 @@ from noetl.core.event import iso
 from noetl.ports.front import TokenAsk
 from noetl.ports.store import AccessToken
 from noetl.server import session
-from noetl.server.access import Who, require_everywhere, who_asks
-from noetl.server.auth import Doorkeeper, Unproven
+from noetl.server.access import NotProven, Who, require_everywhere, who_asks
+from noetl.server.auth import Doorkeeper
 from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.problem import Problem
 from noetl.server.reply import front_of, read, reply
@@ -84,7 +84,7 @@ async def log_in(request: Request) -> Response:
         return reply(_session(who_asks(request), None))
     try:
         who = await doorkeeper.who(body.token)
-    except Unproven as error:
+    except NotProven as error:
         raise Problem(401, str(error), headers={"WWW-Authenticate": "Bearer"}) from None
     answer = reply(_session(who, session.csrf_of(body.token)))
     session.begin(answer, body.token, secure=session.over_tls(request))

@@ -10,6 +10,7 @@ import pytest
 
 from noetl import __version__
 from noetl.cli import main
+from noetl.cli.exit_codes import EXIT_USAGE
 from noetl.errors import BackendError, Conflict, InvariantViolation, MissingExtra, NotFound, PlaybookError
 
 HEAVY = [
@@ -60,7 +61,7 @@ def test_help_is_short_and_grouped_and_names_every_command(arguments: list[str],
 
 @pytest.mark.parametrize("group", ["execution", "db", "catalog", "credential"])
 def test_a_group_alone_prints_its_help_and_exits_with_2(group: str, capsys) -> None:
-    assert main.run([group]) == main.EXIT_USAGE
+    assert main.run([group]) == EXIT_USAGE
     printed = capsys.readouterr()
     assert printed.err.startswith(f"Usage: noetl {group}")
     assert printed.out == ""

@@ -14,7 +14,8 @@ from joserfc.jwk import ECKey, KeySet, RSAKey
 
 from noetl.errors import BackendError, NotFound
 from noetl.ports.store import AccessToken
-from noetl.server.auth import Auth, Doorkeeper, Unproven
+from noetl.server.access import NotProven
+from noetl.server.auth import Auth, Doorkeeper
 from noetl.server.oidc import AGAIN_S, ANSWER_BYTES, FRESH_S, Oidc, Provider
 
 
@@ -129,7 +130,7 @@ async def test_only_claims_that_are_named_become_scopes(
     ids=str,
 )
 async def test_a_token_with_wrong_claims_is_no_token(issuer: Issuer, claims: dict[str, Any]) -> None:
-    with pytest.raises(Unproven):
+    with pytest.raises(NotProven):
         await provider(issuer).who(issuer.token(**claims))
 
 
@@ -157,7 +158,7 @@ async def test_a_forged_token_is_no_token(issuer: Issuer) -> None:
     ]
     checking = provider(issuer)
     for token in forged:
-        with pytest.raises(Unproven):
+        with pytest.raises(NotProven):
             await checking.who(token)
     assert (await checking.who(good)).name == "u1"
 
@@ -170,7 +171,7 @@ async def test_keys_are_asked_for_once_and_again_when_one_is_new(issuer: Issuer)
     assert issuer.asked == 1
     issuer.keys.append(ECKey.generate_key("P-256", {"kid": "two"}))
     new = issuer.token(key=issuer.keys[1], alg="ES256", kid="two")
-    with pytest.raises(Unproven):
+    with pytest.raises(NotProven):
         await checking.who(new)
     assert issuer.asked == 1, "strangers cannot have the provider asked at will"
     clock[0] = AGAIN_S + 1
@@ -211,8 +212,8 @@ async def test_a_provider_that_never_answered_is_not_asked_by_every_stranger(iss
 
 async def test_a_token_of_our_own_never_goes_to_the_provider(issuer: Issuer) -> None:
     keeper = Doorkeeper(Auth(nothing, Oidc(issuer=issuer.url, audience="noetl")))
-    with pytest.raises(Unproven):
+    with pytest.raises(NotProven):
         await keeper.who("noetl_0000000000000000_" + "A" * 43)
-    with pytest.raises(Unproven):
+    with pytest.raises(NotProven):
         await keeper.who("x" * 100_000)
     assert issuer.asked == 0
