@@ -1,7 +1,7 @@
 // Which page an address shows. Heavy pages load when they are opened.
 import type { QueryClient } from '@tanstack/react-query'
 import { Route, Switch, useLocation, useSearch } from 'wouter'
-import { loop, opened, overview, session } from './api/queries'
+import { executionPage, loop, overview, session } from './api/queries'
 import { Boundary } from './design/boundary'
 import { Empty } from './design/states'
 import { ComparePage } from './pages/compare'
@@ -27,24 +27,24 @@ const PlaybookPage = onDemand(() =>
 async function firstLoop(client: QueryClient, id: string): Promise<void> {
   const run =
     new URLSearchParams(window.location.search).get('run') ??
-    client.getQueryData(opened(id).queryKey)?.loops[0]
+    client.getQueryData(executionPage(id).queryKey)?.loops[0]
   if (run) await client.prefetchQuery(loop(id, run))
 }
 
 /** What the address needs before it can be shown in one go: code and first answers. */
 export async function prepare(client: QueryClient): Promise<void> {
   const [, page, id, tab] = window.location.pathname.split('/')
-  const wanted: Promise<unknown>[] = [client.prefetchQuery(session())]
-  if (!page) wanted.push(client.prefetchQuery(overview()))
+  const requests: Promise<unknown>[] = [client.prefetchQuery(session())]
+  if (!page) requests.push(client.prefetchQuery(overview()))
   if (page === 'executions' && id) {
-    const first = client.prefetchQuery(opened(id))
-    wanted.push(
+    const first = client.prefetchQuery(executionPage(id))
+    requests.push(
       tab === 'loops' ? first.then(() => firstLoop(client, id)) : first,
       ExecutionPage.fetched(),
       import('./pages/execution/page').then((module) => module.tabFetched(tab)),
     )
   }
-  await Promise.all(wanted)
+  await Promise.all(requests)
 }
 
 function Playbooks() {

@@ -25,7 +25,7 @@ const client = new QueryClient({
   },
 })
 
-const PATIENCE_MS = 400
+const FIRST_PAINT_WAIT_MS = 400
 
 /** Show the page: in one go if what it needs comes soon, else with what is there. */
 export async function mount(): Promise<void> {
@@ -33,7 +33,7 @@ export async function mount(): Promise<void> {
   if (!root) return
   await Promise.race([
     prepare(client).catch(() => undefined),
-    new Promise((tell) => window.setTimeout(tell, PATIENCE_MS)),
+    new Promise((resolve) => window.setTimeout(resolve, FIRST_PAINT_WAIT_MS)),
   ])
   createRoot(root).render(
     <StrictMode>

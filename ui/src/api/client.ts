@@ -1,8 +1,8 @@
 // One place that speaks HTTP. A route is named as the OpenAPI document names it, and so are its parts, its query,
 // its body and its answer. Problems (RFC 9457) become `Problem` errors that pages show as they are.
-import { taken } from './ahead'
+import { takePrefetched } from './ahead'
 import type { components, paths } from './openapi'
-import { reached } from './reach'
+import { reportReachable } from './reach'
 
 type ProblemBody = Partial<components['schemas']['ProblemAnswer']>
 
@@ -70,7 +70,7 @@ export function address(route: string, parts: object = {}, query: object = {}): 
 
 // What changes under a session carry; it is known once the server has said who we are.
 let csrfToken: string | null = null
-export const carry = (token: string | null): void => {
+export const setCsrfToken = (token: string | null): void => {
   csrfToken = token
 }
 const csrf = (): Record<string, string> => (csrfToken ? { 'X-CSRF-Token': csrfToken } : {})
@@ -88,16 +88,16 @@ async function send(method: string, url: string, body?: unknown, signal?: AbortS
       init.body = JSON.stringify(body)
       init.headers = { ...init.headers, 'Content-Type': 'application/json' }
     }
-    answer = (method === 'GET' && (await taken(url))) || (await fetch(url, init))
+    answer = (method === 'GET' && (await takePrefetched(url))) || (await fetch(url, init))
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    reached(false)
+    reportReachable(false)
     throw new Problem(0, {
       detail: 'the server cannot be reached',
       hint: 'is it running? this page tries again by itself',
     })
   }
-  reached(true)
+  reportReachable(true)
   if (!answer.ok) throw new Problem(answer.status, await answer.json().catch(() => ({})))
   return answer.status === 204 ? undefined : answer.json()
 }

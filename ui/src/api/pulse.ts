@@ -17,13 +17,13 @@ const REFRESH_MS = 400
 const SOON_MS = 50
 
 /** Follow an execution that goes on; everything that was asked about it is asked again when its log grows. */
-export function usePulse(id: string, known: 'unknown' | 'going' | 'over'): Pulse {
+export function usePulse(id: string, course: 'unknown' | 'going' | 'over'): Pulse {
   const client = useQueryClient()
   const [pulse, setPulse] = useState<Pulse>({ seq: 0, status: '', link: 'connecting', retryAt: null })
 
   useEffect(() => {
-    if (known === 'over') setPulse((old) => ({ ...old, link: 'ended' }))
-    if (known !== 'going') return
+    if (course === 'over') setPulse((old) => ({ ...old, link: 'ended' }))
+    if (course !== 'going') return
     let source: EventSource | null = null
     let timer: number | undefined
     let failures = 0
@@ -50,9 +50,9 @@ export function usePulse(id: string, known: 'unknown' | 'going' | 'over'): Pulse
       update({ link: failures ? 'lost' : 'connecting', retryAt: null })
       source = new EventSource(address('/executions/{execution_id}/pulse', { execution_id: id }))
       source.addEventListener('pulse', (message) => {
-        const told = JSON.parse((message as MessageEvent<string>).data) as { seq: number; status: string }
+        const beat = JSON.parse((message as MessageEvent<string>).data) as { seq: number; status: string }
         failures = 0
-        update({ seq: told.seq, status: told.status, link: 'live', retryAt: null })
+        update({ seq: beat.seq, status: beat.status, link: 'live', retryAt: null })
         refresh()
       })
       source.addEventListener('end', () => {
@@ -75,7 +75,7 @@ export function usePulse(id: string, known: 'unknown' | 'going' | 'over'): Pulse
       window.clearTimeout(timer)
       window.clearTimeout(due)
     }
-  }, [client, id, known])
+  }, [client, id, course])
 
   return pulse
 }

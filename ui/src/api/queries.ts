@@ -13,7 +13,7 @@ export const executions = (find: Query<'/executions', 'get'>) =>
   })
 
 /** What an execution's page opens with; its pulse says when it is time to ask again. */
-export const opened = (id: string) =>
+export const executionPage = (id: string) =>
   queryOptions({
     queryKey: ['execution', id, 'page'],
     queryFn: ({ signal }) => get('/executions/{execution_id}/page', { execution_id: id }, {}, signal),
@@ -167,7 +167,7 @@ export const workers = () =>
 export const credentials = () =>
   queryOptions({ queryKey: ['credentials'], queryFn: ({ signal }) => get('/credentials', {}, {}, signal) })
 
-export const uses = () =>
+export const credentialUses = () =>
   queryOptions({ queryKey: ['uses'], queryFn: ({ signal }) => get('/uses', {}, {}, signal) })
 
 export const schedules = () =>

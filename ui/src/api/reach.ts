@@ -1,21 +1,21 @@
 // Whether the server answers at all, as the newest request has found it.
 import { useSyncExternalStore } from 'react'
 
-let lost = false
+let unreachable = false
 const listeners = new Set<() => void>()
 
 /** A request was answered, or it was not. */
-export function reached(well: boolean): void {
-  if (lost === !well) return
-  lost = !well
-  for (const tell of listeners) tell()
+export function reportReachable(reachable: boolean): void {
+  if (unreachable === !reachable) return
+  unreachable = !reachable
+  for (const notify of listeners) notify()
 }
 
-export const useLost = (): boolean =>
+export const useUnreachable = (): boolean =>
   useSyncExternalStore(
-    (tell) => {
-      listeners.add(tell)
-      return () => listeners.delete(tell)
+    (notify) => {
+      listeners.add(notify)
+      return () => listeners.delete(notify)
     },
-    () => lost,
+    () => unreachable,
   )

@@ -1,7 +1,7 @@
 // Copying and saving text, with a word that it happened.
 import { useState } from 'react'
 import { Button, IconButton } from './controls'
-import { complain } from './toast'
+import { showError } from './toast'
 
 /** Put a text into the clipboard; a page that came over plain HTTP may only do it the old way. */
 async function put(text: string): Promise<void> {
@@ -23,7 +23,7 @@ function useCopied(text: string | (() => string)): [boolean, () => void] {
     put(typeof text === 'function' ? text() : text).then(() => {
       setCopied(true)
       window.setTimeout(() => setCopied(false), 1500)
-    }, complain)
+    }, showError)
   }
   return [copied, copy]
 }

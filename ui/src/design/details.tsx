@@ -3,7 +3,7 @@
 import type { ReactNode } from 'react'
 import type { Json } from '../api/json'
 import { CopyIcon } from './copy'
-import { plain } from './plain'
+import { stripAnsi } from './plain'
 import { Tree } from './tree'
 
 interface Place {
@@ -35,28 +35,30 @@ const TEXTS = [
 /** The texts of an error by name; a child's error speaks for itself where its parent has nothing to say. */
 export function texts(details: Details): { name: string; text: string }[] {
   const inner = isMap(details.error) && isMap(details.error.details) ? details.error.details : {}
-  const known: Details = { ...inner, ...details }
-  const place = known.position
-  const found: { name: string; text: string }[] = TEXTS.filter(([key]) => known[key]).map(([key, name]) => ({
-    name,
-    text: lines(known[key]),
-  }))
+  const allDetails: Details = { ...inner, ...details }
+  const place = allDetails.position
+  const sections: { name: string; text: string }[] = TEXTS.filter(([key]) => allDetails[key]).map(
+    ([key, name]) => ({
+      name,
+      text: lines(allDetails[key]),
+    }),
+  )
   if (isMap(place))
-    found.unshift({
+    sections.unshift({
       name: `SQL, line ${place.line}, column ${place.column}`,
       text: caret(place as unknown as Place),
     })
-  return found
+  return sections
 }
 
 export function ErrorDetails({ details }: { details: unknown }) {
   if (!isMap(details)) return null
-  const said = texts(details)
-  const given = details.input
-  if (said.length === 0 && given === undefined) return null
+  const sections = texts(details)
+  const input = details.input
+  if (sections.length === 0 && input === undefined) return null
   return (
     <div className="flex min-w-0 flex-col gap-2">
-      {said.map(({ name, text }) => (
+      {sections.map(({ name, text }) => (
         <Part key={name} name={name} copy={text}>
           <pre
             role="group"
@@ -64,24 +66,24 @@ export function ErrorDetails({ details }: { details: unknown }) {
             aria-label={name}
             className="max-h-80 overflow-auto px-2 py-1.5 text-xs leading-4.5 whitespace-pre"
           >
-            {plain(text)}
+            {stripAnsi(text)}
           </pre>
         </Part>
       ))}
-      {given !== undefined && (
-        <Part name="Rendered input" copy={typeof given === 'string' ? given : JSON.stringify(given, null, 2)}>
-          {typeof given === 'string' ? (
+      {input !== undefined && (
+        <Part name="Rendered input" copy={typeof input === 'string' ? input : JSON.stringify(input, null, 2)}>
+          {typeof input === 'string' ? (
             <pre
               role="group"
               tabIndex={0}
               aria-label="Rendered input"
               className="max-h-60 overflow-auto px-2 py-1.5 text-xs whitespace-pre-wrap [overflow-wrap:anywhere]"
             >
-              {plain(given)}
+              {stripAnsi(input)}
             </pre>
           ) : (
             <div className="max-h-60 overflow-auto px-2 py-1.5">
-              <Tree value={given as Json} open={2} />
+              <Tree value={input as Json} open={2} />
             </div>
           )}
         </Part>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fromSchema } from './form'
+import { initialValue } from './form'
 
 test('a form begins with what the schema gives, and asks for the numbers that nobody gave', () => {
   const schema = {
@@ -13,5 +13,5 @@ test('a form begins with what the schema gives, and asks for the numbers that no
     },
     required: ['size', 'count', 'sure'],
   }
-  expect(fromSchema(schema)).toEqual({ size: 'small', count: null, rate: 0.5, sure: false })
+  expect(initialValue(schema)).toEqual({ size: 'small', count: null, rate: 0.5, sure: false })
 })

@@ -15,15 +15,15 @@ export interface Schema {
 }
 
 /** The value a form begins with. */
-export function fromSchema(schema: Schema): Json {
+export function initialValue(schema: Schema): Json {
   if (schema.default !== undefined) return schema.default
   if (schema.const !== undefined) return schema.const
   if (schema.enum) return schema.enum[0] ?? null
   if (schema.properties) {
-    const wanted = Object.entries(schema.properties).filter(
+    const entries = Object.entries(schema.properties).filter(
       ([name, part]) => schema.required?.includes(name) || part.default !== undefined,
     )
-    return Object.fromEntries(wanted.map(([name, part]) => [name, fromSchema(part)]))
+    return Object.fromEntries(entries.map(([name, part]) => [name, initialValue(part)]))
   }
   const kind = Array.isArray(schema.type) ? schema.type[0] : schema.type
   // A number that nobody gave is none: whoever fills the form is asked for it.
@@ -41,13 +41,13 @@ export function fromSchema(schema: Schema): Json {
 }
 
 /** The schema that a value's own shape suggests. */
-export function likeValue(value: Json): Schema {
+export function schemaOf(value: Json): Schema {
   if (value === null) return {}
   if (Array.isArray(value)) return { type: 'array' }
   if (typeof value === 'object')
     return {
       type: 'object',
-      properties: Object.fromEntries(Object.entries(value).map(([key, item]) => [key, likeValue(item)])),
+      properties: Object.fromEntries(Object.entries(value).map(([key, item]) => [key, schemaOf(item)])),
     }
   return { type: typeof value === 'number' ? 'number' : typeof value }
 }
@@ -63,9 +63,9 @@ interface Props {
 export function SchemaForm({ schema, value, onChange, name, required = false }: Props) {
   const properties = Object.entries(schema.properties ?? {})
   if (properties.length > 0 && (value === null || (typeof value === 'object' && !Array.isArray(value)))) {
-    const own = (value ?? {}) as Obj
+    const object = (value ?? {}) as Obj
     const change = (key: string, item: Json | undefined) => {
-      const next = { ...own }
+      const next = { ...object }
       if (item === undefined) delete next[key]
       else next[key] = item
       onChange(next)
@@ -80,7 +80,7 @@ export function SchemaForm({ schema, value, onChange, name, required = false }: 
               name={key}
               required={schema.required?.includes(key) ?? false}
               schema={part}
-              value={own[key] ?? null}
+              value={object[key] ?? null}
               onChange={(item) => change(key, item)}
             />
           ))}
@@ -119,9 +119,9 @@ function Leaf({ schema, value, onChange, name = '', required = false }: Props) {
           value={JSON.stringify(value)}
           onChange={(event) => onChange(JSON.parse(event.target.value) as Json)}
         >
-          {schema.enum.map((one) => (
-            <option key={JSON.stringify(one)} value={JSON.stringify(one)}>
-              {typeof one === 'string' ? one : JSON.stringify(one)}
+          {schema.enum.map((choice) => (
+            <option key={JSON.stringify(choice)} value={JSON.stringify(choice)}>
+              {typeof choice === 'string' ? choice : JSON.stringify(choice)}
             </option>
           ))}
         </select>

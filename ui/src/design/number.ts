@@ -11,6 +11,6 @@ export function bytes(value: number): string {
 /** A number with its thousands parted. */
 export function count(value: number): string {
   const [whole = '', part] = String(value).split('.')
-  const parted = whole.replace(/\B(?=(\d{3})+$)/g, ',')
-  return part === undefined ? parted : `${parted}.${part}`
+  const thousands = whole.replace(/\B(?=(\d{3})+$)/g, ',')
+  return part === undefined ? thousands : `${thousands}.${part}`
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { plain } from './plain'
+import { stripAnsi } from './plain'
 
 test.each([
   ['\u001b[31mred\u001b[0m', 'red'],
@@ -8,5 +8,5 @@ test.each([
   ['\u001b[2K50 %', '50 %'],
   ['[31m is text, and so is [0]', '[31m is text, and so is [0]'],
 ])('%j is read as %j', (printed, read) => {
-  expect(plain(printed)).toBe(read)
+  expect(stripAnsi(printed)).toBe(read)
 })

@@ -7,9 +7,9 @@ const HEIGHT = 140
 const LINES = ['var(--accent)', 'var(--running)', 'var(--done)', 'var(--held)']
 
 export function Plot({ rows, columns }: { rows: Obj[]; columns: string[] }) {
-  const shown = columns.slice(0, LINES.length)
+  const series = columns.slice(0, LINES.length)
   const values = rows
-    .flatMap((row) => shown.map((name) => row[name]))
+    .flatMap((row) => series.map((name) => row[name]))
     .filter((value): value is number => typeof value === 'number')
   const low = Math.min(0, ...values)
   const high = Math.max(...values, low + 1e-9)
@@ -21,7 +21,7 @@ export function Plot({ rows, columns }: { rows: Obj[]; columns: string[] }) {
         viewBox={`-4 -6 ${WIDTH + 8} ${HEIGHT + 12}`}
         className="h-40 w-full"
         role="img"
-        aria-label={`plot of ${shown.join(', ')}`}
+        aria-label={`plot of ${series.join(', ')}`}
         preserveAspectRatio="none"
       >
         <line
@@ -32,7 +32,7 @@ export function Plot({ rows, columns }: { rows: Obj[]; columns: string[] }) {
           stroke="var(--line-strong)"
           vectorEffect="non-scaling-stroke"
         />
-        {shown.map((name, index) => (
+        {series.map((name, index) => (
           <polyline
             key={name}
             fill="none"
@@ -40,8 +40,8 @@ export function Plot({ rows, columns }: { rows: Obj[]; columns: string[] }) {
             strokeWidth="1.5"
             vectorEffect="non-scaling-stroke"
             points={rows
-              .map((row, place) =>
-                typeof row[name] === 'number' ? `${x(place).toFixed(1)},${y(row[name]).toFixed(1)}` : '',
+              .map((row, index) =>
+                typeof row[name] === 'number' ? `${x(index).toFixed(1)},${y(row[name]).toFixed(1)}` : '',
               )
               .filter(Boolean)
               .join(' ')}
@@ -49,7 +49,7 @@ export function Plot({ rows, columns }: { rows: Obj[]; columns: string[] }) {
         ))}
       </svg>
       <figcaption className="flex flex-wrap gap-3 text-xs text-ink-2">
-        {shown.map((name, index) => (
+        {series.map((name, index) => (
           <span key={name} className="inline-flex items-center gap-1">
             <svg width="12" height="3" aria-hidden="true">
               <rect width="12" height="3" fill={LINES[index]} />

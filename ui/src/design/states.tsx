@@ -31,7 +31,7 @@ export function Failure({
   back?: ReactNode
 }) {
   const problem = error instanceof Problem ? error : null
-  const again = problem?.status === 404 ? undefined : retry // what is not there will not be there the next time
+  const tryAgain = problem?.status === 404 ? undefined : retry // what is not there will not be there the next time
   return (
     <div
       role="alert"
@@ -53,7 +53,7 @@ export function Failure({
           </p>
         ))}
       </div>
-      {again && <Button onClick={again}>Try again</Button>}
+      {tryAgain && <Button onClick={tryAgain}>Try again</Button>}
     </div>
   )
 }
@@ -66,16 +66,16 @@ interface Read<T> {
 }
 
 /** A reading's three faces in one place: its data when there is some, else why there is none. */
-export function Reading<T>({
-  of,
+export function QueryView<T>({
+  query,
   what,
   children,
 }: {
-  of: Read<T>
+  query: Read<T>
   what?: string
   children: (data: T) => ReactNode
 }) {
-  if (of.data !== undefined) return <>{children(of.data)}</>
-  if (of.error) return <Failure error={of.error} retry={() => void of.refetch()} />
+  if (query.data !== undefined) return <>{children(query.data)}</>
+  if (query.error) return <Failure error={query.error} retry={() => void query.refetch()} />
   return <Loading {...(what ? { what } : {})} />
 }

@@ -9,7 +9,7 @@ function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   timer ??= window.setInterval(() => {
     now = Date.now()
-    for (const tell of listeners) tell()
+    for (const notify of listeners) notify()
   }, 1000)
   return () => {
     listeners.delete(listener)

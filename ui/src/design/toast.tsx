@@ -13,23 +13,23 @@ let next = 1
 const listeners = new Set<() => void>()
 const change = (list: Toast[]) => {
   toasts = list
-  for (const tell of listeners) tell()
+  for (const notify of listeners) notify()
 }
 
-export function say(text: string, status = 'done'): void {
+export function showToast(text: string, status = 'done'): void {
   const toast = { id: next++, status, text }
   change([...toasts.slice(-3), toast])
-  window.setTimeout(() => change(toasts.filter((one) => one.id !== toast.id)), 6000)
+  window.setTimeout(() => change(toasts.filter((other) => other.id !== toast.id)), 6000)
 }
 
-export const complain = (error: unknown): void =>
-  say(error instanceof Error ? error.message : String(error), 'failed')
+export const showError = (error: unknown): void =>
+  showToast(error instanceof Error ? error.message : String(error), 'failed')
 
 export function Toasts() {
   const list = useSyncExternalStore(
-    (tell) => {
-      listeners.add(tell)
-      return () => listeners.delete(tell)
+    (notify) => {
+      listeners.add(notify)
+      return () => listeners.delete(notify)
     },
     () => toasts,
   )

@@ -51,10 +51,10 @@ function Entries({
   note?: Note
   open: number
 }) {
-  const [shown, setShown] = useState(PART)
+  const [limit, setLimit] = useState(PART)
   return (
     <div role="group" className="min-w-0">
-      {entries.slice(0, shown).map(([key, item]) => (
+      {entries.slice(0, limit).map(([key, item]) => (
         <Entry
           key={key}
           name={key}
@@ -65,13 +65,13 @@ function Entries({
           {...(note ? { note } : {})}
         />
       ))}
-      {entries.length > shown && (
+      {entries.length > limit && (
         <button
           type="button"
           className="py-0.5 text-xs text-accent hover:underline"
-          onClick={() => setShown(shown + PART * 10)}
+          onClick={() => setLimit(limit + PART * 10)}
         >
-          {entries.length - shown} more…
+          {entries.length - limit} more…
         </button>
       )}
     </div>
@@ -93,7 +93,7 @@ function Entry({
   note?: Note
   open: number
 }) {
-  const [opened, setOpened] = useState(open > 0)
+  const [expanded, setExpanded] = useState(open > 0)
   const nested = value !== null && typeof value === 'object' && Object.keys(value).length > 0
   const label = <span className={list ? 'text-ink-3' : 'text-ink-2'}>{name}</span>
   if (!nested)
@@ -109,11 +109,11 @@ function Entry({
       <div className="flex items-baseline gap-1 py-px font-mono text-xs">
         <button
           type="button"
-          aria-expanded={opened}
-          onClick={() => setOpened(!opened)}
+          aria-expanded={expanded}
+          onClick={() => setExpanded(!expanded)}
           className="inline-flex items-center gap-1 rounded-sm text-left hover:bg-sunken"
         >
-          <Icon name="chevron" size={10} className={`text-ink-3 ${opened ? 'rotate-90' : ''}`} />
+          <Icon name="chevron" size={10} className={`text-ink-3 ${expanded ? 'rotate-90' : ''}`} />
           {label}
           <span className="text-ink-3">
             {Array.isArray(value) ? `[${value.length}]` : `{${Object.keys(value as object).length}}`}
@@ -121,7 +121,7 @@ function Entry({
         </button>
         {note?.(path)}
       </div>
-      {opened && (
+      {expanded && (
         <div className="ml-1.5 border-l border-line pl-2.5">
           <Tree value={value} open={open - 1} root={path} {...(note ? { note } : {})} />
         </div>

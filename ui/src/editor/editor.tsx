@@ -105,7 +105,7 @@ export default function Editor({
       editor.dispatch(
         setDiagnostics(
           editor.state,
-          diagnostics.map((one) => markOf(editor.state, one)),
+          diagnostics.map((diagnostic) => markOf(editor.state, diagnostic)),
         ),
       )
   }, [diagnostics])
@@ -124,17 +124,17 @@ export default function Editor({
   return <div ref={host} className="h-full min-h-0" data-editor data-schema={schema !== null} />
 }
 
-function markOf(state: EditorState, found: Diagnostic): Mark {
-  const row = state.doc.line(Math.min(Math.max(1, found.line), state.doc.lines))
-  const from = Math.min(row.to, row.from + Math.max(0, found.column - 1))
+function markOf(state: EditorState, diagnostic: Diagnostic): Mark {
+  const row = state.doc.line(Math.min(Math.max(1, diagnostic.line), state.doc.lines))
+  const from = Math.min(row.to, row.from + Math.max(0, diagnostic.column - 1))
   const rest = state.doc.sliceString(from, row.to)
   const word = /^[^\s:]+/.exec(rest)?.[0].length ?? 0
   return {
     from,
     to: Math.min(row.to, from + Math.max(1, word)),
-    severity: found.severity,
-    message: `${found.message}${found.hint ? `\n${found.hint}` : ''}`,
-    source: found.code,
+    severity: diagnostic.severity,
+    message: `${diagnostic.message}${diagnostic.hint ? `\n${diagnostic.hint}` : ''}`,
+    source: diagnostic.code,
   }
 }
 
@@ -143,23 +143,23 @@ function complete(context: CompletionContext, schema: Node | null) {
   if (!schema || !word || (word.from === word.to && !context.explicit)) return null
   const line = context.state.doc.lineAt(context.pos)
   const lines = context.state.doc.toString().split('\n')
-  const found = offers(schema, placeOf(lines, line.number - 1, context.pos - line.from))
+  const completions = offers(schema, placeOf(lines, line.number - 1, context.pos - line.from))
   return {
     from: word.from,
-    options: found.map((one) => ({
-      label: one.label,
-      detail: one.value ? 'value' : '',
-      info: one.info,
-      apply: one.value ? one.label : `${one.label}: `,
-      type: one.value ? 'enum' : 'property',
+    options: completions.map((completion) => ({
+      label: completion.label,
+      detail: completion.value ? 'value' : '',
+      info: completion.info,
+      apply: completion.value ? completion.label : `${completion.label}: `,
+      type: completion.value ? 'enum' : 'property',
     })),
   }
 }
 
 function hover(view: EditorView, place: number, schema: Node | null) {
   const line = view.state.doc.lineAt(place)
-  const found = schema && describe(schema, view.state.doc.toString().split('\n'), line.number - 1)
-  if (!found) return null
+  const description = schema && describe(schema, view.state.doc.toString().split('\n'), line.number - 1)
+  if (!description) return null
   return {
     pos: line.from + line.text.search(/\S/),
     end: line.to,
@@ -168,8 +168,8 @@ function hover(view: EditorView, place: number, schema: Node | null) {
       const dom = document.createElement('div')
       dom.className = 'cm-hover'
       const name = document.createElement('strong')
-      name.textContent = found.key
-      dom.append(name, ` ${found.text}`)
+      name.textContent = description.key
+      dom.append(name, ` ${description.text}`)
       return { dom }
     },
   }

@@ -69,9 +69,9 @@ suite('placeOf', () => {
 
 suite('offers', () => {
   it('offers only keys that are missing', () =>
-    expect(offers(ROOT, placeOf(TEXT, 2, 2)).map((one) => one.label)).toEqual(['name', 'path']))
+    expect(offers(ROOT, placeOf(TEXT, 2, 2)).map((offer) => offer.label)).toEqual(['name', 'path']))
   it('offers the inputs of the kind at hand', () =>
-    expect(offers(ROOT, placeOf(TEXT, 9, 10)).map((one) => one.label)).toEqual(['url', 'method']))
+    expect(offers(ROOT, placeOf(TEXT, 9, 10)).map((offer) => offer.label)).toEqual(['url', 'method']))
   it('says nothing of an input that only another kind has', () => expect(describe(ROOT, TEXT, 18)).toBeNull())
   it('describes a key', () => expect(describe(ROOT, TEXT, 9)).toEqual({ key: 'url', text: 'Where to.' }))
 })

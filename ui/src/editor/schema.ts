@@ -42,29 +42,29 @@ interface Read {
 
 function read(line: string): Read | null {
   if (/^\s*(#.*)?$/.test(line)) return null
-  const found = LINE.exec(line.replace(/^(\s*)-$/, '$1- '))
-  if (!found) return null
-  const lead = found[1]?.length ?? 0
-  const dashes = (found[2]?.match(/- /g) ?? []).length
+  const match = LINE.exec(line.replace(/^(\s*)-$/, '$1- '))
+  if (!match) return null
+  const lead = match[1]?.length ?? 0
+  const dashes = (match[2]?.match(/- /g) ?? []).length
   return {
     indent: lead + dashes * 2,
     dashes,
-    key: found[3] ?? found[4] ?? found[5] ?? null,
-    rest: found[6] ?? '',
+    key: match[3] ?? match[4] ?? match[5] ?? null,
+    rest: match[6] ?? '',
   }
 }
 
 /** The keys that lead to a line, and the other keys of the mapping it stands in. */
 export function placeOf(lines: string[], number: number, column: number): Place {
   const text = lines[number] ?? ''
-  const own = read(text.trimEnd() === '' ? `${text}x:` : text)
-  const indent = own && text.trim() !== '' ? own.indent : Math.min(column, text.length)
+  const current = read(text.trimEnd() === '' ? `${text}x:` : text)
+  const indent = current && text.trim() !== '' ? current.indent : Math.min(column, text.length)
   const before = text.slice(0, column)
   const isValue = /^\s*(?:- )*\s*[\w.$"'-]+\s*:\s/.test(before)
   const path: string[] = []
   const kinds: (string | undefined)[] = []
   let level = indent
-  let inList = (own?.dashes ?? 0) > 0
+  let inList = (current?.dashes ?? 0) > 0
   for (let row = number - 1; row >= 0; row -= 1) {
     const line = read(lines[row] ?? '')
     if (!line) continue
@@ -87,29 +87,30 @@ export function placeOf(lines: string[], number: number, column: number): Place 
       inList = line.dashes > 0
     }
   }
-  return { path, kinds, key: own?.key ?? '', isValue, siblings: siblings(lines, number, indent), indent }
+  return { path, kinds, key: current?.key ?? '', isValue, siblings: siblings(lines, number, indent), indent }
 }
 
 const kindOf = (siblings: Record<string, string>): string | undefined => siblings.kind?.replace(/["']/g, '')
 
 function siblings(lines: string[], number: number, indent: number): Record<string, string> {
-  const found: Record<string, string> = {}
-  const take = (row: number): 'on' | 'stop' => {
+  const values: Record<string, string> = {}
+  const visit = (row: number): 'on' | 'stop' => {
     const line = read(lines[row] ?? '')
     if (!line) return 'on'
     if (line.indent < indent) return 'stop'
-    if (line.indent === indent && line.key !== null) found[line.key] = line.rest.trim()
+    if (line.indent === indent && line.key !== null) values[line.key] = line.rest.trim()
     return line.indent === indent && line.dashes > 0 ? 'stop' : 'on'
   }
-  const own = read(lines[number] ?? '')
-  if (!own || own.dashes === 0) for (let row = number - 1; row >= 0; row -= 1) if (take(row) === 'stop') break
-  if (own?.key && own.indent === indent) found[own.key] = own.rest.trim()
+  const current = read(lines[number] ?? '')
+  if (!current || current.dashes === 0)
+    for (let row = number - 1; row >= 0; row -= 1) if (visit(row) === 'stop') break
+  if (current?.key && current.indent === indent) values[current.key] = current.rest.trim()
   for (let row = number + 1; row < lines.length; row += 1) {
     const line = read(lines[row] ?? '')
     if (line && (line.indent < indent || (line.indent === indent && line.dashes > 0))) break
-    take(row)
+    visit(row)
   }
-  return found
+  return values
 }
 
 /** Every schema that may hold at a place; the `kind` of each mapping on the way picks among tool kinds. */
@@ -117,51 +118,51 @@ export function schemasAt(
   root: Node,
   { path, kinds, siblings }: Pick<Place, 'path' | 'kinds' | 'siblings'>,
 ): Node[] {
-  let here = expand(root, root)
+  let nodes = expand(root, root)
   path.forEach((part, index) => {
-    here = ofKind(here, kinds[index]).flatMap((node) => {
+    nodes = ofKind(nodes, kinds[index]).flatMap((node) => {
       if (part === '[]') return node.items ? expand(node.items, root) : []
-      const found = node.properties?.[part]
-      if (found)
-        return expand(found, root).map((one) => ({
-          ...one,
-          description: found.description ?? one.description,
+      const property = node.properties?.[part]
+      if (property)
+        return expand(property, root).map((variant) => ({
+          ...variant,
+          description: property.description ?? variant.description,
         }))
       return typeof node.additionalProperties === 'object' ? expand(node.additionalProperties, root) : []
     })
   })
-  return ofKind(here, kindOf(siblings))
+  return ofKind(nodes, kindOf(siblings))
 }
 
-function ofKind(here: Node[], kind: string | undefined): Node[] {
-  const fitting = kind
-    ? here.filter((node) => {
-        const own = node.properties?.kind
+function ofKind(nodes: Node[], kind: string | undefined): Node[] {
+  const compatible = kind
+    ? nodes.filter((node) => {
+        const property = node.properties?.kind
         return (
-          own === undefined ||
-          own.const === kind ||
-          own.enum?.includes(kind) ||
-          (own.const === undefined && own.enum === undefined)
+          property === undefined ||
+          property.const === kind ||
+          property.enum?.includes(kind) ||
+          (property.const === undefined && property.enum === undefined)
         )
       })
-    : here
-  const exactly = kind ? fitting.filter((node) => node.properties?.kind?.const === kind) : []
-  return exactly.length > 0 ? exactly : fitting.length > 0 ? fitting : here
+    : nodes
+  const exact = kind ? compatible.filter((node) => node.properties?.kind?.const === kind) : []
+  return exact.length > 0 ? exact : compatible.length > 0 ? compatible : nodes
 }
 
 function expand(node: Node, root: Node, depth = 0): Node[] {
   if (depth > 12) return []
   const list: Node[] = []
   if (node.$ref) {
-    const found = node.$ref
+    const definition = node.$ref
       .split('/')
       .slice(1)
       .reduce<unknown>((at, part) => (at as Obj | undefined)?.[part], root) as Node | undefined
-    if (found)
+    if (definition)
       list.push(
-        ...expand(found, root, depth + 1).map((one) => ({
-          ...one,
-          description: node.description ?? one.description,
+        ...expand(definition, root, depth + 1).map((variant) => ({
+          ...variant,
+          description: node.description ?? variant.description,
         })),
       )
   }
@@ -189,28 +190,29 @@ export interface Offer {
 /** What can stand at a place: keys that are not there yet, or the values of a key. */
 export function offers(root: Node, place: Place): Offer[] {
   const nodes = schemasAt(root, place)
-  const found = new Map<string, Offer>()
+  const offers = new Map<string, Offer>()
   if (place.isValue) {
     for (const node of nodes) {
       const part = node.properties?.[place.key]
-      for (const one of part ? expand(part, root) : []) {
+      for (const variant of part ? expand(part, root) : []) {
         const values =
-          one.enum ?? (one.const !== undefined ? [one.const] : one.type === 'boolean' ? [true, false] : [])
+          variant.enum ??
+          (variant.const !== undefined ? [variant.const] : variant.type === 'boolean' ? [true, false] : [])
         for (const value of values)
-          found.set(String(value), { label: String(value), info: part?.description ?? '', value: true })
+          offers.set(String(value), { label: String(value), info: part?.description ?? '', value: true })
       }
     }
-    return [...found.values()]
+    return [...offers.values()]
   }
   for (const node of nodes)
     for (const [name, part] of Object.entries(node.properties ?? {}))
       if (!(name in place.siblings) || name === place.key)
-        found.set(name, {
+        offers.set(name, {
           label: name,
           info: part.description ?? expand(part, root)[0]?.description ?? '',
           value: false,
         })
-  return [...found.values()]
+  return [...offers.values()]
 }
 
 /** What the schema says about the key on a line. */

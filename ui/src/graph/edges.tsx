@@ -5,7 +5,7 @@ import type { ArcProgress, GraphArc, Refusal } from '../api/types'
 import { classes } from '../design/classes'
 import { StatusIcon } from '../design/status'
 import { curve, middle, type Route } from './layout'
-import { type ArcState, arcWords, guard, short } from './words'
+import { type ArcState, arcText, guardText, shortJson } from './words'
 
 export interface ArcData extends Record<string, unknown> {
   arc: GraphArc
@@ -30,7 +30,7 @@ export function ArcView({ id, data, markerEnd }: EdgeProps<ArcEdge>) {
   if (!data) return null
   const look = LOOK[data.state]
   const at = middle(data.route)
-  const text = guard(data.arc.when)
+  const text = guardText(data.arc.when)
   const path = curve(data.route.points)
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the button inside opens the same card by focus
@@ -90,7 +90,7 @@ function ArcCard({ data }: { data: ArcData }) {
     const aside = Math.max(0, frame.left + 4 - box.left) - Math.max(0, box.right + 4 - frame.right)
     setAt({ up: box.bottom > frame.bottom, aside: aside / zoom })
   }, [])
-  const seen = Object.entries(data.progress?.seen ?? {})
+  const values = Object.entries(data.progress?.seen ?? {})
   return (
     <div
       ref={card}
@@ -104,18 +104,18 @@ function ArcCard({ data }: { data: ArcData }) {
       <p className="break-words font-medium [overflow-wrap:anywhere]">
         {data.arc.from} → {data.arc.to}
       </p>
-      <p className="text-ink-2">{arcWords(data.state, data.progress, data.arc.when)}</p>
+      <p className="text-ink-2">{arcText(data.state, data.progress, data.arc.when)}</p>
       {data.arc.when !== null && (
         <p className="mt-1.5 break-words rounded bg-sunken px-1.5 py-1 font-mono [overflow-wrap:anywhere]">
-          {guard(data.arc.when)}
+          {guardText(data.arc.when)}
         </p>
       )}
-      {seen.length > 0 && (
+      {values.length > 0 && (
         <dl className="mt-1.5 grid grid-cols-[auto_minmax(0,1fr)] gap-x-2 font-mono">
-          {seen.map(([path, value]) => (
+          {values.map(([path, value]) => (
             <div key={path} className="contents">
               <dt className="text-ink-3">{path}</dt>
-              <dd className="break-words [overflow-wrap:anywhere]">{short(value, 120)}</dd>
+              <dd className="break-words [overflow-wrap:anywhere]">{shortJson(value, 120)}</dd>
             </div>
           ))}
         </dl>
@@ -126,10 +126,10 @@ function ArcCard({ data }: { data: ArcData }) {
           {refusal.reason === 'join'
             ? 'by the join: it runs for the first token only'
             : `by admission ${refusal.rule === 'else' ? '(else)' : `rule ${refusal.rule}`}`}
-          {refusal.guards?.map((one, index) => (
+          {refusal.guards?.map((guard, index) => (
             <span key={index} className="block font-mono text-ink-2">
-              {Object.entries(one.seen)
-                .map(([path, value]) => `${path} = ${short(value)}`)
+              {Object.entries(guard.seen)
+                .map(([path, value]) => `${path} = ${shortJson(value)}`)
                 .join(', ')}
             </span>
           ))}

@@ -15,14 +15,22 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Graph, Progress } from '../api/types'
 import { toneOf } from '../design/status'
 import { type ArcEdge, edgeTypes } from './edges'
-import { BODY_HEIGHT, HELD_HEIGHT, heightOf, type Layout, LOOP_HEIGHT, NODE_WIDTH, place } from './layout'
+import {
+  BODY_HEIGHT,
+  HELD_HEIGHT,
+  heightOf,
+  type Layout,
+  LOOP_HEIGHT,
+  layoutGraph,
+  NODE_WIDTH,
+} from './layout'
 import { nodeTypes, type StepNode } from './nodes'
-import { arcState, standing } from './words'
+import { arcState, stepStatus } from './words'
 
 interface Props {
   shape: Graph
   progress: Progress | null
-  chosen?: string | null
+  selected?: string | null
   onChoose?: (step: string | null) => void
   findings?: Record<string, number>
   live?: boolean // whether durations grow
@@ -33,65 +41,70 @@ interface Size {
 }
 
 const COLOURS: Record<string, string> = { taken: 'var(--done)', refused: 'var(--failed)' }
-const LARGE = 30 // steps; more than that get a map and a list to find one by
+const LARGE_GRAPH_STEPS = 30 // steps; more than that get a map and a list to find one by
 const LARGEST_ZOOM = 1.1
 const LEGIBLE_ZOOM = 0.6 // a graph that would have to be smaller is not shown whole at first
 const READING_ZOOM = 0.8
 const MARGIN = 24
 const CORNER = { width: 52, height: 112 } // the buttons stand there
 const NARROW = 420 // a phone: no room for a map, and nothing small can be read
-const TELLING = ['failed', 'running', 'waiting', 'held'] // what one wants to see first
+const STATUS_PRIORITY = ['failed', 'running', 'waiting', 'held'] // what one wants to see first
 
-function extrasOf(shape: Graph, progress: Progress | null): Record<string, number> {
-  const extras: Record<string, number> = {}
+function extraHeightsOf(shape: Graph, progress: Progress | null): Record<string, number> {
+  const heights: Record<string, number> = {}
   for (const step of shape.steps) {
     const loop = step.loop !== null && progress !== null
     const held = progress?.tokens.some((token) => token.held && token.step === step.step) ?? false
-    extras[step.step] = (loop ? LOOP_HEIGHT : 0) + (held ? HELD_HEIGHT : 0)
+    heights[step.step] = (loop ? LOOP_HEIGHT : 0) + (held ? HELD_HEIGHT : 0)
   }
-  return extras
+  return heights
 }
 
 /** Where the graph begins, so that no room is left empty beside it; what fits stands in the middle. */
-function within(wish: number, size: number, room: number, margin: number): number {
+function clampOffset(offset: number, size: number, room: number, margin: number): number {
   if (size + 2 * margin <= room) return (room - size) / 2
-  return Math.min(margin, Math.max(wish, room - size - margin))
+  return Math.min(margin, Math.max(offset, room - size - margin))
 }
 
 /** All of the graph where that can be read, else the part that tells most at a size that can. */
-function view(
-  placed: Layout,
+function viewportOf(
+  layout: Layout,
   frame: Size,
   shape: Graph,
   progress: Progress | null,
-  chosen: string | null,
+  selected: string | null,
 ): Viewport {
   const fits = (side: number) =>
     Math.min(
-      (frame.width - 2 * side) / placed.width,
-      (frame.height - 2 * MARGIN) / placed.height,
+      (frame.width - 2 * side) / layout.width,
+      (frame.height - 2 * MARGIN) / layout.height,
       LARGEST_ZOOM,
     )
-  const low = (frame.height + placed.height * fits(MARGIN)) / 2 > frame.height - CORNER.height
-  const fit = fits(low ? CORNER.width : MARGIN)
+  const overlapsControls = (frame.height + layout.height * fits(MARGIN)) / 2 > frame.height - CORNER.height
+  const fit = fits(overlapsControls ? CORNER.width : MARGIN)
   const legible = frame.width < NARROW ? 0.9 * READING_ZOOM : LEGIBLE_ZOOM
   if (fit >= legible)
     return {
-      x: (frame.width - placed.width * fit) / 2,
-      y: (frame.height - placed.height * fit) / 2,
+      x: (frame.width - layout.width * fit) / 2,
+      y: (frame.height - layout.height * fit) / 2,
       zoom: fit,
     }
-  const large = shape.steps.length > LARGE
-  const telling = TELLING.map(
+  const large = shape.steps.length > LARGE_GRAPH_STEPS
+  const notable = STATUS_PRIORITY.map(
     (status) => shape.steps.find(({ step }) => progress?.steps[step]?.status === status)?.step,
   ).find(Boolean)
-  const focus = chosen ?? telling ?? shape.entry
-  const zoom = Math.min(READING_ZOOM, Math.max(legible, (frame.width - 2 * MARGIN) / placed.width))
-  const at = placed.nodes[focus] ?? { x: 0, y: 0 }
+  const focus = selected ?? notable ?? shape.entry
+  const zoom = Math.min(READING_ZOOM, Math.max(legible, (frame.width - 2 * MARGIN) / layout.width))
+  const at = layout.nodes[focus] ?? { x: 0, y: 0 }
   const top = large && frame.width < NARROW ? 2 * MARGIN + 16 : MARGIN // below the list of steps
   return {
-    x: within(frame.width / 2 - (at.x + NODE_WIDTH / 2) * zoom, placed.width * zoom, frame.width, MARGIN),
-    y: within(frame.height / 3 - at.y * zoom, placed.height * zoom, frame.height, top),
+    x: clampOffset(
+      frame.width / 2 - (at.x + NODE_WIDTH / 2) * zoom,
+      layout.width * zoom,
+      frame.width,
+      MARGIN,
+    ),
+    y: clampOffset(frame.height / 3 - at.y * zoom, layout.height * zoom, frame.height, top),
     zoom,
   }
 }
@@ -99,7 +112,7 @@ function view(
 function Canvas({
   shape,
   progress,
-  chosen = null,
+  selected = null,
   onChoose,
   findings = {},
   live = false,
@@ -107,25 +120,25 @@ function Canvas({
 }: Props & { frame: Size }) {
   const { setViewport, setCenter, getViewport } = useReactFlow()
   const moved = useRef(false) // by whoever looks: then it stays where they put it
-  const large = shape.steps.length > LARGE
-  const extras = extrasOf(shape, progress)
+  const large = shape.steps.length > LARGE_GRAPH_STEPS
+  const extraHeights = extraHeightsOf(shape, progress)
   const key = JSON.stringify([
     shape.steps.map((step) => step.step),
     shape.arcs.map((arc) => [arc.from, arc.to, arc.order, arc.when === null]),
-    extras,
+    extraHeights,
   ])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key says all that the layout depends on
-  const placed = useMemo(() => place(shape, extras), [key])
+  const layout = useMemo(() => layoutGraph(shape, extraHeights), [key])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: heights come with the places, findings by value
   const nodes = useMemo<StepNode[]>(
     () =>
       shape.steps.map((step) => {
-        const size = { width: NODE_WIDTH, height: heightOf(extras[step.step] ?? 0) }
+        const size = { width: NODE_WIDTH, height: heightOf(extraHeights[step.step] ?? 0) }
         return {
           id: step.step,
           type: 'step',
-          position: placed.nodes[step.step] ?? { x: 0, y: 0 },
+          position: layout.nodes[step.step] ?? { x: 0, y: 0 },
           ...size,
           measured: size, // known beforehand, so nothing is drawn twice to find it out
           handles: [
@@ -133,27 +146,30 @@ function Canvas({
             { type: 'source', position: Position.Bottom, x: NODE_WIDTH / 2, y: size.height },
           ],
           draggable: false,
-          ariaLabel: `step ${step.step}, ${stands(progress, step.step)}`,
+          ariaLabel: `step ${step.step}, ${statusText(progress, step.step)}`,
           data: {
             shape: step,
-            progress: progress ? (progress.steps[step.step] ?? NEVER) : null,
+            progress: progress ? (progress.steps[step.step] ?? NOT_RUN) : null,
             tokens: progress?.tokens.filter((token) => token.step === step.step) ?? [],
-            chosen: chosen === step.step,
+            selected: selected === step.step,
             findings: findings[step.step] ?? 0,
             live,
           },
         }
       }),
-    [shape, progress, chosen, placed, live, JSON.stringify(findings)],
+    [shape, progress, selected, layout, live, JSON.stringify(findings)],
   )
 
   const edges = useMemo<ArcEdge[]>(
     () =>
       shape.arcs.map((arc) => {
         const id = `${arc.from}#${arc.order}`
-        const found = progress?.arcs.find((one) => one.from === arc.from && one.order === arc.order)
-        const refusals = progress?.refused.filter((one) => one.from === arc.from && one.step === arc.to) ?? []
-        const state = arcState(found, refusals.length)
+        const arcProgress = progress?.arcs.find(
+          (candidate) => candidate.from === arc.from && candidate.order === arc.order,
+        )
+        const refusals =
+          progress?.refused.filter((refusal) => refusal.from === arc.from && refusal.step === arc.to) ?? []
+        const state = arcState(arcProgress, refusals.length)
         return {
           id,
           type: 'arc',
@@ -169,30 +185,30 @@ function Canvas({
           focusable: false,
           data: {
             arc,
-            progress: found,
+            progress: arcProgress,
             state,
             refusals,
-            route: placed.arcs[id] ?? { points: [], label: null },
+            route: layout.arcs[id] ?? { points: [], label: null },
             live: progress !== null,
           },
         }
       }),
-    [shape, progress, placed],
+    [shape, progress, layout],
   )
 
-  const [settled, settle] = useState(false) // the map can wait until the graph is there
+  const [ready, setReady] = useState(false) // the map can wait until the graph is there
   useEffect(() => {
-    const timer = window.setTimeout(() => settle(true), 50)
+    const timer = window.setTimeout(() => setReady(true), 50)
     return () => window.clearTimeout(timer)
   }, [])
   const first = useRef<Viewport>(undefined)
-  first.current ??= view(placed, frame, shape, progress, chosen)
+  first.current ??= viewportOf(layout, frame, shape, progress, selected)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a new layout or frame moves the view
   useEffect(() => {
-    if (!moved.current) void setViewport(view(placed, frame, shape, progress, chosen))
-  }, [placed, frame, setViewport])
+    if (!moved.current) void setViewport(viewportOf(layout, frame, shape, progress, selected))
+  }, [layout, frame, setViewport])
   useEffect(() => {
-    const at = chosen === null ? undefined : placed.nodes[chosen]
+    const at = selected === null ? undefined : layout.nodes[selected]
     if (!at) return
     const { x, y, zoom } = getViewport()
     const [left, top] = [at.x * zoom + x, at.y * zoom + y]
@@ -203,7 +219,7 @@ function Canvas({
       top + BODY_HEIGHT * zoom > frame.height
     )
       void setCenter(at.x + NODE_WIDTH / 2, at.y + BODY_HEIGHT / 2, { zoom })
-  }, [chosen, placed, frame, getViewport, setCenter])
+  }, [selected, layout, frame, getViewport, setCenter])
 
   return (
     <ReactFlow
@@ -212,8 +228,8 @@ function Canvas({
       nodeTypes={nodeTypes}
       edgeTypes={edgeTypes}
       onNodesChange={(changes) => {
-        const picked = changes.find((change) => change.type === 'select' && change.selected)
-        if (picked?.type === 'select') onChoose?.(picked.id) // also by Enter, not only by a click
+        const selection = changes.find((change) => change.type === 'select' && change.selected)
+        if (selection?.type === 'select') onChoose?.(selection.id) // also by Enter, not only by a click
       }}
       onNodeClick={(_, node) => onChoose?.(node.id)}
       onPaneClick={() => onChoose?.(null)}
@@ -239,7 +255,7 @@ function Canvas({
           moved.current = true
         }}
       />
-      {large && settled && frame.width >= NARROW && (
+      {large && ready && frame.width >= NARROW && (
         <MiniMap
           pannable
           zoomable
@@ -255,7 +271,7 @@ function Canvas({
           <select
             className="field max-w-56"
             aria-label="Go to step"
-            value={chosen ?? ''}
+            value={selected ?? ''}
             onChange={(event) => onChoose(event.target.value || null)}
           >
             <option value="">Go to step…</option>
@@ -269,13 +285,13 @@ function Canvas({
   )
 }
 
-const stands = (progress: Progress | null, step: string): string => {
-  const found = progress?.steps[step]
-  return found ? standing(found) : 'not run'
+const statusText = (progress: Progress | null, step: string): string => {
+  const stepProgress = progress?.steps[step]
+  return stepProgress ? stepStatus(stepProgress) : 'not run'
 }
 const MAP_SIZE = { width: 120, height: 150 }
 const colourOf = (node: StepNode): string => `var(--${toneOf(node.data.progress?.status ?? 'idle')})`
-const NEVER = {
+const NOT_RUN = {
   status: 'idle' as const,
   runs: 0,
   running: 0,
@@ -291,10 +307,10 @@ const NEVER = {
 }
 
 export function Flow(props: Props) {
-  const box = useRef<HTMLDivElement>(null)
+  const frameRef = useRef<HTMLDivElement>(null)
   const [frame, setFrame] = useState<Size | null>(null)
   useLayoutEffect(() => {
-    const element = box.current
+    const element = frameRef.current
     if (!element) return
     const measure = () => {
       const [width, height] = [element.clientWidth, element.clientHeight]
@@ -306,7 +322,7 @@ export function Flow(props: Props) {
     return () => observer.disconnect()
   }, [])
   return (
-    <div ref={box} className="h-full w-full" data-graph>
+    <div ref={frameRef} className="h-full w-full" data-graph>
       {frame && (
         <ReactFlowProvider>
           <Canvas {...props} frame={frame} />

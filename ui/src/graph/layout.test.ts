@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Graph } from '../api/types'
-import { BODY_HEIGHT, chainsOf, NODE_WIDTH, place } from './layout'
+import { BODY_HEIGHT, chainsOf, layoutGraph, NODE_WIDTH } from './layout'
 
 const step = (name: string) => ({
   step: name,
@@ -48,7 +48,7 @@ test('many steps stand below each other without touching, each arc between its t
     names,
     names.slice(1).map((name, index) => arc(`s${index}`, name, 0, index % 2 ? 'x' : null)),
   )
-  const { nodes, arcs } = place(graph, { s3: 30 })
+  const { nodes, arcs } = layoutGraph(graph, { s3: 30 })
   for (let index = 1; index < names.length; index += 1) {
     const [above, below, route] = [nodes[`s${index - 1}`], nodes[`s${index}`], arcs[`s${index - 1}#0`]]
     expect(below?.y).toBeGreaterThan((above?.y ?? 0) + BODY_HEIGHT)
@@ -63,5 +63,5 @@ test('many steps stand below each other without touching, each arc between its t
 test('a ring of many steps keeps the arc that closes it', () => {
   const names = Array.from({ length: 50 }, (_, index) => `s${index}`)
   const arcs = names.map((name, index) => arc(name, names[(index + 1) % 50] ?? ''))
-  expect(Object.keys(place(shape(names, arcs), {}).arcs)).toHaveLength(50)
+  expect(Object.keys(layoutGraph(shape(names, arcs), {}).arcs)).toHaveLength(50)
 })

@@ -1,9 +1,9 @@
 // Where steps and arcs stand: dagre's layered layout, top to bottom, the author's order kept.
 import { Graph, layout } from '@dagrejs/dagre'
 import type { GraphArc, Graph as Shape } from '../api/types'
-import { guard } from './words'
+import { guardText } from './words'
 
-export interface Placed {
+export interface Point {
   x: number
   y: number
 }
@@ -18,28 +18,30 @@ export const HELD_HEIGHT = 21
 export const BODY_HEIGHT = 52
 export const heightOf = (extra: number): number => BODY_HEIGHT + extra
 
-const MANY = 40 // steps; below it every step is placed by dagre itself, so that branches stand in rows
+const CHAIN_STEPS = 40 // steps; below it every step is placed by dagre itself, so that branches stand in rows
 const GAP = 54
 const MARGIN = 16
 const LABEL_GAP = 72
 
 export const LABEL_WIDTH = 208
-const labelWidth = (when: string): number => Math.min(LABEL_WIDTH, 28 + 6.7 * guard(when).length)
+const labelWidth = (when: string): number => Math.min(LABEL_WIDTH, 28 + 6.7 * guardText(when).length)
 
 export interface Layout {
-  nodes: Record<string, Placed>
+  nodes: Record<string, Point>
   arcs: Record<string, Route>
   width: number
   height: number
 }
 
 /** Positions of steps and routes of arcs; arcs are known by `from#order`. */
-export function place(shape: Shape, extras: Record<string, number>): Layout {
-  const found = chainsOf(shape)
+export function layoutGraph(shape: Shape, extraHeights: Record<string, number>): Layout {
+  const allChains = chainsOf(shape)
   const chains =
-    shape.steps.length > MANY || found.length === 1 ? found : shape.steps.map((step) => [step.step])
+    shape.steps.length > CHAIN_STEPS || allChains.length === 1
+      ? allChains
+      : shape.steps.map((step) => [step.step])
   const gaps = gapsOf(shape)
-  const height = (step: string) => heightOf(extras[step] ?? 0)
+  const height = (step: string) => heightOf(extraHeights[step] ?? 0)
   const head = new Map(chains.flatMap((chain) => chain.map((step) => [step, chain[0] ?? step] as const)))
   const graph = new Graph({ multigraph: true })
   graph.setGraph({ rankdir: 'TB', nodesep: 36, ranksep: GAP, edgesep: 18, marginx: MARGIN, marginy: MARGIN })
@@ -65,8 +67,8 @@ export function place(shape: Shape, extras: Record<string, number>): Layout {
       )
   }
   if (chains.length > 1 || graph.edgeCount() > 0) layout(graph)
-  else stand(graph, chains[0]?.[0])
-  const nodes: Record<string, Placed> = {}
+  else placeSingle(graph, chains[0]?.[0])
+  const nodes: Record<string, Point> = {}
   for (const chain of chains) {
     const box = graph.node(chain[0] ?? '') as Box
     let top = box.y - box.height / 2
@@ -77,19 +79,20 @@ export function place(shape: Shape, extras: Record<string, number>): Layout {
     })
   }
   const arcs: Record<string, Route> = {}
-  for (const arc of inner) arcs[`${arc.from}#${arc.order}`] = straight(nodes, arc, height(arc.from))
+  for (const arc of inner) arcs[`${arc.from}#${arc.order}`] = straightRoute(nodes, arc, height(arc.from))
   for (const edge of graph.edges()) {
-    const found = graph.edge(edge) as { points: { x: number; y: number }[]; x?: number; y?: number }
-    settle(found.points, graph.node(edge.v) as Box, graph.node(edge.w) as Box)
-    const label = found.x !== undefined && found.y !== undefined ? { x: found.x, y: found.y } : null
-    arcs[edge.name ?? ''] = { points: found.points, label }
+    const dagreEdge = graph.edge(edge) as { points: { x: number; y: number }[]; x?: number; y?: number }
+    attachEnds(dagreEdge.points, graph.node(edge.v) as Box, graph.node(edge.w) as Box)
+    const label =
+      dagreEdge.x !== undefined && dagreEdge.y !== undefined ? { x: dagreEdge.x, y: dagreEdge.y } : null
+    arcs[edge.name ?? ''] = { points: dagreEdge.points, label }
   }
   const size = graph.graph() as { width?: number; height?: number }
   return { nodes, arcs, width: size.width ?? 0, height: size.height ?? 0 }
 }
 
 /** One chain and nothing else: there is nothing to think about. */
-function stand(graph: Graph, only: string | undefined): void {
+function placeSingle(graph: Graph, only: string | undefined): void {
   if (only === undefined) return
   const box = graph.node(only) as Box
   Object.assign(box, { x: MARGIN + box.width / 2, y: MARGIN + box.height / 2 })
@@ -110,12 +113,12 @@ export function chainsOf(shape: Shape): string[][] {
       ? next
       : null
   }
-  const seen = new Set<string>()
+  const visited = new Set<string>()
   const chains: string[][] = []
   const follow = (first: string) => {
     const chain: string[] = []
-    for (let step: string | null = first; step !== null && !seen.has(step); step = follows(step)) {
-      seen.add(step)
+    for (let step: string | null = first; step !== null && !visited.has(step); step = follows(step)) {
+      visited.add(step)
       chain.push(step)
     }
     if (chain.length) chains.push(chain)
@@ -132,7 +135,7 @@ export function chainsOf(shape: Shape): string[][] {
 const gapsOf = (shape: Shape): Map<string, number> =>
   new Map(shape.arcs.map((arc) => [arc.to, arc.when !== null ? LABEL_GAP : GAP]))
 
-function straight(nodes: Record<string, Placed>, arc: GraphArc, height: number): Route {
+function straightRoute(nodes: Record<string, Point>, arc: GraphArc, height: number): Route {
   const [from, to] = [nodes[arc.from] ?? { x: 0, y: 0 }, nodes[arc.to] ?? { x: 0, y: 0 }]
   const x = from.x + NODE_WIDTH / 2
   const [start, end] = [from.y + height, to.y]
@@ -153,7 +156,7 @@ interface Box {
 }
 
 /** Arcs that go down leave at the bottom and arrive at the top, leaning towards where they come from. */
-function settle(points: { x: number; y: number }[], from: Box, to: Box): void {
+function attachEnds(points: { x: number; y: number }[], from: Box, to: Box): void {
   const [second, last] = [points[1], points[points.length - 2]]
   if (!second || !last || to.y - to.height / 2 <= from.y + from.height / 2) return
   const lean = (box: Box, x: number) =>
@@ -164,21 +167,24 @@ function settle(points: { x: number; y: number }[], from: Box, to: Box): void {
 
 /** Where the line of a route passes nearest to the place that was kept for its words. */
 export function middle({ points, label }: Route): { x: number; y: number } {
-  const away = (point: { x: number; y: number }) =>
+  const distance = (point: { x: number; y: number }) =>
     label ? Math.hypot(point.x - label.x, point.y - label.y) : 0
   const inner = points.slice(1, -1)
   const [first, last] = [points[0] ?? { x: 0, y: 0 }, points.at(-1) ?? { x: 0, y: 0 }]
-  if (inner.length === 0) return half(first, last)
+  if (inner.length === 0) return midpoint(first, last)
   const nearest = label
-    ? inner.reduce((best, point, index) => (away(point) < away(inner[best] ?? point) ? index : best), 0)
+    ? inner.reduce(
+        (best, point, index) => (distance(point) < distance(inner[best] ?? point) ? index : best),
+        0,
+      )
     : Math.floor((inner.length - 1) / 2)
   const control = inner[nearest] ?? first
-  const start = nearest === 0 ? first : half(inner[nearest - 1] ?? first, control)
-  const end = nearest === inner.length - 1 ? last : half(control, inner[nearest + 1] ?? last)
-  return half(half(start, end), control)
+  const start = nearest === 0 ? first : midpoint(inner[nearest - 1] ?? first, control)
+  const end = nearest === inner.length - 1 ? last : midpoint(control, inner[nearest + 1] ?? last)
+  return midpoint(midpoint(start, end), control)
 }
 
-const half = (one: { x: number; y: number }, other: { x: number; y: number }) => ({
+const midpoint = (one: { x: number; y: number }, other: { x: number; y: number }) => ({
   x: (one.x + other.x) / 2,
   y: (one.y + other.y) / 2,
 })

@@ -8,21 +8,21 @@ import { count } from '../design/number'
 import { borderOf, StatusIcon, softOf, textOf } from '../design/status'
 import { duration, Took } from '../design/time'
 import { NODE_WIDTH } from './layout'
-import { standing } from './words'
+import { stepStatus } from './words'
 
 export interface StepData extends Record<string, unknown> {
   shape: GraphStep
   progress: StepProgress | null
   tokens: TokenProgress[]
-  chosen: boolean
+  selected: boolean
   findings: number
   live: boolean
 }
 export type StepNode = Node<StepData, 'step'>
 
 function StepBox({ data }: NodeProps<StepNode>) {
-  const { shape, progress, tokens, chosen, findings, live } = data
-  const status = progress ? standing(progress) : 'idle'
+  const { shape, progress, tokens, selected, findings, live } = data
+  const status = progress ? stepStatus(progress) : 'idle'
   const held = tokens.filter((token) => token.held)
   const growing = live && progress !== null && (status === 'running' || status === 'waiting')
   const coloured = progress !== null && status !== 'idle'
@@ -37,7 +37,7 @@ function StepBox({ data }: NodeProps<StepNode>) {
         'h-full rounded-md border bg-panel text-left shadow-[0_1px_2px_rgb(0_0_0/0.05)]',
         coloured ? borderOf(mark) : 'border-line-strong',
         progress && !coloured && 'border-dashed',
-        chosen && 'outline-2 outline-offset-2 outline-accent',
+        selected && 'outline-2 outline-offset-2 outline-accent',
       )}
     >
       <Handle type="target" position={Position.Top} />
@@ -130,7 +130,7 @@ function LoopBar({ loop }: { loop: NonNullable<StepProgress['loop']> }) {
         <div className="bg-running" style={{ width: share(loop.running) }} />
       </div>
       {loop.running + loop.queued > 0 ? (
-        <Going loop={loop} />
+        <LoopProgress loop={loop} />
       ) : (
         <div className="truncate text-2xs text-ink-2">
           {count(loop.done)}/{count(loop.total)} ok
@@ -142,7 +142,7 @@ function LoopBar({ loop }: { loop: NonNullable<StepProgress['loop']> }) {
 }
 
 /** While a loop goes on there are up to four numbers, and no room for their names: each has its state's shape. */
-function Going({ loop }: { loop: NonNullable<StepProgress['loop']> }) {
+function LoopProgress({ loop }: { loop: NonNullable<StepProgress['loop']> }) {
   const parts = (['done', 'failed', 'running', 'queued'] as const).filter((name) => loop[name] > 0)
   const words = parts.map((name) => `${count(loop[name])} ${name}`).join(', ')
   return (

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { guard } from './words'
+import { guardText } from './words'
 
 test.each([
   ['{{ ctx.count > 3 }}', 'ctx.count > 3'],
@@ -9,14 +9,14 @@ test.each([
   ["{{ ctx.map == {'a': {'b': 1}}}}", "ctx.map == {'a': {'b': 1}}"],
   ["{{ 'it\\'s }}' in ctx.text }}", "'it\\'s }}' in ctx.text"],
 ])('a guard that is one expression is read without its braces: %s', (when, words) => {
-  expect(guard(when)).toBe(words)
+  expect(guardText(when)).toBe(words)
 })
 
 test.each(['{{ ctx.a }} and {{ ctx.b }}', "{{ 'x' }}{{ ctx.b }}", '{{ ctx.open', 'ctx.plain'])(
   'a guard that is more than one expression keeps its braces: %s',
   (when) => {
-    expect(guard(when)).toBe(when)
+    expect(guardText(when)).toBe(when)
   },
 )
 
-test('an arc without a guard has no words', () => expect(guard(null)).toBe(''))
+test('an arc without a guard has no words', () => expect(guardText(null)).toBe(''))

@@ -2,7 +2,7 @@
 import type { ArcProgress, Json, StepProgress } from '../api/types'
 
 /** A guard on one line, without its braces where it is one expression. */
-export function guard(when: string | null): string {
+export function guardText(when: string | null): string {
   if (when === null) return ''
   return (onlyExpression(when.trim()) ?? when).split(/\s+/).filter(Boolean).join(' ')
 }
@@ -26,13 +26,13 @@ function onlyExpression(template: string): string | null {
   return null
 }
 
-export const short = (value: Json, most = 60): string => {
+export const shortJson = (value: Json, limit = 60): string => {
   const text = JSON.stringify(value) ?? 'nothing'
-  return text.length > most ? `${text.slice(0, most)}…` : text
+  return text.length > limit ? `${text.slice(0, limit)}…` : text
 }
 
 /** How a step stands: one that was called off has not failed of itself. */
-export const standing = (step: StepProgress): string =>
+export const stepStatus = (step: StepProgress): string =>
   step.status === 'failed' && step.error?.kind === 'cancelled' ? 'cancelled' : step.status
 
 export type ArcState = 'unknown' | 'taken' | 'not_taken' | 'not_asked' | 'refused'
@@ -43,7 +43,7 @@ export function arcState(arc: ArcProgress | undefined, refused: number): ArcStat
   return arc.not_taken > 0 ? 'not_taken' : 'not_asked'
 }
 
-export function arcWords(state: ArcState, arc: ArcProgress | undefined, when: string | null): string {
+export function arcText(state: ArcState, arc: ArcProgress | undefined, when: string | null): string {
   if (state === 'unknown') return 'not evaluated yet'
   if (state === 'refused') return 'taken, but the step refused the token'
   if (state === 'taken')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { grouped } from './changes'
+import { groupChanges } from './changes'
 
 test('many differences of one step are one group that knows how many there are in all', () => {
   const changes = [
@@ -8,7 +8,7 @@ test('many differences of one step are one group that knows how many there are i
     { path: 'end', a: 1 },
     { path: '', a: 1, b: 2 },
   ]
-  expect(grouped('outputs', changes, { 'outputs.each': 9000, 'ctx.end': 3 })).toEqual([
+  expect(groupChanges('outputs', changes, { 'outputs.each': 9000, 'ctx.end': 3 })).toEqual([
     { name: 'each', changes: changes.slice(0, 2), more: 9000 },
     { name: 'end', changes: [changes[2]], more: 0 },
     { name: '', changes: [changes[3]], more: 0 },

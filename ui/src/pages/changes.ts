@@ -8,7 +8,7 @@ export interface Group {
 }
 
 /** Changes by their first name; `leftOut` counts, as `section.name`, what the server did not tell. */
-export function grouped(section: string, changes: Change[], leftOut: Record<string, number>): Group[] {
+export function groupChanges(section: string, changes: Change[], leftOut: Record<string, number>): Group[] {
   const groups = new Map<string, Group>()
   for (const change of changes) {
     const name = nameOf(change.path)

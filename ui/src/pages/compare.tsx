@@ -7,23 +7,23 @@ import type { Change, Diff, Json } from '../api/types'
 import { Button } from '../design/controls'
 import { shortId } from '../design/copy'
 import { count } from '../design/number'
-import { Empty, Reading } from '../design/states'
+import { Empty, QueryView } from '../design/states'
 import { StatusBadge } from '../design/status'
 import { Ago, ago, duration, useNow } from '../design/time'
 import { Tree } from '../design/tree'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
-import { type Group, grouped } from './changes'
+import { type Group, groupChanges } from './changes'
 
 export function ComparePage() {
   useTitle('Compare')
   const query = new URLSearchParams(useSearch())
   const [a, b] = [query.get('a') ?? '', query.get('b') ?? '']
-  const found = useQuery(diff(a, b))
+  const diffQuery = useQuery(diff(a, b))
   return (
     <>
       <PageHead title="Compare" />
-      <Pick key={a + b} a={a} b={b} />
+      <ExecutionPicker key={a + b} a={a} b={b} />
       <div className="px-4 pb-4">
         {!a || !b ? (
           <div className="panel">
@@ -36,18 +36,18 @@ export function ComparePage() {
             </Empty>
           </div>
         ) : (
-          <Reading of={found} what="Comparing">
-            {(told) => <Told diff={told} />}
-          </Reading>
+          <QueryView query={diffQuery} what="Comparing">
+            {(answer) => <DiffView diff={answer} />}
+          </QueryView>
         )}
       </div>
     </>
   )
 }
 
-function Pick({ a, b }: { a: string; b: string }) {
-  const [one, setOne] = useState(a)
-  const [other, setOther] = useState(b)
+function ExecutionPicker({ a, b }: { a: string; b: string }) {
+  const [first, setFirst] = useState(a)
+  const [second, setSecond] = useState(b)
   const [, go] = useLocation()
   const recent = useQuery(executions({ limit: 50 }))
   const now = useNow()
@@ -56,7 +56,7 @@ function Pick({ a, b }: { a: string; b: string }) {
       className="flex flex-wrap items-center gap-2 px-4 pb-3"
       onSubmit={(event) => {
         event.preventDefault()
-        go(`/compare?a=${one.trim()}&b=${other.trim()}`)
+        go(`/compare?a=${first.trim()}&b=${second.trim()}`)
       }}
     >
       <input
@@ -64,8 +64,8 @@ function Pick({ a, b }: { a: string; b: string }) {
         aria-label="First execution"
         placeholder="a: execution id"
         list="recent"
-        value={one}
-        onChange={(event) => setOne(event.target.value)}
+        value={first}
+        onChange={(event) => setFirst(event.target.value)}
         data-search
       />
       <input
@@ -73,8 +73,8 @@ function Pick({ a, b }: { a: string; b: string }) {
         aria-label="Second execution"
         placeholder="b: execution id"
         list="recent"
-        value={other}
-        onChange={(event) => setOther(event.target.value)}
+        value={second}
+        onChange={(event) => setSecond(event.target.value)}
       />
       <datalist id="recent">
         {recent.data?.items.map((item) => (
@@ -84,38 +84,38 @@ function Pick({ a, b }: { a: string; b: string }) {
           >{`${item.playbook.path}, ${item.status}, ${ago(item.requested_at, now)}`}</option>
         ))}
       </datalist>
-      <Button type="submit" kind="primary" disabled={!one || !other}>
+      <Button type="submit" kind="primary" disabled={!first || !second}>
         Compare
       </Button>
-      <Button onClick={() => go(`/compare?a=${other}&b=${one}`)} disabled={!one || !other}>
+      <Button onClick={() => go(`/compare?a=${second}&b=${first}`)} disabled={!first || !second}>
         Swap
       </Button>
     </form>
   )
 }
 
-function Told({ diff: told }: { diff: Diff }) {
+function DiffView({ diff: answer }: { diff: Diff }) {
   const longest = Math.max(
     1,
-    ...Object.values(told.timing_ms)
+    ...Object.values(answer.timing_ms)
       .flat()
       .map((ms) => ms ?? 0),
   )
   return (
     <div className="flex flex-col gap-4">
       <div className="panel flex flex-wrap items-center gap-x-6 gap-y-1 px-3 py-2">
-        <One name="a" id={told.a} tone="bg-ink-3" />
-        <One name="b" id={told.b} tone="bg-accent" />
+        <ExecutionSummary name="a" id={answer.a} tone="bg-ink-3" />
+        <ExecutionSummary name="b" id={answer.b} tone="bg-accent" />
         <span className="font-medium">
-          {told.same
+          {answer.same
             ? 'They took one path to one result.'
-            : told.playbook
+            : answer.playbook
               ? 'They differ, and so do their playbooks.'
               : 'They differ.'}
         </span>
       </div>
-      <Path lines={told.path} more={told.left_out.path ?? 0} />
-      <Section title="Time of each step" empty={Object.keys(told.timing_ms).length === 0}>
+      <Path lines={answer.path} leftOut={answer.left_out.path ?? 0} />
+      <Section title="Time of each step" empty={Object.keys(answer.timing_ms).length === 0}>
         <table className="w-full border-collapse">
           <thead>
             <tr className="border-b border-line">
@@ -126,28 +126,28 @@ function Told({ diff: told }: { diff: Diff }) {
             </tr>
           </thead>
           <tbody>
-            {Object.entries(told.timing_ms).map(([step, [first, second]]) => (
+            {Object.entries(answer.timing_ms).map(([step, [first, second]]) => (
               <tr key={step} className="border-b border-line last:border-0">
                 <td className="td">{step}</td>
                 <td className="td whitespace-nowrap text-right">{duration(first)}</td>
                 <td className="td whitespace-nowrap text-right">{duration(second)}</td>
                 <td className="td">
-                  <Beam ms={first} most={longest} tone="bg-ink-3" />
-                  <Beam ms={second} most={longest} tone="bg-accent" />
+                  <DurationBar ms={first} longest={longest} tone="bg-ink-3" />
+                  <DurationBar ms={second} longest={longest} tone="bg-accent" />
                 </td>
               </tr>
             ))}
           </tbody>
         </table>
       </Section>
-      <Changes title="workload" section="workload" changes={told.workload} leftOut={told.left_out} />
-      <Changes title="ctx" section="ctx" changes={told.ctx} leftOut={told.left_out} />
-      <Changes title="Outputs" section="outputs" changes={told.outputs} leftOut={told.left_out} />
-      {told.error && (
+      <Changes title="workload" section="workload" changes={answer.workload} leftOut={answer.left_out} />
+      <Changes title="ctx" section="ctx" changes={answer.ctx} leftOut={answer.left_out} />
+      <Changes title="Outputs" section="outputs" changes={answer.outputs} leftOut={answer.left_out} />
+      {answer.error && (
         <Changes
           title="Error"
           section="error"
-          changes={[{ path: 'error', a: told.error[0], b: told.error[1] }]}
+          changes={[{ path: 'error', a: answer.error[0], b: answer.error[1] }]}
         />
       )}
     </div>
@@ -156,13 +156,13 @@ function Told({ diff: told }: { diff: Diff }) {
 
 const LINES = 100
 
-function Path({ lines, more }: { lines: string[]; more: number }) {
+function Path({ lines, leftOut }: { lines: string[]; leftOut: number }) {
   const [all, setAll] = useState(false)
-  const shown = all ? lines : lines.slice(0, LINES)
+  const head = all ? lines : lines.slice(0, LINES)
   return (
     <Section title="Path" empty={lines.length === 0}>
       <ul className="font-mono text-xs">
-        {shown.map((line, index) => (
+        {head.map((line, index) => (
           <li
             key={index}
             className={`px-3 py-px ${line.startsWith('+') ? 'bg-done-soft' : 'bg-failed-soft'}`}
@@ -172,18 +172,18 @@ function Path({ lines, more }: { lines: string[]; more: number }) {
           </li>
         ))}
       </ul>
-      {shown.length < lines.length && (
+      {head.length < lines.length && (
         <button
           type="button"
           className="px-3 py-1.5 text-xs text-accent hover:underline"
           onClick={() => setAll(true)}
         >
-          Show {count(lines.length - shown.length)} more
+          Show {count(lines.length - head.length)} more
         </button>
       )}
-      {shown.length === lines.length && more > 0 && (
+      {head.length === lines.length && leftOut > 0 && (
         <p className="px-3 py-1.5 text-xs text-ink-3">
-          {count(more)} later lines of the path are not compared
+          {count(leftOut)} later lines of the path are not compared
         </p>
       )}
     </Section>
@@ -191,8 +191,8 @@ function Path({ lines, more }: { lines: string[]; more: number }) {
 }
 
 /** What is compared: the colour of its bars, its id, its playbook, how it ended and when. */
-function One({ name, id, tone }: { name: string; id: string; tone: string }) {
-  const known = useQuery(execution(id)).data
+function ExecutionSummary({ name, id, tone }: { name: string; id: string; tone: string }) {
+  const summary = useQuery(execution(id)).data
   return (
     <span className="flex min-w-0 flex-wrap items-center gap-x-2">
       <span className={`h-1.5 w-3 shrink-0 rounded-sm ${tone}`} />
@@ -200,14 +200,14 @@ function One({ name, id, tone }: { name: string; id: string; tone: string }) {
       <Link href={`/executions/${id}`} className="font-mono text-xs text-accent hover:underline">
         {shortId(id)}
       </Link>
-      {known && (
+      {summary && (
         <>
-          <span className="max-w-64 truncate" title={known.playbook.path}>
-            {known.playbook.path}
+          <span className="max-w-64 truncate" title={summary.playbook.path}>
+            {summary.playbook.path}
           </span>
-          <StatusBadge status={known.status} />
+          <StatusBadge status={summary.status} />
           <span className="text-xs text-ink-3">
-            <Ago at={known.requested_at} />
+            <Ago at={summary.requested_at} />
           </span>
         </>
       )}
@@ -215,9 +215,9 @@ function One({ name, id, tone }: { name: string; id: string; tone: string }) {
   )
 }
 
-function Beam({ ms, most, tone }: { ms: number | null; most: number; tone: string }) {
+function DurationBar({ ms, longest, tone }: { ms: number | null; longest: number; tone: string }) {
   return (
-    <div className={`my-0.5 h-1 rounded-full ${tone}`} style={{ width: `${((ms ?? 0) / most) * 100}%` }} />
+    <div className={`my-0.5 h-1 rounded-full ${tone}`} style={{ width: `${((ms ?? 0) / longest) * 100}%` }} />
   )
 }
 
@@ -247,7 +247,7 @@ function Changes({
   changes: Change[]
   leftOut?: Record<string, number>
 }) {
-  const groups = grouped(section, changes, leftOut)
+  const groups = groupChanges(section, changes, leftOut)
   return (
     <Section title={title} empty={changes.length === 0}>
       <div className="sm:min-w-150">
@@ -257,7 +257,7 @@ function Changes({
             group.changes.length <= FEW ? (
               <Rows key={group.name} changes={group.changes} />
             ) : (
-              <Many key={group.name} group={group} />
+              <ChangeGroup key={group.name} group={group} />
             ),
           )}
         {groups.length > GROUPS && (
@@ -269,7 +269,7 @@ function Changes({
 }
 
 /** What differs in many places, such as the items of a loop: how many, and on demand the first of them. */
-function Many({ group }: { group: Group }) {
+function ChangeGroup({ group }: { group: Group }) {
   const [open, setOpen] = useState(false)
   return (
     <details
@@ -302,8 +302,8 @@ function Rows({ changes }: { changes: Change[] }) {
         {changes.map((change) => (
           <tr key={change.path} className="border-b border-line last:border-0">
             <td className="td break-words align-top text-ink-2">{change.path || '(all)'}</td>
-            <Side value={change.a} tone="bg-failed-soft" />
-            <Side value={change.b} tone="bg-done-soft" />
+            <ValueCell value={change.a} tone="bg-failed-soft" />
+            <ValueCell value={change.b} tone="bg-done-soft" />
           </tr>
         ))}
       </tbody>
@@ -313,7 +313,7 @@ function Rows({ changes }: { changes: Change[] }) {
 
 const LONG = 160
 
-function Side({ value, tone }: { value: Json | undefined; tone: string }) {
+function ValueCell({ value, tone }: { value: Json | undefined; tone: string }) {
   const text = JSON.stringify(value) ?? 'absent'
   return (
     <td className={`td align-top [overflow-wrap:anywhere] ${value === undefined ? 'text-ink-3' : tone}`}>

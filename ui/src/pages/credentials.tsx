@@ -3,31 +3,31 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { put, remove } from '../api/client'
-import { credentials, uses } from '../api/queries'
+import { credentials, credentialUses } from '../api/queries'
 import type { Obj } from '../api/types'
 import { classes } from '../design/classes'
 import { Button, Dialog, Field, IconButton } from '../design/controls'
-import { Empty, Failure, Reading } from '../design/states'
+import { Empty, Failure, QueryView } from '../design/states'
 import { Ago } from '../design/time'
-import { complain, say } from '../design/toast'
+import { showError, showToast } from '../design/toast'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
 
 export function CredentialsPage() {
   useTitle('Credentials')
-  const found = useQuery(credentials())
-  const used = useQuery(uses())
+  const credentialsQuery = useQuery(credentials())
+  const usesQuery = useQuery(credentialUses())
   const client = useQueryClient()
   const [adding, setAdding] = useState(false)
   const [dropping, setDropping] = useState<string | null>(null)
   const drop = useMutation({
     mutationFn: (name: string) => remove('/credentials/{name}', { name }),
     onSuccess: (_, name) => {
-      say(`deleted ${name}`)
+      showToast(`deleted ${name}`)
       setDropping(null)
       void client.invalidateQueries({ queryKey: ['credentials'] })
     },
-    onError: complain,
+    onError: showError,
   })
   return (
     <>
@@ -37,7 +37,7 @@ export function CredentialsPage() {
         </Button>
       </PageHead>
       <div className="panel mx-4 mb-4 shrink-0 overflow-x-auto">
-        <Reading of={found}>
+        <QueryView query={credentialsQuery}>
           {({ items }) =>
             items.length === 0 ? (
               <Empty title="No credential is stored">
@@ -72,7 +72,7 @@ export function CredentialsPage() {
                       </td>
                       <td className="td text-ink-3">sealed</td>
                       <td className="td">
-                        <Named name={item.name} paths={used.data?.items[item.name] ?? []} />
+                        <Named name={item.name} paths={usesQuery.data?.items[item.name] ?? []} />
                       </td>
                       <td className="td text-right max-sm:ml-auto">
                         <Button
@@ -89,7 +89,7 @@ export function CredentialsPage() {
               </table>
             )
           }
-        </Reading>
+        </QueryView>
       </div>
       {adding && <SetDialog onClose={() => setAdding(false)} />}
       {dropping && (
@@ -145,7 +145,7 @@ function SetDialog({ onClose }: { onClose: () => void }) {
     mutationFn: async () =>
       put('/credentials/{name}', { name }, text === null ? whole() : (JSON.parse(text) as Obj)),
     onSuccess: () => {
-      say(`set ${name}`)
+      showToast(`set ${name}`)
       void client.invalidateQueries({ queryKey: ['credentials'] })
       onClose()
     },
@@ -211,7 +211,7 @@ function SetDialog({ onClose }: { onClose: () => void }) {
 /** Fields by name; nobody who looks over a shoulder reads their values. */
 function Parts({ parts, change }: { parts: Part[]; change: (parts: Part[]) => void }) {
   const put = (index: number, part: Partial<Part>) =>
-    change(parts.map((one, place) => (place === index ? { ...one, ...part } : one)))
+    change(parts.map((other, place) => (place === index ? { ...other, ...part } : other)))
   return (
     <>
       {parts.map((part, index) => (

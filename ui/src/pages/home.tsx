@@ -5,7 +5,7 @@ import { overview } from '../api/queries'
 import type { ExecutionItem, Overview } from '../api/types'
 import { shortId } from '../design/copy'
 import { count } from '../design/number'
-import { Empty, Reading } from '../design/states'
+import { Empty, QueryView } from '../design/states'
 import { markOf, StatusBadge, StatusIcon } from '../design/status'
 import { Ago, clock, duration, Took } from '../design/time'
 import { PageHead } from '../shell/layout'
@@ -30,7 +30,7 @@ export function HomePage() {
       <PageHead title="Home">
         <span className="text-xs text-ink-3">the last 24 hours</span>
       </PageHead>
-      <Reading of={found}>
+      <QueryView query={found}>
         {(told) => (
           <div className="flex flex-col gap-4 px-4 pb-4">
             <ul className="grid grid-cols-2 gap-2 sm:grid-cols-4 xl:grid-cols-8">
@@ -78,7 +78,7 @@ export function HomePage() {
             <Slowest told={told} />
           </div>
         )}
-      </Reading>
+      </QueryView>
     </>
   )
 }

@@ -6,9 +6,9 @@ import { about, session, tools } from '../api/queries'
 import type { Obj } from '../api/types'
 import { Button, Field } from '../design/controls'
 import { bytes } from '../design/number'
-import { Reading } from '../design/states'
+import { QueryView } from '../design/states'
 import { duration } from '../design/time'
-import { complain } from '../design/toast'
+import { showError } from '../design/toast'
 import { PageHead } from '../shell/layout'
 import { choose, type Theme } from '../shell/theme'
 import { useTitle } from '../shell/title'
@@ -42,7 +42,7 @@ export function SettingsPage() {
         </div>
         <section className="panel p-3" aria-label="This server">
           <h2 className="mb-2 font-medium">This server</h2>
-          <Reading of={server}>
+          <QueryView query={server}>
             {(told) => (
               <dl className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 gap-y-1 sm:grid-cols-[auto_minmax(0,1fr)]">
                 <Fact name="Version">{told.version}</Fact>
@@ -57,11 +57,11 @@ export function SettingsPage() {
                 </Fact>
               </dl>
             )}
-          </Reading>
+          </QueryView>
         </section>
         <section className="panel p-3 lg:col-span-2" aria-label="Tool kinds">
           <h2 className="mb-2 font-medium">Tool kinds</h2>
-          <Reading of={kinds}>
+          <QueryView query={kinds}>
             {({ items }) => (
               <ul className="grid gap-x-4 sm:grid-cols-2">
                 {items.map((kind, index) => (
@@ -69,7 +69,7 @@ export function SettingsPage() {
                 ))}
               </ul>
             )}
-          </Reading>
+          </QueryView>
         </section>
       </div>
     </>
@@ -91,7 +91,7 @@ function You() {
   const leave = useMutation({
     mutationFn: () => remove('/session', {}),
     onSuccess: () => client.resetQueries(),
-    onError: complain,
+    onError: showError,
   })
   if (!known.data) return null
   return (

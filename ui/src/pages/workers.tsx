@@ -7,7 +7,7 @@ import type { WorkerItem } from '../api/types'
 import { Bar } from '../design/controls'
 import { shortId } from '../design/copy'
 import { count } from '../design/number'
-import { Empty, Reading } from '../design/states'
+import { Empty, QueryView } from '../design/states'
 import { StatusBadge } from '../design/status'
 import { Ago, duration, Took, useNow } from '../design/time'
 import { PageHead } from '../shell/layout'
@@ -21,7 +21,7 @@ export function WorkersPage() {
   return (
     <>
       <PageHead title="Workers and pools" />
-      <Reading of={found}>
+      <QueryView query={found}>
         {({ items }) =>
           items.length === 0 ? (
             <div className="panel mx-4">
@@ -37,7 +37,7 @@ export function WorkersPage() {
             </div>
           )
         }
-      </Reading>
+      </QueryView>
     </>
   )
 }

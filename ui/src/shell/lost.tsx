@@ -1,14 +1,14 @@
 // A server that does not answer is said to be so, wherever one is, and asked again until it does.
 import { useQuery } from '@tanstack/react-query'
 import { session } from '../api/queries'
-import { useLost } from '../api/reach'
+import { useUnreachable } from '../api/reach'
 import { classes } from '../design/classes'
 import { StatusIcon } from '../design/status'
 
 const AGAIN_MS = 3000
 
 export function Lost() {
-  const lost = useLost()
+  const lost = useUnreachable()
   useQuery({
     queryKey: ['reach'],
     queryFn: session().queryFn,

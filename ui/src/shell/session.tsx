@@ -1,7 +1,7 @@
 // Who one is here. A server that only this machine can reach asks for nothing; any other wants a token.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { carry, Problem, post } from '../api/client'
+import { Problem, post, setCsrfToken } from '../api/client'
 import { session } from '../api/queries'
 import { Button, Field } from '../design/controls'
 import { Failure, Loading } from '../design/states'
@@ -11,7 +11,7 @@ export function Known({ children }: { children: ReactNode }) {
   if (found.isPending) return <Loading />
   if (found.error instanceof Problem && (found.error.status === 401 || found.error.status === 403))
     return <Login />
-  carry(found.data?.csrf ?? null)
+  setCsrfToken(found.data?.csrf ?? null)
   return <>{children}</>
 }
 
@@ -21,7 +21,7 @@ function Login() {
   const enter = useMutation({
     mutationFn: () => post('/session', {}, { token: token.trim() }),
     onSuccess: (known) => {
-      carry(known.csrf)
+      setCsrfToken(known.csrf)
       client.setQueryData(session().queryKey, known)
     },
   })

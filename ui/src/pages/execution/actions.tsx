@@ -6,7 +6,7 @@ import { type Body, post } from '../../api/client'
 import type { Execution, Obj, Wait } from '../../api/types'
 import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
-import { complain, say } from '../../design/toast'
+import { showError, showToast } from '../../design/toast'
 import { CancelDialog } from '../executions/cancel'
 import { RunDialog } from '../playbooks/run-dialog'
 import { RerunDialog } from './rerun'
@@ -15,39 +15,39 @@ import { SignalDialog } from './signal'
 const ENDED = new Set(['completed', 'failed', 'cancelled'])
 
 type Action = 'cancel' | 'pause' | 'resume' | 'retry' | 'rerun' | 'signal' | 'release'
-interface Act {
+interface ActionRequest {
   action: Action
   body?: Body<`/executions/{execution_id}/${Action}`, 'post'>
-  said: string
+  message: string
 }
 
-export function useAct(id: string) {
+export function useAction(id: string) {
   const client = useQueryClient()
   return useMutation({
-    mutationFn: ({ action, body }: Act) =>
+    mutationFn: ({ action, body }: ActionRequest) =>
       post(`/executions/{execution_id}/${action}`, { execution_id: id }, body ?? {}),
-    onSuccess: (_, { said }) => {
-      say(said)
+    onSuccess: (_, { message }) => {
+      showToast(message)
       void client.invalidateQueries({ queryKey: ['execution', id] })
     },
-    onError: complain,
+    onError: showError,
   })
 }
 
 /** A new execution that goes on from what failed, and its page. */
 export function useRetry(id: string): () => void {
-  const act = useAct(id)
+  const act = useAction(id)
   const [, go] = useLocation()
   return () =>
     act.mutate(
-      { action: 'retry', said: 'a new execution goes on from there' },
-      { onSuccess: (made) => go(`/executions/${made.execution_id}`) },
+      { action: 'retry', message: 'a new execution goes on from there' },
+      { onSuccess: (execution) => go(`/executions/${execution.execution_id}`) },
     )
 }
 
 export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] }) {
   const id = summary.execution_id
-  const act = useAct(id)
+  const act = useAction(id)
   const [open, setOpen] = useState<'cancel' | 'rerun' | 'signal' | 'run' | null>(null)
   const over = ENDED.has(summary.status)
   const retry = useRetry(id)
@@ -56,12 +56,16 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
   return (
     <>
       {(summary.status === 'running' || summary.status === 'waiting') && (
-        <Button icon="pause" onClick={() => act.mutate({ action: 'pause', said: 'pausing' })}>
+        <Button icon="pause" onClick={() => act.mutate({ action: 'pause', message: 'pausing' })}>
           Pause
         </Button>
       )}
       {summary.status === 'paused' && (
-        <Button kind="primary" icon="play" onClick={() => act.mutate({ action: 'resume', said: 'resumed' })}>
+        <Button
+          kind="primary"
+          icon="play"
+          onClick={() => act.mutate({ action: 'resume', message: 'resumed' })}
+        >
           Resume
         </Button>
       )}
@@ -69,7 +73,7 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
         <Button
           kind="primary"
           icon="play"
-          onClick={() => act.mutate({ action: 'release', said: 'released' })}
+          onClick={() => act.mutate({ action: 'release', message: 'released' })}
         >
           Release
         </Button>
@@ -111,7 +115,9 @@ export function Actions({ summary, waits }: { summary: Execution; waits: Wait[] 
       {open === 'cancel' && !over && (
         <CancelDialog
           many={1}
-          onCancel={(why) => act.mutate({ action: 'cancel', body: why ? { why } : {}, said: 'cancelling' })}
+          onCancel={(why) =>
+            act.mutate({ action: 'cancel', body: why ? { why } : {}, message: 'cancelling' })
+          }
           onClose={() => setOpen(null)}
         />
       )}

@@ -4,7 +4,7 @@ import { dataView } from '../../api/queries'
 import type { Json, RunOutput, Writer } from '../../api/types'
 import { classes } from '../../design/classes'
 import { ErrorDetails } from '../../design/details'
-import { Empty, Reading } from '../../design/states'
+import { Empty, QueryView } from '../../design/states'
 import { StatusIcon } from '../../design/status'
 import { exact } from '../../design/time'
 import { Tree } from '../../design/tree'
@@ -13,10 +13,10 @@ import type { Open } from './page'
 import { Preview } from './preview'
 
 export function DataTab({ id, at, open }: { id: string; at: number | undefined; open: Open }) {
-  const found = useQuery(dataView(id, at))
+  const dataQuery = useQuery(dataView(id, at))
   const [run, choose] = useParameter('run')
   return (
-    <Reading of={found} what="Reading the data">
+    <QueryView query={dataQuery} what="Reading the data">
       {(data) => (
         <div className="grid min-h-0 flex-1 gap-4 overflow-auto p-4 lg:grid-cols-2">
           <div className="flex min-w-0 flex-col gap-4">
@@ -25,7 +25,7 @@ export function DataTab({ id, at, open }: { id: string; at: number | undefined; 
                 <Tree
                   value={data.ctx}
                   open={2}
-                  note={(path) => <Wrote writer={data.writers[path]} open={open} />}
+                  note={(path) => <WriterLink writer={data.writers[path]} open={open} />}
                 />
               ) : (
                 <p className="text-ink-3">
@@ -41,10 +41,10 @@ export function DataTab({ id, at, open }: { id: string; at: number | undefined; 
               )}
             </Block>
           </div>
-          <Outputs outputs={data.outputs} chosen={run} choose={choose} />
+          <Outputs outputs={data.outputs} selected={run} choose={choose} />
         </div>
       )}
-    </Reading>
+    </QueryView>
   )
 }
 
@@ -60,7 +60,7 @@ function Block({ title, note, children }: { title: string; note?: string; childr
   )
 }
 
-function Wrote({ writer, open }: { writer: Writer | undefined; open: Open }) {
+function WriterLink({ writer, open }: { writer: Writer | undefined; open: Open }) {
   if (!writer) return null
   return (
     <button
@@ -76,21 +76,21 @@ function Wrote({ writer, open }: { writer: Writer | undefined; open: Open }) {
 }
 
 /** The newest output; of an execution that failed, the one that it failed with and not one that was cut off by it. */
-const telling = (outputs: RunOutput[]): RunOutput | undefined =>
+const defaultOutput = (outputs: RunOutput[]): RunOutput | undefined =>
   outputs.at(-1)?.error?.kind === 'cancelled'
-    ? (outputs.findLast((one) => one.error && one.error.kind !== 'cancelled') ?? outputs.at(-1))
+    ? (outputs.findLast((output) => output.error && output.error.kind !== 'cancelled') ?? outputs.at(-1))
     : outputs.at(-1)
 
 function Outputs({
   outputs,
-  chosen,
+  selected,
   choose,
 }: {
   outputs: RunOutput[]
-  chosen: string
+  selected: string
   choose: (run: string) => void
 }) {
-  const shown = outputs.find((one) => one.run === chosen) ?? telling(outputs)
+  const current = outputs.find((output) => output.run === selected) ?? defaultOutput(outputs)
   return (
     <section className="panel flex min-w-0 flex-col self-start">
       <h2 className="border-b border-line px-3 py-1.5 font-medium">
@@ -99,46 +99,46 @@ function Outputs({
           of {outputs.length} {outputs.length === 1 ? 'run' : 'runs'}
         </span>
       </h2>
-      {!shown ? (
+      {!current ? (
         <Empty title="No run has ended yet" />
       ) : (
         <>
           <div className="flex max-h-40 flex-wrap gap-1 overflow-auto border-b border-line p-2">
-            {outputs.map((one) => (
+            {outputs.map((output) => (
               <button
-                key={one.seq}
+                key={output.seq}
                 type="button"
-                aria-pressed={one === shown}
-                onClick={() => choose(one.run)}
-                title={one.run}
+                aria-pressed={output === current}
+                onClick={() => choose(output.run)}
+                title={output.run}
                 className={classes(
                   'inline-flex max-w-64 items-center gap-1 rounded border px-1.5 py-px text-xs',
-                  one === shown ? 'border-accent bg-accent-soft' : 'border-line hover:bg-sunken',
+                  output === current ? 'border-accent bg-accent-soft' : 'border-line hover:bg-sunken',
                 )}
               >
-                <StatusIcon status={one.status} size={11} />
-                <span className="truncate">{one.run}</span>
+                <StatusIcon status={output.status} size={11} />
+                <span className="truncate">{output.run}</span>
               </button>
             ))}
           </div>
           <div className="min-w-0 overflow-auto p-3">
-            {shown.error && (
+            {current.error && (
               <p
                 className={classes(
                   'mb-2 max-h-60 overflow-auto rounded-md bg-failed-soft px-2 py-1',
                   'break-words [overflow-wrap:anywhere]',
                 )}
               >
-                <span className="font-medium">{shown.error.kind}</span> {shown.error.message}
+                <span className="font-medium">{current.error.kind}</span> {current.error.message}
               </p>
             )}
-            {shown.error && (
+            {current.error && (
               <div className="mb-2">
-                <ErrorDetails details={shown.error.details} />
+                <ErrorDetails details={current.error.details} />
               </div>
             )}
-            {(shown.data !== null || shown.ref || !shown.error) && (
-              <Preview key={shown.seq} data={shown.data as Json} stored={shown.ref} />
+            {(current.data !== null || current.ref || !current.error) && (
+              <Preview key={current.seq} data={current.data as Json} stored={current.ref} />
             )}
           </div>
         </>

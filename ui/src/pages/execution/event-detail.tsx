@@ -6,14 +6,14 @@ import type { Json } from '../../api/types'
 import { classes } from '../../design/classes'
 import { IconButton } from '../../design/controls'
 import { CopyButton } from '../../design/copy'
-import { Empty, Reading } from '../../design/states'
+import { Empty, QueryView } from '../../design/states'
 import { StatusIcon } from '../../design/status'
 import { exact } from '../../design/time'
 import { Tree } from '../../design/tree'
 
 export function EventDetail({ id, seq, onClose }: { id: string; seq: number; onClose: () => void }) {
   const [raw, setRaw] = useState(false)
-  const found = useQuery({
+  const eventQuery = useQuery({
     queryKey: ['event', id, seq],
     queryFn: ({ signal }) =>
       get('/executions/{execution_id}/events', { execution_id: id }, { from: seq, limit: 1 }, signal),
@@ -27,7 +27,7 @@ export function EventDetail({ id, seq, onClose }: { id: string; seq: number; onC
         'md:max-h-none md:w-105 md:border-l md:border-t-0',
       )}
     >
-      <Reading of={found}>
+      <QueryView query={eventQuery}>
         {({ items: [event] }) =>
           event && event.seq === seq ? (
             <>
@@ -61,7 +61,7 @@ export function EventDetail({ id, seq, onClose }: { id: string; seq: number; onC
             <Empty title={`There is no event ${seq}`} />
           )
         }
-      </Reading>
+      </QueryView>
     </aside>
   )
 }

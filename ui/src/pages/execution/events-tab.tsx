@@ -12,7 +12,7 @@ import { count } from '../../design/number'
 import { Empty, Failure } from '../../design/states'
 import { StatusIcon } from '../../design/status'
 import { clock, exact } from '../../design/time'
-import { complain } from '../../design/toast'
+import { showError } from '../../design/toast'
 import { Typed } from '../executions/filters'
 import { EventDetail } from './event-detail'
 import { useParameter } from './moment'
@@ -31,12 +31,12 @@ export function EventsTab({ id, last, live }: { id: string; last: number; live: 
     () => ({ name, step, task, iteration, text }),
     [name, step, task, iteration, text],
   )
-  const picky = Boolean(name || step || task || iteration || text)
+  const filtered = Boolean(name || step || task || iteration || text)
   const first = useQuery({
-    ...eventPage(id, find, 0, picky ? last : 0),
+    ...eventPage(id, find, 0, filtered ? last : 0),
     refetchInterval: live ? 1500 : false,
   })
-  const total = picky ? (first.data?.total ?? 0) : last
+  const total = filtered ? (first.data?.total ?? 0) : last
 
   return (
     <div className="flex min-h-0 flex-1 flex-col">
@@ -66,7 +66,7 @@ export function EventsTab({ id, last, live }: { id: string; last: number; live: 
           className="w-24"
         />
         <span className="text-xs text-ink-3">
-          {count(total)} {picky ? 'match' : 'events'}
+          {count(total)} {filtered ? 'match' : 'events'}
         </span>
         <span className="ml-auto flex items-center gap-2">
           {live && (
@@ -80,7 +80,7 @@ export function EventsTab({ id, last, live }: { id: string; last: number; live: 
               follow
             </label>
           )}
-          <Button icon="download" onClick={() => void exportEvents(id).catch(complain)}>
+          <Button icon="download" onClick={() => void exportEvents(id).catch(showError)}>
             Export
           </Button>
         </span>
@@ -96,9 +96,9 @@ export function EventsTab({ id, last, live }: { id: string; last: number; live: 
             id={id}
             find={find}
             total={total}
-            picky={picky}
-            chosen={Number(seq) || null}
-            choose={(one) => setSeq(one ? String(one) : '')}
+            filtered={filtered}
+            selected={Number(seq) || null}
+            choose={(selection) => setSeq(selection ? String(selection) : '')}
             follow={follow && live}
             last={last}
           />
@@ -113,14 +113,14 @@ interface RowsProps {
   id: string
   find: EventFind
   total: number
-  picky: boolean
-  chosen: number | null
+  filtered: boolean
+  selected: number | null
   choose: (seq: number | null) => void
   follow: boolean
   last: number
 }
 
-function EventRows({ id, find, total, picky, chosen, choose, follow, last }: RowsProps) {
+function EventRows({ id, find, total, filtered, selected, choose, follow, last }: RowsProps) {
   const frame = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
     count: total,
@@ -128,27 +128,27 @@ function EventRows({ id, find, total, picky, chosen, choose, follow, last }: Row
     estimateSize: () => ROW,
     overscan: 12,
   })
-  const shown = virtual.getVirtualItems()
-  const pages = [...new Set(shown.map((row) => Math.floor(row.index / EVENT_PAGE)))]
+  const rows = virtual.getVirtualItems()
+  const pages = [...new Set(rows.map((row) => Math.floor(row.index / EVENT_PAGE)))]
   const lastPage = Math.floor((last - 1) / EVENT_PAGE)
   // A full page never changes; only the newest is asked again as the log grows.
   const answers = useQueries({
     queries: pages.map((page) => ({
-      ...eventPage(id, find, page, picky || page === lastPage ? last : 0),
+      ...eventPage(id, find, page, filtered || page === lastPage ? last : 0),
       staleTime: Infinity,
     })),
   })
   const items = new Map<number, Envelope>()
   for (const [index, page] of pages.entries())
-    for (const [place, item] of (answers[index]?.data?.items ?? []).entries())
-      items.set(page * EVENT_PAGE + place, item)
+    for (const [offset, item] of (answers[index]?.data?.items ?? []).entries())
+      items.set(page * EVENT_PAGE + offset, item)
 
   useEffect(() => {
     if (follow) virtual.scrollToIndex(total - 1)
   }, [follow, total, virtual])
   useEffect(() => {
-    if (chosen && !picky) virtual.scrollToIndex(chosen - 1, { align: 'auto' })
-  }, [chosen, picky, virtual])
+    if (selected && !filtered) virtual.scrollToIndex(selected - 1, { align: 'auto' })
+  }, [selected, filtered, virtual])
 
   return (
     <div
@@ -160,7 +160,7 @@ function EventRows({ id, find, total, picky, chosen, choose, follow, last }: Row
       className="min-h-60 min-w-0 flex-1 overflow-auto bg-panel md:min-h-0"
     >
       <div className="relative sm:min-w-[520px]" style={{ height: virtual.getTotalSize() }}>
-        {shown.map((row) => {
+        {rows.map((row) => {
           const item = items.get(row.index)
           return (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the button in the row does the same by key
@@ -170,7 +170,7 @@ function EventRows({ id, find, total, picky, chosen, choose, follow, last }: Row
               role="row"
               className={classes(
                 'absolute inset-x-0 flex items-center gap-3 border-b border-line px-4',
-                item && item.seq === chosen ? 'bg-accent-soft' : 'hover:bg-sunken',
+                item && item.seq === selected ? 'bg-accent-soft' : 'hover:bg-sunken',
               )}
               style={{ height: ROW, transform: `translateY(${row.start}px)` }}
               onClick={() => item && choose(item.seq)}

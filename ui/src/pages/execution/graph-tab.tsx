@@ -29,7 +29,7 @@ export function GraphTab({ id, at, shape, newest, summary, open }: Props) {
         <Flow
           shape={shape}
           progress={found}
-          chosen={chosen || null}
+          selected={chosen || null}
           live={at === undefined && summary.ended_at === null}
           onChoose={(step) => choose(step ?? '')}
         />

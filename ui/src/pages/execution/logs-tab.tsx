@@ -7,8 +7,8 @@ import type { LogLine } from '../../api/types'
 import { classes } from '../../design/classes'
 import { CopyButton } from '../../design/copy'
 import { count } from '../../design/number'
-import { plain } from '../../design/plain'
-import { Empty, Reading } from '../../design/states'
+import { stripAnsi } from '../../design/plain'
+import { Empty, QueryView } from '../../design/states'
 import { clock, exact } from '../../design/time'
 import { Typed } from '../executions/filters'
 import { useParameter } from './moment'
@@ -45,7 +45,7 @@ export function LogsTab({ id, live }: { id: string; live: boolean }) {
           <CopyButton
             text={() =>
               lines
-                .map((line) => `${line.at} ${line.run}${line.address}/${line.task} ${plain(line.text)}`)
+                .map((line) => `${line.at} ${line.run}${line.address}/${line.task} ${stripAnsi(line.text)}`)
                 .join('\n')
             }
           >
@@ -53,7 +53,7 @@ export function LogsTab({ id, live }: { id: string; live: boolean }) {
           </CopyButton>
         </span>
       </div>
-      <Reading of={found}>
+      <QueryView query={found}>
         {(page) =>
           page.items.length === 0 ? (
             <Empty title={text || step ? 'No line matches' : 'No task has logged anything'}>
@@ -63,7 +63,7 @@ export function LogsTab({ id, live }: { id: string; live: boolean }) {
             <Lines lines={page.items} follow={follow && live} mark={text} />
           )
         }
-      </Reading>
+      </QueryView>
     </div>
   )
 }
@@ -116,7 +116,7 @@ function Lines({ lines, follow, mark }: { lines: LogLine[]; follow: boolean; mar
                   line.level === 'error' && 'text-failed',
                 )}
               >
-                <Marked text={plain(line.text)} mark={mark} />
+                <Marked text={stripAnsi(line.text)} mark={mark} />
               </span>
             </div>
           ) : null

@@ -8,10 +8,10 @@ import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
 import { ErrorDetails } from '../../design/details'
 import { count } from '../../design/number'
-import { Empty, Reading } from '../../design/states'
+import { Empty, QueryView } from '../../design/states'
 import { StatusBadge } from '../../design/status'
 import { duration } from '../../design/time'
-import { useAct } from './actions'
+import { useAction } from './actions'
 import { HeatMap, MARKS } from './heat-map'
 import { useParameter } from './moment'
 import type { Open } from './page'
@@ -69,19 +69,19 @@ function LoopPanel({
   const found = useQuery(loop(id, run))
   const [by, setBy] = useState<'state' | 'duration'>('state')
   const [chosen, setChosen] = useState<number | null>(null)
-  const act = useAct(id)
+  const act = useAction(id)
   const [, go] = useLocation()
   const rerun = () =>
     act.mutate(
       {
         action: 'retry',
         body: { step: stepOf(run) },
-        said: 'the failed iterations run again in a new execution',
+        message: 'the failed iterations run again in a new execution',
       },
       { onSuccess: (made) => go(`/executions/${made.execution_id}/loops`) },
     )
   return (
-    <Reading of={found} what="Reading the iterations">
+    <QueryView query={found} what="Reading the iterations">
       {(view) => (
         <div className="flex min-h-0 flex-1 flex-col gap-2 px-4 py-2">
           <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
@@ -122,7 +122,7 @@ function LoopPanel({
           </div>
         </div>
       )}
-    </Reading>
+    </QueryView>
   )
 }
 

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { Link, useLocation } from 'wouter'
 import { usePulse } from '../../api/pulse'
-import { opened } from '../../api/queries'
+import { executionPage } from '../../api/queries'
 import { Tabs } from '../../design/controls'
 import { Failure, Loading } from '../../design/states'
 import { markOf } from '../../design/status'
@@ -34,7 +34,7 @@ export const tabFetched = async (tab: string | undefined): Promise<void> => {
 }
 
 export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined }) {
-  const found = useQuery(opened(id))
+  const found = useQuery(executionPage(id))
   const { summary, progress, graph, loops = [], children = [] } = found.data ?? {}
   const first = useRef<'going' | 'over' | null>(null) // how it stood when the page was opened
   if (summary) first.current ??= summary.ended_at === null ? 'going' : 'over'

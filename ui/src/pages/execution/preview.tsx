@@ -7,7 +7,7 @@ import { Button } from '../../design/controls'
 import { CopyIcon } from '../../design/copy'
 import { bytes, count } from '../../design/number'
 import { Plot } from '../../design/plot'
-import { Reading } from '../../design/states'
+import { QueryView } from '../../design/states'
 import { Tree } from '../../design/tree'
 
 const PAGE = 50
@@ -26,7 +26,7 @@ function Stored({ stored }: { stored: StoredRef }) {
       <p className="mb-2 text-xs text-ink-3">
         stored by reference{size !== undefined ? `, ${bytes(size)}` : ''}; read in pages
       </p>
-      <Reading of={found}>
+      <QueryView query={found}>
         {(slice) => (
           <>
             <Value value={slice.data} total={slice.total} type={slice.content_type} />
@@ -45,7 +45,7 @@ function Stored({ stored }: { stored: StoredRef }) {
             )}
           </>
         )}
-      </Reading>
+      </QueryView>
     </div>
   )
 }

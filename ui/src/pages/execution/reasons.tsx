@@ -3,13 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { why } from '../../api/queries'
 import { classes } from '../../design/classes'
 import { ErrorDetails, texts } from '../../design/details'
-import { Reading } from '../../design/states'
+import { QueryView } from '../../design/states'
 import type { Open } from './page'
 
 export function Reasons({ id, step, open }: { id: string; step?: string; open: Open }) {
   const found = useQuery(why(id, step))
   return (
-    <Reading of={found} what="Reading the log">
+    <QueryView query={found} what="Reading the log">
       {(told) => (
         <div>
           {!step && (
@@ -47,7 +47,7 @@ export function Reasons({ id, step, open }: { id: string; step?: string; open: O
           </ol>
         </div>
       )}
-    </Reading>
+    </QueryView>
   )
 }
 

@@ -3,11 +3,11 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { get } from '../../api/client'
-import { opened } from '../../api/queries'
+import { executionPage } from '../../api/queries'
 import type { Execution } from '../../api/types'
 import { Button, Dialog, Field } from '../../design/controls'
-import { complain } from '../../design/toast'
-import { useAct } from './actions'
+import { showError } from '../../design/toast'
+import { useAction } from './actions'
 
 export function RerunDialog({
   summary,
@@ -18,8 +18,8 @@ export function RerunDialog({
   step?: string
   onClose: () => void
 }) {
-  const shape = useQuery(opened(summary.execution_id))
-  const act = useAct(summary.execution_id)
+  const shape = useQuery(executionPage(summary.execution_id))
+  const act = useAction(summary.execution_id)
   const [, go] = useLocation()
   const [from, setFrom] = useState(step ?? summary.error?.step ?? '')
   const [newest, setNewest] = useState(false)
@@ -31,7 +31,7 @@ export function RerunDialog({
       {
         action: 'rerun',
         body: { from: start, ...(playbook ? { playbook } : {}) },
-        said: `a new execution begins at ${start}`,
+        message: `a new execution begins at ${start}`,
       },
       {
         onSuccess: (made) => {
@@ -66,7 +66,7 @@ export function RerunDialog({
           <Button
             kind="primary"
             disabled={!start || act.isPending}
-            onClick={() => void run().catch(complain)}
+            onClick={() => void run().catch(showError)}
           >
             Rerun
           </Button>

@@ -4,8 +4,8 @@ import { useState } from 'react'
 import { session } from '../../api/queries'
 import type { Json, Obj, Wait } from '../../api/types'
 import { Button, Dialog, Field } from '../../design/controls'
-import { fromSchema, type Schema, SchemaForm } from '../../design/form'
-import { useAct } from './actions'
+import { initialValue, type Schema, SchemaForm } from '../../design/form'
+import { useAction } from './actions'
 
 const APPROVAL: Schema = {
   type: 'object',
@@ -77,13 +77,13 @@ function Payload({
   schema: Schema | null
   onClose: () => void
 }) {
-  const act = useAct(id)
+  const act = useAction(id)
   const who = useQuery(session()).data?.name
   const [value, setValue] = useState<Json>(
     schema === APPROVAL
-      ? { ...(fromSchema(schema) as Obj), by: who ?? '' }
+      ? { ...(initialValue(schema) as Obj), by: who ?? '' }
       : schema
-        ? fromSchema(schema)
+        ? initialValue(schema)
         : {},
   )
   const [text, setText] = useState('{}')
@@ -99,7 +99,7 @@ function Payload({
       }
     }
     act.mutate(
-      { action: 'signal', body: { name, payload }, said: `signal '${name}' sent` },
+      { action: 'signal', body: { name, payload }, message: `signal '${name}' sent` },
       { onSuccess: onClose },
     )
   }

@@ -6,7 +6,7 @@ import { Button, IconButton } from '../../design/controls'
 import { ErrorDetails } from '../../design/details'
 import { StatusBadge, StatusIcon } from '../../design/status'
 import { Ago, duration, Took } from '../../design/time'
-import { arcState, arcWords, guard, short, standing } from '../../graph/words'
+import { arcState, arcText, guardText, shortJson, stepStatus } from '../../graph/words'
 import type { Open } from './page'
 import { Reasons } from './reasons'
 import { RerunDialog } from './rerun'
@@ -27,7 +27,7 @@ export function StepPanel({ id, step, shape, progress, summary, at, open, onClos
   const found = progress.steps[step]
   const known = shape.steps.find((one) => one.step === step)
   const over = summary.ended_at !== null
-  const status = found ? standing(found) : 'idle'
+  const status = found ? stepStatus(found) : 'idle'
   const held = progress.tokens.some((token) => token.held && token.step === step)
   return (
     <aside
@@ -175,15 +175,15 @@ function Arcs({ shape, progress, step }: { shape: Graph; progress: Progress; ste
                   }
                 />
                 <span className="font-medium">{arc.to}</span>
-                <span className="text-xs text-ink-3">{arcWords(state, found, arc.when)}</span>
+                <span className="text-xs text-ink-3">{arcText(state, found, arc.when)}</span>
               </p>
               {arc.when !== null && (
-                <p className="break-words font-mono text-xs text-ink-2">{guard(arc.when)}</p>
+                <p className="break-words font-mono text-xs text-ink-2">{guardText(arc.when)}</p>
               )}
               {found &&
                 Object.entries(found.seen).map(([path, value]) => (
                   <p key={path} className="break-words font-mono text-xs text-ink-3">
-                    {path} = {short(value, 100)}
+                    {path} = {shortJson(value, 100)}
                   </p>
                 ))}
             </li>

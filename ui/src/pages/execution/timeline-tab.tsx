@@ -7,7 +7,7 @@ import { timeline } from '../../api/queries'
 import type { RunLine, Timeline } from '../../api/types'
 import { Button } from '../../design/controls'
 import { count } from '../../design/number'
-import { Empty, Reading } from '../../design/states'
+import { Empty, QueryView } from '../../design/states'
 import { duration, useNow } from '../../design/time'
 import { Axis, BarRow, type Line, type Span } from './gantt'
 import { LANES_HEIGHT } from './lanes'
@@ -16,7 +16,7 @@ import type { Open } from './page'
 export function TimelineTab({ id, open }: { id: string; open: Open }) {
   const found = useQuery(timeline(id))
   return (
-    <Reading of={found} what="Reading the times">
+    <QueryView query={found} what="Reading the times">
       {(data) =>
         data.runs.length === 0 ? (
           <Empty title="No step has run yet" />
@@ -24,7 +24,7 @@ export function TimelineTab({ id, open }: { id: string; open: Open }) {
           <Chart id={id} data={data} open={open} />
         )
       }
-    </Reading>
+    </QueryView>
   )
 }
 

@@ -7,7 +7,7 @@ import type { Wait } from '../../api/types'
 import { Button } from '../../design/controls'
 import { StatusIcon } from '../../design/status'
 import { Ago } from '../../design/time'
-import { useAct } from './actions'
+import { useAction } from './actions'
 import { SignalDialog } from './signal'
 
 const SHOWN = 3
@@ -26,14 +26,14 @@ export function Waiting({ id, waits }: { id: string; waits: Wait[] }) {
 }
 
 function One({ id, wait, waits }: { id: string; wait: Wait; waits: Wait[] }) {
-  const act = useAct(id)
+  const act = useAction(id)
   const [open, setOpen] = useState(false)
   const who = useQuery(session()).data?.name
   const answer = (approved: boolean) =>
     act.mutate({
       action: 'signal',
       body: { name: wait.signal ?? '', payload: { approved, ...(who ? { by: who } : {}) } },
-      said: approved ? 'approved' : 'rejected',
+      message: approved ? 'approved' : 'rejected',
     })
   return (
     <li className="flex flex-wrap items-center gap-2 rounded-md bg-waiting-soft px-2.5 py-1.5">

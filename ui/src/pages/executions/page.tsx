@@ -6,8 +6,8 @@ import { post } from '../../api/client'
 import { executions } from '../../api/queries'
 import type { ExecutionItem } from '../../api/types'
 import { Button } from '../../design/controls'
-import { Empty, Reading } from '../../design/states'
-import { say } from '../../design/toast'
+import { Empty, QueryView } from '../../design/states'
+import { showToast } from '../../design/toast'
 import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
 import { CancelDialog } from './cancel'
@@ -38,7 +38,7 @@ export function ExecutionsPage() {
       <FilterBar filters={filters} change={change} />
       <BulkBar items={found.data?.items ?? []} picked={picked} clear={() => setPicked(new Set())} />
       <div className="panel mx-4 mb-4 shrink-0 overflow-x-auto">
-        <Reading of={found}>
+        <QueryView query={found}>
           {(page) =>
             page.items.length === 0 ? (
               <Empty title={filtered ? 'No execution matches' : 'Nothing has run yet'}>
@@ -69,7 +69,7 @@ export function ExecutionsPage() {
               />
             )
           }
-        </Reading>
+        </QueryView>
       </div>
       {(filters.cursor || found.data?.cursor) && (
         <div className="flex justify-between px-4 pb-4">
@@ -122,7 +122,7 @@ function BulkBar({
       ),
     )
     const good = done.filter((one) => one.status === 'fulfilled').length
-    say(`${good} of ${list.length} ${past}`, good === list.length ? 'done' : 'failed')
+    showToast(`${good} of ${list.length} ${past}`, good === list.length ? 'done' : 'failed')
     clear()
     await client.invalidateQueries({ queryKey: ['executions'] })
   }

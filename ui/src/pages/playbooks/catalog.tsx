@@ -5,7 +5,7 @@ import { Link, useLocation } from 'wouter'
 import { catalog } from '../../api/queries'
 import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
-import { Empty, Reading } from '../../design/states'
+import { Empty, QueryView } from '../../design/states'
 import { Ago } from '../../design/time'
 import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
@@ -34,7 +34,7 @@ export function CatalogPage() {
         </Button>
       </PageHead>
       <div className="panel mx-4 mb-4 shrink-0 overflow-x-auto">
-        <Reading of={found}>
+        <QueryView query={found}>
           {(page) => {
             const items = page.items.filter((item) =>
               `${item.path} ${item.description ?? ''}`.toLowerCase().includes(text.toLowerCase()),
@@ -116,7 +116,7 @@ export function CatalogPage() {
               </table>
             )
           }}
-        </Reading>
+        </QueryView>
       </div>
       {running && <RunDialog path={running} onClose={() => setRunning(null)} />}
     </>

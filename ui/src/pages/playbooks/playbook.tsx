@@ -3,11 +3,11 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { post } from '../../api/client'
-import { opened, playbook, schema, sketch } from '../../api/queries'
+import { executionPage, playbook, schema, sketch } from '../../api/queries'
 import type { Diagnostic, Graph } from '../../api/types'
 import { Button } from '../../design/controls'
 import { Empty, Failure, Loading } from '../../design/states'
-import { complain, say } from '../../design/toast'
+import { showError, showToast } from '../../design/toast'
 import type { Node } from '../../editor/schema'
 import { Flow } from '../../graph/flow'
 import { onDemand } from '../../shell/on-demand'
@@ -85,10 +85,10 @@ function Workbench({ path, saved, version, fix }: Props) {
         { from: fix?.step ?? '', playbook: text },
       ),
     onSuccess: (made) => {
-      say(`a new execution begins at ${fix?.step}`)
+      showToast(`a new execution begins at ${fix?.step}`)
       go(`/executions/${made.execution_id}`)
     },
-    onError: complain,
+    onError: showError,
   })
   const dirty = text !== saved
   useEffect(() => {
@@ -180,7 +180,7 @@ function Fixing({
   line: number | null
   jump: (line: number) => void
 }) {
-  const failed = useQuery(opened(fix.id)).data?.summary.error
+  const failed = useQuery(executionPage(fix.id)).data?.summary.error
   const there = useRef(false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: it jumps once, as soon as the line is known
   useEffect(() => {
@@ -266,7 +266,7 @@ function useSave(path: string, version: number | null) {
   return useMutation({
     mutationFn: (text: string) => post('/catalog', {}, { playbook: text }),
     onSuccess: async (made) => {
-      say(
+      showToast(
         made.path === path && made.version === version
           ? `unchanged: v${made.version}`
           : `registered ${made.path} v${made.version}`,
@@ -275,7 +275,7 @@ function useSave(path: string, version: number | null) {
       if (made.path !== path || new URLSearchParams(window.location.search).get('version'))
         go(`/playbooks/${made.path}`)
     },
-    onError: complain,
+    onError: showError,
   })
 }
 

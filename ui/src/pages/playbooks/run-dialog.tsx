@@ -5,7 +5,7 @@ import { useLocation } from 'wouter'
 import { post } from '../../api/client'
 import type { Obj } from '../../api/types'
 import { Button, Dialog } from '../../design/controls'
-import { Failure, Reading } from '../../design/states'
+import { Failure, QueryView } from '../../design/states'
 import { declared, WorkloadFields } from './workload'
 
 interface Props {
@@ -20,7 +20,7 @@ export function RunDialog({ path, version = null, text, workload, onClose }: Pro
   const found = useQuery(declared(path, version, text))
   return (
     <Dialog title={`Run ${path}`} onClose={onClose}>
-      <Reading of={found} what="Reading the playbook">
+      <QueryView query={found} what="Reading the playbook">
         {(known) => (
           <RunForm
             path={path}
@@ -30,7 +30,7 @@ export function RunDialog({ path, version = null, text, workload, onClose }: Pro
             onClose={onClose}
           />
         )}
-      </Reading>
+      </QueryView>
     </Dialog>
   )
 }

@@ -3,7 +3,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { get, post } from '../../api/client'
 import type { Obj } from '../../api/types'
-import { JsonField, likeValue, SchemaForm } from '../../design/form'
+import { JsonField, SchemaForm, schemaOf } from '../../design/form'
 import { Loading } from '../../design/states'
 import { overrides } from './overrides'
 
@@ -53,7 +53,7 @@ export function WorkloadFields({ defaults, value, onChange }: Props) {
           rows={10}
         />
       ) : (
-        <SchemaForm schema={likeValue(defaults)} value={value} onChange={(next) => onChange(next as Obj)} />
+        <SchemaForm schema={schemaOf(defaults)} value={value} onChange={(next) => onChange(next as Obj)} />
       )}
     </>
   )

@@ -8,7 +8,7 @@ import { Button, Dialog, Field } from '../../design/controls'
 import { CopyButton } from '../../design/copy'
 import { JsonField } from '../../design/form'
 import { Failure } from '../../design/states'
-import { say } from '../../design/toast'
+import { showToast } from '../../design/toast'
 import { WorkloadOf } from '../playbooks/workload'
 
 interface CommonProps {
@@ -104,7 +104,7 @@ export function ScheduleDialog({ onClose }: { onClose: () => void }) {
         { name, path, workload, ...(by === 'cron' ? { cron, timezone } : { every_s: every }) },
       ),
     onSuccess: () => {
-      say(`created ${name}`)
+      showToast(`created ${name}`)
       void client.invalidateQueries({ queryKey: ['schedules'] })
       onClose()
     },
@@ -181,7 +181,7 @@ export function TriggerDialog({ onClose }: { onClose: () => void }) {
     onSuccess: (made) => {
       void client.invalidateQueries({ queryKey: ['triggers'] })
       if (!made.secret) {
-        say(`created ${name}`)
+        showToast(`created ${name}`)
         onClose()
       }
     },

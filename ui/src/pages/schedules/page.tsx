@@ -8,10 +8,10 @@ import type { Schedule, Trigger } from '../../api/types'
 import { Button } from '../../design/controls'
 import { CopyIcon, shortId } from '../../design/copy'
 import { count } from '../../design/number'
-import { Empty, Reading } from '../../design/states'
+import { Empty, QueryView } from '../../design/states'
 import { StatusBadge } from '../../design/status'
 import { Ago, exact } from '../../design/time'
-import { complain, say } from '../../design/toast'
+import { showError, showToast } from '../../design/toast'
 import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
 import { ScheduleDialog, TriggerDialog } from './dialogs'
@@ -32,7 +32,7 @@ export function SchedulesPage() {
       <div className="flex flex-col gap-4 px-4 pb-4">
         <section className="panel overflow-x-auto" aria-label="Schedules">
           <h2 className="border-b border-line px-3 py-1.5 font-medium">Schedules</h2>
-          <Reading of={clocks}>
+          <QueryView query={clocks}>
             {({ items }) =>
               items.length === 0 ? (
                 <Empty title="Nothing is started by the clock">
@@ -59,11 +59,11 @@ export function SchedulesPage() {
                 </table>
               )
             }
-          </Reading>
+          </QueryView>
         </section>
         <section className="panel overflow-x-auto" aria-label="Triggers">
           <h2 className="border-b border-line px-3 py-1.5 font-medium">Triggers</h2>
-          <Reading of={calls}>
+          <QueryView query={calls}>
             {({ items }) =>
               items.length === 0 ? (
                 <Empty title="Nothing is started by a message">
@@ -89,7 +89,7 @@ export function SchedulesPage() {
                 </table>
               )
             }
-          </Reading>
+          </QueryView>
         </section>
       </div>
       {adding === 'schedule' && <ScheduleDialog onClose={() => setAdding(null)} />}
@@ -128,20 +128,20 @@ function useStanding(kind: 'schedules' | 'triggers', name: string) {
     run: useMutation({
       mutationFn: () => post(`/${kind}/{name}/run`, { name }, {}),
       onSuccess: (made) => go(`/executions/${made.execution_id}`),
-      onError: complain,
+      onError: showError,
     }),
     keep: useMutation({
       mutationFn: (body: Change) => put(`/${kind}/{name}`, { name }, body),
       onSuccess: renew,
-      onError: complain,
+      onError: showError,
     }),
     drop: useMutation({
       mutationFn: () => remove(`/${kind}/{name}`, { name }),
       onSuccess: () => {
-        say(`deleted ${name}`)
+        showToast(`deleted ${name}`)
         return renew()
       },
-      onError: complain,
+      onError: showError,
     }),
   }
 }
