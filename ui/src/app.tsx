@@ -40,7 +40,7 @@ export async function prepare(client: QueryClient): Promise<void> {
     const first = client.prefetchQuery(executionPage(id))
     requests.push(
       tab === 'loops' ? first.then(() => firstLoop(client, id)) : first,
-      ExecutionPage.fetched(),
+      ExecutionPage.preload(),
       import('./pages/execution/page').then((module) => module.tabFetched(tab)),
     )
   }

@@ -4,7 +4,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Problem } from './api/client'
 import { App, prepare } from './app'
-import { Known } from './shell/session'
+import { SessionGate } from './shell/session'
 
 const client = new QueryClient({
   // A session that has run out is asked for again, wherever it was noticed.
@@ -38,9 +38,9 @@ export async function mount(): Promise<void> {
   createRoot(root).render(
     <StrictMode>
       <QueryClientProvider client={client}>
-        <Known>
+        <SessionGate>
           <App />
-        </Known>
+        </SessionGate>
       </QueryClientProvider>
     </StrictMode>,
   )

@@ -184,9 +184,9 @@ export function middle({ points, label }: Route): { x: number; y: number } {
   return midpoint(midpoint(start, end), control)
 }
 
-const midpoint = (one: { x: number; y: number }, other: { x: number; y: number }) => ({
-  x: (one.x + other.x) / 2,
-  y: (one.y + other.y) / 2,
+const midpoint = (a: { x: number; y: number }, b: { x: number; y: number }) => ({
+  x: (a.x + b.x) / 2,
+  y: (a.y + b.y) / 2,
 })
 
 /** A smooth line through the points of a route. */

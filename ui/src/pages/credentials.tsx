@@ -211,7 +211,7 @@ function SetDialog({ onClose }: { onClose: () => void }) {
 /** Fields by name; nobody who looks over a shoulder reads their values. */
 function Parts({ parts, change }: { parts: Part[]; change: (parts: Part[]) => void }) {
   const put = (index: number, part: Partial<Part>) =>
-    change(parts.map((other, place) => (place === index ? { ...other, ...part } : other)))
+    change(parts.map((other, position) => (position === index ? { ...other, ...part } : other)))
   return (
     <>
       {parts.map((part, index) => (
@@ -236,7 +236,7 @@ function Parts({ parts, change }: { parts: Part[]; change: (parts: Part[]) => vo
             icon="close"
             label={`Remove ${part.name || `field ${index + 1}`}`}
             disabled={parts.length === 1}
-            onClick={() => change(parts.filter((_, place) => place !== index))}
+            onClick={() => change(parts.filter((_, position) => position !== index))}
           />
         </div>
       ))}

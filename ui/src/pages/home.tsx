@@ -24,14 +24,14 @@ const SHOWN = [
 
 export function HomePage() {
   useTitle('Home')
-  const found = useQuery(overview())
+  const overviewQuery = useQuery(overview())
   return (
     <>
       <PageHead title="Home">
         <span className="text-xs text-ink-3">the last 24 hours</span>
       </PageHead>
-      <QueryView query={found}>
-        {(told) => (
+      <QueryView query={overviewQuery}>
+        {(answer) => (
           <div className="flex flex-col gap-4 px-4 pb-4">
             <ul className="grid grid-cols-2 gap-2 sm:grid-cols-4 xl:grid-cols-8">
               {SHOWN.map((status) => (
@@ -42,13 +42,13 @@ export function HomePage() {
                   >
                     <StatusBadge status={status} />
                     <span className="text-xl font-semibold leading-8 tracking-tight" data-count={status}>
-                      {count(told.counts[status])}
+                      {count(answer.counts[status])}
                     </span>
                   </Link>
                 </li>
               ))}
             </ul>
-            {SHOWN.every((status) => told.counts[status] === 0) && (
+            {SHOWN.every((status) => answer.counts[status] === 0) && (
               <div className="panel">
                 <Empty title="Nothing has run in the last day">
                   Open{' '}
@@ -59,23 +59,23 @@ export function HomePage() {
                 </Empty>
               </div>
             )}
-            <Throughput told={told} />
+            <Throughput overview={answer} />
             <div className="grid grid-cols-1 items-start gap-4 lg:grid-cols-2">
-              <List
+              <ExecutionList
                 title="Failures"
-                items={told.failures}
+                items={answer.failures}
                 more="/executions?status=failed"
                 none="Nothing has failed."
               />
-              <List
+              <ExecutionList
                 title="Under way, the oldest first"
-                items={told.active}
+                items={answer.active}
                 more="/executions?status=running"
-                none={told.overdue_ms > 1000 ? '' : 'Nothing is under way.'}
-                note={told.overdue_ms > 1000 ? `work is due since ${duration(told.overdue_ms)}` : ''}
+                none={answer.overdue_ms > 1000 ? '' : 'Nothing is under way.'}
+                note={answer.overdue_ms > 1000 ? `work is due since ${duration(answer.overdue_ms)}` : ''}
               />
             </div>
-            <Slowest told={told} />
+            <Slowest overview={answer} />
           </div>
         )}
       </QueryView>
@@ -83,12 +83,12 @@ export function HomePage() {
   )
 }
 
-function Throughput({ told }: { told: Overview }) {
+function Throughput({ overview }: { overview: Overview }) {
   const peak = Math.max(
-    ...told.buckets.map((bucket) => bucket.completed + bucket.failed + bucket.cancelled + bucket.active),
+    ...overview.buckets.map((bucket) => bucket.completed + bucket.failed + bucket.cancelled + bucket.active),
   )
   const most = Math.max(1, peak)
-  const total = told.buckets.reduce(
+  const total = overview.buckets.reduce(
     (sum, bucket) => sum + bucket.completed + bucket.failed + bucket.cancelled,
     0,
   )
@@ -97,11 +97,11 @@ function Throughput({ told }: { told: Overview }) {
       <h2 className="mb-2 flex items-baseline justify-between font-medium">
         Throughput{' '}
         <span className="text-xs font-normal text-ink-3">
-          {count(total)} ended · at most {count(peak)} begun in {Math.round(told.bucket_ms / 60_000)} min
+          {count(total)} ended · at most {count(peak)} begun in {Math.round(overview.bucket_ms / 60_000)} min
         </span>
       </h2>
       <div className="flex h-20 items-end gap-px">
-        {told.buckets.map((bucket) => (
+        {overview.buckets.map((bucket) => (
           <div
             key={bucket.at}
             className="flex h-full min-w-0 flex-1 flex-col justify-end border-b-2 border-line hover:bg-sunken"
@@ -112,10 +112,10 @@ function Throughput({ told }: { told: Overview }) {
               `${bucket.active} under way`,
             ].join(', ')}
           >
-            <Piece count={bucket.active} most={most} tone="bg-running" />
-            <Piece count={bucket.cancelled} most={most} tone="bg-idle" />
-            <Piece count={bucket.failed} most={most} tone="bg-failed" />
-            <Piece count={bucket.completed} most={most} tone="bg-done" />
+            <BarSegment count={bucket.active} most={most} tone="bg-running" />
+            <BarSegment count={bucket.cancelled} most={most} tone="bg-idle" />
+            <BarSegment count={bucket.failed} most={most} tone="bg-failed" />
+            <BarSegment count={bucket.completed} most={most} tone="bg-done" />
           </div>
         ))}
       </div>
@@ -128,11 +128,11 @@ function Throughput({ told }: { told: Overview }) {
   )
 }
 
-function Piece({ count, most, tone }: { count: number; most: number; tone: string }) {
+function BarSegment({ count, most, tone }: { count: number; most: number; tone: string }) {
   return count ? <div className={tone} style={{ height: `${Math.max(3, (count / most) * 100)}%` }} /> : null
 }
 
-function List({
+function ExecutionList({
   title,
   items,
   more,
@@ -189,14 +189,14 @@ function List({
   )
 }
 
-function Slowest({ told }: { told: Overview }) {
-  const longest = Math.max(1, ...told.slowest.map((row) => row.mean_ms))
+function Slowest({ overview }: { overview: Overview }) {
+  const longest = Math.max(1, ...overview.slowest.map((row) => row.mean_ms))
   return (
     <section className="panel overflow-x-auto" aria-label="Slowest steps">
       <h2 className="border-b border-line px-3 py-1.5 font-medium">
         Slowest steps <span className="text-xs font-normal text-ink-3">of recent executions</span>
       </h2>
-      {told.slowest.length === 0 ? (
+      {overview.slowest.length === 0 ? (
         <Empty title="No step has been timed yet" />
       ) : (
         <table className="w-full border-collapse">
@@ -211,7 +211,7 @@ function Slowest({ told }: { told: Overview }) {
             </tr>
           </thead>
           <tbody>
-            {told.slowest.map((row) => (
+            {overview.slowest.map((row) => (
               <tr key={row.path + row.step} className="border-b border-line last:border-0">
                 <td className="td max-w-64 truncate font-medium" title={row.step}>
                   <Link

@@ -38,17 +38,17 @@ export function SettingsPage() {
               </select>
             </Field>
           </section>
-          <You />
+          <SessionPanel />
         </div>
         <section className="panel p-3" aria-label="This server">
           <h2 className="mb-2 font-medium">This server</h2>
           <QueryView query={server}>
-            {(told) => (
+            {(answer) => (
               <dl className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 gap-y-1 sm:grid-cols-[auto_minmax(0,1fr)]">
-                <Fact name="Version">{told.version}</Fact>
-                <Fact name="Largest request">{bytes(told.limits.body_bytes)}</Fact>
+                <Fact name="Version">{answer.version}</Fact>
+                <Fact name="Largest request">{bytes(answer.limits.body_bytes)}</Fact>
                 <Fact name="Not ready when work is due for longer than">
-                  {duration(told.limits.ready_after_ms)}
+                  {duration(answer.limits.ready_after_ms)}
                 </Fact>
                 <Fact name="API">
                   <a href="/api/openapi.json" className="text-accent hover:underline">
@@ -85,24 +85,24 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   )
 }
 
-function You() {
-  const known = useQuery(session())
+function SessionPanel() {
+  const sessionQuery = useQuery(session())
   const client = useQueryClient()
   const leave = useMutation({
     mutationFn: () => remove('/session', {}),
     onSuccess: () => client.resetQueries(),
     onError: showError,
   })
-  if (!known.data) return null
+  if (!sessionQuery.data) return null
   return (
     <section className="panel p-3" aria-label="You">
       <h2 className="mb-2 font-medium">You</h2>
       <p className="text-ink-2">
-        You are <span className="font-medium text-ink">{known.data.name}</span> and may:{' '}
-        {known.data.scopes.join(', ')}.
-        {known.data.prefixes.length > 0 && ` Only under ${known.data.prefixes.join(', ')}.`}
+        You are <span className="font-medium text-ink">{sessionQuery.data.name}</span> and may:{' '}
+        {sessionQuery.data.scopes.join(', ')}.
+        {sessionQuery.data.prefixes.length > 0 && ` Only under ${sessionQuery.data.prefixes.join(', ')}.`}
       </p>
-      {known.data.csrf && (
+      {sessionQuery.data.csrf && (
         <Button className="mt-2" onClick={() => leave.mutate()}>
           Log out
         </Button>
@@ -118,11 +118,11 @@ function Kind({ kind }: { kind: Obj }) {
       <span className="w-20 shrink-0 font-mono text-xs font-medium">
         {String(kind.kind ?? kind.name ?? '')}
       </span>{' '}
-      <span className="text-ink-3">{marked(words ?? '')}</span>
+      <span className="text-ink-3">{withCode(words ?? '')}</span>
     </li>
   )
 }
 
 /** A sentence in which what stands in backticks is code. */
-const marked = (words: string): ReactNode =>
+const withCode = (words: string): ReactNode =>
   words.split('`').map((part, index) => (index % 2 ? <code key={index}>{part}</code> : part))

@@ -17,11 +17,11 @@ const SILENT_MS = 30_000
 
 export function WorkersPage() {
   useTitle('Workers')
-  const found = useQuery(workers())
+  const workersQuery = useQuery(workers())
   return (
     <>
       <PageHead title="Workers and pools" />
-      <QueryView query={found}>
+      <QueryView query={workersQuery}>
         {({ items }) =>
           items.length === 0 ? (
             <div className="panel mx-4">

@@ -5,7 +5,7 @@ import { classes } from '../design/classes'
 import { IconButton } from '../design/controls'
 import { Icon } from '../design/icons'
 import { Toasts } from '../design/toast'
-import { Lost } from './lost'
+import { UnreachableBanner } from './lost'
 import { Shortcuts, showKeys } from './shortcuts'
 import { choose } from './theme'
 import { useDark } from './use-theme'
@@ -26,7 +26,7 @@ export function Layout({ children }: { children: ReactNode }) {
   const [open, setOpen] = useState(false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes the menu
   useEffect(() => setOpen(false), [location])
-  const here = (path: string) =>
+  const isCurrent = (path: string) =>
     path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`)
   return (
     <div className="flex h-dvh flex-col md:flex-row">
@@ -69,10 +69,10 @@ export function Layout({ children }: { children: ReactNode }) {
             <Link
               key={path}
               href={path}
-              aria-current={here(path) ? 'page' : undefined}
+              aria-current={isCurrent(path) ? 'page' : undefined}
               className={classes(
                 'flex items-center gap-2.5 rounded-[5px] px-2 py-1.5',
-                here(path)
+                isCurrent(path)
                   ? 'bg-accent-soft font-medium text-accent'
                   : 'text-ink-2 hover:bg-sunken hover:text-ink',
               )}
@@ -103,7 +103,7 @@ export function Layout({ children }: { children: ReactNode }) {
         tabIndex={-1}
         className="flex min-h-0 min-w-0 flex-1 flex-col overflow-auto outline-none"
       >
-        <Lost />
+        <UnreachableBanner />
         {children}
       </main>
       <Toasts />

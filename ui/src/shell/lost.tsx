@@ -5,19 +5,19 @@ import { useUnreachable } from '../api/reach'
 import { classes } from '../design/classes'
 import { StatusIcon } from '../design/status'
 
-const AGAIN_MS = 3000
+const RETRY_MS = 3000
 
-export function Lost() {
-  const lost = useUnreachable()
+export function UnreachableBanner() {
+  const unreachable = useUnreachable()
   useQuery({
     queryKey: ['reach'],
     queryFn: session().queryFn,
-    enabled: lost,
-    refetchInterval: AGAIN_MS,
+    enabled: unreachable,
+    refetchInterval: RETRY_MS,
     retry: false,
     gcTime: 0,
   })
-  if (!lost) return null
+  if (!unreachable) return null
   return (
     <p
       role="status"

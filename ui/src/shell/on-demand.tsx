@@ -2,39 +2,39 @@
 import { type ComponentType, useEffect, useState } from 'react'
 import { Loading } from '../design/states'
 
-type OnDemand<P> = ComponentType<P> & { fetched: () => Promise<void> }
+type OnDemand<P> = ComponentType<P> & { preload: () => Promise<void> }
 
 export function onDemand<P extends object>(
   load: () => Promise<ComponentType<P>>,
   what?: string,
 ): OnDemand<P> {
-  let made: ComponentType<P> | null = null
-  let asked: Promise<void> | null = null
-  const fetched = () =>
-    (asked ??= load().then(
-      (found) => {
-        made = found
+  let component: ComponentType<P> | null = null
+  let request: Promise<void> | null = null
+  const preload = () =>
+    (request ??= load().then(
+      (loaded) => {
+        component = loaded
       },
       (error) => {
-        asked = null
+        request = null
         throw error
       },
     ))
 
-  function Demanded(props: P) {
-    const [, show] = useState(made !== null)
+  function Lazy(props: P) {
+    const [, show] = useState(component !== null)
     const [failed, fail] = useState<Error | null>(null)
     useEffect(() => {
-      if (!made)
-        fetched().then(
+      if (!component)
+        preload().then(
           () => show(true),
           (error: unknown) => fail(new Error('a part of the page could not be loaded', { cause: error })),
         )
     }, [])
     if (failed) throw failed // the boundary around it says so
-    if (!made) return <Loading {...(what ? { what } : {})} />
-    const Shown = made
-    return <Shown {...props} />
+    if (!component) return <Loading {...(what ? { what } : {})} />
+    const Component = component
+    return <Component {...props} />
   }
-  return Object.assign(Demanded, { fetched })
+  return Object.assign(Lazy, { preload })
 }

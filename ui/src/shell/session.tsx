@@ -6,12 +6,15 @@ import { session } from '../api/queries'
 import { Button, Field } from '../design/controls'
 import { Failure, Loading } from '../design/states'
 
-export function Known({ children }: { children: ReactNode }) {
-  const found = useQuery(session())
-  if (found.isPending) return <Loading />
-  if (found.error instanceof Problem && (found.error.status === 401 || found.error.status === 403))
+export function SessionGate({ children }: { children: ReactNode }) {
+  const sessionQuery = useQuery(session())
+  if (sessionQuery.isPending) return <Loading />
+  if (
+    sessionQuery.error instanceof Problem &&
+    (sessionQuery.error.status === 401 || sessionQuery.error.status === 403)
+  )
     return <Login />
-  setCsrfToken(found.data?.csrf ?? null)
+  setCsrfToken(sessionQuery.data?.csrf ?? null)
   return <>{children}</>
 }
 
@@ -20,9 +23,9 @@ function Login() {
   const [token, setToken] = useState('')
   const enter = useMutation({
     mutationFn: () => post('/session', {}, { token: token.trim() }),
-    onSuccess: (known) => {
-      setCsrfToken(known.csrf)
-      client.setQueryData(session().queryKey, known)
+    onSuccess: (answer) => {
+      setCsrfToken(answer.csrf)
+      client.setQueryData(session().queryKey, answer)
     },
   })
   return (

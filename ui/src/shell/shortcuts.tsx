@@ -3,7 +3,7 @@ import { useLayoutEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Dialog } from '../design/controls'
 
-const GOES: Record<string, [string, string]> = {
+const DESTINATIONS: Record<string, [string, string]> = {
   h: ['/', 'Home'],
   e: ['/executions', 'Executions'],
   p: ['/playbooks', 'Playbooks'],
@@ -20,11 +20,11 @@ const typing = (target: EventTarget | null): boolean =>
     ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName) ||
     target.shadowRoot !== null)
 
-const ASKED = 'noetl:keys'
+const OPEN_EVENT = 'noetl:keys'
 
 /** Open the list of keys. */
 export const showKeys = (): void => {
-  window.dispatchEvent(new Event(ASKED))
+  window.dispatchEvent(new Event(OPEN_EVENT))
 }
 
 export function Shortcuts() {
@@ -49,19 +49,19 @@ export function Shortcuts() {
         }
         return
       }
-      const place = GOES[event.key]
-      if (place && Date.now() - afterG < 1500) {
+      const destination = DESTINATIONS[event.key]
+      if (destination && Date.now() - afterG < 1500) {
         event.preventDefault()
-        go(place[0])
+        go(destination[0])
       }
       afterG = event.key === 'g' ? Date.now() : 0
     }
     const onAsked = () => setHelp(true)
     window.addEventListener('keydown', onKey)
-    window.addEventListener(ASKED, onAsked)
+    window.addEventListener(OPEN_EVENT, onAsked)
     return () => {
       window.removeEventListener('keydown', onKey)
-      window.removeEventListener(ASKED, onAsked)
+      window.removeEventListener(OPEN_EVENT, onAsked)
     }
   }, [go])
 
@@ -70,7 +70,7 @@ export function Shortcuts() {
     <Dialog title="Keyboard" onClose={() => setHelp(false)}>
       <dl className="grid grid-cols-[auto_1fr] items-center gap-x-6 gap-y-2">
         <Row keys={['/']} text="search this page" />
-        {Object.entries(GOES).map(([key, [, name]]) => (
+        {Object.entries(DESTINATIONS).map(([key, [, name]]) => (
           <Row key={key} keys={['g', key]} text={`go to ${name}`} />
         ))}
         <Row keys={['←', '→']} text="on the time-travel slider: one event back or on" />

@@ -5,16 +5,17 @@ const system = window.matchMedia('(prefers-color-scheme: dark)')
 const listeners = new Set<() => void>()
 let stored: string | null | undefined // reading it takes a while, so it is read once
 
-export const chosen = (): Theme => {
+export const currentTheme = (): Theme => {
   if (stored === undefined) stored = localStorage.getItem(KEY)
   return stored === 'light' || stored === 'dark' ? stored : 'system'
 }
 
-export const isDark = (): boolean => chosen() === 'dark' || (chosen() === 'system' && system.matches)
+export const isDark = (): boolean =>
+  currentTheme() === 'dark' || (currentTheme() === 'system' && system.matches)
 
 export function applyTheme(): void {
   document.documentElement.dataset.theme = isDark() ? 'dark' : 'light'
-  for (const tell of listeners) tell()
+  for (const notify of listeners) notify()
 }
 
 export function choose(theme: Theme): void {
@@ -24,9 +25,9 @@ export function choose(theme: Theme): void {
   applyTheme()
 }
 
-export function subscribe(tell: () => void): () => void {
-  listeners.add(tell)
-  return () => listeners.delete(tell)
+export function subscribe(notify: () => void): () => void {
+  listeners.add(notify)
+  return () => listeners.delete(notify)
 }
 
 system.addEventListener('change', applyTheme)

@@ -13,7 +13,7 @@ import { Empty, Failure } from '../../design/states'
 import { StatusIcon } from '../../design/status'
 import { clock, exact } from '../../design/time'
 import { showError } from '../../design/toast'
-import { Typed } from '../executions/filters'
+import { DebouncedInput } from '../executions/filters'
 import { EventDetail } from './event-detail'
 import { useParameter } from './moment'
 
@@ -41,7 +41,7 @@ export function EventsTab({ id, last, live }: { id: string; last: number; live: 
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <div className="flex flex-wrap items-center gap-2 px-4 py-2" role="search">
-        <Typed
+        <DebouncedInput
           label="Search in events"
           value={text}
           onChange={setText}
@@ -49,16 +49,16 @@ export function EventsTab({ id, last, live }: { id: string; last: number; live: 
           search
           className="w-40"
         />
-        <Typed
+        <DebouncedInput
           label="Event name"
           value={name}
           onChange={setName}
           placeholder="Name, such as task.*"
           className="w-44"
         />
-        <Typed label="Step" value={step} onChange={setStep} placeholder="Step" className="w-28" />
-        <Typed label="Task" value={task} onChange={setTask} placeholder="Task" className="w-28" />
-        <Typed
+        <DebouncedInput label="Step" value={step} onChange={setStep} placeholder="Step" className="w-28" />
+        <DebouncedInput label="Task" value={task} onChange={setTask} placeholder="Task" className="w-28" />
+        <DebouncedInput
           label="Iteration"
           value={iteration}
           onChange={setIteration}

@@ -14,18 +14,18 @@ export interface Span {
 }
 export type Line =
   | { kind: 'run'; run: RunLine }
-  | { kind: 'task'; run: RunLine; task: TaskBar; again: boolean; bars: TaskBar[] }
+  | { kind: 'task'; run: RunLine; task: TaskBar; retried: boolean; bars: TaskBar[] }
   | { kind: 'lanes'; run: RunLine }
 
-const NAMES = 'w-36 shrink-0 md:w-56'
+const NAME_COLUMN = 'w-36 shrink-0 md:w-56'
 
 function ticks(span: Span): number[] {
   const rough = (span.to - span.from) / 6
   const power = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-6)))
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough
-  const found: number[] = []
-  for (let at = Math.ceil(span.from / step) * step; at <= span.to; at += step) found.push(at)
-  return found
+  const moments: number[] = []
+  for (let at = Math.ceil(span.from / step) * step; at <= span.to; at += step) moments.push(at)
+  return moments
 }
 
 const share = (at: number, span: Span): number => ((at - span.from) / (span.to - span.from)) * 100
@@ -33,7 +33,7 @@ const share = (at: number, span: Span): number => ((at - span.from) / (span.to -
 export function Axis({ span }: { span: Span }) {
   return (
     <div className="sticky top-0 z-10 flex h-6 border-b border-line bg-panel">
-      <div className={NAMES} />
+      <div className={NAME_COLUMN} />
       <div className="relative flex-1 overflow-hidden" data-axis>
         {ticks(span).map((at) => (
           <span
@@ -55,12 +55,12 @@ interface RowProps {
   span: Span
   end: number
   critical: boolean
-  opened: boolean
+  expanded: boolean
   toggle: () => void
   choose: () => void
 }
 
-export function BarRow({ id, line, span, end, critical, opened, toggle, choose }: RowProps) {
+export function BarRow({ id, line, span, end, critical, expanded, toggle, choose }: RowProps) {
   const { run } = line
   const more = run.tasks.length > 0 || run.loop !== undefined
   return (
@@ -71,7 +71,7 @@ export function BarRow({ id, line, span, end, critical, opened, toggle, choose }
     >
       <div
         className={classes(
-          NAMES,
+          NAME_COLUMN,
           'flex items-center gap-1 overflow-hidden pr-2',
           line.kind === 'run' ? 'pl-1 md:pl-3' : 'pl-6 md:pl-9',
         )}
@@ -81,12 +81,12 @@ export function BarRow({ id, line, span, end, critical, opened, toggle, choose }
             <button
               type="button"
               aria-label={run.loop ? `Iterations of ${run.run}` : `Tasks of ${run.run}`}
-              aria-expanded={opened}
+              aria-expanded={expanded}
               disabled={!more}
               onClick={toggle}
               className="text-ink-3 disabled:opacity-0"
             >
-              <Icon name="chevron" size={11} className={opened ? 'rotate-90' : ''} />
+              <Icon name="chevron" size={11} className={expanded ? 'rotate-90' : ''} />
             </button>
             <StatusIcon status={run.status} size={12} />
             <button type="button" className="truncate hover:underline" title={run.run} onClick={choose}>
@@ -107,13 +107,13 @@ export function BarRow({ id, line, span, end, critical, opened, toggle, choose }
           <span className="truncate text-xs text-ink-2">
             {line.task.task}
             {line.task.visit > 1 && ` visit ${line.task.visit}`}
-            {line.again && ` attempt ${line.task.attempt}`}
+            {line.retried && ` attempt ${line.task.attempt}`}
           </span>
         )}
       </div>
       <div className="relative h-full flex-1 overflow-hidden">
         {line.kind === 'run' && (
-          <RunBars run={run} span={span} end={end} critical={critical} opened={opened} />
+          <RunBars run={run} span={span} end={end} critical={critical} expanded={expanded} />
         )}
         {line.kind === 'lanes' && <Lanes id={id} run={run} span={span} end={end} />}
         {line.kind === 'task' &&
@@ -153,13 +153,13 @@ function RunBars({
   span,
   end,
   critical,
-  opened,
+  expanded,
 }: {
   run: RunLine
   span: Span
   end: number
   critical: boolean
-  opened: boolean
+  expanded: boolean
 }) {
   const to = run.ended ?? end
   const started = run.started ?? to
@@ -180,10 +180,11 @@ function RunBars({
         from={started}
         to={to}
         span={span}
-        className={`${opened ? 'top-[10px] h-1.5' : 'top-1.5 h-3.5'} ${solidOf(run.status)} opacity-25`}
+        className={`${expanded ? 'top-[10px] h-1.5' : 'top-1.5 h-3.5'} ${solidOf(run.status)} opacity-25`}
         title={title}
       />
-      {!opened && run.tasks.map((task, index) => <TaskBlock key={index} task={task} span={span} end={end} />)}
+      {!expanded &&
+        run.tasks.map((task, index) => <TaskBlock key={index} task={task} span={span} end={end} />)}
       {run.loop && (
         <Block
           from={started}
@@ -221,7 +222,7 @@ function RunBars({
         />
       )}
       {label >= 0 && share(run.scheduled, span) < 100 && (
-        <BarLabel from={share(run.scheduled, span)} to={label} opened={opened}>
+        <BarLabel from={share(run.scheduled, span)} to={label} expanded={expanded}>
           {took}
           {run.loop && ` · ${count(run.loop.done + run.loop.failed)}/${count(run.loop.total)}`}
           {run.loop && run.loop.failed > 0 && `, ${count(run.loop.failed)} failed`}
@@ -242,12 +243,12 @@ function runTitle(run: RunLine, took: string): string {
 function BarLabel({
   from,
   to,
-  opened,
+  expanded,
   children,
 }: {
   from: number
   to: number
-  opened: boolean
+  expanded: boolean
   children: ReactNode
 }) {
   const line = 'absolute whitespace-nowrap text-2xs'
@@ -265,14 +266,14 @@ function BarLabel({
     )
   return (
     <span
-      className={`${line} right-2 rounded-sm bg-panel px-1 text-ink-2 ${opened ? '-top-0.5' : 'top-[5px]'}`}
+      className={`${line} right-2 rounded-sm bg-panel px-1 text-ink-2 ${expanded ? '-top-0.5' : 'top-[5px]'}`}
     >
       {children}
     </span>
   )
 }
 
-const WHAT: Record<string, string> = { wait: 'bg-waiting', child: 'bg-waiting', delay: 'bg-held' }
+const TONES: Record<string, string> = { wait: 'bg-waiting', child: 'bg-waiting', delay: 'bg-held' }
 
 function TaskBlock({
   task,
@@ -286,7 +287,7 @@ function TaskBlock({
   tall?: boolean
 }) {
   const to = task.ended ?? end
-  const tone = WHAT[task.what] ?? solidOf(task.status)
+  const tone = TONES[task.what] ?? solidOf(task.status)
   const attempt = task.attempt > 1 ? ` attempt ${task.attempt}` : ''
   const what = task.what === 'delay' ? 'delay before the next attempt' : task.what
   const then = task.do && task.do !== 'continue' ? `, then ${task.do}` : ''

@@ -19,8 +19,8 @@ interface Props {
 
 export function GraphTab({ id, at, shape, newest, summary, open }: Props) {
   const past = useQuery({ ...progress(id, at ?? 0), enabled: at !== undefined })
-  const [chosen, choose] = useParameter('step')
-  const found = at === undefined ? newest : (past.data ?? newest)
+  const [selected, select] = useParameter('step')
+  const current = at === undefined ? newest : (past.data ?? newest)
   if (!shape)
     return <Empty title="There is no graph">This execution was refused before it had a playbook.</Empty>
   return (
@@ -28,22 +28,22 @@ export function GraphTab({ id, at, shape, newest, summary, open }: Props) {
       <div className="min-h-80 min-w-0 flex-1">
         <Flow
           shape={shape}
-          progress={found}
-          selected={chosen || null}
+          progress={current}
+          selected={selected || null}
           live={at === undefined && summary.ended_at === null}
-          onChoose={(step) => choose(step ?? '')}
+          onChoose={(step) => select(step ?? '')}
         />
       </div>
-      {chosen && (
+      {selected && (
         <StepPanel
           id={id}
-          step={chosen}
+          step={selected}
           shape={shape}
-          progress={found}
+          progress={current}
           summary={summary}
           at={at}
           open={open}
-          onClose={() => choose('')}
+          onClose={() => select('')}
         />
       )}
     </div>

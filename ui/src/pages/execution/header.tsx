@@ -56,19 +56,23 @@ export function Header({ summary, history, inside, link, children }: Props) {
         {summary.counts.iterations > 0 && <Fact name="iterations">{count(summary.counts.iterations)}</Fact>}
         {parent && (
           <Fact name="child of">
-            <Other id={parent} />
+            <ExecutionLink id={parent} />
           </Fact>
         )}
         {summary.retry_of && (
           <Fact name="goes on from">
-            <Other id={summary.retry_of} />
+            <ExecutionLink id={summary.retry_of} />
           </Fact>
         )}
         <Children items={inside} />
         <History history={history} />
       </div>
-      {summary.error && <Ending status={summary.status} error={summary.error} unasked={unasked(summary)} />}
-      {summary.status === 'completed' && summary.counts.failed_iterations > 0 && <Flawed summary={summary} />}
+      {summary.error && (
+        <ErrorBanner status={summary.status} error={summary.error} unasked={unasked(summary)} />
+      )}
+      {summary.status === 'completed' && summary.counts.failed_iterations > 0 && (
+        <FailedIterationsBanner summary={summary} />
+      )}
       {summary.stuck && <Stuck stuck={summary.stuck} />}
       <Failures summary={summary} />
     </header>
@@ -76,7 +80,7 @@ export function Header({ summary, history, inside, link, children }: Props) {
 }
 
 /** What it ended with; a long message in part, until more is wanted. */
-function Ending({
+function ErrorBanner({
   status,
   error,
   unasked,
@@ -93,7 +97,7 @@ function Ending({
     if (text.current) setLong(text.current.scrollHeight > text.current.clientHeight + 1)
   }, [error.message])
   const place = [error.step, error.task].filter(Boolean).join(' / ')
-  const said = error.message.startsWith(error.kind) ? '' : error.kind
+  const kind = error.message.startsWith(error.kind) ? '' : error.kind
   return (
     <div role="alert" className={`flex items-start gap-2 rounded-md px-2.5 py-1.5 ${softOf(status)}`}>
       <span className="mt-0.5">
@@ -104,11 +108,11 @@ function Ending({
           ref={text}
           className={`break-words [overflow-wrap:anywhere] ${whole ? 'max-h-[40vh] overflow-auto' : 'line-clamp-3'}`}
         >
-          {(place || said) && (
+          {(place || kind) && (
             <span className="font-medium">
               {place}
               {place && ': '}
-              {said}{' '}
+              {kind}{' '}
             </span>
           )}
           <span className="text-ink-2">{error.message}</span>
@@ -137,7 +141,7 @@ function Ending({
 /** The failure that ended it, when the arc that took it never asked how the step ended. */
 const unasked = (summary: Execution) =>
   summary.status === 'failed'
-    ? summary.failures.find((one) => !one.answered && one.step === summary.error?.step)
+    ? summary.failures.find((failure) => !failure.answered && failure.step === summary.error?.step)
     : undefined
 
 /** Nobody goes on with it until it is released. */
@@ -161,7 +165,7 @@ function Stuck({ stuck }: { stuck: NonNullable<Execution['stuck']> }) {
 }
 
 /** It completed, though not with all of its iterations. */
-function Flawed({ summary }: { summary: Execution }) {
+function FailedIterationsBanner({ summary }: { summary: Execution }) {
   const retry = useRetry(summary.execution_id)
   const { failed_iterations: failed, iterations } = summary.counts
   return (
@@ -187,7 +191,7 @@ function Flawed({ summary }: { summary: Execution }) {
 function Failures({ summary }: { summary: Execution }) {
   const { failures } = summary
   if (failures.length === 0) return null
-  const open = failures.filter((one) => !one.answered).length
+  const open = failures.filter((failure) => !failure.answered).length
   return (
     <details className="text-xs">
       <summary className={open ? 'text-failed' : 'text-ink-2'}>
@@ -195,19 +199,19 @@ function Failures({ summary }: { summary: Execution }) {
         {open > 0 && `, ${open} unanswered`}
       </summary>
       <ul aria-label="Failures" className="panel mt-1 max-h-60 overflow-auto">
-        {failures.map((one, index) => (
+        {failures.map((failure, index) => (
           <li
             key={index}
             className="flex flex-wrap items-center gap-x-2 border-b border-line px-2 py-1 last:border-0"
           >
             <StatusBadge
-              status={one.answered ? 'held' : 'failed'}
-              label={one.answered ? 'answered' : 'unanswered'}
+              status={failure.answered ? 'held' : 'failed'}
+              label={failure.answered ? 'answered' : 'unanswered'}
             />
-            <span className="font-medium">{one.step}</span>
-            <span className="text-ink-3">taken by {one.taken_by}</span>
+            <span className="font-medium">{failure.step}</span>
+            <span className="text-ink-3">taken by {failure.taken_by}</span>
             <span className="min-w-0 basis-full break-words text-ink-2 sm:basis-auto [overflow-wrap:anywhere]">
-              {one.error.message}
+              {failure.error.message}
             </span>
           </li>
         ))}
@@ -224,7 +228,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   )
 }
 
-function Other({ id }: { id: string }) {
+function ExecutionLink({ id }: { id: string }) {
   return (
     <Link href={`/executions/${id}`} className="font-mono text-accent hover:underline">
       {shortId(id)}
@@ -248,7 +252,7 @@ function Children({ items }: { items: ExecutionItem[] }) {
         {items.map((item) => (
           <li key={item.execution_id} className="flex items-center gap-2 px-1.5 py-1">
             <StatusBadge status={item.status} />
-            <Other id={item.execution_id} />
+            <ExecutionLink id={item.execution_id} />
             <span className="truncate">{item.playbook.path}</span>
           </li>
         ))}
@@ -266,14 +270,14 @@ function History({ history }: { history: Progress['history'] }) {
         className="panel absolute inset-x-4 z-30 mt-1 p-2 shadow-lg sm:inset-x-auto sm:left-0 sm:min-w-72"
         aria-label="Status history"
       >
-        {history.map((turn) => (
-          <li key={turn.seq} className="flex items-center gap-2 py-0.5">
-            <time title={exact(turn.at)} className="font-mono text-ink-3">
-              {clock(turn.at)}
+        {history.map((change) => (
+          <li key={change.seq} className="flex items-center gap-2 py-0.5">
+            <time title={exact(change.at)} className="font-mono text-ink-3">
+              {clock(change.at)}
             </time>
-            <StatusBadge status={turn.status} />
-            {turn.by && <span className="text-ink-3">by {turn.by}</span>}
-            {turn.why && <span className="break-words">{turn.why}</span>}
+            <StatusBadge status={change.status} />
+            {change.by && <span className="text-ink-3">by {change.by}</span>}
+            {change.why && <span className="break-words">{change.why}</span>}
           </li>
         ))}
       </ol>

@@ -19,11 +19,11 @@ const COLOURS: Record<string, string> = {
 interface Props {
   view: LoopView
   by: 'state' | 'duration'
-  chosen: number | null
+  selected: number | null
   choose: (index: number) => void
 }
 
-export function HeatMap({ view, by, chosen, choose }: Props) {
+export function HeatMap({ view, by, selected, choose }: Props) {
   const frame = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
   const [box, setBox] = useState({ width: 0, height: 0, top: 0 })
@@ -49,17 +49,17 @@ export function HeatMap({ view, by, chosen, choose }: Props) {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was in sight may not be in another height
   useEffect(() => {
-    if (chosen === null || !frame.current) return
-    const top = Math.floor(chosen / columns) * (CELL + GAP)
+    if (selected === null || !frame.current) return
+    const top = Math.floor(selected / columns) * (CELL + GAP)
     const { scrollTop, clientHeight } = frame.current
     if (top < scrollTop || top + 2 * CELL > scrollTop + clientHeight)
       frame.current.scrollTop = top - clientHeight / 2
-  }, [chosen, columns, box.height])
+  }, [selected, columns, box.height])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: colours are read from the page, which has a theme
   useEffect(() => {
-    if (canvas.current) paint(canvas.current, view, by, box, columns, chosen)
-  }, [view, by, box, columns, chosen, dark])
+    if (canvas.current) paint(canvas.current, view, by, box, columns, selected)
+  }, [view, by, box, columns, selected, dark])
 
   const at = (event: React.MouseEvent) => {
     const place = canvas.current?.getBoundingClientRect()
@@ -76,7 +76,7 @@ export function HeatMap({ view, by, chosen, choose }: Props) {
     const move = by[event.key]
     if (move === undefined) return
     event.preventDefault()
-    choose(Math.min(view.total - 1, Math.max(0, (chosen ?? 0) + move)))
+    choose(Math.min(view.total - 1, Math.max(0, (selected ?? 0) + move)))
   }
   return (
     <div
@@ -99,8 +99,8 @@ export function HeatMap({ view, by, chosen, choose }: Props) {
           onMouseMove={(event) => setOver(at(event))}
           onMouseLeave={() => setOver(null)}
           onClick={(event) => {
-            const found = at(event)
-            if (found) choose(found.index)
+            const cell = at(event)
+            if (cell) choose(cell.index)
           }}
         />
       </div>
@@ -127,7 +127,7 @@ function paint(
   by: 'state' | 'duration',
   box: { width: number; height: number; top: number },
   columns: number,
-  chosen: number | null,
+  selected: number | null,
 ): void {
   const scale = window.devicePixelRatio || 1
   const width = Math.max(1, box.width - 8)
@@ -145,7 +145,7 @@ function paint(
   )
   const accent = style.getPropertyValue('--accent')
   const surface = style.getPropertyValue('--panel')
-  const known = by === 'duration' ? view.took.reduce((most, ms) => Math.max(most, ms), 1) : 1
+  const longest = by === 'duration' ? view.took.reduce((most, ms) => Math.max(most, ms), 1) : 1
   const size = CELL + GAP
   const first = Math.floor(box.top / size)
   const last = Math.min(Math.ceil(view.total / columns), first + Math.ceil(height / size) + 1)
@@ -158,7 +158,7 @@ function paint(
       const y = row * size - box.top
       const took = view.took[index] ?? -1
       pen.globalAlpha =
-        mark !== 'd' ? 1 : by === 'state' ? 0.5 : 0.15 + 0.85 * Math.sqrt(Math.max(0, took) / known)
+        mark !== 'd' ? 1 : by === 'state' ? 0.5 : 0.15 + 0.85 * Math.sqrt(Math.max(0, took) / longest)
       pen.fillStyle = by === 'duration' && mark === 'd' ? accent : (colours[mark] ?? '')
       pen.fillRect(x, y, CELL, CELL)
       pen.globalAlpha = 1
@@ -167,7 +167,7 @@ function paint(
         pen.fillStyle = surface
         pen.fillRect(x + 4, y + 4, CELL - 8, CELL - 8)
       }
-      if (index === chosen) {
+      if (index === selected) {
         pen.strokeStyle = accent
         pen.lineWidth = 2
         pen.strokeRect(x - 1, y - 1, CELL + 2, CELL + 2)

@@ -11,13 +11,13 @@ export const LANES_HEIGHT = 104
 const COLOURS: Record<string, string> = { r: '--running', d: '--done', f: '--failed' }
 
 export function Lanes({ id, run, span, end }: { id: string; run: RunLine; span: Span; end: number }) {
-  const found = useQuery(loop(id, run.run))
+  const loopQuery = useQuery(loop(id, run.run))
   const canvas = useRef<HTMLCanvasElement>(null)
   const [width, setWidth] = useState(0)
   const dark = useDark()
-  const packed = useMemo(
-    () => (found.data ? pack(found.data, run.scheduled, run.ended ?? end) : null),
-    [found.data, run.scheduled, run.ended, end],
+  const packing = useMemo(
+    () => (loopQuery.data ? pack(loopQuery.data, run.scheduled, run.ended ?? end) : null),
+    [loopQuery.data, run.scheduled, run.ended, end],
   )
 
   useEffect(() => {
@@ -31,7 +31,7 @@ export function Lanes({ id, run, span, end }: { id: string; run: RunLine; span: 
   // biome-ignore lint/correctness/useExhaustiveDependencies: colours are read from the page, which has a theme
   useEffect(() => {
     const pen = canvas.current?.getContext('2d')
-    if (!canvas.current || !pen || !packed || width === 0) return
+    if (!canvas.current || !pen || !packing || width === 0) return
     const scale = window.devicePixelRatio || 1
     canvas.current.width = width * scale
     canvas.current.height = LANES_HEIGHT * scale
@@ -39,23 +39,23 @@ export function Lanes({ id, run, span, end }: { id: string; run: RunLine; span: 
     canvas.current.style.height = `${LANES_HEIGHT}px`
     pen.scale(scale, scale)
     const style = getComputedStyle(document.documentElement)
-    const height = Math.min(14, (LANES_HEIGHT - 8) / packed.lanes)
-    const place = (at: number) => ((at - span.from) / (span.to - span.from)) * width
-    for (const piece of packed.pieces) {
-      const left = place(piece.from)
-      const right = Math.max(place(piece.to), left + 1)
+    const height = Math.min(14, (LANES_HEIGHT - 8) / packing.lanes)
+    const x = (at: number) => ((at - span.from) / (span.to - span.from)) * width
+    for (const piece of packing.pieces) {
+      const left = x(piece.from)
+      const right = Math.max(x(piece.to), left + 1)
       if (right < 0 || left > width) continue
       pen.fillStyle = style.getPropertyValue(COLOURS[piece.mark] ?? '--idle')
       pen.globalAlpha = piece.mark === 'd' ? 0.6 : 1
       pen.fillRect(left, 4 + piece.lane * height, Math.max(1, right - left - 0.5), Math.max(1, height - 1))
     }
-  }, [packed, width, span, dark])
+  }, [packing, width, span, dark])
 
   return (
     <canvas
       ref={canvas}
       role="img"
-      aria-label={`${packed?.pieces.length ?? 0} iterations of ${run.run} in ${packed?.lanes ?? 0} lanes`}
+      aria-label={`${packing?.pieces.length ?? 0} iterations of ${run.run} in ${packing?.lanes ?? 0} lanes`}
       className="block"
     />
   )

@@ -10,24 +10,30 @@ import { count } from '../../design/number'
 import { stripAnsi } from '../../design/plain'
 import { Empty, QueryView } from '../../design/states'
 import { clock, exact } from '../../design/time'
-import { Typed } from '../executions/filters'
+import { DebouncedInput } from '../executions/filters'
 import { useParameter } from './moment'
 
 export function LogsTab({ id, live }: { id: string; live: boolean }) {
   const [text, setText] = useParameter('text')
   const [step, setStep] = useParameter('step')
   const [follow, setFollow] = useState(true)
-  const found = useQuery(logs(id, text, step))
-  const lines = found.data?.items ?? []
+  const logsQuery = useQuery(logs(id, text, step))
+  const lines = logsQuery.data?.items ?? []
   return (
     <div className="flex min-h-72 flex-1 flex-col">
       <div className="flex flex-wrap items-center gap-2 px-4 py-2" role="search">
-        <Typed label="Search in logs" value={text} onChange={setText} placeholder="Search ( / )" search />
-        <Typed label="Step" value={step} onChange={setStep} placeholder="Step" className="w-32" />
-        {found.data && (
+        <DebouncedInput
+          label="Search in logs"
+          value={text}
+          onChange={setText}
+          placeholder="Search ( / )"
+          search
+        />
+        <DebouncedInput label="Step" value={step} onChange={setStep} placeholder="Step" className="w-32" />
+        {logsQuery.data && (
           <span className="text-xs text-ink-3">
-            {count(found.data.total)} {found.data.total === 1 ? 'line' : 'lines'}
-            {found.data.dropped > 0 && `, ${count(found.data.dropped)} older ones left out`}
+            {count(logsQuery.data.total)} {logsQuery.data.total === 1 ? 'line' : 'lines'}
+            {logsQuery.data.dropped > 0 && `, ${count(logsQuery.data.dropped)} older ones left out`}
           </span>
         )}
         <span className="ml-auto flex items-center gap-2">
@@ -53,7 +59,7 @@ export function LogsTab({ id, live }: { id: string; live: boolean }) {
           </CopyButton>
         </span>
       </div>
-      <QueryView query={found}>
+      <QueryView query={logsQuery}>
         {(page) =>
           page.items.length === 0 ? (
             <Empty title={text || step ? 'No line matches' : 'No task has logged anything'}>
@@ -116,7 +122,7 @@ function Lines({ lines, follow, mark }: { lines: LogLine[]; follow: boolean; mar
                   line.level === 'error' && 'text-failed',
                 )}
               >
-                <Marked text={stripAnsi(line.text)} mark={mark} />
+                <Highlight text={stripAnsi(line.text)} mark={mark} />
               </span>
             </div>
           ) : null
@@ -126,14 +132,14 @@ function Lines({ lines, follow, mark }: { lines: LogLine[]; follow: boolean; mar
   )
 }
 
-function Marked({ text, mark }: { text: string; mark: string }) {
-  const place = mark ? text.toLowerCase().indexOf(mark.toLowerCase()) : -1
-  if (place < 0) return <>{text}</>
+function Highlight({ text, mark }: { text: string; mark: string }) {
+  const start = mark ? text.toLowerCase().indexOf(mark.toLowerCase()) : -1
+  if (start < 0) return <>{text}</>
   return (
     <>
-      {text.slice(0, place)}
-      <mark className="bg-held-soft text-held">{text.slice(place, place + mark.length)}</mark>
-      {text.slice(place + mark.length)}
+      {text.slice(0, start)}
+      <mark className="bg-held-soft text-held">{text.slice(start, start + mark.length)}</mark>
+      {text.slice(start + mark.length)}
     </>
   )
 }

@@ -27,8 +27,8 @@ export function LoopsTab({
   summary: Execution
   open: Open
 }) {
-  const [given, choose] = useParameter('run')
-  const run = runs.includes(given) ? given : runs[0]
+  const [parameter, setParameter] = useParameter('run')
+  const run = runs.includes(parameter) ? parameter : runs[0]
   if (!run)
     return (
       <Empty title="No loop has run">
@@ -42,10 +42,10 @@ export function LoopsTab({
           aria-label="Loop run"
           className="field max-w-64"
           value={run}
-          onChange={(event) => choose(event.target.value)}
+          onChange={(event) => setParameter(event.target.value)}
         >
-          {runs.map((one) => (
-            <option key={one}>{one}</option>
+          {runs.map((name) => (
+            <option key={name}>{name}</option>
           ))}
         </select>
       </LoopPanel>
@@ -66,9 +66,9 @@ function LoopPanel({
   open: Open
   children: ReactNode
 }) {
-  const found = useQuery(loop(id, run))
+  const loopQuery = useQuery(loop(id, run))
   const [by, setBy] = useState<'state' | 'duration'>('state')
-  const [chosen, setChosen] = useState<number | null>(null)
+  const [selected, setSelected] = useState<number | null>(null)
   const act = useAction(id)
   const [, go] = useLocation()
   const rerun = () =>
@@ -78,10 +78,10 @@ function LoopPanel({
         body: { step: stepOf(run) },
         message: 'the failed iterations run again in a new execution',
       },
-      { onSuccess: (made) => go(`/executions/${made.execution_id}/loops`) },
+      { onSuccess: (execution) => go(`/executions/${execution.execution_id}/loops`) },
     )
   return (
-    <QueryView query={found} what="Reading the iterations">
+    <QueryView query={loopQuery} what="Reading the iterations">
       {(view) => (
         <div className="flex min-h-0 flex-1 flex-col gap-2 px-4 py-2">
           <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
@@ -108,7 +108,7 @@ function LoopPanel({
                 </button>
               ))}
             </div>
-            <Jump view={view} onJump={setChosen} />
+            <Jump view={view} onJump={setSelected} />
             {view.counts.failed > 0 && summary.ended_at !== null && (
               <Button icon="retry" disabled={act.isPending} onClick={rerun}>
                 Rerun {count(view.counts.failed)} failed
@@ -117,8 +117,8 @@ function LoopPanel({
             {by === 'duration' && <Times view={view} />}
           </div>
           <div className="flex min-h-72 flex-1 flex-col gap-3 lg:min-h-0 lg:flex-row">
-            <HeatMap view={view} by={by} chosen={chosen} choose={setChosen} />
-            {chosen !== null && <Iteration id={id} view={view} index={chosen} open={open} />}
+            <HeatMap view={view} by={by} selected={selected} choose={setSelected} />
+            {selected !== null && <Iteration id={id} view={view} index={selected} open={open} />}
           </div>
         </div>
       )}
@@ -145,11 +145,12 @@ function Counts({ view }: { view: LoopView }) {
 }
 
 function Times({ view }: { view: LoopView }) {
-  const known = view.took.filter((ms) => ms >= 0).sort((one, other) => one - other)
-  if (known.length === 0) return null
+  const durations = view.took.filter((ms) => ms >= 0).sort((a, b) => a - b)
+  if (durations.length === 0) return null
   return (
     <span className="ml-auto text-xs whitespace-nowrap text-ink-3">
-      median {duration(known[Math.floor(known.length / 2)])} · longest, the darkest, {duration(known.at(-1))}
+      median {duration(durations[Math.floor(durations.length / 2)])} · longest, the darkest,{' '}
+      {duration(durations.at(-1))}
     </span>
   )
 }
@@ -192,8 +193,8 @@ function Jump({ view, onJump }: { view: LoopView; onJump: (index: number) => voi
 }
 
 function IterationDetails({ id, step, index }: { id: string; step: string; index: number }) {
-  const found = useQuery(iterationFailure(id, step, index))
-  const error = found.data?.items.at(-1)?.data.error as { details?: unknown } | undefined
+  const failureQuery = useQuery(iterationFailure(id, step, index))
+  const error = failureQuery.data?.items.at(-1)?.data.error as { details?: unknown } | undefined
   return <ErrorDetails details={error?.details} />
 }
 

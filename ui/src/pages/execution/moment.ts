@@ -4,8 +4,8 @@ import { useLocation, useSearch } from 'wouter'
 export function useMoment(): [number | undefined, (at: number | undefined) => void] {
   const search = useSearch()
   const [location, go] = useLocation()
-  const given = Number(new URLSearchParams(search).get('at'))
-  const at = Number.isInteger(given) && given > 0 ? given : undefined
+  const parameter = Number(new URLSearchParams(search).get('at'))
+  const at = Number.isInteger(parameter) && parameter > 0 ? parameter : undefined
   const move = (next: number | undefined) => {
     const query = new URLSearchParams(search)
     if (next === undefined) query.delete('at')

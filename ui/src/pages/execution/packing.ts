@@ -15,8 +15,8 @@ export interface Piece {
 export function pack(view: LoopView, start: number, end: number): { pieces: Piece[]; lanes: number } {
   const order = [...view.marks]
     .map((mark, index) => ({ index, mark, began: view.started[index] ?? -1 }))
-    .filter((one) => one.began >= 0)
-  order.sort((one, other) => one.began - other.began)
+    .filter((iteration) => iteration.began >= 0)
+  order.sort((a, b) => a.began - b.began)
   const free: number[] = []
   const pieces = order.map(({ index, mark, began }) => {
     const took = view.took[index] ?? -1

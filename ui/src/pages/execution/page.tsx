@@ -16,8 +16,8 @@ import { Header } from './header'
 import { LinkState } from './link-state'
 import { LogsTab } from './logs-tab'
 import { useMoment } from './moment'
-import { Travel } from './travel'
-import { Waiting } from './waiting'
+import { TimeTravel } from './travel'
+import { WaitList } from './waiting'
 import { WhyTab } from './why-tab'
 
 const GraphTab = onDemand(() => import('./graph-tab').then((module) => module.GraphTab))
@@ -29,29 +29,29 @@ type Tab = (typeof TABS)[number]
 
 /** Settles when the code of a tab is there. */
 export const tabFetched = async (tab: string | undefined): Promise<void> => {
-  const wanted = { graph: GraphTab, timeline: TimelineTab, loops: LoopsTab }[tab ?? 'graph']
-  await wanted?.fetched()
+  const part = { graph: GraphTab, timeline: TimelineTab, loops: LoopsTab }[tab ?? 'graph']
+  await part?.preload()
 }
 
 export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined }) {
-  const found = useQuery(executionPage(id))
-  const { summary, progress, graph, loops = [], children = [] } = found.data ?? {}
+  const pageQuery = useQuery(executionPage(id))
+  const { summary, progress, graph, loops = [], children = [] } = pageQuery.data ?? {}
   const first = useRef<'going' | 'over' | null>(null) // how it stood when the page was opened
   if (summary) first.current ??= summary.ended_at === null ? 'going' : 'over'
   const pulse = usePulse(id, first.current ?? 'unknown')
   const [moment, move] = useMoment()
   const [, go] = useLocation()
-  const shown: Tab = TABS.find((name) => name === tab) ?? 'graph'
+  const current: Tab = TABS.find((name) => name === tab) ?? 'graph'
   useTitle(
     summary ? `${summary.status} · ${summary.playbook.path}` : 'Execution',
     summary && markOf(summary.status, summary.counts.failed_iterations),
   )
 
-  if (found.error && !found.data)
+  if (pageQuery.error && !pageQuery.data)
     return (
       <Failure
-        error={found.error}
-        retry={() => void found.refetch()}
+        error={pageQuery.error}
+        retry={() => void pageQuery.refetch()}
         back={
           <Link href="/executions" className="text-accent hover:underline">
             All executions
@@ -72,10 +72,10 @@ export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined
   ] as const
 
   const open = (next: Tab, query: Record<string, string> = {}) => {
-    const keep = new URLSearchParams(window.location.search)
-    for (const name of [...keep.keys()]) if (name !== 'at') keep.delete(name)
-    for (const [name, value] of Object.entries(query)) keep.set(name, value)
-    go(`/executions/${id}/${next}${keep.size ? `?${keep}` : ''}`)
+    const parameters = new URLSearchParams(window.location.search)
+    for (const name of [...parameters.keys()]) if (name !== 'at') parameters.delete(name)
+    for (const [name, value] of Object.entries(query)) parameters.set(name, value)
+    go(`/executions/${id}/${next}${parameters.size ? `?${parameters}` : ''}`)
   }
 
   return (
@@ -88,15 +88,15 @@ export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined
       >
         <Actions summary={summary} waits={progress.waits} />
       </Header>
-      <Waiting id={id} waits={progress.waits} />
+      <WaitList id={id} waits={progress.waits} />
       <div className="px-4">
-        <Tabs tabs={tabs} value={shown} onChange={(next) => open(next)} />
+        <Tabs tabs={tabs} value={current} onChange={(next) => open(next)} />
       </div>
-      {(shown === 'graph' || shown === 'data') && last > 0 && (
-        <Travel id={id} last={last} at={moment} move={move} live={pulse.link} />
+      {(current === 'graph' || current === 'data') && last > 0 && (
+        <TimeTravel id={id} last={last} at={moment} move={move} live={pulse.link} />
       )}
-      <section role="tabpanel" aria-label={shown} className="flex min-h-0 flex-1 flex-col">
-        {shown === 'graph' && (
+      <section role="tabpanel" aria-label={current} className="flex min-h-0 flex-1 flex-col">
+        {current === 'graph' && (
           <GraphTab
             id={id}
             at={moment}
@@ -106,16 +106,16 @@ export function ExecutionPage({ id, tab }: { id: string; tab: string | undefined
             open={open}
           />
         )}
-        {shown === 'timeline' && <TimelineTab id={id} open={open} />}
-        {shown === 'loops' && <LoopsTab id={id} runs={loops} summary={summary} open={open} />}
-        {shown === 'events' && <EventsTab id={id} last={last} live={pulse.link === 'live'} />}
-        {shown === 'data' && <DataTab id={id} at={moment} open={open} />}
-        {shown === 'logs' && <LogsTab id={id} live={pulse.link === 'live'} />}
-        {shown === 'why' && (
+        {current === 'timeline' && <TimelineTab id={id} open={open} />}
+        {current === 'loops' && <LoopsTab id={id} runs={loops} summary={summary} open={open} />}
+        {current === 'events' && <EventsTab id={id} last={last} live={pulse.link === 'live'} />}
+        {current === 'data' && <DataTab id={id} at={moment} open={open} />}
+        {current === 'logs' && <LogsTab id={id} live={pulse.link === 'live'} />}
+        {current === 'why' && (
           <WhyTab
             id={id}
             steps={[
-              ...new Set([...(graph?.steps.map((one) => one.step) ?? []), ...Object.keys(progress.steps)]),
+              ...new Set([...(graph?.steps.map((node) => node.step) ?? []), ...Object.keys(progress.steps)]),
             ]}
             open={open}
           />

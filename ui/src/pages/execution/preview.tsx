@@ -13,20 +13,20 @@ import { Tree } from '../../design/tree'
 const PAGE = 50
 
 export function Preview({ data, stored }: { data: Json; stored: StoredRef | null }) {
-  if (data === null && stored) return <Stored stored={stored} />
+  if (data === null && stored) return <StoredValue stored={stored} />
   return <Value value={data} total={Array.isArray(data) ? data.length : null} />
 }
 
-function Stored({ stored }: { stored: StoredRef }) {
+function StoredValue({ stored }: { stored: StoredRef }) {
   const [offset, setOffset] = useState(0)
-  const found = useQuery(result(stored.locator.key, offset, PAGE))
+  const resultQuery = useQuery(result(stored.locator.key, offset, PAGE))
   const size = stored.meta?.bytes
   return (
     <div>
       <p className="mb-2 text-xs text-ink-3">
         stored by reference{size !== undefined ? `, ${bytes(size)}` : ''}; read in pages
       </p>
-      <QueryView query={found}>
+      <QueryView query={resultQuery}>
         {(slice) => (
           <>
             <Value value={slice.data} total={slice.total} type={slice.content_type} />
@@ -84,7 +84,7 @@ function rowsOf(value: Json): Obj[] | null {
 }
 
 function Rows({ rows, total }: { rows: Obj[]; total: number }) {
-  const [most, setMost] = useState(PAGE)
+  const [limit, setLimit] = useState(PAGE)
   const [plot, setPlot] = useState(false)
   const columns = [...new Set(rows.slice(0, 200).flatMap((row) => Object.keys(row)))].slice(0, 40)
   const numeric = columns.filter(
@@ -119,7 +119,7 @@ function Rows({ rows, total }: { rows: Obj[]; total: number }) {
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, most).map((row, index) => (
+            {rows.slice(0, limit).map((row, index) => (
               <tr key={index} className="border-b border-line last:border-0">
                 {columns.map((name) => (
                   <td
@@ -135,9 +135,9 @@ function Rows({ rows, total }: { rows: Obj[]; total: number }) {
           </tbody>
         </table>
       </div>
-      {rows.length > most && (
-        <Button className="mt-2" onClick={() => setMost(most + 500)}>
-          {rows.length - most} more
+      {rows.length > limit && (
+        <Button className="mt-2" onClick={() => setLimit(limit + 500)}>
+          {rows.length - limit} more
         </Button>
       )}
     </div>

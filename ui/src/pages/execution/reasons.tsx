@@ -7,10 +7,10 @@ import { QueryView } from '../../design/states'
 import type { Open } from './page'
 
 export function Reasons({ id, step, open }: { id: string; step?: string; open: Open }) {
-  const found = useQuery(why(id, step))
+  const whyQuery = useQuery(why(id, step))
   return (
-    <QueryView query={found} what="Reading the log">
-      {(told) => (
+    <QueryView query={whyQuery} what="Reading the log">
+      {(explanation) => (
         <div>
           {!step && (
             <p
@@ -19,11 +19,11 @@ export function Reasons({ id, step, open }: { id: string; step?: string; open: O
                 'break-words [overflow-wrap:anywhere]',
               )}
             >
-              {told.summary}
+              {explanation.summary}
             </p>
           )}
           <ol>
-            {told.reasons.map((reason, index) => (
+            {explanation.reasons.map((reason, index) => (
               <li key={index} className="flex items-baseline gap-2 border-b border-line py-1 last:border-0">
                 <button
                   type="button"

@@ -23,7 +23,7 @@ export function RerunDialog({
   const [, go] = useLocation()
   const [from, setFrom] = useState(step ?? summary.error?.step ?? '')
   const [newest, setNewest] = useState(false)
-  const names = shape.data?.graph?.steps.map((one) => one.step) ?? []
+  const names = shape.data?.graph?.steps.map((node) => node.step) ?? []
   const start = from || names[0] || ''
   const run = async () => {
     const playbook = newest ? (await get('/catalog/{path}', { path: summary.playbook.path })).text : undefined
@@ -34,9 +34,9 @@ export function RerunDialog({
         message: `a new execution begins at ${start}`,
       },
       {
-        onSuccess: (made) => {
+        onSuccess: (execution) => {
           onClose()
-          go(`/executions/${made.execution_id}`)
+          go(`/executions/${execution.execution_id}`)
         },
       },
     )

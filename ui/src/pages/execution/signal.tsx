@@ -18,8 +18,8 @@ const APPROVAL: Schema = {
 }
 
 export const schemaOf = (wait: Wait): Schema | null => {
-  const given = wait.schema
-  if (given && typeof given === 'object' && !Array.isArray(given)) return given as Schema
+  const schema = wait.schema
+  if (schema && typeof schema === 'object' && !Array.isArray(schema)) return schema as Schema
   return wait.approval !== null ? APPROVAL : null
 }
 
@@ -36,7 +36,7 @@ export function SignalDialog({
 }) {
   const waiting = waits.filter((wait) => wait.signal !== null)
   const [name, setName] = useState(first ?? waiting[0]?.signal ?? '')
-  const wait = waiting.find((one) => one.signal === name)
+  const wait = waiting.find((candidate) => candidate.signal === name)
   return (
     <Dialog title="Send a signal" onClose={onClose}>
       <div className="flex flex-col gap-3">
@@ -56,8 +56,8 @@ export function SignalDialog({
           />
         </Field>
         <datalist id="signals">
-          {waiting.map((one) => (
-            <option key={one.signal} value={one.signal ?? ''} />
+          {waiting.map((candidate) => (
+            <option key={candidate.signal} value={candidate.signal ?? ''} />
           ))}
         </datalist>
         <Payload key={name} id={id} name={name} schema={wait ? schemaOf(wait) : null} onClose={onClose} />

@@ -24,10 +24,10 @@ interface Props {
 
 export function StepPanel({ id, step, shape, progress, summary, at, open, onClose }: Props) {
   const [rerun, setRerun] = useState(false)
-  const found = progress.steps[step]
-  const known = shape.steps.find((one) => one.step === step)
+  const stepProgress = progress.steps[step]
+  const node = shape.steps.find((candidate) => candidate.step === step)
   const over = summary.ended_at !== null
-  const status = found ? stepStatus(found) : 'idle'
+  const status = stepProgress ? stepStatus(stepProgress) : 'idle'
   const held = progress.tokens.some((token) => token.held && token.step === step)
   return (
     <aside
@@ -45,10 +45,10 @@ export function StepPanel({ id, step, shape, progress, summary, at, open, onClos
         <IconButton icon="close" label="Close" onClick={onClose} />
       </div>
       <div className="flex flex-col gap-3 p-3">
-        {known?.desc && <p className="break-words text-ink-2">{known.desc}</p>}
+        {node?.desc && <p className="break-words text-ink-2">{node.desc}</p>}
         <dl className="grid grid-cols-[6rem_1fr] gap-x-2 gap-y-0.5">
           <Row name="status">
-            {found ? (
+            {stepProgress ? (
               <StatusBadge status={status} />
             ) : held ? (
               <StatusBadge status="held" label="holds a token" />
@@ -56,43 +56,45 @@ export function StepPanel({ id, step, shape, progress, summary, at, open, onClos
               <StatusBadge status="idle" label={over ? 'never ran' : 'has not run yet'} />
             )}
           </Row>
-          {found?.status === 'kept' && <Row name="from">the execution that this one goes on from</Row>}
-          {found && found.status !== 'kept' && (
+          {stepProgress?.status === 'kept' && <Row name="from">the execution that this one goes on from</Row>}
+          {stepProgress && stepProgress.status !== 'kept' && (
             <Row name="runs">
-              {found.runs}
-              {found.failed > 0 && <span className="text-failed"> · {found.failed} failed</span>}
-              {found.refused > 0 && ` · ${found.refused} tokens refused`}
+              {stepProgress.runs}
+              {stepProgress.failed > 0 && (
+                <span className="text-failed"> · {stepProgress.failed} failed</span>
+              )}
+              {stepProgress.refused > 0 && ` · ${stepProgress.refused} tokens refused`}
             </Row>
           )}
-          {found?.ended_at && <Row name="took">{duration(found.duration_ms)}</Row>}
-          {found && !found.ended_at && !over && at === undefined && (
+          {stepProgress?.ended_at && <Row name="took">{duration(stepProgress.duration_ms)}</Row>}
+          {stepProgress && !stepProgress.ended_at && !over && at === undefined && (
             <Row name={status === 'waiting' ? 'waits for' : 'runs for'}>
-              <Took from={found.started_at} to={null} />
+              <Took from={stepProgress.started_at} to={null} />
             </Row>
           )}
-          {found?.started_at && (
+          {stepProgress?.started_at && (
             <Row name="scheduled">
-              <Ago at={found.started_at} />
+              <Ago at={stepProgress.started_at} />
             </Row>
           )}
-          {found && found.retries > 0 && <Row name="retries">{found.retries}</Row>}
-          {known && <Row name="playbook">line {known.line}</Row>}
+          {stepProgress && stepProgress.retries > 0 && <Row name="retries">{stepProgress.retries}</Row>}
+          {node && <Row name="playbook">line {node.line}</Row>}
         </dl>
-        {found?.error && (
+        {stepProgress?.error && (
           <p className="break-words rounded-md bg-failed-soft px-2 py-1.5 [overflow-wrap:anywhere]">
-            <span className="font-medium">{found.error.kind}</span> {found.error.message}
+            <span className="font-medium">{stepProgress.error.kind}</span> {stepProgress.error.message}
           </p>
         )}
-        {found?.error && <ErrorDetails details={found.error.details} />}
+        {stepProgress?.error && <ErrorDetails details={stepProgress.error.details} />}
         <Tokens progress={progress} step={step} />
         <div className="flex flex-wrap gap-1.5">
-          {found?.ended_at && found.status !== 'kept' && (
-            <Button onClick={() => open('data', { run: `${step}.${found.runs}` })}>Output</Button>
+          {stepProgress?.ended_at && stepProgress.status !== 'kept' && (
+            <Button onClick={() => open('data', { run: `${step}.${stepProgress.runs}` })}>Output</Button>
           )}
           <Button onClick={() => open('events', { step })}>Events</Button>
           <Button onClick={() => open('logs', { step })}>Logs</Button>
-          {found?.loop && (
-            <Button onClick={() => open('loops', { run: `${step}.${found.runs}` })}>Iterations</Button>
+          {stepProgress?.loop && (
+            <Button onClick={() => open('loops', { run: `${step}.${stepProgress.runs}` })}>Iterations</Button>
           )}
           {over && (
             <Button icon="retry" onClick={() => setRerun(true)}>
@@ -155,11 +157,13 @@ function Arcs({ shape, progress, step }: { shape: Graph; progress: Progress; ste
       <h3 className="mb-1 font-medium">Arcs</h3>
       <ul className="flex flex-col gap-1.5">
         {arcs.map((arc) => {
-          const found = progress.arcs.find((one) => one.from === arc.from && one.order === arc.order)
+          const arcProgress = progress.arcs.find(
+            (candidate) => candidate.from === arc.from && candidate.order === arc.order,
+          )
           const refused = progress.refused.filter(
-            (one) => one.from === arc.from && one.step === arc.to,
+            (refusal) => refusal.from === arc.from && refusal.step === arc.to,
           ).length
-          const state = arcState(found, refused)
+          const state = arcState(arcProgress, refused)
           return (
             <li key={arc.order} className="rounded-md border border-line px-2 py-1">
               <p className="flex items-center gap-1.5">
@@ -175,13 +179,13 @@ function Arcs({ shape, progress, step }: { shape: Graph; progress: Progress; ste
                   }
                 />
                 <span className="font-medium">{arc.to}</span>
-                <span className="text-xs text-ink-3">{arcText(state, found, arc.when)}</span>
+                <span className="text-xs text-ink-3">{arcText(state, arcProgress, arc.when)}</span>
               </p>
               {arc.when !== null && (
                 <p className="break-words font-mono text-xs text-ink-2">{guardText(arc.when)}</p>
               )}
-              {found &&
-                Object.entries(found.seen).map(([path, value]) => (
+              {arcProgress &&
+                Object.entries(arcProgress.seen).map(([path, value]) => (
                   <p key={path} className="break-words font-mono text-xs text-ink-3">
                     {path} = {shortJson(value, 100)}
                   </p>

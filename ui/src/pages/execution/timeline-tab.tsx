@@ -14,9 +14,9 @@ import { LANES_HEIGHT } from './lanes'
 import type { Open } from './page'
 
 export function TimelineTab({ id, open }: { id: string; open: Open }) {
-  const found = useQuery(timeline(id))
+  const timelineQuery = useQuery(timeline(id))
   return (
-    <QueryView query={found} what="Reading the times">
+    <QueryView query={timelineQuery} what="Reading the times">
       {(data) =>
         data.runs.length === 0 ? (
           <Empty title="No step has run yet" />
@@ -28,17 +28,17 @@ export function TimelineTab({ id, open }: { id: string; open: Open }) {
   )
 }
 
-function linesOf(runs: RunLine[], opened: Set<string>): Line[] {
+function linesOf(runs: RunLine[], expanded: Set<string>): Line[] {
   return runs.flatMap((run) => [
     { kind: 'run' as const, run },
-    ...(opened.has(run.run) ? (run.loop ? [{ kind: 'lanes' as const, run }] : attempts(run)) : []),
+    ...(expanded.has(run.run) ? (run.loop ? [{ kind: 'lanes' as const, run }] : attempts(run)) : []),
   ])
 }
 
 /** One row for each attempt: the delay after it stands in the same row. */
 function attempts(run: RunLine): Line[] {
   const rows = new Map<string, Extract<Line, { kind: 'task' }>>()
-  const again = new Set(
+  const retried = new Set(
     run.tasks.filter((task) => task.attempt > 1).map((task) => `${task.address}/${task.task}.${task.visit}`),
   )
   for (const task of run.tasks) {
@@ -46,7 +46,13 @@ function attempts(run: RunLine): Line[] {
     const row = rows.get(`${visit}.${task.attempt}`)
     if (row) row.bars.push(task)
     else
-      rows.set(`${visit}.${task.attempt}`, { kind: 'task', run, task, again: again.has(visit), bars: [task] })
+      rows.set(`${visit}.${task.attempt}`, {
+        kind: 'task',
+        run,
+        task,
+        retried: retried.has(visit),
+        bars: [task],
+      })
   }
   return [...rows.values()]
 }
@@ -58,7 +64,7 @@ function Chart({ id, data, open }: { id: string; data: Timeline; open: Open }) {
     data.ended ? Date.parse(data.to) - Date.parse(data.from) : now - Date.parse(data.from),
   )
   const [zoom, setZoom] = useState<Span | null>(null)
-  const [opened, setOpened] = useState<Set<string>>(
+  const [expanded, setExpanded] = useState<Set<string>>(
     () =>
       new Set(
         data.runs.length <= 12 ? data.runs.filter((run) => run.tasks.length > 1).map((run) => run.run) : [],
@@ -68,7 +74,7 @@ function Chart({ id, data, open }: { id: string; data: Timeline; open: Open }) {
   const critical = useMemo(() => new Set(data.critical), [data.critical])
   const frame = useRef<HTMLDivElement>(null)
   const span = zoom ?? { from: 0, to: end * 1.02 }
-  const lines = linesOf(onlyCritical ? data.runs.filter((run) => critical.has(run.run)) : data.runs, opened)
+  const lines = linesOf(onlyCritical ? data.runs.filter((run) => critical.has(run.run)) : data.runs, expanded)
   const virtual = useVirtualizer({
     count: lines.length,
     getScrollElement: () => frame.current,
@@ -104,9 +110,9 @@ function Chart({ id, data, open }: { id: string; data: Timeline; open: Open }) {
   }, [])
 
   const toggle = (run: string) => {
-    const next = new Set(opened)
+    const next = new Set(expanded)
     next.has(run) ? next.delete(run) : next.add(run)
-    setOpened(next)
+    setExpanded(next)
   }
   return (
     <div className="flex min-h-72 flex-1 flex-col">
@@ -159,7 +165,7 @@ function Chart({ id, data, open }: { id: string; data: Timeline; open: Open }) {
                     span={span}
                     end={end}
                     critical={critical.has(line.run.run)}
-                    opened={opened.has(line.run.run)}
+                    expanded={expanded.has(line.run.run)}
                     toggle={() => toggle(line.run.run)}
                     choose={() =>
                       line.kind === 'lanes'

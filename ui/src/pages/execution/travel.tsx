@@ -17,28 +17,28 @@ interface Props {
   live: Link
 }
 
-export function Travel({ id, last, at, move, live }: Props) {
-  const [wish, setWish] = useState<number | null>(null) // where the slider is while it is moved
-  const [box, setBox] = useState(false)
-  const place = wish ?? at ?? last
-  const settle = useRef(() => {})
-  settle.current = () => {
-    if (wish !== null) {
-      move(wish >= last ? undefined : wish)
-      setWish(null)
+export function TimeTravel({ id, last, at, move, live }: Props) {
+  const [drag, setDrag] = useState<number | null>(null) // where the slider is while it is moved
+  const [evaluating, setEvaluating] = useState(false)
+  const position = drag ?? at ?? last
+  const commit = useRef(() => {})
+  commit.current = () => {
+    if (drag !== null) {
+      move(drag >= last ? undefined : drag)
+      setDrag(null)
     }
   }
   useEffect(() => {
-    if (wish === null) return
-    const timer = window.setTimeout(() => settle.current(), 120)
+    if (drag === null) return
+    const timer = window.setTimeout(() => commit.current(), 120)
     return () => window.clearTimeout(timer)
-  }, [wish])
+  }, [drag])
   const page = useQuery({
-    ...eventPage(id, {}, Math.floor((place - 1) / EVENT_PAGE), 0),
+    ...eventPage(id, {}, Math.floor((position - 1) / EVENT_PAGE), 0),
     enabled: at !== undefined,
   })
-  const event = page.data?.items.find((one) => one.seq === place)
-  const step = (by: number) => setWish(Math.min(last, Math.max(1, place + by)))
+  const event = page.data?.items.find((candidate) => candidate.seq === position)
+  const step = (by: number) => setDrag(Math.min(last, Math.max(1, position + by)))
   return (
     <div className={`border-b border-line px-4 py-1.5 ${at === undefined ? '' : 'bg-accent-soft'}`}>
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
@@ -57,8 +57,8 @@ export function Travel({ id, last, at, move, live }: Props) {
           className="min-w-24 max-w-96 flex-1 accent-accent"
           min={1}
           max={last}
-          value={place}
-          onChange={(change) => setWish(Number(change.target.value))}
+          value={position}
+          onChange={(change) => setDrag(Number(change.target.value))}
         />
         <button
           type="button"
@@ -68,8 +68,8 @@ export function Travel({ id, last, at, move, live }: Props) {
         >
           ▶
         </button>
-        <span className="whitespace-nowrap text-xs" data-seq={place}>
-          event {count(place)} of {count(last)}
+        <span className="whitespace-nowrap text-xs" data-seq={position}>
+          event {count(position)} of {count(last)}
         </span>
         {at !== undefined && event && (
           <span className="min-w-0 truncate font-mono text-xs text-ink-2">
@@ -82,19 +82,19 @@ export function Travel({ id, last, at, move, live }: Props) {
               {live === 'live' ? 'Back to now' : 'To the end'}
             </Button>
           )}
-          <Button kind="quiet" aria-expanded={box} onClick={() => setBox(!box)}>
+          <Button kind="quiet" aria-expanded={evaluating} onClick={() => setEvaluating(!evaluating)}>
             {'{{ }} evaluate'}
           </Button>
         </span>
       </div>
-      {box && <TemplateBox id={id} at={at} onClose={() => setBox(false)} />}
+      {evaluating && <TemplateBox id={id} at={at} onClose={() => setEvaluating(false)} />}
     </div>
   )
 }
 
 function TemplateBox({ id, at, onClose }: { id: string; at: number | undefined; onClose: () => void }) {
   const [template, setTemplate] = useState('{{ ctx }}')
-  const told = useMutation({
+  const rendering = useMutation({
     mutationFn: () =>
       post(
         '/executions/{execution_id}/render',
@@ -102,7 +102,7 @@ function TemplateBox({ id, at, onClose }: { id: string; at: number | undefined; 
         { template, ...(at === undefined ? {} : { at }) },
       ),
   })
-  const { mutate } = told
+  const { mutate } = rendering
   // biome-ignore lint/correctness/useExhaustiveDependencies: another moment has another value
   useEffect(() => {
     mutate()
@@ -112,7 +112,7 @@ function TemplateBox({ id, at, onClose }: { id: string; at: number | undefined; 
       className="mt-1.5 flex flex-col gap-1.5"
       onSubmit={(event) => {
         event.preventDefault()
-        told.mutate()
+        rendering.mutate()
       }}
     >
       <div className="flex items-center gap-2">
@@ -129,12 +129,12 @@ function TemplateBox({ id, at, onClose }: { id: string; at: number | undefined; 
         <IconButton icon="close" label="Close" onClick={onClose} />
       </div>
       <div className="max-h-56 overflow-auto" data-rendered>
-        {told.error ? (
+        {rendering.error ? (
           <p role="alert" className="break-words text-failed">
-            {told.error.message}
+            {rendering.error.message}
           </p>
         ) : (
-          told.data && <Tree value={told.data.value} open={2} />
+          rendering.data && <Tree value={rendering.data.value} open={2} />
         )}
       </div>
     </form>

@@ -12,20 +12,20 @@ import { SignalDialog } from './signal'
 
 const SHOWN = 3
 
-export function Waiting({ id, waits }: { id: string; waits: Wait[] }) {
+export function WaitList({ id, waits }: { id: string; waits: Wait[] }) {
   const asking = waits.filter((wait) => wait.signal !== null || wait.child !== null)
   if (asking.length === 0) return null
   return (
     <ul className="mx-4 mb-2 flex flex-col gap-1.5" aria-label="Waiting">
       {asking.slice(0, SHOWN).map((wait) => (
-        <One key={`${wait.run}${wait.address}`} id={id} wait={wait} waits={waits} />
+        <WaitItem key={`${wait.run}${wait.address}`} id={id} wait={wait} waits={waits} />
       ))}
       {asking.length > SHOWN && <li className="text-xs text-ink-3">and {asking.length - SHOWN} more</li>}
     </ul>
   )
 }
 
-function One({ id, wait, waits }: { id: string; wait: Wait; waits: Wait[] }) {
+function WaitItem({ id, wait, waits }: { id: string; wait: Wait; waits: Wait[] }) {
   const act = useAction(id)
   const [open, setOpen] = useState(false)
   const who = useQuery(session()).data?.name

@@ -10,9 +10,9 @@ interface Props {
 
 export function CancelDialog({ many, onCancel, onClose }: Props) {
   const [why, setWhy] = useState('')
-  const one = many === 1
+  const single = many === 1
   return (
-    <Dialog title={one ? 'Cancel this execution?' : `Cancel ${many} executions?`} onClose={onClose}>
+    <Dialog title={single ? 'Cancel this execution?' : `Cancel ${many} executions?`} onClose={onClose}>
       <form
         className="flex flex-col gap-3"
         onSubmit={(event) => {
@@ -34,9 +34,9 @@ export function CancelDialog({ many, onCancel, onClose }: Props) {
           />
         </Field>
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>{one ? 'Let it run' : 'Let them run'}</Button>
+          <Button onClick={onClose}>{single ? 'Let it run' : 'Let them run'}</Button>
           <Button kind="danger" icon="stop" type="submit">
-            {one ? 'Cancel it' : `Cancel all ${many}`}
+            {single ? 'Cancel it' : `Cancel all ${many}`}
           </Button>
         </div>
       </form>

@@ -14,11 +14,11 @@ export function FilterBar({
   filters: Filters
   change: (part: Partial<Filters>) => void
 }) {
-  const known = useQuery(catalog())
-  const some = Boolean(filters.status || filters.path || filters.text || filters.within || filters.children)
+  const catalogQuery = useQuery(catalog())
+  const active = Boolean(filters.status || filters.path || filters.text || filters.within || filters.children)
   return (
     <div className="flex flex-wrap items-center gap-2 px-4 pb-2" role="search">
-      <Typed
+      <DebouncedInput
         label="Search ids and paths"
         value={filters.text}
         onChange={(text) => change({ text })}
@@ -36,7 +36,7 @@ export function FilterBar({
           <option key={status}>{status}</option>
         ))}
       </select>
-      <Typed
+      <DebouncedInput
         label="Playbook path"
         value={filters.path}
         onChange={(path) => change({ path })}
@@ -44,7 +44,7 @@ export function FilterBar({
         list="known-paths"
       />
       <datalist id="known-paths">
-        {known.data?.items.map((item) => (
+        {catalogQuery.data?.items.map((item) => (
           <option key={item.path} value={item.path} />
         ))}
       </datalist>
@@ -70,7 +70,7 @@ export function FilterBar({
         />
         without children
       </label>
-      {some && (
+      {active && (
         <Button
           kind="quiet"
           onClick={() => change({ status: '', path: '', text: '', within: '', children: '' })}
@@ -83,7 +83,7 @@ export function FilterBar({
 }
 
 /** A text field that tells after a short rest, not at every key. */
-export function Typed({
+export function DebouncedInput({
   label,
   value,
   onChange,
@@ -101,17 +101,17 @@ export function Typed({
   list?: string
 }) {
   const [text, setText] = useState(value)
-  const told = useRef(value) // what comes back of our own telling must not be put over what was typed since
+  const reported = useRef(value) // what comes back of our own telling must not be put over what was typed since
   useEffect(() => {
-    if (value !== told.current) {
-      told.current = value
+    if (value !== reported.current) {
+      reported.current = value
       setText(value)
     }
   }, [value])
   useEffect(() => {
-    if (text === told.current) return
+    if (text === reported.current) return
     const timer = window.setTimeout(() => {
-      told.current = text
+      reported.current = text
       onChange(text)
     }, 250)
     return () => window.clearTimeout(timer)

@@ -21,8 +21,8 @@ export const WITHIN: Record<string, [string, number]> = {
 export function useFilters(): [Filters, (change: Partial<Filters>) => void] {
   const search = useSearch()
   const [location, go] = useLocation()
-  const given = Object.fromEntries(new URLSearchParams(search))
-  const filters = { ...NONE, ...given }
+  const parameters = Object.fromEntries(new URLSearchParams(search))
+  const filters = { ...NONE, ...parameters }
   const change = (part: Partial<Filters>) => {
     const next = { ...filters, cursor: '', ...part }
     const pairs = Object.entries(next).filter(([, value]) => value)
@@ -33,7 +33,7 @@ export function useFilters(): [Filters, (change: Partial<Filters>) => void] {
 }
 
 /** What the API is asked; a span of time is rounded to a minute so that answers can be kept. */
-export function asked(filters: Filters): Record<string, string | number | boolean> {
+export function toQuery(filters: Filters): Record<string, string | number | boolean> {
   const span = WITHIN[filters.within]?.[1]
   const since = span ? new Date(Math.floor((Date.now() - span) / 60_000) * 60_000).toISOString() : ''
   return {

@@ -12,7 +12,7 @@ import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
 import { CancelDialog } from './cancel'
 import { FilterBar } from './filters'
-import { asked, useFilters } from './find'
+import { toQuery, useFilters } from './find'
 import { ExecutionTable } from './table'
 
 const LIVE = new Set(['pending', 'running', 'waiting', 'paused', 'stuck'])
@@ -20,25 +20,29 @@ const LIVE = new Set(['pending', 'running', 'waiting', 'paused', 'stuck'])
 export function ExecutionsPage() {
   useTitle('Executions')
   const [filters, change] = useFilters()
-  const [picked, setPicked] = useState<Set<string>>(new Set())
-  const found = useQuery(executions(asked(filters)))
+  const [selection, setSelection] = useState<Set<string>>(new Set())
+  const listQuery = useQuery(executions(toQuery(filters)))
   const filtered = Boolean(filters.status || filters.path || filters.text || filters.within)
 
   const pick = (ids: string[], on: boolean) => {
-    const next = new Set(picked)
+    const next = new Set(selection)
     for (const id of ids) on ? next.add(id) : next.delete(id)
-    setPicked(next)
+    setSelection(next)
   }
 
   return (
     <>
       <PageHead title="Executions">
-        <LiveNote failed={found.isError} />
+        <LiveNote failed={listQuery.isError} />
       </PageHead>
       <FilterBar filters={filters} change={change} />
-      <BulkBar items={found.data?.items ?? []} picked={picked} clear={() => setPicked(new Set())} />
+      <BulkBar
+        items={listQuery.data?.items ?? []}
+        selection={selection}
+        clear={() => setSelection(new Set())}
+      />
       <div className="panel mx-4 mb-4 shrink-0 overflow-x-auto">
-        <QueryView query={found}>
+        <QueryView query={listQuery}>
           {(page) =>
             page.items.length === 0 ? (
               <Empty title={filtered ? 'No execution matches' : 'Nothing has run yet'}>
@@ -63,7 +67,7 @@ export function ExecutionsPage() {
             ) : (
               <ExecutionTable
                 items={page.items}
-                picked={picked}
+                selection={selection}
                 pick={pick}
                 onPath={(path) => change({ path })}
               />
@@ -71,12 +75,15 @@ export function ExecutionsPage() {
           }
         </QueryView>
       </div>
-      {(filters.cursor || found.data?.cursor) && (
+      {(filters.cursor || listQuery.data?.cursor) && (
         <div className="flex justify-between px-4 pb-4">
           <Button disabled={!filters.cursor} onClick={() => change({ cursor: '' })}>
             Newest
           </Button>
-          <Button disabled={!found.data?.cursor} onClick={() => change({ cursor: found.data?.cursor ?? '' })}>
+          <Button
+            disabled={!listQuery.data?.cursor}
+            onClick={() => change({ cursor: listQuery.data?.cursor ?? '' })}
+          >
             Older
           </Button>
         </div>
@@ -99,29 +106,29 @@ function LiveNote({ failed }: { failed: boolean }) {
 
 function BulkBar({
   items,
-  picked,
+  selection,
   clear,
 }: {
   items: ExecutionItem[]
-  picked: Set<string>
+  selection: Set<string>
   clear: () => void
 }) {
   const client = useQueryClient()
   const [, go] = useLocation()
-  const [sure, setSure] = useState(false)
-  const chosen = items.filter((item) => picked.has(item.execution_id))
-  const live = chosen.filter((item) => LIVE.has(item.status))
-  const failed = chosen.filter(
+  const [confirming, setConfirming] = useState(false)
+  const selected = items.filter((item) => selection.has(item.execution_id))
+  const live = selected.filter((item) => LIVE.has(item.status))
+  const failed = selected.filter(
     (item) => item.status === 'failed' || item.status === 'cancelled' || item.failed_iterations > 0,
   )
-  if (chosen.length === 0) return null
+  if (selected.length === 0) return null
   const each = async (list: ExecutionItem[], action: 'cancel' | 'retry', past: string, why = '') => {
     const done = await Promise.allSettled(
       list.map((item) =>
         post(`/executions/{execution_id}/${action}`, { execution_id: item.execution_id }, why ? { why } : {}),
       ),
     )
-    const good = done.filter((one) => one.status === 'fulfilled').length
+    const good = done.filter((result) => result.status === 'fulfilled').length
     showToast(`${good} of ${list.length} ${past}`, good === list.length ? 'done' : 'failed')
     clear()
     await client.invalidateQueries({ queryKey: ['executions'] })
@@ -132,8 +139,8 @@ function BulkBar({
       aria-label="Chosen executions"
       className="mx-4 mb-2 flex flex-wrap items-center gap-2 rounded-md border border-accent bg-accent-soft px-3 py-1.5"
     >
-      <span className="font-medium">{chosen.length} chosen</span>
-      <Button kind="danger" icon="stop" disabled={live.length === 0} onClick={() => setSure(true)}>
+      <span className="font-medium">{selected.length} chosen</span>
+      <Button kind="danger" icon="stop" disabled={live.length === 0} onClick={() => setConfirming(true)}>
         Cancel {live.length}
       </Button>
       <Button
@@ -143,10 +150,10 @@ function BulkBar({
       >
         Retry {failed.length}
       </Button>
-      {chosen.length === 2 && (
+      {selected.length === 2 && (
         <Button
           icon="compare"
-          onClick={() => go(`/compare?a=${chosen[1]?.execution_id}&b=${chosen[0]?.execution_id}`)}
+          onClick={() => go(`/compare?a=${selected[1]?.execution_id}&b=${selected[0]?.execution_id}`)}
         >
           Compare
         </Button>
@@ -154,11 +161,11 @@ function BulkBar({
       <Button kind="quiet" onClick={clear}>
         Choose none
       </Button>
-      {sure && live.length > 0 && (
+      {confirming && live.length > 0 && (
         <CancelDialog
           many={live.length}
           onCancel={(why) => void each(live, 'cancel', 'cancelled', why)}
-          onClose={() => setSure(false)}
+          onClose={() => setConfirming(false)}
         />
       )}
     </div>

@@ -9,12 +9,12 @@ import { Ago, Took, useNow } from '../../design/time'
 
 interface Props {
   items: ExecutionItem[]
-  picked?: Set<string>
+  selection?: Set<string>
   pick?: (ids: string[], on: boolean) => void
   onPath?: (path: string) => void
 }
 
-export function ExecutionTable({ items, picked, pick, onPath }: Props) {
+export function ExecutionTable({ items, selection, pick, onPath }: Props) {
   const now = useNow()
   const length = (item: ExecutionItem) => {
     if (item.ended_at) return item.duration_ms ?? 0
@@ -22,7 +22,7 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
   }
   const longest = Math.max(1, ...items.map(length))
   const ids = items.map((item) => item.execution_id)
-  const all = picked !== undefined && ids.every((id) => picked.has(id))
+  const all = selection !== undefined && ids.every((id) => selection.has(id))
   return (
     <table className="w-full border-collapse">
       <thead className="border-b border-line">
@@ -64,13 +64,13 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
                   type="checkbox"
                   className="block accent-accent"
                   aria-label={`Choose ${item.execution_id}`}
-                  checked={picked?.has(item.execution_id) ?? false}
+                  checked={selection?.has(item.execution_id) ?? false}
                   onChange={(event) => pick([item.execution_id], event.target.checked)}
                 />
               </td>
             )}
             <td className="td">
-              <Standing item={item} />
+              <StatusCell item={item} />
             </td>
             <td className="td hidden whitespace-nowrap font-mono text-xs sm:table-cell">
               <Link
@@ -82,7 +82,7 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
               </Link>
             </td>
             <td className="td max-w-0">
-              <Which item={item} {...(onPath ? { onPath } : {})} />
+              <PlaybookLink item={item} {...(onPath ? { onPath } : {})} />
             </td>
             <td className="td">
               <div className="flex items-center gap-2">
@@ -117,7 +117,7 @@ export function ExecutionTable({ items, picked, pick, onPath }: Props) {
 }
 
 /** The playbook; on a narrow screen, where ids have no room, the way into the execution. */
-function Which({ item, onPath }: { item: ExecutionItem; onPath?: (path: string) => void }) {
+function PlaybookLink({ item, onPath }: { item: ExecutionItem; onPath?: (path: string) => void }) {
   const { path, version } = item.playbook
   return (
     <span className="flex items-baseline gap-1.5">
@@ -158,7 +158,7 @@ function Origin({ item }: { item: ExecutionItem }) {
   )
 }
 
-function Standing({ item }: { item: ExecutionItem }) {
+function StatusCell({ item }: { item: ExecutionItem }) {
   const mark = markOf(item.status, item.failed_iterations)
   const failed =
     item.failed_iterations > 0

@@ -13,7 +13,7 @@ import { RunDialog } from './run-dialog'
 
 export function CatalogPage() {
   useTitle('Playbooks')
-  const found = useQuery(catalog())
+  const catalogQuery = useQuery(catalog())
   const [text, setText] = useState('')
   const [running, setRunning] = useState<string | null>(null)
   const [, go] = useLocation()
@@ -34,7 +34,7 @@ export function CatalogPage() {
         </Button>
       </PageHead>
       <div className="panel mx-4 mb-4 shrink-0 overflow-x-auto">
-        <QueryView query={found}>
+        <QueryView query={catalogQuery}>
           {(page) => {
             const items = page.items.filter((item) =>
               `${item.path} ${item.description ?? ''}`.toLowerCase().includes(text.toLowerCase()),

@@ -11,8 +11,8 @@ export function Findings({
   jump: (line: number) => void
   failed: unknown
 }) {
-  const errors = findings.filter((one) => one.severity === 'error').length
-  const warnings = findings.filter((one) => one.severity === 'warning').length
+  const errors = findings.filter((finding) => finding.severity === 'error').length
+  const warnings = findings.filter((finding) => finding.severity === 'warning').length
   return (
     <div
       className="max-h-44 shrink-0 overflow-auto border-t border-line bg-panel"
@@ -34,24 +34,24 @@ export function Findings({
         )}
       </p>
       <ul>
-        {findings.map((one, index) => (
+        {findings.map((finding, index) => (
           <li key={index}>
             <button
               type="button"
               className="flex w-full items-start gap-2 px-3 py-0.5 text-left hover:bg-sunken"
-              onClick={() => jump(one.line)}
-              data-finding={one.code}
-              data-line={one.line}
+              onClick={() => jump(finding.line)}
+              data-finding={finding.code}
+              data-line={finding.line}
             >
               <span className="mt-1">
-                <StatusIcon status={one.severity} size={12} />
+                <StatusIcon status={finding.severity} size={12} />
               </span>
               <span className="w-14 shrink-0 font-mono text-xs leading-5 text-ink-3">
-                {one.line}:{one.column}
+                {finding.line}:{finding.column}
               </span>
               <span className="line-clamp-2 min-w-0 break-words">
-                {one.message}
-                {one.hint && <span className="text-ink-3"> · {one.hint}</span>}
+                {finding.message}
+                {finding.hint && <span className="text-ink-3"> · {finding.hint}</span>}
               </span>
             </button>
           </li>

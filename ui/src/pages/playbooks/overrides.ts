@@ -7,4 +7,4 @@ export const overrides = (defaults: Obj, value: Obj): Obj =>
     Object.entries(value).filter(([key, item]) => !(key in defaults) || !same(defaults[key] ?? null, item)),
   )
 
-const same = (one: Json, other: Json): boolean => JSON.stringify(one) === JSON.stringify(other)
+const same = (a: Json, b: Json): boolean => JSON.stringify(a) === JSON.stringify(b)

@@ -26,14 +26,14 @@ export function PlaybookPage({ path }: { path: string }) {
   const search = new URLSearchParams(useSearch())
   const fresh = path === ''
   const version = Number(search.get('version')) || undefined
-  const found = useQuery({ ...playbook(path, version), enabled: !fresh })
+  const playbookQuery = useQuery({ ...playbook(path, version), enabled: !fresh })
   useTitle(fresh ? 'New playbook' : path)
   if (fresh) return <Workbench path="" saved={STARTER} version={null} fix={null} />
-  if (found.error)
+  if (playbookQuery.error)
     return (
       <Failure
-        error={found.error}
-        retry={() => void found.refetch()}
+        error={playbookQuery.error}
+        retry={() => void playbookQuery.refetch()}
         back={
           <Link href="/playbooks" className="text-accent hover:underline">
             All playbooks
@@ -41,14 +41,14 @@ export function PlaybookPage({ path }: { path: string }) {
         }
       />
     )
-  if (!found.data) return <Loading what="Reading the playbook" />
+  if (!playbookQuery.data) return <Loading what="Reading the playbook" />
   const fix = search.get('fix') ? { id: search.get('fix') ?? '', step: search.get('step') ?? '' } : null
   return (
     <Workbench
-      key={`${path}@${found.data.version}`}
+      key={`${path}@${playbookQuery.data.version}`}
       path={path}
-      saved={found.data.text}
-      version={found.data.version}
+      saved={playbookQuery.data.text}
+      version={playbookQuery.data.version}
       fix={fix}
     />
   )
@@ -63,18 +63,18 @@ interface Props {
 
 function Workbench({ path, saved, version, fix }: Props) {
   const [text, setText] = useState(saved)
-  const [resting, setResting] = useState(saved)
+  const [stableText, setStableText] = useState(saved)
   const [line, setLine] = useState<number | null>(null)
   const [running, setRunning] = useState(false)
   const [compared, setCompared] = useState<number | null>(null)
   useEffect(() => {
-    const timer = window.setTimeout(() => setResting(text), 250)
+    const timer = window.setTimeout(() => setStableText(text), 250)
     return () => window.clearTimeout(timer)
   }, [text])
   const language = useQuery(schema())
-  const seen = useQuery(sketch(resting))
-  const findings = seen.data?.diagnostics ?? []
-  const errors = findings.filter((one) => one.severity === 'error').length
+  const sketchQuery = useQuery(sketch(stableText))
+  const findings = sketchQuery.data?.diagnostics ?? []
+  const errors = findings.filter((finding) => finding.severity === 'error').length
   const save = useSave(path, version)
   const go = useLocation()[1]
   const rerun = useMutation({
@@ -84,9 +84,9 @@ function Workbench({ path, saved, version, fix }: Props) {
         { execution_id: fix?.id ?? '' },
         { from: fix?.step ?? '', playbook: text },
       ),
-    onSuccess: (made) => {
+    onSuccess: (execution) => {
       showToast(`a new execution begins at ${fix?.step}`)
-      go(`/executions/${made.execution_id}`)
+      go(`/executions/${execution.execution_id}`)
     },
     onError: showError,
   })
@@ -137,9 +137,9 @@ function Workbench({ path, saved, version, fix }: Props) {
         </span>
       </div>
       {fix && (
-        <Fixing
+        <FixBanner
           fix={fix}
-          line={seen.data?.graph?.steps.find((one) => one.step === fix.step)?.line ?? null}
+          line={sketchQuery.data?.graph?.steps.find((node) => node.step === fix.step)?.line ?? null}
           jump={jump}
         />
       )}
@@ -147,7 +147,7 @@ function Workbench({ path, saved, version, fix }: Props) {
         <div className="flex h-[60vh] min-w-0 shrink-0 flex-col lg:h-auto lg:min-h-0 lg:flex-[6]">
           <div className="min-h-0 flex-1">
             {compared !== null ? (
-              <Compared path={path} version={compared} text={text} />
+              <VersionDiff path={path} version={compared} text={text} />
             ) : (
               <Editor
                 initial={text}
@@ -159,10 +159,10 @@ function Workbench({ path, saved, version, fix }: Props) {
               />
             )}
           </div>
-          <Findings findings={findings} jump={jump} failed={seen.error} />
+          <Findings findings={findings} jump={jump} failed={sketchQuery.error} />
         </div>
         <div className="h-96 min-w-0 shrink-0 border-t border-line lg:h-auto lg:flex-[5] lg:border-l lg:border-t-0">
-          <Beside graph={seen.data?.graph} findings={findings} jump={jump} />
+          <SidePanel graph={sketchQuery.data?.graph} findings={findings} jump={jump} />
         </div>
       </div>
       {running && <RunDialog path={path || 'this text'} text={text} onClose={() => setRunning(false)} />}
@@ -171,7 +171,7 @@ function Workbench({ path, saved, version, fix }: Props) {
 }
 
 /** What failed, and the way to it: the text opens there. */
-function Fixing({
+function FixBanner({
   fix,
   line,
   jump,
@@ -181,11 +181,11 @@ function Fixing({
   jump: (line: number) => void
 }) {
   const failed = useQuery(executionPage(fix.id)).data?.summary.error
-  const there = useRef(false)
+  const jumped = useRef(false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: it jumps once, as soon as the line is known
   useEffect(() => {
-    if (line !== null && !there.current) {
-      there.current = true
+    if (line !== null && !jumped.current) {
+      jumped.current = true
       jump(line)
     }
   }, [line])
@@ -213,7 +213,7 @@ function Fixing({
 }
 
 /** The graph of the text; while a text cannot be read, the last one that could, paler. */
-function Beside({
+function SidePanel({
   graph,
   findings,
   jump,
@@ -226,18 +226,18 @@ function Beside({
   useEffect(() => {
     if (graph) setLast(graph)
   }, [graph])
-  const shown = graph ?? last
+  const current = graph ?? last
   if (graph === undefined) return <Loading />
-  if (!shown)
+  if (!current)
     return <Empty title="No graph yet">It is drawn as soon as the text has steps that can be read.</Empty>
   const go = (step: string | null) => {
-    const at = shown.steps.find((one) => one.step === step)?.line
+    const at = current.steps.find((node) => node.step === step)?.line
     if (at) jump(at)
   }
   return (
     <div className={`relative h-full ${graph ? '' : 'opacity-50'}`}>
       <Flow
-        shape={shown}
+        shape={current}
         progress={null}
         findings={graph ? perStep(findings, graph.steps) : {}}
         onChoose={go}
@@ -251,11 +251,11 @@ function Beside({
 
 /** How many errors lie in each step, by the lines between one step and the next. */
 function perStep(findings: Diagnostic[], steps: { step: string; line: number }[]): Record<string, number> {
-  const sorted = [...steps].sort((one, other) => one.line - other.line)
+  const sorted = [...steps].sort((a, b) => a.line - b.line)
   const counts: Record<string, number> = {}
   for (const finding of findings) {
-    const own = sorted.findLast((step) => step.line <= finding.line)
-    if (own && finding.severity === 'error') counts[own.step] = (counts[own.step] ?? 0) + 1
+    const owner = sorted.findLast((step) => step.line <= finding.line)
+    if (owner && finding.severity === 'error') counts[owner.step] = (counts[owner.step] ?? 0) + 1
   }
   return counts
 }
@@ -265,15 +265,15 @@ function useSave(path: string, version: number | null) {
   const go = useLocation()[1]
   return useMutation({
     mutationFn: (text: string) => post('/catalog', {}, { playbook: text }),
-    onSuccess: async (made) => {
+    onSuccess: async (entry) => {
       showToast(
-        made.path === path && made.version === version
-          ? `unchanged: v${made.version}`
-          : `registered ${made.path} v${made.version}`,
+        entry.path === path && entry.version === version
+          ? `unchanged: v${entry.version}`
+          : `registered ${entry.path} v${entry.version}`,
       )
       await client.invalidateQueries({ queryKey: ['catalog'] })
-      if (made.path !== path || new URLSearchParams(window.location.search).get('version'))
-        go(`/playbooks/${made.path}`)
+      if (entry.path !== path || new URLSearchParams(window.location.search).get('version'))
+        go(`/playbooks/${entry.path}`)
     },
     onError: showError,
   })
@@ -284,8 +284,8 @@ const Diff = onDemand(
   'Loading the editor',
 )
 
-function Compared({ path, version, text }: { path: string; version: number; text: string }) {
-  const other = useQuery(playbook(path, version))
-  if (!other.data) return <Loading />
-  return <Diff before={other.data.text} after={text} />
+function VersionDiff({ path, version, text }: { path: string; version: number; text: string }) {
+  const otherQuery = useQuery(playbook(path, version))
+  if (!otherQuery.data) return <Loading />
+  return <Diff before={otherQuery.data.text} after={text} />
 }

@@ -6,7 +6,7 @@ import { post } from '../../api/client'
 import type { Obj } from '../../api/types'
 import { Button, Dialog } from '../../design/controls'
 import { Failure, QueryView } from '../../design/states'
-import { declared, WorkloadFields } from './workload'
+import { declaredWorkload, WorkloadFields } from './workload'
 
 interface Props {
   path: string
@@ -17,16 +17,16 @@ interface Props {
 }
 
 export function RunDialog({ path, version = null, text, workload, onClose }: Props) {
-  const found = useQuery(declared(path, version, text))
+  const defaultsQuery = useQuery(declaredWorkload(path, version, text))
   return (
     <Dialog title={`Run ${path}`} onClose={onClose}>
-      <QueryView query={found} what="Reading the playbook">
-        {(known) => (
+      <QueryView query={defaultsQuery} what="Reading the playbook">
+        {(workloadDefaults) => (
           <RunForm
             path={path}
             version={version}
             {...(text === undefined ? {} : { text })}
-            defaults={{ ...known, ...workload }}
+            defaults={{ ...workloadDefaults, ...workload }}
             onClose={onClose}
           />
         )}
@@ -63,9 +63,9 @@ function RunForm({
           ...(text === undefined ? { path, ...(version === null ? {} : { version }) } : { playbook: text }),
         },
       ),
-    onSuccess: (made) => {
+    onSuccess: (execution) => {
       onClose()
-      go(`/executions/${made.execution_id}`)
+      go(`/executions/${execution.execution_id}`)
     },
   })
   return (

@@ -13,9 +13,9 @@ interface Props {
 }
 
 export function Versions({ path, version, dirty, compared, compare }: Props) {
-  const found = useQuery(versions(path))
+  const versionsQuery = useQuery(versions(path))
   const [, go] = useLocation()
-  const items = found.data?.items ?? []
+  const items = versionsQuery.data?.items ?? []
   // What was typed differs from the version it began with; else a version is set against the one before it.
   const before =
     items.find((item) => item.version < (version ?? 0))?.version ??

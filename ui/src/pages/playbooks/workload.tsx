@@ -8,7 +8,7 @@ import { Loading } from '../../design/states'
 import { overrides } from './overrides'
 
 /** What a playbook declares: that of a text, else of a registered version. */
-export const declared = (path: string, version: number | null = null, text?: string) =>
+export const declaredWorkload = (path: string, version: number | null = null, text?: string) =>
   queryOptions({
     queryKey: ['workload-of', path, version, text],
     queryFn: async () => {
@@ -61,7 +61,7 @@ export function WorkloadFields({ defaults, value, onChange }: Props) {
 
 /** The workload of what starts a playbook later: only what is not as the playbook has it. `besides` is filled
  * in then. */
-export function WorkloadOf({
+export function WorkloadOverrides({
   path,
   besides,
   onChange,
@@ -70,17 +70,17 @@ export function WorkloadOf({
   besides?: string
   onChange: (value: Obj) => void
 }) {
-  const found = useQuery(declared(path))
-  const [given, setGiven] = useState<Obj>({})
-  if (found.isPending) return <Loading what="Reading the playbook" />
-  const { [besides ?? '']: _, ...defaults } = found.data ?? {}
+  const defaultsQuery = useQuery(declaredWorkload(path))
+  const [values, setValues] = useState<Obj>({})
+  if (defaultsQuery.isPending) return <Loading what="Reading the playbook" />
+  const { [besides ?? '']: _, ...defaults } = defaultsQuery.data ?? {}
   const change = (value: Obj) => {
-    setGiven(value)
+    setValues(value)
     onChange(overrides(defaults, value))
   }
   return (
     <div className="flex flex-col gap-2">
-      <WorkloadFields defaults={defaults} value={{ ...defaults, ...given }} onChange={change} />
+      <WorkloadFields defaults={defaults} value={{ ...defaults, ...values }} onChange={change} />
       {Object.keys(defaults).length > 0 && (
         <p className="text-xs text-ink-3">What is left as it is follows the playbook.</p>
       )}

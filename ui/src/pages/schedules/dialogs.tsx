@@ -9,7 +9,7 @@ import { CopyButton } from '../../design/copy'
 import { JsonField } from '../../design/form'
 import { Failure } from '../../design/states'
 import { showToast } from '../../design/toast'
-import { WorkloadOf } from '../playbooks/workload'
+import { WorkloadOverrides } from '../playbooks/workload'
 
 interface CommonProps {
   name: string
@@ -21,10 +21,10 @@ interface CommonProps {
   children: ReactNode
 }
 
-function Common({ name, setName, path, setPath, setWorkload, besides, children }: CommonProps) {
-  const known = useQuery(catalog())
-  const registered = known.data?.items.some((item) => item.path === path) ?? false
-  const many = Boolean(known.data?.cursor) // more than were asked for, so that this one may be among them
+function CommonFields({ name, setName, path, setPath, setWorkload, besides, children }: CommonProps) {
+  const catalogQuery = useQuery(catalog())
+  const registered = catalogQuery.data?.items.some((item) => item.path === path) ?? false
+  const many = Boolean(catalogQuery.data?.cursor) // more than were asked for, so that this one may be among them
   const choose = (next: string) => {
     setPath(next)
     setWorkload({})
@@ -50,7 +50,7 @@ function Common({ name, setName, path, setPath, setWorkload, besides, children }
         />
       </Field>
       <datalist id="paths">
-        {known.data?.items.map((item) => (
+        {catalogQuery.data?.items.map((item) => (
           <option key={item.path} value={item.path}>
             {item.description ?? ''}
           </option>
@@ -58,7 +58,7 @@ function Common({ name, setName, path, setPath, setWorkload, besides, children }
       </datalist>
       {children}
       {registered ? (
-        <WorkloadOf
+        <WorkloadOverrides
           key={path}
           path={path}
           {...(besides === undefined ? {} : { besides })}
@@ -73,7 +73,7 @@ function Common({ name, setName, path, setPath, setWorkload, besides, children }
   )
 }
 
-function Ends({ onClose, busy, error }: { onClose: () => void; busy: boolean; error: unknown }) {
+function DialogButtons({ onClose, busy, error }: { onClose: () => void; busy: boolean; error: unknown }) {
   return (
     <>
       {error ? <Failure error={error} /> : null}
@@ -118,7 +118,7 @@ export function ScheduleDialog({ onClose }: { onClose: () => void }) {
           make.mutate()
         }}
       >
-        <Common {...{ name, setName, path, setPath, setWorkload }}>
+        <CommonFields {...{ name, setName, path, setPath, setWorkload }}>
           <Field label="Started by">
             <select
               className="field"
@@ -160,8 +160,8 @@ export function ScheduleDialog({ onClose }: { onClose: () => void }) {
               />
             </Field>
           )}
-        </Common>
-        <Ends onClose={onClose} busy={make.isPending} error={make.error} />
+        </CommonFields>
+        <DialogButtons onClose={onClose} busy={make.isPending} error={make.error} />
       </form>
     </Dialog>
   )
@@ -178,9 +178,9 @@ export function TriggerDialog({ onClose }: { onClose: () => void }) {
   const make = useMutation({
     mutationFn: () =>
       post('/triggers', {}, { name, kind, path, workload, as: key, ...(kind === 'nats' ? { subject } : {}) }),
-    onSuccess: (made) => {
+    onSuccess: (trigger) => {
       void client.invalidateQueries({ queryKey: ['triggers'] })
-      if (!made.secret) {
+      if (!trigger.secret) {
         showToast(`created ${name}`)
         onClose()
       }
@@ -215,7 +215,7 @@ export function TriggerDialog({ onClose }: { onClose: () => void }) {
           make.mutate()
         }}
       >
-        <Common {...{ name, setName, path, setPath, setWorkload }} besides={key}>
+        <CommonFields {...{ name, setName, path, setPath, setWorkload }} besides={key}>
           <Field label="Started by">
             <select
               className="field"
@@ -244,8 +244,8 @@ export function TriggerDialog({ onClose }: { onClose: () => void }) {
               onChange={(event) => setKey(event.target.value)}
             />
           </Field>
-        </Common>
-        <Ends onClose={onClose} busy={make.isPending} error={make.error} />
+        </CommonFields>
+        <DialogButtons onClose={onClose} busy={make.isPending} error={make.error} />
       </form>
     </Dialog>
   )

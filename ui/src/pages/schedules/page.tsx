@@ -19,8 +19,8 @@ import { ScheduleDialog, TriggerDialog } from './dialogs'
 export function SchedulesPage() {
   useTitle('Schedules and triggers')
   const [adding, setAdding] = useState<'schedule' | 'trigger' | null>(null)
-  const clocks = useQuery(schedules())
-  const calls = useQuery(triggers())
+  const schedulesQuery = useQuery(schedules())
+  const triggersQuery = useQuery(triggers())
   return (
     <>
       <PageHead title="Schedules and triggers">
@@ -32,7 +32,7 @@ export function SchedulesPage() {
       <div className="flex flex-col gap-4 px-4 pb-4">
         <section className="panel overflow-x-auto" aria-label="Schedules">
           <h2 className="border-b border-line px-3 py-1.5 font-medium">Schedules</h2>
-          <QueryView query={clocks}>
+          <QueryView query={schedulesQuery}>
             {({ items }) =>
               items.length === 0 ? (
                 <Empty title="Nothing is started by the clock">
@@ -53,7 +53,7 @@ export function SchedulesPage() {
                   </thead>
                   <tbody className="max-sm:block">
                     {items.map((item) => (
-                      <ClockRow key={item.name} item={item} />
+                      <ScheduleRow key={item.name} item={item} />
                     ))}
                   </tbody>
                 </table>
@@ -63,7 +63,7 @@ export function SchedulesPage() {
         </section>
         <section className="panel overflow-x-auto" aria-label="Triggers">
           <h2 className="border-b border-line px-3 py-1.5 font-medium">Triggers</h2>
-          <QueryView query={calls}>
+          <QueryView query={triggersQuery}>
             {({ items }) =>
               items.length === 0 ? (
                 <Empty title="Nothing is started by a message">
@@ -83,7 +83,7 @@ export function SchedulesPage() {
                   </thead>
                   <tbody className="max-sm:block">
                     {items.map((item) => (
-                      <CallRow key={item.name} item={item} />
+                      <TriggerRow key={item.name} item={item} />
                     ))}
                   </tbody>
                 </table>
@@ -120,14 +120,14 @@ const ROW = 'border-b border-line last:border-0 max-sm:flex max-sm:flex-wrap max
 
 type Change = Body<'/schedules/{name}' | '/triggers/{name}', 'put'>
 
-function useStanding(kind: 'schedules' | 'triggers', name: string) {
+function useRowActions(kind: 'schedules' | 'triggers', name: string) {
   const client = useQueryClient()
   const [, go] = useLocation()
   const renew = () => client.invalidateQueries({ queryKey: [kind] })
   return {
     run: useMutation({
       mutationFn: () => post(`/${kind}/{name}/run`, { name }, {}),
-      onSuccess: (made) => go(`/executions/${made.execution_id}`),
+      onSuccess: (execution) => go(`/executions/${execution.execution_id}`),
       onError: showError,
     }),
     keep: useMutation({
@@ -146,38 +146,38 @@ function useStanding(kind: 'schedules' | 'triggers', name: string) {
   }
 }
 
-function Acts({
+function RowActions({
   name,
   enabled,
-  does,
-  turn,
+  actions,
+  toggle,
 }: {
   name: string
   enabled: boolean
-  does: ReturnType<typeof useStanding>
-  turn: () => void
+  actions: ReturnType<typeof useRowActions>
+  toggle: () => void
 }) {
-  const [sure, setSure] = useState(false)
+  const [confirming, setConfirming] = useState(false)
   return (
     <td className="td max-sm:w-full">
       <span className="flex gap-1 sm:justify-end">
-        <Button icon="play" aria-label={`Run ${name} now`} onClick={() => does.run.mutate()}>
+        <Button icon="play" aria-label={`Run ${name} now`} onClick={() => actions.run.mutate()}>
           Run now
         </Button>
-        <Button onClick={turn} aria-label={`${enabled ? 'Pause' : 'Resume'} ${name}`}>
+        <Button onClick={toggle} aria-label={`${enabled ? 'Pause' : 'Resume'} ${name}`}>
           {enabled ? 'Pause' : 'Resume'}
         </Button>
-        {sure ? (
+        {confirming ? (
           <Button
             kind="danger"
             aria-label={`Really delete ${name}`}
-            onClick={() => does.drop.mutate()}
-            onBlur={() => setSure(false)}
+            onClick={() => actions.drop.mutate()}
+            onBlur={() => setConfirming(false)}
           >
             Really?
           </Button>
         ) : (
-          <Button kind="quiet" aria-label={`Delete ${name}`} onClick={() => setSure(true)}>
+          <Button kind="quiet" aria-label={`Delete ${name}`} onClick={() => setConfirming(true)}>
             Delete
           </Button>
         )}
@@ -186,7 +186,7 @@ function Acts({
   )
 }
 
-function Which({ path, version }: { path: string; version: number | null }) {
+function PlaybookCell({ path, version }: { path: string; version: number | null }) {
   return (
     <td className="td max-w-0 sm:w-1/4 max-sm:w-full max-sm:max-w-full">
       <span className="flex items-baseline gap-1.5">
@@ -199,11 +199,20 @@ function Which({ path, version }: { path: string; version: number | null }) {
   )
 }
 
-function ClockRow({ item }: { item: Schedule }) {
-  const does = useStanding('schedules', item.name)
+function ScheduleRow({ item }: { item: Schedule }) {
+  const actions = useRowActions('schedules', item.name)
   const { name, path, version, workload, cron, timezone, every_s, catch_up } = item
-  const turn = () =>
-    does.keep.mutate({ path, version, workload, cron, timezone, every_s, catch_up, enabled: !item.enabled })
+  const toggle = () =>
+    actions.keep.mutate({
+      path,
+      version,
+      workload,
+      cron,
+      timezone,
+      every_s,
+      catch_up,
+      enabled: !item.enabled,
+    })
   return (
     <tr className={ROW}>
       <td className="td max-w-56 truncate font-medium max-sm:max-w-[60vw]" title={name}>
@@ -215,7 +224,7 @@ function ClockRow({ item }: { item: Schedule }) {
           label={item.enabled ? (item.last_error ? 'last tick failed' : 'on') : 'paused'}
         />
       </td>
-      <Which path={path} version={version} />
+      <PlaybookCell path={path} version={version} />
       <td className="td whitespace-nowrap font-mono text-xs">
         {cron ? (
           <>
@@ -245,7 +254,7 @@ function ClockRow({ item }: { item: Schedule }) {
         )}
         <SkippedTicks schedule={item} />
       </td>
-      <Acts name={name} enabled={item.enabled} does={does} turn={turn} />
+      <RowActions name={name} enabled={item.enabled} actions={actions} toggle={toggle} />
     </tr>
   )
 }
@@ -266,11 +275,20 @@ function SkippedTicks({ schedule }: { schedule: Schedule }) {
   )
 }
 
-function CallRow({ item }: { item: Trigger }) {
-  const does = useStanding('triggers', item.name)
+function TriggerRow({ item }: { item: Trigger }) {
+  const actions = useRowActions('triggers', item.name)
   const { name, kind, path, version, workload, subject, queue } = item
-  const turn = () =>
-    does.keep.mutate({ kind, path, version, workload, subject, queue, as: item.as, enabled: !item.enabled })
+  const toggle = () =>
+    actions.keep.mutate({
+      kind,
+      path,
+      version,
+      workload,
+      subject,
+      queue,
+      as: item.as,
+      enabled: !item.enabled,
+    })
   const hook = item.hook ? `${window.location.origin}${item.hook}` : ''
   return (
     <tr className={ROW}>
@@ -280,7 +298,7 @@ function CallRow({ item }: { item: Trigger }) {
       <td className="td">
         <StatusBadge status={item.enabled ? 'done' : 'paused'} label={item.enabled ? 'on' : 'paused'} />
       </td>
-      <Which path={path} version={version} />
+      <PlaybookCell path={path} version={version} />
       <td className="td font-mono text-xs">
         {hook ? (
           <span className="inline-flex items-center">
@@ -297,7 +315,7 @@ function CallRow({ item }: { item: Trigger }) {
       <td className="td font-mono text-xs">
         <span className="font-sans text-ink-3 sm:hidden">payload as </span>workload.{item.as}
       </td>
-      <Acts name={name} enabled={item.enabled} does={does} turn={turn} />
+      <RowActions name={name} enabled={item.enabled} actions={actions} toggle={toggle} />
     </tr>
   )
 }
