@@ -21,7 +21,7 @@ const preloaded: Plugin = {
     this.emitFile({
       type: 'asset',
       fileName: 'execution.html',
-      source: `${head}${links('app', 'rolldown-runtime', 'page', 'flow', 'moment')}  </head>${rest}`,
+      source: `${head}${links('app', 'rolldown-runtime', 'page', 'flow', 'url-parameters')}  </head>${rest}`,
     })
   },
 }
@@ -33,7 +33,7 @@ const APP = anyOf(
   /node_modules\/(react|react-dom|scheduler|wouter|regexparam|mitt|use-sync-external-store)\//,
   /node_modules\/@tanstack\/(react-query|query-core)\//,
   /rolldown\/runtime/,
-  /src\/(mount|app|favicon|design|shell\/(?!theme)|api\/(?!ahead))/,
+  /src\/(mount|app|favicon|design|shell\/(?!theme)|api\/(?!prefetch))/,
   /src\/pages\/(?!execution\/|playbooks\/playbook)/,
   /src\/pages\/execution\/(rerun|actions|signal)/,
 )

@@ -1,5 +1,5 @@
 // The first code that runs: begins all that the address needs at once, then shows the page.
-import { prefetch } from './api/ahead'
+import { prefetch } from './api/prefetch'
 import { applyTheme } from './shell/theme'
 import './styles.css'
 

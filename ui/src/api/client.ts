@@ -1,8 +1,9 @@
 // One place that speaks HTTP. A route is named as the OpenAPI document names it, and so are its parts, its query,
 // its body and its answer. Problems (RFC 9457) become `Problem` errors that pages show as they are.
-import { takePrefetched } from './ahead'
+
 import type { components, paths } from './openapi'
-import { reportReachable } from './reach'
+import { takePrefetched } from './prefetch'
+import { reportReachable } from './reachability'
 
 type ProblemBody = Partial<components['schemas']['ProblemAnswer']>
 

@@ -4,8 +4,8 @@ import { useLayoutEffect, useRef, useState } from 'react'
 import type { ArcProgress, GraphArc, Refusal } from '../api/types'
 import { classes } from '../design/classes'
 import { StatusIcon } from '../design/status'
+import { type ArcState, arcText, guardText, shortJson } from './labels'
 import { curve, middle, type Route } from './layout'
-import { type ArcState, arcText, guardText, shortJson } from './words'
 
 export interface ArcData extends Record<string, unknown> {
   arc: GraphArc

@@ -15,6 +15,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Graph, Progress } from '../api/types'
 import { toneOf } from '../design/status'
 import { type ArcEdge, edgeTypes } from './edges'
+import { arcState, stepStatus } from './labels'
 import {
   BODY_HEIGHT,
   HELD_HEIGHT,
@@ -25,7 +26,6 @@ import {
   NODE_WIDTH,
 } from './layout'
 import { nodeTypes, type StepNode } from './nodes'
-import { arcState, stepStatus } from './words'
 
 interface Props {
   shape: Graph

@@ -1,7 +1,7 @@
 // Where steps and arcs stand: dagre's layered layout, top to bottom, the author's order kept.
 import { Graph, layout } from '@dagrejs/dagre'
 import type { GraphArc, Graph as Shape } from '../api/types'
-import { guardText } from './words'
+import { guardText } from './labels'
 
 export interface Point {
   x: number

@@ -7,8 +7,8 @@ import { Icon } from '../design/icons'
 import { count } from '../design/number'
 import { borderOf, StatusIcon, softOf, textOf } from '../design/status'
 import { duration, Took } from '../design/time'
+import { stepStatus } from './labels'
 import { NODE_WIDTH } from './layout'
-import { stepStatus } from './words'
 
 export interface StepData extends Record<string, unknown> {
   shape: GraphStep

@@ -13,7 +13,7 @@ import { Ago, ago, duration, useNow } from '../design/time'
 import { Tree } from '../design/tree'
 import { PageHead } from '../shell/layout'
 import { useTitle } from '../shell/title'
-import { type Group, groupChanges } from './changes'
+import { type Group, groupChanges } from './change-groups'
 
 export function ComparePage() {
   useTitle('Compare')

@@ -5,9 +5,9 @@ import { classes } from '../design/classes'
 import { IconButton } from '../design/controls'
 import { Icon } from '../design/icons'
 import { Toasts } from '../design/toast'
-import { UnreachableBanner } from './lost'
 import { Shortcuts, showKeys } from './shortcuts'
 import { choose } from './theme'
+import { UnreachableBanner } from './unreachable-banner'
 import { useDark } from './use-theme'
 
 const PLACES = [

@@ -7,10 +7,10 @@ import type { Execution, Obj, Wait } from '../../api/types'
 import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
 import { showError, showToast } from '../../design/toast'
-import { CancelDialog } from '../executions/cancel'
+import { CancelDialog } from '../executions/cancel-dialog'
 import { RunDialog } from '../playbooks/run-dialog'
-import { RerunDialog } from './rerun'
-import { SignalDialog } from './signal'
+import { RerunDialog } from './rerun-dialog'
+import { SignalDialog } from './signal-dialog'
 
 const ENDED = new Set(['completed', 'failed', 'cancelled'])
 

@@ -3,14 +3,14 @@ import { useQuery } from '@tanstack/react-query'
 import { dataView } from '../../api/queries'
 import type { Json, RunOutput, Writer } from '../../api/types'
 import { classes } from '../../design/classes'
-import { ErrorDetails } from '../../design/details'
+import { ErrorDetails } from '../../design/error-details'
 import { Empty, QueryView } from '../../design/states'
 import { StatusIcon } from '../../design/status'
 import { exact } from '../../design/time'
 import { Tree } from '../../design/tree'
-import { useParameter } from './moment'
 import type { Open } from './page'
 import { Preview } from './preview'
+import { useParameter } from './url-parameters'
 
 export function DataTab({ id, at, open }: { id: string; at: number | undefined; open: Open }) {
   const dataQuery = useQuery(dataView(id, at))

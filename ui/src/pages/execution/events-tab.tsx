@@ -13,9 +13,9 @@ import { Empty, Failure } from '../../design/states'
 import { StatusIcon } from '../../design/status'
 import { clock, exact } from '../../design/time'
 import { showError } from '../../design/toast'
-import { DebouncedInput } from '../executions/filters'
+import { DebouncedInput } from '../executions/filter-bar'
 import { EventDetail } from './event-detail'
-import { useParameter } from './moment'
+import { useParameter } from './url-parameters'
 
 const ROW = 26
 

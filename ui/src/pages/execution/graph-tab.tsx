@@ -4,9 +4,9 @@ import { progress } from '../../api/queries'
 import type { Execution, Graph, Progress } from '../../api/types'
 import { Empty } from '../../design/states'
 import { Flow } from '../../graph/flow'
-import { useParameter } from './moment'
 import type { Open } from './page'
 import { StepPanel } from './step-panel'
+import { useParameter } from './url-parameters'
 
 interface Props {
   id: string

@@ -5,7 +5,7 @@ import { loop } from '../../api/queries'
 import type { RunLine } from '../../api/types'
 import { useDark } from '../../shell/use-theme'
 import type { Span } from './gantt'
-import { pack } from './packing'
+import { pack } from './lane-packing'
 
 export const LANES_HEIGHT = 104
 const COLOURS: Record<string, string> = { r: '--running', d: '--done', f: '--failed' }

@@ -4,14 +4,14 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useRef, useState } from 'react'
 import { logs } from '../../api/queries'
 import type { LogLine } from '../../api/types'
+import { stripAnsi } from '../../design/ansi'
 import { classes } from '../../design/classes'
 import { CopyButton } from '../../design/copy'
 import { count } from '../../design/number'
-import { stripAnsi } from '../../design/plain'
 import { Empty, QueryView } from '../../design/states'
 import { clock, exact } from '../../design/time'
-import { DebouncedInput } from '../executions/filters'
-import { useParameter } from './moment'
+import { DebouncedInput } from '../executions/filter-bar'
+import { useParameter } from './url-parameters'
 
 export function LogsTab({ id, live }: { id: string; live: boolean }) {
   const [text, setText] = useParameter('text')

@@ -6,15 +6,15 @@ import { iterationFailure, loop } from '../../api/queries'
 import type { Execution, LoopView } from '../../api/types'
 import { classes } from '../../design/classes'
 import { Button } from '../../design/controls'
-import { ErrorDetails } from '../../design/details'
+import { ErrorDetails } from '../../design/error-details'
 import { count } from '../../design/number'
 import { Empty, QueryView } from '../../design/states'
 import { StatusBadge } from '../../design/status'
 import { duration } from '../../design/time'
 import { useAction } from './actions'
 import { HeatMap, MARKS } from './heat-map'
-import { useParameter } from './moment'
 import type { Open } from './page'
+import { useParameter } from './url-parameters'
 
 export function LoopsTab({
   id,

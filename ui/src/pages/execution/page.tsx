@@ -15,9 +15,9 @@ import { EventsTab } from './events-tab'
 import { Header } from './header'
 import { LinkState } from './link-state'
 import { LogsTab } from './logs-tab'
-import { useMoment } from './moment'
-import { TimeTravel } from './travel'
-import { WaitList } from './waiting'
+import { TimeTravel } from './time-travel'
+import { useMoment } from './url-parameters'
+import { WaitList } from './wait-list'
 import { WhyTab } from './why-tab'
 
 const GraphTab = onDemand(() => import('./graph-tab').then((module) => module.GraphTab))

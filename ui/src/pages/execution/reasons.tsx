@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { why } from '../../api/queries'
 import { classes } from '../../design/classes'
-import { ErrorDetails, texts } from '../../design/details'
+import { ErrorDetails, texts } from '../../design/error-details'
 import { QueryView } from '../../design/states'
 import type { Open } from './page'
 

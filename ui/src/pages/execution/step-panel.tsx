@@ -3,13 +3,13 @@ import { useState } from 'react'
 import type { Execution, Graph, Progress } from '../../api/types'
 import { classes } from '../../design/classes'
 import { Button, IconButton } from '../../design/controls'
-import { ErrorDetails } from '../../design/details'
+import { ErrorDetails } from '../../design/error-details'
 import { StatusBadge, StatusIcon } from '../../design/status'
 import { Ago, duration, Took } from '../../design/time'
-import { arcState, arcText, guardText, shortJson, stepStatus } from '../../graph/words'
+import { arcState, arcText, guardText, shortJson, stepStatus } from '../../graph/labels'
 import type { Open } from './page'
 import { Reasons } from './reasons'
-import { RerunDialog } from './rerun'
+import { RerunDialog } from './rerun-dialog'
 
 interface Props {
   id: string

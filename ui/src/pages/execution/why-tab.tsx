@@ -1,7 +1,8 @@
 // Why it went as it did: of the whole execution, or of one step.
-import { useParameter } from './moment'
+
 import type { Open } from './page'
 import { Reasons } from './reasons'
+import { useParameter } from './url-parameters'
 
 export function WhyTab({ id, steps, open }: { id: string; steps: string[]; open: Open }) {
   const [step, choose] = useParameter('step')

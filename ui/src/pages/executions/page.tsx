@@ -10,9 +10,9 @@ import { Empty, QueryView } from '../../design/states'
 import { showToast } from '../../design/toast'
 import { PageHead } from '../../shell/layout'
 import { useTitle } from '../../shell/title'
-import { CancelDialog } from './cancel'
-import { FilterBar } from './filters'
-import { toQuery, useFilters } from './find'
+import { CancelDialog } from './cancel-dialog'
+import { FilterBar } from './filter-bar'
+import { toQuery, useFilters } from './filters'
 import { ExecutionTable } from './table'
 
 const LIVE = new Set(['pending', 'running', 'waiting', 'paused', 'stuck'])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { groupChanges } from './changes'
+import { groupChanges } from './change-groups'
 
 test('many differences of one step are one group that knows how many there are in all', () => {
   const changes = [

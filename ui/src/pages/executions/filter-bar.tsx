@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { catalog } from '../../api/queries'
 import { Button } from '../../design/controls'
-import { type Filters, WITHIN } from './find'
+import { type Filters, WITHIN } from './filters'
 
 const STATUSES = ['pending', 'running', 'waiting', 'paused', 'completed', 'failed', 'stuck', 'cancelled']
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { caret, texts } from './details'
+import { caret, texts } from './error-details'
 
 test('the caret stands below its place, also in a part of a long line', () => {
   expect(caret({ line: 1, column: 3, text: '\tform x' })).toBe(' form x\n  ^')

@@ -1,7 +1,7 @@
 // A server that does not answer is said to be so, wherever one is, and asked again until it does.
 import { useQuery } from '@tanstack/react-query'
 import { session } from '../api/queries'
-import { useUnreachable } from '../api/reach'
+import { useUnreachable } from '../api/reachability'
 import { classes } from '../design/classes'
 import { StatusIcon } from '../design/status'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { stripAnsi } from './plain'
+import { stripAnsi } from './ansi'
 
 test.each([
   ['\u001b[31mred\u001b[0m', 'red'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { guardText } from './words'
+import { guardText } from './labels'
 
 test.each([
   ['{{ ctx.count > 3 }}', 'ctx.count > 3'],

@@ -8,7 +8,7 @@ import { Button } from '../../design/controls'
 import { StatusIcon } from '../../design/status'
 import { Ago } from '../../design/time'
 import { useAction } from './actions'
-import { SignalDialog } from './signal'
+import { SignalDialog } from './signal-dialog'
 
 const SHOWN = 3
 

@@ -1,4 +1,4 @@
-// Which event the page looks at, kept in the address as `at`; absent means the newest.
+// What a page keeps in the query of its address: any value by name, and `at`, the event that is looked at.
 import { useLocation, useSearch } from 'wouter'
 
 export function useMoment(): [number | undefined, (at: number | undefined) => void] {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { LoopView } from '../../api/types'
-import { pack } from './packing'
+import { pack } from './lane-packing'
 
 const view = (marks: string, started: number[], took: number[]): LoopView =>
   ({ marks, started, took, total: marks.length }) as unknown as LoopView

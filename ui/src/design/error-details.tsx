@@ -2,8 +2,8 @@
 // the input.
 import type { ReactNode } from 'react'
 import type { Json } from '../api/json'
+import { stripAnsi } from './ansi'
 import { CopyIcon } from './copy'
-import { stripAnsi } from './plain'
 import { Tree } from './tree'
 
 interface Place {
