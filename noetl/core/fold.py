@@ -5,6 +5,7 @@ Nothing here decides; a decision that is not in an event did not happen.
 """
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from noetl.core.event import CATALOGUE, TERMINAL, Event, step_of
@@ -267,6 +268,7 @@ def _child_waiting(state: State, event: Event, data: dict[str, Any]) -> None:
     parked.child_waits, parked.child_seq = data["waits"], data["child_seq"]
 
 
+@lru_cache(maxsize=1024)  # an iteration is asked about several times, and those in flight by turns
 def outer_index(address: str | None) -> int | None:
     """The index of an outer iteration's address; None for any other address."""
     if address and address[0] == "[" and address.find("]") == len(address) - 1:
@@ -351,8 +353,9 @@ def _forget(state: State, run: Run, prefix: str, inside: str | None = None) -> N
         if address.startswith(prefix) and not _within(address, inside):
             _drop(state, run, parked)
     for kept in (run.frame, run.outcomes, run.parked):
-        for address in [known for known in kept if known.startswith(prefix) and not _within(known, inside)]:
-            del kept[address]
+        if kept:
+            for address in [one for one in kept if one.startswith(prefix) and not _within(one, inside)]:
+                del kept[address]
     if state.children:
         for child, waits in list(state.children.items()):
             run_id, _, address = waits.partition(" ")

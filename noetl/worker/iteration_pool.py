@@ -133,7 +133,6 @@ class IterationPool:
             return False
         runner.reporter.unwatch(frame)
         self._finish(index, frame, ended)
-        runner.reporter.touch()
         return not self.stopped
 
     async def _body(self, frame: Frame) -> Ended:

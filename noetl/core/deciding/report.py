@@ -129,9 +129,10 @@ def _parked(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
 
 
 def _iteration_ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
-    children = awaited(draft, run)
+    children = awaited(draft, run) if run.parked else []
     draft.accept(event)
-    cancel_left(draft, children, f"the iteration {event.at} of {run.id} that waited for it is over")
+    if children:
+        cancel_left(draft, children, f"the iteration {event.at} of {run.id} that waited for it is over")
     step = draft.step(run.step)
     if step.loop is None or outer_index(event.at) is None:
         return

@@ -135,16 +135,16 @@ class ReportCheck:
     """Asks of each part of one report, in order, whether it can be."""
 
     def __init__(self, draft: Draft, run: Run, lease: Lease, worker: str) -> None:
-        self._run, self._lease, self._worker = run, lease, worker
+        self._run, self._lease, self._worker, self._id = run, lease, worker, run.id
         self._labels, self._blocks = draft.step(run.step).pipeline.labels, draft.program.blocks
-        self._last: dict[tuple[str, str], tuple[int, int, bool]] = {}  # how far each task has come
+        self._last: dict[tuple[str, str], tuple[tuple[int, int], bool]] = {}  # how far each task has come
         self.size = 0  # of the data of the event that was asked about last, in bytes
 
     def event(self, event: Event) -> str | None:
         """What is wrong with an event, if anything is."""
         name, data = event.name, event.data
         asked = _ASKED.get(name)
-        if asked is None or event.run != self._run.id or event.by != "w":
+        if asked is None or event.run != self._id or event.by != "w":
             return NOT_ITS_OWN
         if not data:
             self.size, data = 0, {}
@@ -216,7 +216,7 @@ class ReportCheck:
 
     def _task(self, event: Event, data: dict[str, Any]) -> str | None:
         label, visit, attempt = event.label, event.visit, event.attempt
-        if label is None or not self._is_label(label):
+        if label is None or (label not in self._labels and not self._is_label(label)):
             return f"the program has no task {label!r}"
         if visit is None or attempt is None or visit < 1 or attempt < 1:
             return f"visit {visit} and attempt {attempt} are no numbers of a task"
@@ -226,16 +226,17 @@ class ReportCheck:
         """Visits and attempts only grow; a pipeline that is run anew begins at the first."""
         ends, place = event.name == "task.done", (event.at or "", label)
         known = self._last.get(place)
-        self._last[place] = (*now, ends)
+        self._last[place] = (now, ends)
         if known is None:
             frame = self._run.frame.get(place[0])
             if frame is None:
                 return None
-            known = (frame.get("visits", {}).get(label.rpartition("/")[2], 0), 0, False)
-        if now < known[:2] and now != (1, 1):
-            last = f"visit {known[0]}, attempt {known[1]}"
-            return f"visit {now[0]}, attempt {now[1]} of {label} comes after {last}"
-        if ends and known == (*now, True):
+            known = (frame.get("visits", {}).get(label.rpartition("/")[2], 0), 0), False
+        last, ended = known
+        if now < last and now != (1, 1):
+            told = f"visit {last[0]}, attempt {last[1]}"
+            return f"visit {now[0]}, attempt {now[1]} of {label} comes after {told}"
+        if ends and ended and now == last:
             return f"visit {now[0]}, attempt {now[1]} of {label} is over"
         return None
 

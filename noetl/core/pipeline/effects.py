@@ -1,8 +1,9 @@
 """What a pipeline asks of the shell that drives it, and how it ends. Plain data."""
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from noetl.core.event import Event
 from noetl.core.pipeline.frame import Frame
@@ -11,8 +12,7 @@ from noetl.core.program.program import TaskProgram
 LOGS = "$logs"  # what a tool printed travels beside its output, into the task's event
 
 
-@dataclass(frozen=True, slots=True)
-class RunTool:
+class RunTool(msgspec.Struct, frozen=True):
     """Call a tool."""
 
     task: TaskProgram
@@ -26,36 +26,31 @@ class RunTool:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
-class NeedSecrets:
+class NeedSecrets(msgspec.Struct, frozen=True):
     """Fetch keychain entries; answered with a mapping of name to material, or why there is none."""
 
     names: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class NeedPayloads:
+class NeedPayloads(msgspec.Struct, frozen=True):
     """Have payloads at hand in `Surroundings.loaded`: whose, and their references; answered with nothing."""
 
     refs: list[tuple[str, dict[str, Any]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Sleep:
+class Sleep(msgspec.Struct, frozen=True):
     """Wait a short while in place."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Park:
+class Park(msgspec.Struct, frozen=True):
     """Wait without a slot; answered with an output envelope."""
 
     event: Event
 
 
-@dataclass(frozen=True, slots=True)
-class CallBlock:
+class CallBlock(msgspec.Struct, frozen=True):
     """Run a workbook block behind its call boundary; answered with (output, writes)."""
 
     block: str
@@ -71,8 +66,7 @@ class CallBlock:
 Effect = RunTool | NeedSecrets | NeedPayloads | Sleep | Park | CallBlock
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True):
     """How a pipeline ended. `handed_back`: it stopped at a task boundary and its frame is the checkpoint."""
 
     well: bool
@@ -87,8 +81,7 @@ Drive = Generator[Effect, Any, Ended]
 HANDED_BACK = Ended(True, {}, handed_back=True)
 
 
-@dataclass(slots=True)
-class Visit:
+class Visit(msgspec.Struct):
     """One attempt at one task."""
 
     task: TaskProgram
@@ -97,7 +90,7 @@ class Visit:
     started: bool = False
     logs: Any = None
     answered: bool = False
-    input: Mapping[str, Any] = field(default_factory=dict)
+    input: Mapping[str, Any] = {}
 
 
 def parking(frame: Frame, visit: "Visit", data: dict[str, Any]) -> Park:

@@ -4,8 +4,9 @@ A frame at a task boundary is a checkpoint; the checkpoint is plain JSON. Drivin
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from noetl.core.event import Event
 from noetl.core.message import Payload
@@ -23,8 +24,7 @@ Writes = list[list[Any]]
 _NO_STEPS: Mapping[str, Any] = {}
 
 
-@dataclass(slots=True)
-class PipelineContext:
+class PipelineContext(msgspec.Struct):
     """What all pipelines of one order share."""
 
     execution_id: str
@@ -37,11 +37,11 @@ class PipelineContext:
     limits: Mapping[str, Any]
     now: Callable[[], int]
     spread: Callable[[], float]  # a number in [0, 1) for jitter
-    events: list[Event] = field(default_factory=list)
-    payloads: list[Payload] = field(default_factory=list)
-    redactor: Redactor = field(default_factory=Redactor)
+    events: list[Event] = []
+    payloads: list[Payload] = []
+    redactor: Redactor = msgspec.field(default_factory=Redactor)
     aside: bool = False  # results of some of `steps` rest in the result store
-    loaded: dict[str, Any] = field(default_factory=dict)  # payloads of those that were read here, by key
+    loaded: dict[str, Any] = {}  # payloads of those that were read here, by key
     jumped: bool = False  # a pipeline jumped since the last report
     repeated: bool = False  # the work was handed out before: any call may have been made already
     stopping: bool = False  # pipelines stop at their next task boundary
@@ -51,8 +51,7 @@ class PipelineContext:
         self.events.append(event)
 
 
-@dataclass(slots=True)
-class Frame:
+class Frame(msgspec.Struct):
     """The state of one pipeline."""
 
     at: str
@@ -62,14 +61,14 @@ class Frame:
     ctx: dict[str, Any]
     step: dict[str, Any]
     iter: dict[str, Any]
-    iterators: Mapping[str, Any] = field(default_factory=dict)
+    iterators: Mapping[str, Any] = {}
     prefix: str = ""  # `<task>/` inside a workbook block
     buffered: bool = False  # in a parallel loop: ctx writes wait for the iteration's end
-    reduced: Mapping[tuple[str, ...], str] = field(default_factory=dict)  # paths whose writes are operands
-    args: Mapping[str, Any] = field(default_factory=dict)
+    reduced: Mapping[tuple[str, ...], str] = {}  # paths whose writes are operands
+    args: Mapping[str, Any] = {}
     pc: int = 0
-    visits: dict[str, int] = field(default_factory=dict)
-    passed: dict[str, int] = field(default_factory=dict)
+    visits: dict[str, int] = {}
+    passed: dict[str, int] = {}
     runs: int = 0
     attempt: int = 0  # 0: a new visit begins
     answered: int = 0  # answered errors in this visit: each makes a new idempotency key
@@ -82,11 +81,11 @@ class Frame:
     inside: str | None = None  # the address of the block that is being called
     prev: Any = None
     output: dict[str, Any] | None = None
-    results: dict[str, dict[str, Any]] = field(default_factory=dict)
-    writes: Writes = field(default_factory=list)  # not yet sent
+    results: dict[str, dict[str, Any]] = {}
+    writes: Writes = []  # not yet sent
     moved: bool = False  # went on since the last checkpoint
-    aside: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # values put aside, by identity
-    aside_before: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # by the checkpoint before
+    aside: dict[int, tuple[Any, Any]] = {}  # values put aside, by identity
+    aside_before: dict[int, tuple[Any, Any]] = {}  # by the checkpoint before
 
     def write(self, pairs: Writes) -> None:
         """Apply the pairs of one `set`."""

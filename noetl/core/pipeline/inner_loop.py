@@ -5,8 +5,9 @@ everything that waits, is the worker's shell.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from noetl.core.event import Event
 from noetl.core.fold import outer_index
@@ -22,8 +23,7 @@ from noetl.core.values.output import failed, ok, problem, size_of
 from noetl.core.values.patch import PatchProblem, assign, look_up
 
 
-@dataclass(slots=True)
-class InnerLoop:
+class InnerLoop(msgspec.Struct):
     """One level of iteration: where it is, what it iterates, and what every iteration starts from."""
 
     address: str
@@ -38,11 +38,11 @@ class InnerLoop:
     step: dict[str, Any]
     args: Mapping[str, Any]
     parent: Mapping[str, Any] | None = None
-    iterators: Mapping[str, Any] = field(default_factory=dict)
+    iterators: Mapping[str, Any] = {}
     prefix: str = ""
     buffered: bool = False  # an enclosing loop is parallel
     inner: LoopProgram | None = None
-    reduced: Mapping[tuple[str, ...], str] = field(default_factory=dict)  # by enclosing loops
+    reduced: Mapping[tuple[str, ...], str] = {}  # by enclosing loops
     keyed: str | None = None  # see Frame
     within: int | None = None
 
@@ -63,7 +63,7 @@ class InnerLoop:
             iterators={**self.iterators, name: item},
             prefix=self.prefix,
             buffered=self.buffered or self.loop.parallel or bool(self.loop.reduce),
-            reduced={**self.reduced, **self.loop.reduce},
+            reduced={**self.reduced, **self.loop.reduce} if self.loop.reduce else self.reduced,
             args=self.args,
             keyed=None if self.keyed is None else f"{self.keyed}[{index}]",
             within=self.within,
@@ -89,14 +89,13 @@ class InnerLoop:
             self.ctx, self.step = frame.ctx, frame.step
 
 
-@dataclass(slots=True)
-class IterationOutcome:
+class IterationOutcome(msgspec.Struct):
     """How one iteration ended."""
 
     well: bool
     output: dict[str, Any]
     error: dict[str, Any] | None = None
-    writes: Writes = field(default_factory=list)
+    writes: Writes = []
     broke: bool = False
 
     @classmethod

@@ -42,6 +42,7 @@ from noetl.core.values.output import ANSWERED, failed, not_a_mapping, ok, proble
 from noetl.core.values.schema_check import schema_problem
 from noetl.core.values.scope import Scope
 from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.template import CompiledValue
 
 _JUDGE = TemplateEvaluator()
 # What the engine carries out itself is known to be over, unless it was only not waited for any longer.
@@ -102,9 +103,9 @@ def _visit(
 
 def _before(frame: Frame, task: TaskProgram) -> Choice:
     if not task.before:
-        return Choice("continue")
+        return task_policy.CONTINUE
     choice = task_policy.choose(task.before, frame.scope(task.label), f"{task.label} before")
-    return choice or Choice("continue")
+    return choice or task_policy.CONTINUE
 
 
 def _count_visit(frame: Frame, task: TaskProgram) -> None:
@@ -121,8 +122,7 @@ def _count_visit(frame: Frame, task: TaskProgram) -> None:
 
 def _rendered_limit(frame: Frame, task: TaskProgram) -> int:
     try:
-        spec = task.spec.render(binding(task.spec, frame.scope(task.label)))
-        return int(spec["limits"]["max_visits"])
+        return int(_rendered_spec(frame, task)["limits"]["max_visits"])
     except (TemplateError, TypeError, ValueError) as error:
         raise EvaluationError("template", f"limits.max_visits of task {task.label!r}: {error}") from None
 
@@ -152,9 +152,8 @@ def _perform(
     visit.started = answer is not None and waiting in ("wait", "child")
     try:
         visit.input = yield from _rendered(frame, task)
-        spec = task.spec.render(binding(task.spec, frame.scope(task.label)))
-        spec = with_bound(spec, task.label)
-        auth = yield from _auth(frame, task)
+        spec = with_bound(_rendered_spec(frame, task), task.label)
+        auth = None if task.auth is None else (yield from _auth(frame, task, task.auth))
     except (TemplateError, EvaluationError) as error:
         _started(frame, visit)
         place = (
@@ -260,6 +259,12 @@ def _rendered(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Mapping
     return {**given, **task.literal}
 
 
+def _rendered_spec(frame: Frame, task: TaskProgram) -> Mapping[str, Any]:
+    if task.spec.static:
+        return task.spec.value  # type: ignore[no-any-return]
+    return task.spec.render(binding(task.spec, frame.scope(task.label)))  # type: ignore[no-any-return]
+
+
 def _secrets(names: frozenset[str]) -> Generator[Effect, Any, Mapping[str, Any]]:
     found: Mapping[str, Any] | EvaluationError = yield NeedSecrets(names)
     if isinstance(found, EvaluationError):
@@ -267,14 +272,12 @@ def _secrets(names: frozenset[str]) -> Generator[Effect, Any, Mapping[str, Any]]
     return found
 
 
-def _auth(frame: Frame, task: TaskProgram) -> Generator[Effect, Any, Any]:
-    if task.auth is None:
-        return None
-    bound = binding(task.auth, frame.scope(task.label))
-    names = frozenset(path[1] for path in task.auth.paths if path[0] == "keychain" and len(path) > 1)
+def _auth(frame: Frame, task: TaskProgram, auth: CompiledValue) -> Generator[Effect, Any, Any]:
+    bound = binding(auth, frame.scope(task.label))
+    names = frozenset(path[1] for path in auth.paths if path[0] == "keychain" and len(path) > 1)
     if names:
         bound["keychain"] = yield from _secrets(names)
-    return task.auth.render(bound)
+    return auth.render(bound)
 
 
 def _started(frame: Frame, visit: Visit) -> None:

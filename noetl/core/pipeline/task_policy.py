@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+
+import msgspec
 
 from noetl.core.program.evaluator import EvaluationError, GuardResult, TemplateEvaluator, binding
 from noetl.core.program.program import RuleProgram, TaskProgram
@@ -16,14 +17,16 @@ JITTER = 0.25
 _NO_SET: list[list[Any]] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """The directive chosen, the rule that chose it (index, `else`, None: default), and what it saw."""
 
     do: str
     rule: int | str | None = None
     program: RuleProgram | None = None
-    seen: dict[str, Any] = field(default_factory=dict)
+    seen: dict[str, Any] = {}
+
+
+CONTINUE, FAIL = Choice("continue"), Choice("fail")
 
 
 def choose(rules: Sequence[RuleProgram], scope: Scope, place: str) -> Choice | None:
@@ -40,8 +43,8 @@ def choose(rules: Sequence[RuleProgram], scope: Scope, place: str) -> Choice | N
 def by_status(task: TaskProgram, status: str) -> Choice:
     """What happens when no rule decides."""
     if task.rules is not None and task.on_unmatched == "continue":
-        return Choice("continue")
-    return Choice("continue" if status == "ok" else "fail")
+        return CONTINUE
+    return CONTINUE if status == "ok" else FAIL
 
 
 def _holds(rule: RuleProgram, scope: Scope, place: str) -> GuardResult:
