@@ -155,8 +155,10 @@ def _carried(event: Event) -> dict[str, Any]:
     data = event.data
     if not data:
         return {}
-    output = data.get("output")
-    refers = "results" in data or (isinstance(output, dict) and ("ref" in output or "part" in output))
+    output = data.get("output") or {}
+    if not isinstance(output, dict):
+        return {}
+    refers = "results" in data or "ref" in output or "part" in output
     return data if refers and well_formed(event) else {}
 
 

@@ -64,7 +64,7 @@ class _Parked(msgspec.Struct):
     wait: bool = True
     expires: int | None = None
     within: int | None = None
-    error: _Error | None = None
+    error: _Error | msgspec.UnsetType = msgspec.UNSET  # null is no error to fail with
 
 
 class _Done(msgspec.Struct):

@@ -265,7 +265,7 @@ def test_an_event_that_is_malformed_names_nothing_and_the_others_do():
     wrong = _event("step.failed", output={"status": "?", "ref": a_ref("bad")}, writes=5)
     odd = {**a_ref("odd"), "locator": "odd"}
     right = _event("step.done", output=away("out"), writes=[[["ctx", "a_ref"], odd]])
-    report = Report("start.1", 1, "w", "b", [wrong, right])
+    report = Report("start.1", 1, "w", "b", [wrong, _event("task.started", output=[1], results={}), right])
     found = loop_references(program, State(ID), report)
     assert [ref["locator"]["key"] for ref in found] == ["out"]
     assert outputs_of(Run("start.1", "start"), report) == ([a_ref("out")], [])

@@ -110,6 +110,7 @@ def test_an_iteration_that_is_not_of_the_lease_changes_nothing(at, why):
         (task("task.done", output={"status": "?"}), "it is malformed: Invalid enum value '?' - at `$.output.status`"),
         (task("task.parked", child="c1"), "it is malformed: Expected `null`, got `str` - at `$.child`"),
         (task("task.parked", call={"path": "a"}), "a call needs a key"),
+        (task("task.parked", error=None), "it is malformed: Expected `object`, got `null` - at `$.error`"),
         (Event("step.done", T0, "w", "start.1"), "it is malformed: Object missing required field `output`"),
         (Event("step.done", T0, "s", "start.1", data={"output": ok_of(1)}), "not for a worker to report"),
         (Event("step.done", T0, "w", "start.1", "/two", data={"output": ok_of(1)}), "it is not inside the run, and says '/two'"),
