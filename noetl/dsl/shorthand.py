@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.grammar.playbook import SCOPES
+from noetl.dsl.grammar.task import SCOPES
 from noetl.dsl.older_spellings.findings import TARGET_TWICE
 from noetl.dsl.yaml.tree import Map, Seq, Value
 from noetl.dsl.yaml.tree_edit import child_map, copy_map

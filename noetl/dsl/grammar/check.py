@@ -3,25 +3,23 @@
 What needs more than one place of the document (arcs to known steps, jumps to known labels) is the rules'.
 """
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.grammar.check_rules import check_admit_rules, check_before_rules, check_delay, check_task_rules
-from noetl.dsl.grammar.check_set import check_arc_assign, check_assign, check_no_iter, check_reduce
+from noetl.dsl.grammar.check_rules import check_delay, check_rules
+from noetl.dsl.grammar.check_set import check_assigns, check_no_iter, check_reduce
 from noetl.dsl.grammar.check_task import (
-    check_branch,
     check_branches,
     check_request,
     check_spec,
     check_tasks,
     split_kinds,
 )
-from noetl.dsl.grammar.checker import MISSING_KEY, NO_TEMPLATE, WRONG_TYPE, Checker, Handler
+from noetl.dsl.grammar.checker import MISSING_KEY, NO_TEMPLATE, WRONG_TYPE, Checker, Handlers
 from noetl.dsl.grammar.keychain import ANY_ENTRY, KEYCHAIN
-from noetl.dsl.grammar.playbook import BLOCK, COMPILED_LABEL, EXECUTOR_SPEC, LOOP_SPEC, ROOT, STEP, STEP_SPEC
+from noetl.dsl.grammar.playbook import BLOCK, COMPILED_LABEL, ROOT, STEP
 from noetl.dsl.grammar.task import KIND_DEFAULTS
-from noetl.dsl.grammar.types import Identifier, Key, Record
+from noetl.dsl.grammar.types import Assigns, Identifier, Key, Layer, Record, Rules, Tasks
 from noetl.dsl.json_schema import SchemaError, SchemaLimit, compile_schema, refuse_large
 from noetl.dsl.nearest import nearest
 from noetl.dsl.tool_kind import Kinds
@@ -45,7 +43,7 @@ _BLOCK_NAME = Identifier("block")
 
 def check_shape(tree: Value, kinds: Kinds) -> list[Diagnostic]:
     """Everything about the shape of a canonical tree that the grammar does not allow."""
-    checker = Checker(kinds, _SPECIALS, {STEP.name: _enter_body, BLOCK.name: _enter_body})
+    checker = Checker(kinds, _HANDLERS, {STEP.name: _enter_step, BLOCK.name: _enter_body})
     if not isinstance(tree, Map):
         message = f"a playbook is a mapping, not {type_name(tree)}"
         checker.report(NOT_A_PLAYBOOK, Mark(), message, "start with apiVersion: noetl.io/v2")
@@ -63,8 +61,12 @@ def is_compiled(tree: Map) -> bool:
 
 
 def _enter_body(checker: Checker, node: Value, _mark: Mark) -> None:
-    """What the keys of a step or block mean depends on whether it loops."""
+    """What tasks may write depends on the loops around them."""
     checker.iterators = frozenset(_iterators(node))
+
+
+def _enter_step(checker: Checker, node: Value, mark: Mark) -> None:
+    _enter_body(checker, node, mark)
     if isinstance(node, Map) and "loop" in node:
         check_no_iter(checker, node.get("set"))
 
@@ -116,8 +118,9 @@ def _check_secret(checker: Checker, entry: Value, mark: Mark) -> None:
         checker.record(ANY_ENTRY, entry, mark)
 
 
-def _check_layer(shape: Record, checker: Checker, spec: Value, mark: Mark) -> None:
+def _check_layer(checker: Checker, layer: Layer, spec: Value, mark: Mark) -> None:
     """The keys of an executor's, a step's or a loop's spec, and defaults by the name of a kind."""
+    shape = layer.record
     if not isinstance(spec, Map):
         checker.record(shape, spec, mark)
         return
@@ -177,31 +180,18 @@ def _check_keywords(schema: Value) -> None:
         raise SchemaError(f"this is no JSON Schema: {reason}", hint="see json-schema.org") from None
 
 
-def _check_reserved(_checker: Checker, _value: Value, _mark: Mark) -> None:
-    """Reserved keys hold anything."""
-
-
-_SPECIALS: Mapping[str, Handler] = {
-    "tool": check_tasks,
-    "tasks": check_tasks,
+_HANDLERS: Handlers = {
     "branches": check_branches,
-    "branch": check_branch,
     "request": check_request,
-    "assign": check_assign,
-    "arc_assign": check_arc_assign,
-    "block_assign": check_assign,
     "collection": _check_collection,
-    "task_rules": check_task_rules,
-    "before_rules": check_before_rules,
-    "admit_rules": check_admit_rules,
     "delay": check_delay,
     "reduce": check_reduce,
     "json_schema": _check_json_schema,
-    "reserved": _check_reserved,
     "keychain": _check_keychain,
     "workbook": _check_workbook,
     "task_spec": check_spec,
-    "executor_spec": partial(_check_layer, EXECUTOR_SPEC),
-    "step_spec": partial(_check_layer, STEP_SPEC),
-    "loop_spec": partial(_check_layer, LOOP_SPEC),
+    Tasks: check_tasks,
+    Rules: check_rules,
+    Assigns: check_assigns,
+    Layer: _check_layer,
 }

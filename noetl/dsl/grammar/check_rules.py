@@ -13,8 +13,8 @@ from noetl.dsl.grammar.checker import (
     Checker,
 )
 from noetl.dsl.grammar.playbook import ADMIT_THEN
-from noetl.dsl.grammar.task import BEFORE_DIRECTIVES, DIRECTIVE_OPTIONS, DIRECTIVES, OPTION_OWNER, THEN_COMMON
-from noetl.dsl.grammar.types import Guard
+from noetl.dsl.grammar.task import DIRECTIVE_OPTIONS, DIRECTIVES, OPTION_OWNER, THEN_COMMON
+from noetl.dsl.grammar.types import Guard, Rules
 from noetl.dsl.nearest import nearest
 from noetl.dsl.yaml.one_line import described, flow, seen
 from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
@@ -28,22 +28,13 @@ JUMP_WITHOUT_TARGET = Code("jump-without-target", "error", "A jump without to")
 _GUARD = Guard()
 
 
-def check_task_rules(checker: Checker, rules: Value, mark: Mark) -> None:
-    """The rules of a task's policy."""
-    for then, place in _bodies(checker, rules, mark, DIRECTIVES):
-        _check_then(checker, then, place, DIRECTIVES)
-
-
-def check_before_rules(checker: Checker, rules: Value, mark: Mark) -> None:
-    """Rules that are evaluated before the tool runs."""
-    for then, place in _bodies(checker, rules, mark, BEFORE_DIRECTIVES):
-        _check_then(checker, then, place, BEFORE_DIRECTIVES)
-
-
-def check_admit_rules(checker: Checker, rules: Value, mark: Mark) -> None:
-    """The rules of an admission."""
-    for then, place in _bodies(checker, rules, mark, ()):
-        checker.record(ADMIT_THEN, then, place)
+def check_rules(checker: Checker, shape: Rules, rules: Value, mark: Mark) -> None:
+    """The rules of a task's policy, those before the tool runs, or those of an admission."""
+    for then, place in _bodies(checker, rules, mark, shape.directives):
+        if shape.directives:
+            _check_then(checker, then, place, shape.directives)
+        else:
+            checker.record(ADMIT_THEN, then, place)
 
 
 def _bodies(

@@ -4,8 +4,8 @@ import re
 
 from noetl.dsl.diagnostic import Code
 from noetl.dsl.grammar.checker import Checker
-from noetl.dsl.grammar.playbook import ITERATION_NAMES, REDUCERS, SCOPES
-from noetl.dsl.grammar.types import Choice
+from noetl.dsl.grammar.playbook import ITERATION_NAMES, REDUCERS
+from noetl.dsl.grammar.types import Assigns, Choice
 from noetl.dsl.nearest import nearest
 from noetl.dsl.older_spellings.findings import TARGET_TWICE
 from noetl.dsl.yaml.one_line import seen
@@ -16,16 +16,6 @@ READ_ONLY_TARGET = Code("read-only-target", "error", "A set target that the engi
 
 _SEGMENT = re.compile(r"\w[\w-]*")
 _REDUCER = Choice(REDUCERS)
-
-
-def check_assign(checker: Checker, value: Value, mark: Mark) -> None:
-    """The `set` of a task, rule or step."""
-    _check_set(checker, value, mark, SCOPES)
-
-
-def check_arc_assign(checker: Checker, value: Value, mark: Mark) -> None:
-    """The `set` of an arc."""
-    _check_set(checker, value, mark, ("ctx",))
 
 
 def check_reduce(checker: Checker, value: Value, mark: Mark) -> None:
@@ -49,14 +39,15 @@ def check_no_iter(checker: Checker, value: Value) -> None:
             checker.report(BAD_TARGET, value.at_key(target), message, hint)
 
 
-def _check_set(checker: Checker, value: Value, mark: Mark, scopes: tuple[str, ...]) -> None:
+def check_assigns(checker: Checker, shape: Assigns, value: Value, mark: Mark) -> None:
+    """A `set`."""
     if value is None:
         return
     if not isinstance(value, Map):
         checker.wrong_type("set", "a mapping of targets to values", value, mark)
         return
     for target, item in value.items():
-        _check_target(checker, target, value.at_key(target), scopes)
+        _check_target(checker, target, value.at_key(target), shape.scopes)
         checker.free(item, value.at(target))
         if (outer := _around(target, value)) is not None:
             line = value.at_key(outer).line

@@ -1,4 +1,4 @@
-"""The shape of pipelines: tasks by kind, inputs by the kind's types, and sugar. Rules: check_rules.py."""
+"""The shape of pipelines: tasks by kind, inputs by the kind's types, and sugar."""
 
 from collections.abc import Container, Iterable
 
@@ -16,7 +16,7 @@ from noetl.dsl.grammar.task import (
     TASK,
     TASK_SPEC,
 )
-from noetl.dsl.grammar.types import Key, Record
+from noetl.dsl.grammar.types import Key, Record, Tasks
 from noetl.dsl.nearest import nearest
 from noetl.dsl.tool_kind import Kind
 from noetl.dsl.yaml.one_line import described, flow, seen
@@ -31,12 +31,12 @@ SUGAR_CLASH = Code("sugar-with-kind", "error", "A task is two things at once")
 _ANY_SPEC = Record(TASK_SPEC.name, TASK_SPEC.keys, open=True)
 
 
-def check_tasks(checker: Checker, tool: Value, mark: Mark, *, empty: bool = False) -> None:
+def check_tasks(checker: Checker, shape: Tasks, tool: Value, mark: Mark) -> None:
     """A pipeline: a list of tasks and sugar items."""
     if not isinstance(tool, Seq):
         _report_no_pipeline(checker, tool, mark)
         return
-    if not tool and not empty:
+    if len(tool) < shape.least:
         checker.report(
             WRONG_VALUE, mark, "the pipeline has no task", "add {kind: noop}, or leave the key out"
         )
@@ -52,11 +52,6 @@ def _report_no_pipeline(checker: Checker, tool: Value, mark: Mark) -> None:
     if isinstance(tool, str) and tool in checker.kinds:
         hint = f"write {key}: {{kind: {tool}}}" if key == "tool" else f"write {key}: [{{kind: {tool}}}]"
     checker.report(WRONG_TYPE, mark, f"'{key}' must be {wanted}, not {described(tool)}", hint)
-
-
-def check_branch(checker: Checker, tool: Value, mark: Mark) -> None:
-    """The tasks of one branch of `choose`; there may be none."""
-    check_tasks(checker, tool, mark, empty=True)
 
 
 def check_task(checker: Checker, node: Value, mark: Mark) -> None:

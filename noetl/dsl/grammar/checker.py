@@ -1,6 +1,6 @@
 """Checks one value against one shape of the grammar and gathers the findings.
 
-What a special shape means is check.py's and its parts'. One cause gives one finding: a misspelt key that
+One cause gives one finding: a misspelt key that
 looks like a missing one is reported alone, and nothing inside a value of the wrong type is looked at.
 """
 
@@ -11,6 +11,7 @@ from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.grammar.mismatch import mismatch
 from noetl.dsl.grammar.playbook import ADMIT_THEN, ITERATION_NAMES, RESERVED_NAMES
 from noetl.dsl.grammar.types import (
+    Assigns,
     Choice,
     Const,
     Either,
@@ -20,11 +21,14 @@ from noetl.dsl.grammar.types import (
     Guard,
     Identifier,
     Key,
+    Layer,
     ListOf,
     Number,
     Record,
+    Rules,
     Shape,
     Special,
+    Tasks,
     Text,
 )
 from noetl.dsl.nearest import nearest
@@ -63,17 +67,20 @@ _LISTS = {"next": NEXT_NOT_ROUTER, "a task's policy": POLICY_WITHOUT_RULES}
 _GUESSED_MAX = 50  # unknown keys of one mapping for which the nearest known one is looked up
 
 Handler = Callable[["Checker", Value, Mark], None]
+Handlers = Mapping[
+    str | type, Callable[..., None]
+]  # by the name of a special shape, or by the type of a shape
 
 
 class Checker:
     """The findings of one document, and what its special shapes need to know of their surroundings."""
 
-    __slots__ = ("compiled", "enter", "findings", "iterators", "kinds", "specials")
+    __slots__ = ("compiled", "enter", "findings", "handlers", "iterators", "kinds")
 
-    def __init__(self, kinds: Kinds, specials: Mapping[str, Handler], enter: Mapping[str, Handler]) -> None:
+    def __init__(self, kinds: Kinds, handlers: Handlers, enter: Mapping[str, Handler] | None = None) -> None:
         self.kinds = kinds
-        self.specials = specials
-        self.enter = enter  # what is done when a record of that name is entered
+        self.handlers = handlers
+        self.enter = enter or {}  # what is done when a record of that name is entered
         self.findings: list[Diagnostic] = []
         self.compiled = False
         self.iterators: frozenset[str] = frozenset()
@@ -87,7 +94,9 @@ class Checker:
         if isinstance(shape, Record):
             self.record(shape, value, mark)
         elif isinstance(shape, Special):
-            self.specials[shape.name](self, value, mark)
+            self.handlers[shape.name](self, value, mark)
+        elif isinstance(shape, Tasks | Rules | Assigns | Layer):
+            self.handlers[type(shape)](self, shape, value, mark)
         elif isinstance(shape, ListOf):
             self.list_of(shape, value, mark, name)
         elif isinstance(shape, Either):

@@ -14,7 +14,6 @@ from noetl.dsl.grammar.keychain import KEYCHAIN
 from noetl.dsl.grammar.playbook import (
     ADMIT_THEN,
     BLOCK,
-    EXECUTOR_SPEC,
     ITERATION_NAMES,
     LOOP_POLICY,
     LOOP_SPEC,
@@ -22,11 +21,10 @@ from noetl.dsl.grammar.playbook import (
     RESERVED_NAMES,
     ROOT,
     SCHEDULING,
-    STEP_SPEC,
 )
 from noetl.dsl.grammar.task import (
-    BEFORE_DIRECTIVES,
     BRANCH,
+    CALL_KEYS,
     CALL_NEEDS,
     DIRECTIVE_OPTIONS,
     DIRECTIVES,
@@ -40,6 +38,7 @@ from noetl.dsl.grammar.task import (
     THEN_COMMON,
 )
 from noetl.dsl.grammar.types import (
+    Assigns,
     Choice,
     Const,
     Either,
@@ -49,11 +48,14 @@ from noetl.dsl.grammar.types import (
     Guard,
     Identifier,
     Key,
+    Layer,
     ListOf,
     Number,
     Record,
+    Rules,
     Shape,
     Special,
+    Tasks,
     Text,
 )
 from noetl.dsl.tool_kind import Kind, Kinds
@@ -130,6 +132,15 @@ class _Builder:
                 more = {} if shape is not LOOP_POLICY else {key: LOOP_SPEC.keys[key] for key in SCHEDULING}
                 also = {name: self.key(key) for name, key in more.items()}
                 return self.shared(self.slug(shape), partial(self.record, shape, also))
+            case Tasks(single=single, least=least):
+                listed = {"type": "array", "items": self.item(), "minItems": least}
+                return {"anyOf": [self.item(), listed]} if single else listed
+            case Rules(directives=directives):
+                return self.rules_of(directives)
+            case Assigns(scopes=scopes):
+                return _assign(*scopes)
+            case Layer(record=record):
+                return self.layer(record)
             case Special(name=name):
                 return self.special(name)
 
@@ -172,18 +183,9 @@ class _Builder:
 
     def special(self, name: str) -> Schema:
         table: dict[str, Callable[[], Schema]] = {
-            "tool": lambda: {"anyOf": [self.item(), self.items(1)]},
-            "tasks": lambda: self.items(1),
-            "branch": self.items,
             "branches": lambda: {"type": "array", "items": self.either(BRANCH, ELSE_BRANCH)},
             "request": self.request,
-            "assign": lambda: _assign("ctx", "step", "iter"),
-            "arc_assign": lambda: _assign("ctx"),
-            "block_assign": lambda: _assign("ctx", "step"),
             "collection": lambda: {"anyOf": [{"type": ["array", "object"]}, TEMPLATE]},
-            "task_rules": lambda: self.rules("rule", self.then("then", DIRECTIVES)),
-            "before_rules": lambda: self.rules("before_rule", self.then("before_then", BEFORE_DIRECTIVES)),
-            "admit_rules": lambda: self.rules("admit_rule", self.shape(ADMIT_THEN)),
             "delay": lambda: {"type": ["number", "string"]},
             "reduce": lambda: {
                 **_assign("ctx", "step"),
@@ -191,22 +193,15 @@ class _Builder:
                 "additionalProperties": {"enum": list(REDUCERS)},
             },
             "json_schema": lambda: {"type": ["object", "boolean"]},
-            "reserved": dict,
             "anything": dict,
             "keychain": self.keychain,
             "workbook": self.workbook,
             "task_spec": lambda: self.shared("task_spec", partial(self.record, TASK_SPEC)),
-            "executor_spec": lambda: self.layer("executor_spec", EXECUTOR_SPEC),
-            "step_spec": lambda: self.layer("step_spec", STEP_SPEC),
-            "loop_spec": lambda: self.layer("loop_spec", LOOP_SPEC),
         }
         return table[name]()
 
     def either(self, *records: Record) -> Schema:
         return {"anyOf": [self.shape(record) for record in records]}
-
-    def items(self, least: int = 0) -> Schema:
-        return {"type": "array", "items": self.item(), "minItems": least}
 
     def request(self) -> Schema:
         """One task whose input takes the page's parameters."""
@@ -246,7 +241,9 @@ class _Builder:
 
     def task(self, kind: Kind) -> Schema:
         """A task of one kind: its own input, its own knobs, and what stands beside `kind` for calls."""
-        more: dict[str, Schema] = {name: _BESIDE[name] for name in kind.beside if name in _BESIDE}
+        more: dict[str, Schema] = {
+            name: self.key(CALL_KEYS[name]) for name in kind.beside if name in CALL_KEYS
+        }
         more["kind"] = {"const": kind.name, "description": kind.summary}
         needed = any(field.required for field in kind.inputs.values()) or bool(kind.one_of)
         others = [*([] if kind.untemplated else [TEMPLATE]), *([] if needed else [{"type": "null"}])]
@@ -267,6 +264,12 @@ class _Builder:
     def sugar(self, word: str) -> Schema:
         body = {word: {"description": _SUGAR_DOC[word], **self.shape(SUGAR_RECORDS[word])}}
         return self.shared(f"task_{word}", partial(self.record, SUGAR_ITEM, body))
+
+    def rules_of(self, directives: tuple[str, ...]) -> Schema:
+        if not directives:
+            return self.rules("admit_rule", self.shape(ADMIT_THEN))
+        before = "" if directives == DIRECTIVES else "before_"
+        return self.rules(f"{before}rule", self.then(f"{before}then", directives))
 
     def rules(self, name: str, then: Schema) -> Schema:
         """Rules in order; `else` in each of the shapes that mean the same."""
@@ -314,10 +317,10 @@ class _Builder:
         }
         return {"type": "array", "items": self.shared("keychain_entry", lambda: entry)}
 
-    def layer(self, name: str, record: Record) -> Schema:
+    def layer(self, record: Record) -> Schema:
         """The knobs of an executor, step or loop, and under each kind's name the defaults of its tasks."""
         defaults = {one: self.defaults_of(kind) for one, kind in self.kinds.items() if one not in record.keys}
-        return self.shared(name, partial(self.record, record, defaults))
+        return self.shared(self.slug(record), partial(self.record, record, defaults))
 
     def defaults_of(self, kind: Kind) -> Schema:
         shared = self.shared(f"{kind.name}_defaults", partial(self.kind_defaults, kind))
@@ -352,13 +355,6 @@ _SUGAR_DOC = {
     "until": "Repeat tasks until a guard holds.",
     "choose": "Run the tasks of the first branch whose guard holds.",
     "paginate": "Fetch page after page.",
-}
-
-_BESIDE: dict[str, Schema] = {
-    "path": {"type": "string", "description": "The playbook to call: a catalog path, or a file."},
-    "version": {"type": ["integer", "string"], "description": "Its version; the newest by default."},
-    "wait": {"type": "boolean", "description": "Wait for its end; true by default."},
-    "block": {"type": "string", "description": "The workbook block to call; by default the task's name."},
 }
 
 

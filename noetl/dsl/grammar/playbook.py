@@ -1,14 +1,13 @@
 """The one declaration of the language's keys: for each place, what may stand there and what it must be.
 
-Only tables live here: the document, executor, step, loop and router. Tasks are task.py, secrets
-keychain.py. Checking a tree against the tables is check.py; a JSON Schema from them is editor_schema.py;
-older spellings are normalize.py's and are not listed.
+Only tables live here: the document, executor, step, loop and router. Older spellings are not listed.
 """
 
-from noetl.dsl.grammar.task import LIMITS, RESULT, TIMEOUT, VALIDATE
+from noetl.dsl.grammar.task import LIMITS, RESULT, SCOPES, TIMEOUT, VALIDATE
 from noetl.dsl.grammar.types import (
     PROSE,
     SECONDS,
+    Assigns,
     Choice,
     Const,
     Either,
@@ -18,10 +17,13 @@ from noetl.dsl.grammar.types import (
     Guard,
     Identifier,
     Key,
+    Layer,
     ListOf,
     Number,
     Record,
+    Rules,
     Special,
+    Tasks,
     Text,
     reserved,
 )
@@ -30,7 +32,6 @@ API_VERSION = "noetl.io/v2"
 DOCUMENT_KIND = "Playbook"
 COMPILED_LABEL = "noetl.io/compiled"
 
-SCOPES = ("ctx", "step", "iter")  # what `set` may write
 READ_ONLY = ("workload", "keychain", "input", "args", "output", "outcome", "event", "execution_id")
 JINJA_NAMES = (
     *("range", "dict", "lipsum", "cycler", "joiner", "namespace", "self"),
@@ -105,7 +106,7 @@ EXECUTOR = Record(
             ),
             "What must be installed.",
         ),
-        "spec": Key(Special("executor_spec"), "The outermost layer of every spec."),
+        "spec": Key(Layer(EXECUTOR_SPEC), "The outermost layer of every spec."),
     },
 )
 
@@ -141,7 +142,7 @@ LOOP_SPEC = Record(
 _LOOP_KEYS: dict[str, Key] = {
     "in": Key(Special("collection"), "The collection: a list, a mapping or a template.", required=True),
     "iterator": Key(Identifier("iterator"), "The item's name under iter.", required=True),
-    "spec": Key(Special("loop_spec"), "How iterations are scheduled, and defaults for their tasks."),
+    "spec": Key(Layer(LOOP_SPEC), "How iterations are scheduled, and defaults for their tasks."),
 }
 LOOP = Record(
     "loop",
@@ -168,9 +169,7 @@ ADMIT_THEN = Record("an admission rule's then", {"allow": Key(Flag(), "Admit the
 ADMIT = Record(
     "admit",
     {
-        "rules": Key(
-            Special("admit_rules"), "Rules in order; the first whose when holds decides.", required=True
-        ),
+        "rules": Key(Rules(), "Rules in order; the first whose when holds decides.", required=True),
         "mode": reserved("exclusive or inclusive."),
     },
 )
@@ -248,7 +247,7 @@ ARC = Record(
         "when": Key(
             Guard(), "Whether the arc is taken, such as {{ event.ok }} or {{ event.failed }}; absent: always."
         ),
-        "set": Key(Special("arc_assign"), "What is written to ctx when the arc is taken."),
+        "set": Key(Assigns(("ctx",)), "What is written to ctx when the arc is taken."),
         "args": Key(FreeMap(), "The token's payload in the older spelling."),
         "spec": reserved("Arc settings."),
     },
@@ -287,11 +286,11 @@ STEP = Record(
         "step": Key(Identifier("step"), "The name: unique in the workflow.", required=True),
         "desc": Key(PROSE, "What this step is for."),
         "input": Key(FreeMap(whole=True), "Rendered when the step is scheduled."),
-        "spec": Key(Special("step_spec"), "Knobs and policy, and defaults for the step's tasks."),
+        "spec": Key(Layer(STEP_SPEC), "Knobs and policy, and defaults for the step's tasks."),
         "loop": Key(LOOP, "Run the pipeline once per item."),
-        "tool": Key(Special("tool"), "One task, or an ordered list."),
+        "tool": Key(Tasks(single=True), "One task, or an ordered list."),
         "output": Key(Free(), "Replaces output.data before the step's set."),
-        "set": Key(Special("assign"), "What is written when the step has ended."),
+        "set": Key(Assigns(SCOPES), "What is written when the step has ended."),
         "next": Key(ROUTER, "Where tokens go."),
     },
     advice={
@@ -312,8 +311,8 @@ BLOCK = Record(
     {
         "input": Key(FreeMap(), "Defaults that the caller's input overlays."),
         "loop": Key(LOOP, "Run the block's pipeline once per item."),
-        "tool": Key(Special("tool"), "One task, or an ordered list.", required=True),
-        "set": Key(Special("block_assign"), "What is written when the block has ended."),
+        "tool": Key(Tasks(single=True), "One task, or an ordered list.", required=True),
+        "set": Key(Assigns(("ctx", "step")), "What is written when the block has ended."),
         "output": Key(Free(), "Replaces output.data."),
     },
 )

@@ -1,6 +1,6 @@
 """The grammar of a pipeline: tasks, their spec, the rules of a policy, and authoring sugar.
 
-Only tables live here; playbook.py has those of the rest of the document.
+Only tables live here.
 """
 
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from noetl.dsl.grammar.types import (
     PROSE,
     SECONDS,
+    Assigns,
     Choice,
     Either,
     Flag,
@@ -18,12 +19,15 @@ from noetl.dsl.grammar.types import (
     Key,
     Number,
     Record,
+    Rules,
     Shape,
     Special,
+    Tasks,
     Text,
     reserved,
 )
 
+SCOPES = ("ctx", "step", "iter")  # what `set` may write
 DIRECTIVES = ("continue", "skip", "retry", "jump", "break", "fail")
 BEFORE_DIRECTIVES = ("continue", "skip", "break", "jump", "fail")
 SUGAR = ("while", "until", "choose", "paginate")
@@ -103,15 +107,15 @@ OPTION_OWNER: Mapping[str, str] = {
 }
 THEN_COMMON: Mapping[str, Key] = {
     "do": Key(Choice(DIRECTIVES), "The directive.", required=True),
-    "set": Key(Special("assign"), "What is written when the rule matches."),
+    "set": Key(Assigns(SCOPES), "What is written when the rule matches."),
 }
 # ---- task -----------------------------------------------------------------------------------------------
 
 TASK_POLICY = Record(
     "a task's policy",
     {
-        "rules": Key(Special("task_rules"), "Rules in order; the first whose when holds decides."),
-        "before": Key(Special("before_rules"), "Rules evaluated before the tool runs, once per visit."),
+        "rules": Key(Rules(DIRECTIVES), "Rules in order; the first whose when holds decides."),
+        "before": Key(Rules(BEFORE_DIRECTIVES), "Rules evaluated before the tool runs, once per visit."),
         "on_unmatched": Key(Choice(("continue", "by_status")), "What happens when no rule matches."),
         "mode": reserved("exclusive."),
         "after": reserved("Hooks after the task."),
@@ -120,7 +124,7 @@ TASK_POLICY = Record(
     needs_one=("rules", "before"),
 )
 
-# What stands under the name of a kind in a spec, beside the kind's own knobs: the layers: effective_spec.py.
+# What stands under the name of a kind in a spec, beside the kind's own knobs.
 KIND_DEFAULTS = Record(
     "the kind's defaults",
     {
@@ -148,7 +152,7 @@ TASK = Record(
         "input": Key(FreeMap(whole=True), "What the tool receives."),
         "auth": Key(Text(), "A keychain or credential name."),
         "spec": Key(Special("task_spec"), "Knobs and policy."),
-        "set": Key(Special("assign"), "What is written after an ok output."),
+        "set": Key(Assigns(SCOPES), "What is written after an ok output."),
         "output": Key(Free(), "Replaces output.data after an ok output."),
     },
     advice={
@@ -166,16 +170,19 @@ TASK = Record(
 
 # What stands beside `kind` in a call, for the kinds that say so.
 CALL_KEYS: Mapping[str, Key] = {
-    "path": Key(Text(), "The playbook's catalog path, or a file."),
-    "version": Key(Either((Text(), Number(integer=True, least=1)), says="a version"), "Newest by default."),
-    "wait": Key(Flag(), "Wait for the child's end; true by default."),
-    "block": Key(Text(template=False), "The workbook block; the task's name by default."),
+    "path": Key(Text(), "The playbook to call: a catalog path, or a file."),
+    "version": Key(
+        Either((Text(), Number(integer=True, least=1)), says="a version"),
+        "Its version; the newest by default.",
+    ),
+    "wait": Key(Flag(), "Wait for its end; true by default."),
+    "block": Key(Text(template=False), "The workbook block to call; the task's name by default."),
 }
 CALL_NEEDS: Mapping[str, tuple[str, ...]] = {"playbook": ("path",)}
 
 # ---- sugar ----------------------------------------------------------------------------------------------
 
-_BODY = Key(Special("tasks"), "The tasks inside.", required=True)
+_BODY = Key(Tasks(), "The tasks inside.", required=True)
 SUGAR_RECORDS: Mapping[str, Shape] = {
     "while": Record(
         "while",
@@ -217,7 +224,7 @@ SUGAR_RECORDS: Mapping[str, Shape] = {
             "items": Key(Text(), "The items of a page."),
             "more": Key(Guard(), "Whether another page follows."),
             "next": Key(Text(), "The next cursor."),
-            "each": Key(Special("tasks"), "Tasks run once per page."),
+            "each": Key(Tasks(), "Tasks run once per page."),
             "max_pages": Key(Number(integer=True, least=1), "Pages at most; 10 000 by default."),
             "collect": Key(Flag(), "Make the item's data the list of all items."),
         },
@@ -228,9 +235,9 @@ BRANCH = Record(
     "a branch of choose",
     {
         "when": Key(Guard(), "Whether this branch is taken.", required=True),
-        "then": Key(Special("branch"), "The tasks of the branch.", required=True),
+        "then": Key(Tasks(least=0), "The tasks of the branch.", required=True),
     },
 )
 ELSE_BRANCH = Record(
-    "the else branch of choose", {"else": Key(Special("branch"), "The tasks otherwise.", required=True)}
+    "the else branch of choose", {"else": Key(Tasks(least=0), "The tasks otherwise.", required=True)}
 )

@@ -1,6 +1,6 @@
 """The vocabulary of the grammar: what a value at some place of a playbook can be required to be.
 
-Only the words live here. The tables written with them are playbook.py and its parts; checking is check.py.
+Only the words live here, no tables and no checks.
 """
 
 from collections.abc import Mapping
@@ -72,14 +72,41 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Special:
-    """A shape that depends on more than its own node; check.py knows it by name."""
+    """A shape that depends on more than its own node; checker and schema know it by name."""
 
     name: Literal[
-        "tool", "tasks", "branches", "branch", "request", "assign", "arc_assign", "block_assign",
-        "collection", "task_rules", "before_rules", "admit_rules", "delay", "reduce", "json_schema",
-        "reserved", "keychain", "workbook", "task_spec", "executor_spec", "step_spec", "loop_spec",
-        "anything",
+        "branches", "request", "collection", "delay", "reduce", "json_schema", "keychain", "workbook",
+        "task_spec", "anything",
     ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """A pipeline: a list of tasks and sugar items, or one alone where `single` says so."""
+
+    single: bool = False
+    least: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of a policy with the directives they may choose; none are those of an admission."""
+
+    directives: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assigns:
+    """A `set`: what is written, by targets in these scopes."""
+
+    scopes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A spec that holds, beside the keys of its record, defaults for tasks under the names of their kinds."""
+
+    record: "Record"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,17 +161,20 @@ Shape = (
     | FreeMap
     | Const
     | Special
+    | Tasks
+    | Rules
+    | Assigns
+    | Layer
     | Either
     | ListOf
     | Record
 )
 
 
-RESERVED = Special("reserved")
 SECONDS = Number(above=0)
 PROSE = Text(template=False, prose=True)
 
 
 def reserved(doc: str) -> Key:
     """A key that is accepted and has no effect yet."""
-    return Key(RESERVED, doc, reserved=True)
+    return Key(Free(), doc, reserved=True)

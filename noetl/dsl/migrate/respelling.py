@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from noetl.dsl.grammar.playbook import SCOPES
+from noetl.dsl.grammar.task import SCOPES
 from noetl.dsl.migrate.editable_tree import Collection, Entry, Node, Scalar, as_map, at, entries, keys, maps
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.set_spellings import OLDER, written

@@ -2,7 +2,8 @@
 
 import re
 
-from noetl.dsl.grammar.playbook import READ_ONLY, SCOPES
+from noetl.dsl.grammar.playbook import READ_ONLY
+from noetl.dsl.grammar.task import SCOPES
 from noetl.dsl.migrate.editable_tree import (
     Collection,
     Entry,

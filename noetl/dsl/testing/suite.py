@@ -61,7 +61,7 @@ def read_suite(text: str | bytes) -> Suite:
     tree = parsed.tree
     if tree is None and has_errors(parsed.diagnostics):
         return Suite("", None, (), parsed.diagnostics)
-    checker = Checker({}, {"anything": lambda *_: None}, {})
+    checker = Checker({}, {"anything": lambda *_: None})
     checker.walk(FILE, tree, tree.mark if isinstance(tree, Map) else Mark(), "")
     if isinstance(tree, Map):
         _check_parts(tree, checker)

@@ -386,6 +386,8 @@ BROKEN = {
         step(ARC % "{step: start, set: {«a: 1}}"),
         doc("- {step: start, loop: {in: [1], iterator: x}, tool: {kind: noop}, set: {«iter.a: 1}}"),
         doc(LOOP % "spec: {policy: {reduce: {«iter.a: sum}}}"),
+        rooted("workbook: {b: {tool: {kind: noop}, set: {«iter.x: 1}}}"),
+        rooted("workbook: {b: {loop: {in: [1], iterator: x}, tool: {kind: noop}, set: {«iter.y: 1}}}"),
     ],
     "read-only-target": [
         task("{kind: noop, set: {«iter.index: 1}}"),
