@@ -17,11 +17,11 @@ FILE = Path(__file__).parents[1] / "src" / "api" / "openapi.json"
 def document() -> str:
     """The document as it is kept: without problems, and sorted, so that only what changed differs."""
     app = create_app(cast(Front, None), Options(kinds={}))  # what is behind the routes is not asked
-    found: dict[str, Any] = app.openapi()
-    for operation in (one for item in found["paths"].values() for one in item.values()):
-        good = {status: told for status, told in operation["responses"].items() if status < "300"}
+    openapi: dict[str, Any] = app.openapi()
+    for operation in (operation for path in openapi["paths"].values() for operation in path.values()):
+        good = {status: answer for status, answer in operation["responses"].items() if status < "300"}
         operation["responses"] = good  # every problem has one shape, which the client knows
-    return json.dumps(found, indent=1, sort_keys=True) + "\n"
+    return json.dumps(openapi, indent=1, sort_keys=True) + "\n"
 
 
 if __name__ == "__main__":

@@ -6,19 +6,19 @@ import ts from 'typescript'
 
 const folder = new URL('../src/api/', import.meta.url)
 const text = readFileSync(new URL('openapi.json', folder), 'utf8')
-const named = (name) => ts.factory.createTypeReferenceNode(name)
-const TOLD = new Set(['title', 'description', 'default'])
+const typeReference = (name) => ts.factory.createTypeReferenceNode(name)
+const ANNOTATIONS = new Set(['title', 'description', 'default'])
 
 const ast = await openapiTS(text, {
   defaultNonNullable: false, // what has a default need not be sent
   transform: (schema) => {
-    const keys = Object.keys(schema).filter((key) => !TOLD.has(key))
-    if (keys.length === 0) return named('Json')
+    const keys = Object.keys(schema).filter((key) => !ANNOTATIONS.has(key))
+    if (keys.length === 0) return typeReference('Json')
     if (keys.length > 1) return undefined
     return schema.type === 'object'
-      ? named('Obj')
+      ? typeReference('Obj')
       : schema.type === 'array'
-        ? ts.factory.createArrayTypeNode(named('Json'))
+        ? ts.factory.createArrayTypeNode(typeReference('Json'))
         : undefined
   },
 })
