@@ -26,7 +26,8 @@ from noetl.dsl.migrate.original_task import drop_output_options, rewrite_origina
 from noetl.dsl.migrate.remarks import gone, remark
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.tasks import tasks_of
-from noetl.dsl.migrate.templates import roots_in, templates_under
+from noetl.dsl.migrate.templates import templates_under
+from noetl.dsl.older_spellings.respell import roots_in
 
 ROOT_IDLE = {
     "tracing": "every task is traced, see executor.spec.trace",

@@ -6,7 +6,9 @@ from noetl.dsl.grammar.keychain import KEYCHAIN
 from noetl.dsl.migrate.editable_tree import Collection, Entry, Scalar, as_map, at, maps, pair, plain
 from noetl.dsl.migrate.remarks import gone, remark
 from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.templates import edit_paths, edit_scalar, templates_under, whole_path
+from noetl.dsl.migrate.templates import edit_scalar, templates_under
+from noetl.dsl.older_spellings.respell import edit_paths
+from noetl.dsl.templates.facts import plain_path
 from noetl.dsl.templates.reads import Path
 
 IDLE = {
@@ -85,7 +87,7 @@ def _rewrite_secret(rw: Rewriting, root: Collection, entry: Collection) -> None:
 def _path(root: Collection, entry: Entry) -> dict[str, str] | None:
     """The parts of a secret's path, given as it is or by a name of the workload."""
     text = entry.value.value if isinstance(entry.value, Scalar) else ""
-    names = whole_path(text)
+    names = plain_path(text)
     if names is not None:
         value = at(root, "workload", *(names[1:] if names[0] == "workload" else names))
         text = value.value if isinstance(value, Scalar) else ""

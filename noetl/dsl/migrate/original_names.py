@@ -7,7 +7,8 @@ from noetl.dsl.error_kinds import ELSEWHERE
 from noetl.dsl.grammar.playbook import RESERVED_NAMES
 from noetl.dsl.migrate.editable_tree import Collection, Node, Scalar, at, keys, maps
 from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.templates import edit_paths, edit_scalar, templates_under
+from noetl.dsl.migrate.templates import edit_scalar, templates_under
+from noetl.dsl.older_spellings.respell import edit_paths
 from noetl.dsl.templates.reads import Path
 
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)

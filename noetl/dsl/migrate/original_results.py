@@ -14,7 +14,8 @@ from noetl.dsl.migrate.original_http import result_of
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.set_spellings import written
 from noetl.dsl.migrate.tasks import tasks_of
-from noetl.dsl.migrate.templates import edit_paths, edit_scalar, paths_in
+from noetl.dsl.migrate.templates import edit_scalar
+from noetl.dsl.older_spellings.respell import edit_paths, paths_in
 from noetl.dsl.templates.reads import Path
 from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.yaml.tree import NOWHERE

@@ -19,7 +19,7 @@ from noetl.dsl.migrate.editable_tree import (
 )
 from noetl.dsl.migrate.remarks import gone, remark
 from noetl.dsl.migrate.rewriting import Rewriting
-from noetl.dsl.migrate.templates import edit_paths
+from noetl.dsl.older_spellings.respell import edit_paths
 from noetl.dsl.templates.reads import Path
 
 ATTEMPTS = ("max_attempts", "attempts", "max_retries", "count", "times")

@@ -21,8 +21,9 @@ from noetl.dsl.migrate.editable_tree import (
 )
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.set_spellings import can_merge, merge_set, retarget, take_reference
-from noetl.dsl.migrate.templates import edit_scalar, paths_of, rename, whole_path
+from noetl.dsl.migrate.templates import edit_scalar, paths_of, rename
 from noetl.dsl.migrate.tokens import Arc, Tokens, several_in_flight, tokens_of
+from noetl.dsl.templates.facts import plain_path
 
 BOUNDARY = ("set", "spec", "output")  # where a task's own input stands over the step's
 
@@ -55,7 +56,7 @@ def _root(tokens: Tokens, name: str) -> str:
 
 def _passes(node: Node | None, key: str) -> bool:
     """Whether a value hands on one name as it is, `{{ args.key }}`."""
-    return isinstance(node, Scalar) and whole_path(node.value) in (("args", key), (key,))
+    return isinstance(node, Scalar) and plain_path(node.value) in (("args", key), (key,))
 
 
 # ---- reading --------------------------------------------------------------------------------------------

@@ -7,17 +7,17 @@ from noetl.dsl.grammar.task import SCOPES
 from noetl.dsl.migrate.editable_tree import Collection, Entry, Node, Scalar, as_map, at, entries, keys, maps
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.set_spellings import OLDER, written
-from noetl.dsl.migrate.templates import (
+from noetl.dsl.migrate.templates import edit_scalar, mentions, templates_under
+from noetl.dsl.older_spellings.findings import ARGS, OUTCOME
+from noetl.dsl.older_spellings.respell import (
     compare_with_ok,
     edit_paths,
-    edit_scalar,
-    mentions,
+    reads_older_names,
+    rename_root,
+    respell_event,
+    respell_output,
     roots_in,
-    templates_under,
 )
-from noetl.dsl.older_spellings.findings import ARGS, OUTCOME
-from noetl.dsl.older_spellings.respell import rename_root, respell_event, respell_output
-from noetl.dsl.older_spellings.template_names import OLDER_NAME
 from noetl.dsl.templates.reads import Path
 
 RESULTS = {"result_ref": "output.ref", "result": "output.data"}
@@ -95,7 +95,7 @@ def note_older_names(rw: Rewriting, known: frozenset[str], owner: Collection) ->
     """Read the templates of a step or block with today's names; `args` are only noted: they still travel."""
     defined = known | _defined(owner)
     for scalar in templates_under(rw, owner):
-        if OLDER_NAME.search(scalar.value):
+        if reads_older_names(scalar.value):
             _note_outcome(rw, scalar)
             for old, today in RESULTS.items():
                 if old not in defined:

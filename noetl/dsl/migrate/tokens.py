@@ -20,8 +20,9 @@ from noetl.dsl.migrate.editable_tree import (
     pair,
     says,
 )
-from noetl.dsl.migrate.templates import paths_of, whole_path
+from noetl.dsl.migrate.templates import paths_of
 from noetl.dsl.net.digraph import Digraph
+from noetl.dsl.templates.facts import plain_path
 
 
 @dataclass(slots=True, eq=False)
@@ -92,7 +93,7 @@ def _arcs(name: str, step: Collection) -> Iterable[Arc]:
 def _references(arc: Arc) -> frozenset[str]:
     found = set()
     for entry in entries(arc.args.value if arc.args is not None else None):
-        path = whole_path(entry.value.value) if isinstance(entry.value, Scalar) else None
+        path = plain_path(entry.value.value) if isinstance(entry.value, Scalar) else None
         if path is not None and path[-1] in ("ref", "result_ref"):
             found.add(str(entry.key))
     return frozenset(found)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.dsl.grammar.check import check_shape
-from noetl.dsl.older_spellings.template_names import reads_older_names
+from noetl.dsl.older_spellings.respell import reads_older_names
 from noetl.dsl.shorthand import expand_shorthand
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.tree import Map, Seq, Value
@@ -48,11 +48,19 @@ def _canonical(tree: Map, kinds: Kinds, found: tuple[Diagnostic, ...] = ()) -> N
 
 def _has_older_names(root: Map) -> bool:
     """Whether a template reads an older name, or an arc carries `args`: the grammar allows either."""
-    return (
-        _carries_args(root.get("workflow"))
-        or reads_older_names(root.get("workflow"))
-        or reads_older_names(root.get("workbook"))
-    )
+    stack = [root.get("workflow"), root.get("workbook")]
+    if _carries_args(stack[0]):
+        return True
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            if reads_older_names(node):
+                return True
+        elif isinstance(node, dict):
+            stack += node.values()
+        elif isinstance(node, list):
+            stack += node
+    return False
 
 
 def _carries_args(steps: Value) -> bool:

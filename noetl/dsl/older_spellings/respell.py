@@ -1,17 +1,20 @@
-"""Older spellings inside a template's text, replaced by the words of the language; the rest stays as it was.
+"""Names and words inside a template's text, replaced by others; the rest stays as it was written.
 
 Works on tokens, so that literals, filters, attributes of other values, text outside tags and white space are
-never touched. A text that is no template, or that cannot be split into tokens, comes back unchanged.
+never touched. A text that is no template, or that does not parse, comes back unchanged.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import takewhile
 from typing import Final
 
-from jinja2 import nodes
-
-from noetl.dsl.templates.limits import TemplateError
+from noetl.dsl.templates.reads import Path, paths_read
 from noetl.dsl.templates.syntax import Token, is_template, syntax_tree, tokens
+
+PathEdit = Callable[[Path], tuple[int, str] | None]  # how many segments are replaced, and by what
 
 DONE: Final = ("step.done", "loop.done")
 EVENTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -19,8 +22,36 @@ EVENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "step.exit": DONE,
     "call.error": ("step.failed",),
 }
+TEXTS_KEPT: Final = 32_768
 _SCOPES = frozenset({"args", "ctx", "event", "input", "iter", "keychain", "step", "workload"})
 _BINDING = ("~", "+", "-", "*", "/", "//", "%", "**", "==", "!=", "<", ">", "<=", ">=")
+_HIDDEN = ("whitespace", "data", "comment_begin", "comment", "comment_end")
+_SUCCESS = ("'success'", '"success"')
+# Only a text with one of these words is worth taking apart.
+OLDER_NAME = re.compile(r"outcome|\bresult(?:_ref)?\b|\bargs\b|call\.(?:done|error)|step\.exit")
+OLDER_ROOTS = frozenset({"outcome", "result", "result_ref", "args"})
+
+
+@lru_cache(TEXTS_KEPT)
+def paths_in(text: str) -> frozenset[Path]:
+    """Every dotted name that a template reads; none when it does not parse."""
+    tree = syntax_tree(text) if is_template(text) else None
+    return paths_read(tree) if tree is not None else frozenset()
+
+
+def roots_in(text: str) -> frozenset[str]:
+    """The root names that a template reads."""
+    return frozenset(path[0] for path in paths_in(text))
+
+
+def reads_older_names(text: str) -> bool:
+    """Whether a template reads a name that was called so once, or asks for an event by its older name."""
+    if not OLDER_NAME.search(text):
+        return False
+    return not roots_in(text).isdisjoint(OLDER_ROOTS) or respell_event(text) != text
+
+
+# ---- dotted names ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +64,42 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
-    """One `.name` or `['name']` behind a value: its name, where it ends, and where the bare name stands."""
+class Segment:
+    """One `.name` or `['name']` behind a value: its name, where the name begins, and where it all ends."""
 
     name: str
+    start: int
     end: int
-    name_start: int
-    name_end: int
 
 
-class _Tokens:
+@dataclass(frozen=True, slots=True)
+class Dotted:
+    """A dotted name that stands for a value: its segments, and the tokens it takes."""
+
+    segments: tuple[Segment, ...]
+    first: int
+    after: int
+
+    @property
+    def path(self) -> Path:
+        """The names, one after another."""
+        return tuple(segment.name for segment in self.segments)
+
+    def beginning(self, count: int, text: str) -> Edit:
+        """The edit that replaces the first segments."""
+        return Edit(self.segments[0].start, self.segments[count - 1].end, text)
+
+    def renaming(self, index: int, name: str) -> Edit:
+        """The edit that replaces one name and leaves how it is written."""
+        segment = self.segments[index]
+        return Edit(segment.start, segment.start + len(segment.name), name)
+
+
+class _Words:
     """The tokens inside the tags of a template, without white space; a tag ends with a token of its own."""
 
     def __init__(self, text: str) -> None:
-        hidden = ("whitespace", "data", "comment_begin", "comment", "comment_end")
-        self.all = [token for token in tokens(text) if token.kind not in hidden]
+        self.all = [token for token in tokens(text) if token.kind not in _HIDDEN]
 
     def at(self, position: int) -> Token:
         """A token, or an empty one beyond either end."""
@@ -63,82 +115,83 @@ class _Tokens:
         token = self.at(position)
         return token.kind == "name" and token.text in names
 
-    def roots(self, name: str) -> Iterator[int]:
-        """Where a name stands for a value from outside: no attribute, filter, test or argument."""
-        bound = False
-        for position in range(len(self.all)):
-            if not self.is_name(position, name):
+    def dotted(self) -> Iterator[Dotted]:
+        """Every dotted name that stands for a value, up to where the template binds its root itself."""
+        bound: set[str] = set()
+        for position, token in enumerate(self.all):
+            if token.kind != "name":
                 continue
-            bound = bound or self.is_name(position - 1, "set", "for")
-            before = self.is_operator(position - 1, ".", "|") or self.is_name(position - 1, "is")
-            tested = self.is_name(position - 1, "not") and self.is_name(position - 2, "is")
-            argument = self.is_operator(position + 1, "=")
-            if not (bound or before or tested or argument):
-                yield position
+            if self.is_name(position - 1, "set", "for"):
+                bound.add(token.text)
+            if token.text not in bound and not self._is_no_value(position):
+                segments = [Segment(token.text, token.start, token.start + len(token.text))]
+                after = position + 1
+                while segment := self._segment(after):
+                    segments.append(segment)
+                    after += 2 if self.is_operator(after, ".") else 3
+                yield Dotted(tuple(segments), position, after)
 
-    def stands_alone(self, first: int, last: int) -> bool:
-        """Whether nothing next to these tokens belongs to the same comparison or operand."""
-        before = not self.is_operator(first - 1, *_BINDING) and not self.is_operator(first - 1, ".")
-        after = not self.is_operator(last + 1, *_BINDING, ".", "[", "(", "|") and not self.is_name(
-            last + 1, "is"
-        )
-        return before and after
+    def _is_no_value(self, position: int) -> bool:
+        """Whether a name is an attribute, a filter, a test or the name of an argument."""
+        attribute = self.is_operator(position - 1, ".", "|") or self.is_name(position - 1, "is")
+        tested = self.is_name(position - 1, "not") and self.is_name(position - 2, "is")
+        return attribute or tested or self.is_operator(position + 1, "=")
 
-    def accesses(self, position: int) -> tuple[list[Access], int]:
-        """The constant members read from the value at a position, and the position after them."""
-        found = []
-        position += 1
-        while access := self._access(position):
-            found.append(access)
-            position += 2 if self.is_operator(position, ".") else 3
-        return found, position
-
-    def _access(self, position: int) -> Access | None:
-        middle, closing = self.at(position + 1), self.at(position + 2)
+    def _segment(self, position: int) -> Segment | None:
+        middle = self.at(position + 1)
         if self.is_operator(position, ".") and middle.kind == "name":
-            end = middle.start + len(middle.text)
-            return Access(middle.text, end, middle.start, end)
+            return Segment(middle.text, middle.start, middle.start + len(middle.text))
         if (
             self.is_operator(position, "[")
             and middle.kind == "string"
             and self.is_operator(position + 2, "]")
         ):
-            inner = middle.start + 1, middle.start + len(middle.text) - 1
-            return Access(middle.text[1:-1], closing.start + 1, *inner)
+            return Segment(middle.text[1:-1], middle.start + 1, self.at(position + 2).start + 1)
         return None
 
+    def stands_alone(self, first: int, last: int) -> bool:
+        """Whether nothing next to these tokens belongs to the same comparison or operand."""
+        before = not self.is_operator(first - 1, *_BINDING, ".")
+        after = not self.is_operator(last + 1, *_BINDING, ".", "[", "(", "|")
+        return before and after and not self.is_name(last + 1, "is")
 
-def respell_output(text: str) -> str:
-    """`outcome` as `output`, its `result` as `data` and its `result_ref` as `ref`."""
-    found = _tokens_with(text, "outcome")
-    if found is None:
-        return text
+
+def edit_paths(text: str, edit: PathEdit) -> str:
+    """A template with the beginnings of some dotted names replaced; names it binds itself are not touched."""
+    roots = roots_in(text)
     edits = []
-    for position in found.roots("outcome"):
-        root = found.at(position)
-        edits.append(_replacing(root, "output"))
-        edits += _result_edits(root.start + len(root.text), found.accesses(position)[0])
+    for found in _Words(text).dotted() if roots else ():
+        change = edit(found.path) if found.path[0] in roots else None
+        if change is not None:
+            edits.append(found.beginning(*change))
     return _edited(text, edits)
-
-
-def _result_edits(root_end: int, accesses: list[Access]) -> Iterator[Edit]:
-    match accesses:
-        case [Access(name="result") as first, Access(name="data"), *_]:
-            yield Edit(root_end, first.end, "")
-        case [Access(name="result") as first, *_]:
-            yield Edit(first.name_start, first.name_end, "data")
-        case [Access(name="result_ref") as first, *_]:
-            yield Edit(first.name_start, first.name_end, "ref")
-        case _:
-            return
 
 
 def rename_root(text: str, old: str, new: str) -> str:
     """A name that stands for a value from outside under another name, as `args` that becomes `input`."""
-    found = _tokens_with(text, old)
-    if found is None:
+    return edit_paths(text, lambda path: (1, new) if path[0] == old else None) if old in text else text
+
+
+def respell_output(text: str) -> str:
+    """`outcome` as `output`, its `result` as `data` and its `result_ref` as `ref`."""
+    if "outcome" not in text or "outcome" not in roots_in(text):
         return text
-    return _edited(text, [_replacing(found.at(position), new) for position in found.roots(old)])
+    outcomes = (found for found in _Words(text).dotted() if found.path[0] == "outcome")
+    return _edited(text, [edit for found in outcomes for edit in _output_edits(found)])
+
+
+def _output_edits(found: Dotted) -> Iterator[Edit]:
+    match found.path:
+        case (_, "result", "data", *_):
+            yield found.beginning(2, "output")
+            return
+        case (_, "result", *_):
+            yield found.renaming(1, "data")
+        case (_, "result_ref", *_):
+            yield found.renaming(1, "ref")
+        case _:
+            pass
+    yield found.renaming(0, "output")
 
 
 # ---- event names ----------------------------------------------------------------------------------------
@@ -146,28 +199,25 @@ def rename_root(text: str, old: str, new: str) -> str:
 
 def respell_event(text: str) -> str:
     """Older event names that `event.name` is compared with, as the names of today."""
-    found = _tokens_with(text, *EVENTS)
-    if found is None:
+    if not any(name in text for name in EVENTS) or ("event", "name") not in paths_in(text):
         return text
-    edits: list[Edit] = []
-    for position in found.roots("event"):
-        accesses, after = found.accesses(position)
-        if [access.name for access in accesses] == ["name"]:
-            edits += _event_edits(text, found, position, after)
-    return _edited(text, edits)
+    words = _Words(text)
+    names = (found for found in words.dotted() if found.path == ("event", "name"))
+    return _edited(text, [edit for found in names for edit in _event_edits(text, words, found)])
 
 
-def _event_edits(text: str, found: _Tokens, first: int, after: int) -> Iterator[Edit]:
-    if found.is_operator(after, "==", "!=") and found.at(after + 1).kind == "string":
-        if found.stands_alone(first, after + 1):
-            yield from _comparison(text, found.at(after), found.at(after + 1))
-    elif found.is_operator(first - 1, "==", "!=") and found.at(first - 2).kind == "string":
-        if found.stands_alone(first - 2, after - 1):
-            yield from _reversed_comparison(text, found, first, after)
-    elif found.is_name(after, "in"):
-        yield from _membership(found, after + 1)
-    elif found.is_name(after, "not") and found.is_name(after + 1, "in"):
-        yield from _membership(found, after + 2)
+def _event_edits(text: str, words: _Words, name: Dotted) -> Iterator[Edit]:
+    first, after = name.first, name.after
+    if words.is_operator(after, "==", "!=") and words.at(after + 1).kind == "string":
+        if words.stands_alone(first, after + 1):
+            yield from _comparison(text, words.at(after), words.at(after + 1))
+    elif words.is_operator(first - 1, "==", "!=") and words.at(first - 2).kind == "string":
+        if words.stands_alone(first - 2, after - 1):
+            yield from _reversed_comparison(text, words, first, after)
+    elif words.is_name(after, "in"):
+        yield from _membership(words, after + 1)
+    elif words.is_name(after, "not") and words.is_name(after + 1, "in"):
+        yield from _membership(words, after + 2)
 
 
 def _comparison(text: str, sign: Token, literal: Token) -> Iterator[Edit]:
@@ -181,32 +231,32 @@ def _comparison(text: str, sign: Token, literal: Token) -> Iterator[Edit]:
     yield _replacing(literal, _literal(names, literal))
 
 
-def _reversed_comparison(text: str, found: _Tokens, first: int, after: int) -> Iterator[Edit]:
-    literal, sign, last = found.at(first - 2), found.at(first - 1), found.at(after - 1)
+def _reversed_comparison(text: str, words: _Words, first: int, after: int) -> Iterator[Edit]:
+    literal, sign, last = words.at(first - 2), words.at(first - 1), words.at(after - 1)
     names = EVENTS.get(_unquoted(literal))
     if names is None:
         return
     if len(names) == 1:
         yield _replacing(literal, _literal(names, literal))
         return
-    start, end = found.at(first).start, last.start + len(last.text)
+    start, end = words.at(first).start, last.start + len(last.text)
     whole = f"{text[start:end]} {_membership_sign(sign)} {_literal(names, literal)}"
     yield Edit(literal.start, end, whole)
 
 
-def _membership(found: _Tokens, opening: int) -> Iterator[Edit]:
+def _membership(words: _Words, opening: int) -> Iterator[Edit]:
     """The literals of `in [...]`: rewritten as a whole when all are literals, else one by one."""
-    if not found.is_operator(opening, "[", "("):
+    if not words.is_operator(opening, "[", "("):
         return
-    items, closing = _literals(found, opening)
+    items, closing = _literals(words, opening)
     if not any(_unquoted(item) in EVENTS for item in items):
         return
     if closing is None:
         yield from (_replacing(item, ", ".join(_today(item))) for item in items if _unquoted(item) in EVENTS)
         return
     names = dict.fromkeys(name for item in items for name in _today(item))
-    comma = "," if len(names) == 1 and found.is_operator(opening, "(") else ""
-    yield Edit(found.at(opening).start + 1, closing.start, ", ".join(names) + comma)
+    comma = "," if len(names) == 1 and words.is_operator(opening, "(") else ""
+    yield Edit(words.at(opening).start + 1, closing.start, ", ".join(names) + comma)
 
 
 def _today(literal: Token) -> list[str]:
@@ -215,20 +265,20 @@ def _today(literal: Token) -> list[str]:
     return [_quoted(today, literal) for today in EVENTS.get(name, (name,))]
 
 
-def _literals(found: _Tokens, opening: int) -> tuple[list[Token], Token | None]:
+def _literals(words: _Words, opening: int) -> tuple[list[Token], Token | None]:
     """The texts right inside a bracket; its end only when there is nothing else inside."""
     items = []
     only = True
     depth = 0
     position = opening
-    while (token := found.at(position)).kind not in ("end", "variable_end", "block_end"):
-        if found.is_operator(position, "(", "[", "{"):
+    while (token := words.at(position)).kind not in ("end", "variable_end", "block_end"):
+        if words.is_operator(position, "(", "[", "{"):
             depth += 1
-        elif found.is_operator(position, ")", "]", "}"):
+        elif words.is_operator(position, ")", "]", "}"):
             depth -= 1
         elif depth == 1 and token.kind == "string":
             items.append(token)
-        elif not found.is_operator(position, ","):
+        elif not words.is_operator(position, ","):
             only = False
         if depth == 0:
             return items, token if only else None
@@ -257,52 +307,39 @@ def _unquoted(literal: Token) -> str:
 # ---- a comparison that never holds ----------------------------------------------------------------------
 
 
-def compares_with_success(text: str) -> bool:
-    """Whether the status of an output is compared with 'success', which it never is: it is ok or error."""
-    tree = syntax_tree(text) if is_template(text) else None
-    if tree is None:
-        return False
-    return any(_is_about_success(comparison) for comparison in tree.find_all(nodes.Compare))
+def compare_with_ok(text: str) -> str:
+    """A template that compares the status of an output with `ok`, the word it has today, not 'success'."""
+    if "success" not in text or not paths_in(text):
+        return text
+    words = _Words(text)
+    statuses = [d for d in words.dotted() if d.path[1:] == ("status",) and d.path[0] not in _SCOPES]
+    literals = {literal for status in statuses for literal in _compared(words.all, status)}
+    return _edited(text, [_replacing(word, word.text.replace("success", "ok")) for word in literals])
 
 
-def _is_about_success(comparison: nodes.Compare) -> bool:
-    sides = [comparison.expr, *(operand.expr for operand in comparison.ops)]
-    constants = [node for side in sides for node in (side, *side.find_all(nodes.Const))]
-    named = any(isinstance(node, nodes.Const) and node.value == "success" for node in constants)
-    return named and any(map(_is_status, sides))
-
-
-def _is_status(node: nodes.Node) -> bool:
-    """`output.status`, or the status of a task or step by its name, filters aside."""
-    while isinstance(node, nodes.Filter) and node.node is not None:
-        node = node.node
-    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
-        owner, name = node.node, node.arg.value
-    elif isinstance(node, nodes.Getattr):
-        owner, name = node.node, node.attr
-    else:
-        return False
-    return name == "status" and isinstance(owner, nodes.Name) and owner.name not in _SCOPES
+def _compared(words: list[Token], status: Dotted) -> Iterator[Token]:
+    """The texts 'success' that a status is compared with, on either side of it."""
+    before, after = words[: status.first], words[status.after :]
+    while len(after) > 1 and after[0].text == "|":
+        after = after[2:]
+    found: list[Token] = []
+    if before and before[-1].text in ("==", "!="):
+        found += before[-2:-1]
+    if after and after[0].text in ("==", "!="):
+        found += after[1:2]
+    elif after and after[0].text in ("in", "not"):
+        found += takewhile(lambda token: token.text not in ("]", ")"), after)
+    yield from (token for token in found if token.text in _SUCCESS)
 
 
 # ---- text -----------------------------------------------------------------------------------------------
-
-
-def _tokens_with(text: str, *words: str) -> _Tokens | None:
-    """The tokens of a template in which one of the words stands; None when there is nothing to do."""
-    if not is_template(text) or not any(word in text for word in words):
-        return None
-    try:
-        return _Tokens(text)
-    except TemplateError:
-        return None
 
 
 def _replacing(token: Token, text: str) -> Edit:
     return Edit(token.start, token.start + len(token.text), text)
 
 
-def _edited(text: str, edits: list[Edit]) -> str:
+def _edited(text: str, edits: Iterable[Edit]) -> str:
     for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text

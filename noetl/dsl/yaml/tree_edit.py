@@ -23,22 +23,6 @@ def copy_seq(node: Seq) -> Seq:
     return fresh
 
 
-def move(key: str, source: Map, target: Map, name: str | None = None) -> None:
-    """Take an entry out of one map and put it into another, under another name if one is given."""
-    key_mark, value_mark = source.at_key(key), source.at(key)
-    value = source.pop(key)
-    target.put(name or key, value, key_mark=key_mark, value_mark=value_mark)
-
-
-def rename(node: Map, old: str, new: str) -> Map:
-    """The same map with one key called differently, in the same place."""
-    fresh = Map(mark=node.mark)
-    for key, value in node.items():
-        name = new if key == old else key
-        fresh.put(name, value, key_mark=node.at_key(key), value_mark=node.at(key))
-    return fresh
-
-
 def child_map(node: Map, key: str) -> Map | None:
     """A copy of the map under a key, put in its place; a new one if there is none, None if it is no map."""
     value = node.get(key)

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.dsl.older_spellings.respell import (
-    compares_with_success,
+    compare_with_ok,
     rename_root,
     respell_event,
     respell_output,
@@ -166,7 +166,7 @@ def test_other_uses_of_the_older_event_names_stay(text: str) -> None:
         ),
         ("{{ kwargs }}", "args", "input", "{{ kwargs }}"),
         ("plain args", "args", "input", "plain args"),
-        ("{{ args", "args", "input", "{{ input"),
+        ("{{ args", "args", "input", "{{ args"),
     ],
 )
 def test_a_root_name_is_renamed_wherever_it_stands_for_a_value(
@@ -195,5 +195,5 @@ def test_a_root_name_is_renamed_wherever_it_stands_for_a_value(
         ("{{ output.status == 'success'", False),
     ],
 )
-def test_comparing_a_status_with_success_is_noticed(text: str, expected: bool) -> None:
-    assert compares_with_success(text) is expected
+def test_a_status_that_is_compared_with_success_is_compared_with_ok(text: str, expected: bool) -> None:
+    assert (compare_with_ok(text) != text) is expected

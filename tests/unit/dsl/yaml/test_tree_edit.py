@@ -4,7 +4,7 @@ import pytest
 
 from noetl.dsl.yaml.source import parse
 from noetl.dsl.yaml.tree import Map, Mark, Seq, plain
-from noetl.dsl.yaml.tree_edit import adopt, child_map, copy_map, copy_seq, move, rename, too_deep
+from noetl.dsl.yaml.tree_edit import adopt, child_map, copy_map, copy_seq, too_deep
 
 
 def tree(text: str) -> Map:
@@ -22,19 +22,6 @@ def test_a_copy_has_the_same_places_and_its_own_entries():
     items = copy_seq(node["b"])
     items.add(9)
     assert (plain(node["b"]), items.at(1)) == ([2, 3], node["b"].at(1))
-
-
-def test_a_moved_entry_stays_where_the_author_wrote_it():
-    node, target = tree("a: 1\nb: 2\n"), Map()
-    place = node.at("b")
-    move("b", node, target, "c")
-    assert (plain(node), plain(target), target.at("c")) == ({"a": 1}, {"c": 2}, place)
-
-
-def test_a_renamed_key_keeps_its_turn():
-    node = tree("a: 1\nb: 2\nc: 3\n")
-    assert list(rename(node, "b", "x")) == ["a", "x", "c"]
-    assert rename(node, "b", "x").at_key("x") == node.at_key("b")
 
 
 def test_a_child_is_copied_made_or_refused():
