@@ -98,7 +98,7 @@ ui: ## build the web pages again into noetl/server/static; needs node
 # Neither users nor tests need node. Where it is, and whenever one of these files has changed, the pages' code is
 # held to its layout, lint and types, its own tests pass, and the built pages are what it builds.
 NODE_MAJOR := 20
-UI_FILES   := $(shell git ls-files ui noetl/server/static)
+UI_FILES   := $(shell git ls-files ui noetl/server/static 2>/dev/null)
 UI_STAMP   := ui/node_modules/.check-stamp
 
 check-ui:
