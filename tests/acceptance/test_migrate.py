@@ -24,7 +24,7 @@ BROKEN = "a: [1\n"
 def test_without_options_it_prints_a_diff_and_changes_nothing(noetl, write) -> None:
     done = noetl("migrate", write("old.yaml", OLD))
     assert done.returncode == 0
-    assert done.stdout.splitlines()[:3] == ["--- old.yaml", "+++ old.yaml", " -4,4 +4,4 "]
+    assert done.stdout.splitlines()[:3] == ["--- old.yaml", "+++ old.yaml", "@@ -4,4 +4,4 @@"]
     assert "-      - go: {kind: noop}\n+      - {name: go, kind: noop}\n" in done.stdout
     assert "old.yaml:7: changed: task 'go' is now named by 'name'" in done.stderr
     assert (noetl.folder / "old.yaml").read_text() == OLD
@@ -217,3 +217,37 @@ workflow:
     tool:
       - {name: t, kind: noop, set_prev: 1}
 """
+
+
+def test_a_report_counts_files_rewrites_and_what_is_left(noetl, write) -> None:
+    write("old.yaml", OLD)
+    write("new.yaml", NEW)
+    write("asking.yaml", ASKING)
+    write("refused.yaml", OLD.replace("{kind: noop}", "{kind: nope}"))
+    write("broken.yaml", BROKEN)
+    files = ["old.yaml", "new.yaml", "asking.yaml", "refused.yaml", "broken.yaml"]
+    done = noetl("migrate", "--report", *files)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[:5] == [
+        "5 playbooks",
+        "      1  need nothing",
+        "      1  are rewritten and accepted",
+        "      1  are rewritten and accepted, with places to look at",
+        "      2  are refused by validate afterwards",
+    ]
+    assert "      3 in 3    task '…' is now named by '…'" in done.stdout
+    assert "      1 in 1    unknown-kind" in done.stdout
+    assert (noetl.folder / "old.yaml").read_text() == OLD
+
+
+def test_a_report_for_programs(noetl, write) -> None:
+    done = noetl("migrate", "--report", "--json", write("old.yaml", OLD))
+    report = json.loads(done.stdout)
+    assert report["total"] == 1
+    assert report["states"] == {"clean": 0, "rewritten": 1, "choices": 0, "refused": 0}
+    assert report["files"] == [{"file": "old.yaml", "state": "rewritten", "findings": []}]
+    assert report["rewrites"] == {"task '…' is now named by '…'": {"places": 1, "files": 1}}
+
+
+def test_a_report_prints_no_diff(noetl, write) -> None:
+    assert noetl("migrate", "--report", "--diff", write("old.yaml", OLD)).returncode == 2

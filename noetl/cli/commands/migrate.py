@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from noetl.cli.playbooks.migration_report import FileReport
     from noetl.cli.playbooks.sources import Source
     from noetl.cli.terminal import Paint
     from noetl.dsl.migrate import Migrated
@@ -19,6 +20,7 @@ Examples:
   noetl migrate old.yaml                     show what would change
   noetl migrate playbooks/ --write           rewrite every playbook of a folder
   noetl migrate playbooks/ --check           fail when a playbook still uses older spellings
+  noetl migrate playbooks/ --report          how a whole folder would come over
   noetl migrate - --write < old.yaml         filter standard input
 
 \b
@@ -40,10 +42,18 @@ class Wanted:
 @click.option("--diff", is_flag=True, help="Print a unified diff; this is the default.")
 @click.option("--write", is_flag=True, help="Rewrite the files in place.")
 @click.option("--check", is_flag=True, help="Change nothing; exit 1 when something would change.")
+@click.option("--report", is_flag=True, help="Print how many files come over, and what is rewritten or left.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON instead of the diff.")
 @click.option("-q", "--quiet", is_flag=True, help="No notes and no summary on stderr.")
 def command(
-    playbooks: tuple[str, ...], *, diff: bool, write: bool, check: bool, as_json: bool, quiet: bool
+    playbooks: tuple[str, ...],
+    *,
+    diff: bool,
+    write: bool,
+    check: bool,
+    report: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Rewrite older spellings to the current language.
 
@@ -55,6 +65,10 @@ def command(
 
     if write and check:
         raise click.UsageError("--write and --check exclude each other")
+    if report and diff:
+        raise click.UsageError("--report and --diff exclude each other")
+    if report:
+        return _report(sources.find(playbooks), Wanted(write, check, diff=False), as_json)
     if as_json:
         return _as_json(sources.find(playbooks), Wanted(write, check, diff=False))
     wanted = Wanted(write, check, diff or not (write or check))
@@ -71,6 +85,36 @@ def _as_json(names: list[str], wanted: Wanted) -> int:
     changed = sum(1 for file, _ in found if file.get("changed"))
     emit(indented_json({"files": [file for file, _ in found], "changed": changed, "written": wanted.write}))
     return max(code for _, code in found)
+
+
+def _report(names: list[str], wanted: Wanted, as_json: bool) -> int:
+    """One page about all files: how they come over, and what is said of them how often."""
+    from noetl.cli.playbooks.migration_report import Report
+    from noetl.cli.running.run_summary import indented_json
+    from noetl.cli.terminal import emit
+
+    found = [_reported(name, wanted) for name in names]
+    report = Report(tuple(file for file, _ in found))
+    emit(indented_json(report.as_json()) if as_json else "\n".join(report.lines()))
+    return max(code for _, code in found)
+
+
+def _reported(name: str, wanted: Wanted) -> "tuple[FileReport, int]":
+    from noetl.cli.exit_codes import EXIT_USAGE
+    from noetl.cli.playbooks.migration_report import FileReport, state_of
+    from noetl.dsl.load import load
+    from noetl.tools import kinds
+
+    file, code = _examined(name, wanted)
+    if "error" in file:
+        return FileReport(name, "refused", findings=(str(file["error"]),)), EXIT_USAGE
+    if "diagnostics" in file:
+        return FileReport(name, "refused", findings=tuple(item["code"] for item in file["diagnostics"])), code
+    errors = [item.code for item in load(file["text"], kinds=kinds()).diagnostics if item.severity == "error"]
+    looks = tuple(note["message"] for note in file["notes"] if note["look"])
+    rewrites = tuple(note["message"] for note in file["notes"] if not note["look"])
+    state = state_of(changed=file["changed"], choices=bool(looks), errors=bool(errors))
+    return FileReport(file["file"], state, rewrites, looks, tuple(errors)), code
 
 
 def _examined(name: str, wanted: Wanted) -> tuple[dict[str, Any], int]:
@@ -147,7 +191,7 @@ def _unified(name: str, old: str, new: str) -> str:
 def _painted(line: str, paint: "Paint") -> str:
     if line.startswith(("---", "+++")):
         return paint(line, "strong")
-    if line.startswith(""):
+    if line.startswith("@@"):
         return paint(line, "info")
     return (
         paint(line, "error")

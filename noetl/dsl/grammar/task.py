@@ -165,6 +165,11 @@ TASK = Record(
         "type": "write: kind",
         "label": "write: name",
         "vars": "write: set: {step.…: …}",
+        "libs": "write import lines in the code; `noetl migrate` does it",
+        "return_step": "leave it out: the answer is the child's output, see executor.spec.final_step",
+        "credential": "write: auth",
+        "payload": "write: input: {json: …} for a request, input: {…} for a playbook",
+        "output_select": "leave it out: all of the data can be read",
     },
 )
 

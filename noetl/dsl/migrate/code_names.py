@@ -102,19 +102,15 @@ class Code:
         return (self.read_names - self.bound - BUILTINS) | (early - BUILTINS)
 
     def _read_first(self) -> Iterator[str]:
-        """Names that a statement of the top level reads while no statement before it binds them."""
-        known: set[str] = set()
-        for statement in self.tree.body:
-            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                known.add(statement.name)
-                continue
-            inner = Code("", ast.Module([statement], []))
-            own = inner.bound
-            reads = _outside(statement)
-            value = getattr(statement, "value", None)
-            first = _outside(value) if isinstance(statement, ast.Assign | ast.AugAssign) else reads - own
-            yield from first - known
-            known |= own
+        """Names that the top level reads before any of its lines binds them."""
+        bound = {name: place for place, name in sorted(_bindings(self.tree), reverse=True)}
+        inner = {name for node in ast.walk(self.tree) for name in _own_names(node)}
+        for node in _top_level(self.tree):
+            match node:
+                case ast.Name(ctx=ast.Load(), id=name) if name in bound.keys() - inner:
+                    yield from [name] if (node.lineno, node.col_offset) < bound[name] else []
+                case _:
+                    pass
 
     @property
     def parameters(self) -> frozenset[str]:
@@ -226,10 +222,35 @@ def _is_main(node: ast.stmt) -> bool:
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == "main"
 
 
-def _outside(node: ast.AST | None) -> set[str]:
-    """Names that a node reads."""
-    nodes = ast.walk(node) if node is not None else iter(())
-    return {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
+def _bindings(tree: ast.Module) -> Iterator[tuple[tuple[int, int], str]]:
+    """Where the top level binds a name: at the end of an assignment, whose value is read first."""
+    for node in _top_level(tree):
+        assigns = isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr)
+        if assigns and isinstance(node, ast.stmt | ast.expr):
+            end = (node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+            yield from ((end, name) for name in _stored(node))
+        elif isinstance(node, ast.For | ast.With | ast.Import | ast.ImportFrom):
+            yield from (((node.lineno, node.col_offset), name) for name in Code("", _alone(node)).bound)
+
+
+def _alone(node: ast.stmt) -> ast.Module:
+    """A statement without what it holds."""
+    if isinstance(node, ast.For):
+        return ast.Module([ast.For(node.target, node.iter, [], [])], [])
+    return ast.Module([ast.With(node.items, [])] if isinstance(node, ast.With) else [node], [])
+
+
+def _stored(node: ast.AST) -> Iterator[str]:
+    nodes = (each for each in ast.walk(node) if isinstance(each, ast.Name))
+    yield from (each.id for each in nodes if isinstance(each.ctx, ast.Store))
+
+
+def _own_names(node: ast.AST) -> Iterator[str]:
+    """Names of a comprehension or lambda, which are nobody else's."""
+    if isinstance(node, ast.comprehension):
+        yield from _stored(node.target)
+    elif isinstance(node, ast.Lambda):
+        yield from (arg.arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg))
 
 
 def _top_level(node: ast.AST) -> Iterator[ast.AST]:

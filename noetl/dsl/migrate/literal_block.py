@@ -3,13 +3,16 @@
 from collections.abc import Callable
 
 from noetl.dsl.migrate.editable_tree import Scalar
+from noetl.dsl.migrate.templates import escaped
 from noetl.dsl.yaml.tree import NOWHERE, Mark
 
 INDENT = 2
 
 
 def literal(text: str, column: int, *, mark: Mark = NOWHERE) -> Scalar:
-    """A new literal block for an entry at a column."""
+    """A new literal block for an entry at a column; what a block cannot hold is quoted."""
+    if not all(char.isprintable() or char in "\n\t" for char in text) or not text.strip():
+        return Scalar(f'"{escaped(text)}"', text, "double", column, mark)
     lines = text.rstrip("\n").split("\n")
     pad = " " * (column + INDENT)
     # A first line that begins with a space would be read as the block's indentation.

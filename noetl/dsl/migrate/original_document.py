@@ -22,6 +22,7 @@ from noetl.dsl.migrate.editable_tree import (
 from noetl.dsl.migrate.original_code import code_of, variables_of
 from noetl.dsl.migrate.original_keychain import rewrite_keychain
 from noetl.dsl.migrate.original_names import rewrite_names
+from noetl.dsl.migrate.original_sql import rewrite_sql
 from noetl.dsl.migrate.original_task import drop_output_options, rewrite_original_task
 from noetl.dsl.migrate.remarks import gone, remark
 from noetl.dsl.migrate.rewriting import Rewriting
@@ -54,6 +55,7 @@ def rewrite_original(rw: Rewriting, root: Collection) -> None:
         for task in _tasks(owner):
             rewrite_original_task(rw, task)
             _give_names(rw, root, steps, owner, task)
+        rewrite_sql(rw, owner, owner.word("step") or owner.word("name") or "block")
     _share_writes(rw, root, steps)
     rewrite_names(rw, root, steps)
 

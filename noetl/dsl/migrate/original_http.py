@@ -85,8 +85,8 @@ def _is_form(task: Collection) -> bool:
     return False
 
 
-def result_of(name: str) -> str:
-    """What a request's result was: a mapping around the parsed body."""
+def result_of(name: str, words: frozenset[str]) -> str:
+    """What a request's result was: a mapping around the parsed body; of it what the reader spells out."""
     fields = {
         "status_code": f"{name}.http.status | default(0)",
         "headers": f"{name}.http.headers | default({{}})",
@@ -94,5 +94,6 @@ def result_of(name: str) -> str:
         "data": f"{name}.data | default(none)",
         "body": f"{name}.data | default(none)",
     }
-    inside = ", ".join(f"'{key}': {value}" for key, value in fields.items())
+    wanted = fields.keys() & words or fields.keys()
+    inside = ", ".join(f"'{key}': {value}" for key, value in fields.items() if key in wanted)
     return "{" + inside + "}"

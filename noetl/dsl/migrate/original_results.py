@@ -6,11 +6,12 @@ and inputs, before templates are respelt. Where the answer of a request was read
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from noetl.dsl.migrate.editable_tree import Collection, Node, Scalar, as_map, entries, keys, maps
+from noetl.dsl.migrate.editable_tree import Collection, Node, Scalar, as_map, entries, keys, maps, quoted
 from noetl.dsl.migrate.original_code import code_of
 from noetl.dsl.migrate.original_http import result_of
+from noetl.dsl.migrate.original_workload import computed_workload, note_templates
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.set_spellings import written
 from noetl.dsl.migrate.tasks import tasks_of
@@ -26,6 +27,7 @@ WRAPPER = frozenset({"data", "body", "status_code", "headers", "url", "status", 
 ANSWERED = ("context", "result")  # other names for what a step answered
 SQL = ("postgres", "duckdb", "sqlite")
 STATUS = re.compile(r"\b(\w+)(\.status\s*(?:==|!=)\s*)(['\"])(COMPLETED|completed|FAILED|failed)\3")
+UNQUOTED = re.compile(r":\s|\s#|[{}\[\],]")
 TODAY = {"completed": "ok", "failed": "error"}
 
 
@@ -49,6 +51,7 @@ class Book:
 
     steps: dict[str, Answer]
     hidden: frozenset[str]  # names that mean something else everywhere
+    computed: Mapping[str, str]  # names of the workload that are templates, and what they say
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class Reader:
     names: Mapping[str, Answer]
     own: str | None = None  # the step whose name means its output here
     output: Answer | None = None  # what `output` is
+    computed: Mapping[str, str] = field(default_factory=dict)
     words: frozenset[str] = frozenset()  # texts that the code spells out which is given the value
     edited: list[Scalar] = field(default_factory=list)
 
@@ -66,6 +70,7 @@ class Reader:
         """Bring every template under a node to today's reading."""
         if isinstance(node, Scalar):
             if is_template(node.value) and edit_scalar(node, self._today):
+                _keep_readable(node)
                 self.edited.append(node)
         elif isinstance(node, Collection):
             for entry in node.entries:
@@ -87,6 +92,9 @@ class Reader:
         root = path[0]
         if root == "output" and self.output is not None:
             return self._edit_output(path, text, self.output)
+        at = 1 if root == "workload" and len(path) > 1 else 0
+        if path[at] in self.computed:
+            return at + 1, self.computed[path[at]]
         answer = self.names.get(root)
         if answer is None or path[1:2] == ("results",):
             return None
@@ -117,11 +125,18 @@ class Reader:
         if re.search(rf"\b{re.escape(root)}\s+is\s+(?:not\s+)?(?:defined|undefined|none)\b", text):
             return f"{name}.data"
         if answer.is_request:
-            return result_of(name)
+            return result_of(name, self.words)
         if answer.looped and "stats" in self.words:
             parts = f"'stats': {name}.loop | default({{}}), 'data': {name}.data | default([])"
             return "{" + parts + f", 'results': {name}.data | default([])" + "}"
         return f"{name}.data"
+
+
+def _keep_readable(node: Scalar) -> None:
+    """Quote a plain text that says something else without quotes."""
+    if node.style == "plain" and UNQUOTED.search(node.value):
+        new = quoted(node.value)
+        node.text, node.value, node.style = new.text, new.value, new.style
 
 
 def _field(name: str, path: Path, answer: Answer) -> tuple[int, str] | None:
@@ -165,6 +180,7 @@ def rewrite_results(
     if all(note.look for note in rw.notes):
         return  # nothing else is older: the names mean what they mean today
     book = _book(root, steps)
+    note_templates(rw, root)
     edited: list[Scalar] = []
     for step in steps:
         edited += _rewrite_owner(rw, book, step, step.word("step"))
@@ -180,8 +196,9 @@ def rewrite_results(
 
 def _book(root: Collection, steps: list[Collection]) -> Book:
     names = {str(step.word("step")): _answer(step) for step in steps if step.word("step")}
-    hidden = {*keys(root.get("workload")), *(name for step in steps for name in _written(step, "ctx"))}
-    return Book(names, frozenset(hidden))
+    shared = {name for step in steps for name in _written(step, "ctx")}
+    computed = {name: value for name, value in computed_workload(root).items() if name not in shared}
+    return Book(names, frozenset({*keys(root.get("workload")), *shared}), computed)
 
 
 def _answer(owner: Collection) -> Answer:
@@ -222,44 +239,45 @@ def _iterators(owner: Collection) -> set[str]:
 
 
 def _rewrite_owner(rw: Rewriting, book: Book, owner: Collection, name: str | None) -> list[Scalar]:
-    hidden = {*book.hidden, *keys(owner.get("input")), *_iterators(owner)}
-    hidden |= {*_written(owner, "step"), *_written(owner, "iter")}
+    local = {
+        *keys(owner.get("input")),
+        *_iterators(owner),
+        *_written(owner, "step"),
+        *_written(owner, "iter"),
+    }
+    hidden = book.hidden | local
     outside = {step: answer for step, answer in book.steps.items() if step not in hidden}
+    computed = {key: value for key, value in book.computed.items() if key not in local}
     edited: list[Scalar] = []
     tasks = [*tasks_of(owner)]
     labels = {str(task.word("name")): _answer_of(task) for task in tasks if task.word("name")}
     inside = {**outside, **{label: answer for label, answer in labels.items() if label not in hidden}}
     before: Answer | None = None
     for task in tasks:
-        edited += _rewrite_task(rw, task, inside, before, name)
+        _rewrite_task(Reader(rw, inside, None, before, computed, edited=edited), task, name)
         before = _answer_of(task)
     after = _answer(owner)
     for entry in owner.entries:
-        if entry.key == "tool":
-            continue
-        own = name if entry.key in ("set", "output") else None
-        output = after if entry.key in ("set", "output", "next") else None
-        reader = Reader(rw, outside, own, output, edited=edited)
-        reader.read(entry.value)
+        if entry.key != "tool":
+            own = name if entry.key in ("set", "output") else None
+            output = after if entry.key in ("set", "output", "next") else None
+            Reader(rw, outside, own, output, computed, edited=edited).read(entry.value)
     return edited
 
 
-def _rewrite_task(
-    rw: Rewriting, task: Collection, names: Mapping[str, Answer], before: Answer | None, step: str | None
-) -> list[Scalar]:
-    edited: list[Scalar] = []
+def _rewrite_task(around: Reader, task: Collection, step: str | None) -> None:
     found = code_of(task) if task.word("kind") == "python" else None
     words = found[2].words if found is not None else frozenset()
-    given = Reader(rw, names, None, before, words, edited)
+    given = replace(around, words=words)
     inputs = as_map(task.get("input"))
     if inputs is not None:
-        given.read(inputs, rw.verbatim(task))
-    own = {key: answer for key, answer in names.items() if key not in keys(inputs)}
+        given.read(inputs, around.rw.verbatim(task))
+    own = {key: answer for key, answer in around.names.items() if key not in keys(inputs)}
+    computed = {key: value for key, value in around.computed.items() if key not in keys(inputs)}
     alone = step if task.word("name") in (None, step) else None
-    later = Reader(rw, own, alone, _answer_of(task), words, edited)
+    later = replace(given, names=own, own=alone, output=_answer_of(task), computed=computed)
     for entry in task.entries:
         if entry.key in ("set", "spec", "output"):
             later.read(entry.value)
         elif entry.key not in ("input", "name", "kind"):
             given.read(entry.value)
-    return edited

@@ -68,6 +68,8 @@ def rewrite_original_task(rw: Rewriting, task: Collection) -> None:
         rewrite_request(rw, task)
     if kind.name == "nats":
         _name_action(rw, task)
+    if kind.name == "transfer":
+        _name_places(rw, task)
     if kind.name == "python":
         _take_script(rw, task)
         rewrite_code(rw, task)
@@ -233,7 +235,7 @@ def _drop_idle(rw: Rewriting, task: Collection, kind: Kind) -> None:
 
 def _is_unknown(key: str, kind: Kind) -> bool:
     own = key in OWN_KEYS or key in TASK.keys or key in kind.inputs or key in kind.beside
-    later = key in ("libs", "retry", "payload", "data", "output_select", *TIMEOUTS)
+    later = key in ("libs", "retry", "payload", "data", "output_select", "script", *TIMEOUTS)
     return not (own or later or kind.open_input)
 
 
@@ -268,6 +270,26 @@ def _name_action(rw: Rewriting, task: Collection) -> None:
         if old == "js_publish" and "stream" not in holder:
             holder.insert(holder.place(entry) + 1, pair("stream", plain("true")))
         rw.changed(entry.mark, f"the action '{old}' is now '{ACTIONS[old]}'")
+
+
+def _name_places(rw: Rewriting, task: Collection) -> None:
+    """The places of a transfer say `kind`; what concerns both stands beside them."""
+    for holder in holders(task):
+        for side in ("source", "target"):
+            place = holder.map_at(side)
+            old = place.entry("type") if place is not None else None
+            if place is None or old is None or "kind" in place:
+                continue
+            old.rename("kind")
+            rw.changed(old.mark, f"'type' of the {side} is now 'kind'")
+            method = place.entry("method")
+            if method is not None:
+                gone(rw, place, method, "rows are read with GET and sent with POST")
+            for key in ("mapping", "mode", "keys", "chunk_size"):
+                shared = place.entry(key)
+                if shared is not None and key not in holder:
+                    holder.add(place.pull(shared))
+                    rw.changed(shared.mark, f"'{key}' of the {side} now stands beside it")
 
 
 def _take_script(rw: Rewriting, task: Collection) -> None:

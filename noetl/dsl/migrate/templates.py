@@ -50,7 +50,7 @@ def edit_scalar(scalar: Scalar, edit: Edit) -> bool:
                 scalar.text, "'", lambda raw: edit(raw.replace("''", "'")).replace("'", "''")
             )
         case "double" if "\\" in scalar.text:
-            scalar.text = _inside(scalar.text, '"', lambda _: _escaped(value))
+            scalar.text = _inside(scalar.text, '"', lambda _: escaped(value))
         case "double":
             scalar.text = _inside(scalar.text, '"', edit)
         case _:
@@ -64,7 +64,8 @@ def _inside(text: str, quote: str, edit: Edit) -> str:
     return text[: start + 1] + edit(text[start + 1 : -1]) + quote
 
 
-def _escaped(value: str) -> str:
+def escaped(value: str) -> str:
+    """A text as it stands between double quotes."""
     named = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
     return "".join(
         named.get(char) or (char if char.isprintable() else f"\\U{ord(char):08x}") for char in value

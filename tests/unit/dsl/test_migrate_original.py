@@ -8,7 +8,7 @@ import pytest
 from noetl.dsl.load import load
 from noetl.dsl.older_spellings.findings import DEPRECATIONS
 from noetl.tools import kinds
-from tests.unit.dsl.documents import doc
+from tests.unit.dsl.documents import HEAD, doc
 from tests.unit.dsl.migrating import looks, rewritten
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "original"
@@ -128,6 +128,18 @@ TASKS = [
         "        return '''x\n    y'''",
     ),
     (
+        "ids of executions are texts",
+        "kind: sqlite\ncommand: \"select {{ execution_id }}, '{{ execution_id }}'\"",
+        "kind: sqlite\ninput:\n  # noetl: the id of an execution is a text here, and is quoted\n"
+        "  command: \"select '{{ execution_id }}', '{{ execution_id }}'\"",
+    ),
+    (
+        "places of a transfer",
+        "kind: transfer\nsource: {type: http, url: u}\ntarget: {type: sqlite, table: t, mapping: {a: b}}",
+        "kind: transfer\ninput:\n  source: {kind: http, url: u}\n  target: {kind: sqlite, table: t}\n"
+        "  mapping: {a: b}",
+    ),
+    (
         "an error by its name elsewhere",
         "kind: http\ninput: {url: u}\nspec:\n  policy:\n    rules:\n"
         "      - {when: \"{{ output.error.kind == 'rate_limit' }}\", then: {do: retry}}\n"
@@ -223,6 +235,61 @@ def test_a_steps_own_name_in_its_set_is_its_output() -> None:
     before = '- step: a\n  tool: {kind: noop, timeout: 1}\n  set: {ctx.x: "{{ a.n }}", ctx.y: "{{ a }}"}'
     after = rewritten(doc(before)).text
     assert 'set: {ctx.x: "{{ output.data.n }}", ctx.y: "{{ output.data }}"}' in after
+
+
+def test_statements_from_a_file_are_read_by_a_task_before() -> None:
+    before = one("kind: sqlite\nscript: {uri: a.sql, source: {type: file}}")
+    after = """\
+    - step: a
+      tool:
+        - name: a_task_script
+          kind: file
+          input: {action: read, path: a.sql, format: text}
+        - name: a_task
+          kind: sqlite
+          input:
+            command: "{{ a_task_script.data }}"
+    """
+    assert rewritten(before).text == doc(after)
+
+
+def test_a_template_of_the_workload_is_computed_where_it_is_read() -> None:
+    step = '- {step: a, tool: {kind: noop, timeout: 1, input: {x: "{{ run }}", y: "{{ workload.id }}", z: "{{ w }}"}}}'
+    head = HEAD + 'workload:\n  run: "r-{{ execution_id }}"\n  id: "{{ job.uuid }}"\n  w: "{{ now() }}"\n'
+    result = rewritten(doc(step, head))
+    assert 'x: "{{ (\'r-\' ~ execution_id) }}", y: "{{ execution_id }}", z: "{{ w }}"' in result.text
+    assert [look for look in looks(result) if look.startswith("a template here stays a text")]
+
+
+def test_a_validator_that_meets_libs_asks_for_imports() -> None:
+    found = load(one("kind: python\nlibs: {json: json}\ninput: {code: x}"), kinds=kinds()).diagnostics
+    hints = [str(d.hint) for d in found if "'libs'" in d.message]
+    assert hints == ["write import lines in the code; `noetl migrate` does it"]
+
+
+KEYCHAIN = """\
+keychain:
+  - name: key
+    kind: secret_manager
+    provider: gcp
+    scope: global
+    map: {api_key: "{{ secret_path }}"}
+  - name: token
+    kind: oauth2
+    endpoint: https://example.org/token
+    method: POST
+    data: {grant_type: client_credentials, client_id: me, client_secret: you}
+workload: {secret_path: projects/7/secrets/openai/versions/2}
+"""
+
+
+def test_secrets_and_tokens_of_the_keychain_come_over() -> None:
+    step = '- {step: a, tool: {kind: http, url: u, headers: {x: "{{ keychain.key.api_key }}"}}}'
+    result = rewritten(doc(step, HEAD + KEYCHAIN))
+    assert not [d for d in load(result.text, kinds=kinds()).diagnostics if d.severity == "error"]
+    assert "secret: openai" in result.text
+    assert "keychain.key.value" in result.text
+    assert "token_url: https://example.org/token" in result.text
 
 
 def test_a_step_called_like_a_path_gets_a_name() -> None:

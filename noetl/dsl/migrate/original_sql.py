@@ -1,0 +1,76 @@
+"""SQL as the original ran it: from a file, and with execution ids that were numbers."""
+
+import re
+
+from noetl.dsl.migrate.editable_tree import (
+    Collection,
+    Scalar,
+    as_map,
+    at,
+    item,
+    mapping,
+    pair,
+    plain,
+    quoted,
+    says,
+)
+from noetl.dsl.migrate.remarks import remark
+from noetl.dsl.migrate.rewriting import Rewriting
+from noetl.dsl.migrate.tasks import as_pipeline, free_label, tasks_of
+from noetl.dsl.migrate.templates import edit_scalar
+
+SQL = ("postgres", "duckdb", "sqlite")
+BARE_ID = re.compile(r"(?<![\w'\":/}-])(\{\{\s*(?:job\.uuid|(?:job\.)?execution_id)\s*\}\})(?![\w'\":/{-])")
+NUMBERED = re.compile(r"\b(execution_id\s+)(?:BIGINT|INTEGER|INT8|INT|NUMERIC)\b", re.IGNORECASE)
+
+
+def rewrite_sql(rw: Rewriting, owner: Collection, name: str) -> None:
+    """Bring the SQL tasks of a step or block to text that runs here."""
+    for task in [*tasks_of(owner)]:
+        if task.word("kind") in SQL:
+            _quote_ids(rw, task)
+            _read_script(rw, owner, task, name)
+
+
+def _quote_ids(rw: Rewriting, task: Collection) -> None:
+    """The id of an execution is a text here: it is quoted, and its column holds texts."""
+    for holder in (task, task.map_at("input")):
+        for key in ("command", "query"):
+            entry = holder.entry(key) if holder is not None else None
+            if holder is None or entry is None or not isinstance(entry.value, Scalar):
+                continue
+            if "execution_id" in entry.value.value and edit_scalar(entry.value, _with_texts):
+                remark(rw, holder, entry, "the id of an execution is a text here, and is quoted")
+
+
+def _with_texts(text: str) -> str:
+    return NUMBERED.sub(r"\1TEXT", BARE_ID.sub(r"'\1'", text))
+
+
+def _read_script(rw: Rewriting, owner: Collection, task: Collection, name: str) -> None:
+    """`script: {uri, source}`: a task before it reads the statements."""
+    entry = task.entry("script")
+    given = as_map(entry.value) if entry is not None else None
+    uri = given.get("uri") if given is not None else None
+    source = at(given, "source", "type")
+    if entry is None or not isinstance(uri, Scalar) or not (source is None or says(source, "file", "http")):
+        return
+    tasks = as_pipeline(owner, name)
+    place = next((i for i, each in enumerate(tasks.values()) if each is task), None)
+    if place is None:
+        remark(
+            rw, task, entry, "'script' is read by a task of its own", "read the file before, and use its text"
+        )
+        return
+    label = free_label(tasks, f"{task.word('name')}_script")
+    is_file = not says(source, "http")
+    inputs = [pair("action", plain("read")), pair("path", uri), pair("format", plain("text"))]
+    if not is_file:
+        inputs = [pair("url", uri), pair("response", plain("text"))]
+    uri.column = 0
+    kind = pair("kind", plain("file" if is_file else "http"))
+    reader = mapping([pair("name", plain(label)), kind, pair("input", mapping(inputs, flow=True))])
+    tasks.insert(place, item(reader, mark=entry.mark))
+    entry.rename("command")
+    entry.value, entry.gap = quoted("{{ " + label + ".data }}", entry.mark), " "
+    rw.changed(entry.mark, f"the statements of 'script' are now read by a task '{label}'")
