@@ -17,6 +17,7 @@ from noetl.core.program.program import Program
 from noetl.core.replay import RecordedRow, replay
 from noetl.core.state import State, restore, snapshot_of
 from noetl.core.values.event_size import ENVELOPE_BYTES
+from noetl.dsl.yaml.one_line import shortened
 from noetl.errors import InvariantViolation
 from noetl.ports.store import Projection, Row, Stuck, Summary, linked
 
@@ -172,5 +173,4 @@ def _projection_problems(summary: Summary, state: State, *, same_engine: bool) -
 
 
 def _short(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= 80 else f"{text[:80]}…"
+    return shortened(msgspec.json.encode(value).decode(), 80)

@@ -6,7 +6,17 @@ Lenient: nothing is checked here, and what the grammar rejects is left out or ta
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from noetl.dsl.grammar.task import DIRECTIVES, RETRY_OPTIONS, SUGAR, TASK
+from noetl.dsl.grammar.playbook import (
+    EXECUTOR,
+    EXECUTOR_SPEC,
+    FAILURE,
+    LOOP_POLICY,
+    LOOP_SPEC,
+    ROUTER_SPEC,
+    STEP_SPEC,
+)
+from noetl.dsl.grammar.task import DIRECTIVES, RETRY_OPTIONS, SCOPES, SUGAR, TASK, TASK_POLICY
+from noetl.dsl.grammar.types import Choice, Record
 from noetl.dsl.model import (
     AdmitRule,
     Arc,
@@ -26,7 +36,6 @@ from noetl.dsl.yaml.tree import Map, Seq, Value
 
 AnyRule = TypeVar("AnyRule", Rule, AdmitRule)
 
-_SCOPES = ("ctx", "step", "iter")
 _EXECUTOR_OWN = ("entry_step", "final_step", "on_failure", "pool", "trace", "timeout")
 _STEP_OWN = ("join", "pool", "timeout", "synthesize", "validate", "policy", "lease")
 _NOTHING = Map()  # shared: nothing writes to a built model
@@ -65,14 +74,14 @@ def _executor(node: Map) -> Executor:
     tools = _map(node.get("requires")).get("tools")
     version = node.get("version")
     return Executor(
-        profile=_choice(node.get("profile"), ("auto", "local", "distributed")),
+        profile=_choice(EXECUTOR, node, "profile"),
         version=None if version is None else str(version),
         requires_tools=tuple(_texts(tools)),
         entry_step=_text(spec.get("entry_step")),
         final_step=_text(spec.get("final_step")),
-        on_failure=_choice(spec.get("on_failure"), ("stop", "drain")),
+        on_failure=_choice(EXECUTOR_SPEC, spec, "on_failure"),
         pool=_text(spec.get("pool")),
-        trace=_choice(spec.get("trace"), ("full", "steps", "errors")),
+        trace=_choice(EXECUTOR_SPEC, spec, "trace"),
         timeout=spec.get("timeout"),
         spec=_rest(spec, _EXECUTOR_OWN),
         node=node,
@@ -94,12 +103,12 @@ def _step(node: Map) -> Step:
         has_output="output" in node,
         set=_assigns(node.get("set")),
         next=_router(_map(node.get("next"))),
-        join=_choice(spec.get("join"), ("sync", "each", "all", "first")),
+        join=_choice(STEP_SPEC, spec, "join"),
         pool=_text(spec.get("pool")),
         admit=_else_last(_admit_rules(_map(policy.get("admit")).get("rules"))),
         timeout_s=lifecycle.get("timeout_s", spec.get("timeout")),
         deadline_s=lifecycle.get("deadline_s"),
-        failure_mode=_choice(_map(policy.get("failure")).get("mode"), ("fail_fast", "best_effort")),
+        failure_mode=_choice(FAILURE, _map(policy.get("failure")), "mode"),
         synthesize=_synthesize(spec.get("synthesize")),
         validate=_map(spec.get("validate")),
         spec=_rest(spec, _STEP_OWN),
@@ -138,10 +147,10 @@ def _loop(value: Value) -> Loop | None:
     return Loop(
         collection=value["in"],
         iterator=value["iterator"],
-        mode=_choice(spec.get("mode"), ("sequential", "parallel")),
+        mode=_choice(LOOP_SPEC, spec, "mode"),
         max_in_flight=spec.get("max_in_flight", 10),
         chunk=spec.get("chunk"),
-        placement=_choice(policy.get("exec"), ("local", "distributed")),
+        placement=_choice(LOOP_POLICY, policy, "exec"),
         reduce=reduce,
         inner=_loop(value.get("loop")),
         spec=_rest(spec, _LOOP_OWN),
@@ -150,7 +159,7 @@ def _loop(value: Value) -> Loop | None:
 
 
 def _router(node: Map) -> Router:
-    mode = _choice(_map(node.get("spec")).get("mode"), ("exclusive", "inclusive"))
+    mode = _choice(ROUTER_SPEC, _map(node.get("spec")), "mode")
     arcs = (_arc(arc) for arc in _maps(node.get("arcs")) if isinstance(arc.get("step"), str))
     return Router(mode, tuple(arcs), node)
 
@@ -177,7 +186,7 @@ def _task(node: Map) -> Task:
         spec=_rest(spec, ("policy",)),
         before=_else_last(_rules(policy.get("before"))),
         rules=rules,
-        on_unmatched=_choice(policy.get("on_unmatched"), ("continue", "by_status")),
+        on_unmatched=_choice(TASK_POLICY, policy, "on_unmatched"),
         output=node.get("output"),
         has_output="output" in node,
         set=_assigns(node.get("set")),
@@ -228,7 +237,7 @@ def _assigns(value: Value) -> tuple[Assign, ...]:
     assigns = []
     for target, item in _map(value).items():
         scope, _, path = target.partition(".")
-        if scope in _SCOPES and path:
+        if scope in SCOPES and path:
             assigns.append(Assign(scope, tuple(path.split(".")), item))  # type: ignore[arg-type]
     return tuple(assigns)
 
@@ -249,9 +258,11 @@ def _texts(value: Value) -> Iterator[str]:
     return (item for item in value if isinstance(item, str)) if isinstance(value, Seq) else iter(())
 
 
-def _choice(value: Value, allowed: tuple[Any, ...]) -> Any:
-    """The value if it is one of the allowed words, else the first of them, which is the default."""
-    return value if isinstance(value, str) and value in allowed else allowed[0]
+def _choice(record: Record, node: Map, key: str) -> Any:
+    """The word under a key, or the first that the grammar lists there, which is the default."""
+    shape, word = record.keys[key].shape, node.get(key)
+    assert isinstance(shape, Choice)
+    return word if isinstance(word, str) and word in shape.values else shape.values[0]
 
 
 def _rest(spec: Map, own: tuple[str, ...]) -> Mapping[str, Value]:

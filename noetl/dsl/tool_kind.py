@@ -5,7 +5,6 @@ A kind is described by data only, so that validation, JSON Schema, completion an
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from noetl.dsl.yaml.tree import Value
 
@@ -15,7 +14,7 @@ class Field:
     """One input or knob: its Python type (checked with msgspec), whether it must be given, and a sentence."""
 
     name: str
-    type: Any
+    type: object  # a type, or a form of typing that stands for one
     required: bool = False
     doc: str = ""
     default: Value = None

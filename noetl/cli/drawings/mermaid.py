@@ -1,6 +1,7 @@
 """A playbook as a Mermaid flowchart, which code hosts and wikis draw inside Markdown."""
 
-from noetl.dsl.net.diagram import Edge, Node, Sketch, shortened
+from noetl.dsl.net.diagram import Edge, Node, Sketch
+from noetl.dsl.yaml.one_line import shortened
 
 LABEL_LIMIT = 60
 CLASSES = {

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from noetl.cli.drawings.layout import Box, Line, Placed, Spot, place
-from noetl.dsl.net.diagram import Edge, Node, Sketch, shortened
+from noetl.dsl.net.diagram import Edge, Node, Sketch
+from noetl.dsl.yaml.one_line import shortened
 
 MARGIN = 28.0
 TOKEN_ROOM = 38.0

@@ -11,6 +11,7 @@ from noetl.cli.terminal import Paint, colourful, counted, emit, note
 from noetl.cli.testing.files import CaseFile
 from noetl.cli.testing.files import invalid_texts as wrong_with
 from noetl.dsl.sugar.labels import is_generated
+from noetl.dsl.yaml.one_line import shortened
 
 if TYPE_CHECKING:
     from noetl.cli.testing.outcome import Covered, Outcome, Session
@@ -126,8 +127,7 @@ def _unmatched(rule: "RuleUse") -> str:
 
 
 def _guard(when: Any) -> str:
-    words = " ".join(str(when).split())
-    return words if len(words) <= GUARD_SHOWN else f"{words[: GUARD_SHOWN - 1]}…"
+    return shortened(" ".join(str(when).split()), GUARD_SHOWN)
 
 
 def _times(number: int) -> str:

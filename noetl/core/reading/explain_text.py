@@ -5,14 +5,15 @@ from typing import Any
 
 import msgspec
 
+from noetl.dsl.yaml.one_line import shortened
+
 SHOWN_CHARS = 80
 _encode = msgspec.json.encode
 
 
 def value(item: Any) -> str:
     """A value as a reader sees it in a sentence, cut where it is long."""
-    text = _encode(item).decode()
-    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
+    return shortened(_encode(item).decode(), SHOWN_CHARS)
 
 
 def seen(operands: Mapping[str, Any]) -> str:

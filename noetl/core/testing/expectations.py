@@ -10,7 +10,7 @@ from noetl.dsl.templates.limits import TemplateError
 from noetl.dsl.templates.template import compile_value
 from noetl.dsl.testing.names import ARROW
 from noetl.dsl.testing.suite import Case
-from noetl.dsl.yaml.one_line import flow
+from noetl.dsl.yaml.one_line import flow, shortened
 from noetl.dsl.yaml.tree import Map, Mark, Seq, Value, plain
 
 UNMET = "expectation"
@@ -188,8 +188,7 @@ def mismatches(wanted: Value, seen: Value, mark: Mark, name: str) -> Iterator[Mi
 
 
 def _seen(value: Value) -> str:
-    text = flow(value)
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+    return shortened(flow(value), SHOWN)
 
 
 def arc_name(step: str, to: str) -> str:

@@ -310,7 +310,7 @@ class Checker:
         self.report(BARE_GUARD, mark, message, hint)
 
     def any_value(self, _shape: Free, value: Value, mark: Mark, _name: str) -> None:
-        """Any value; only its templates are checked."""
+        """Whatever value; only its templates are checked."""
         self.free(value, mark)
 
     def free_map(self, shape: FreeMap, value: Value, mark: Mark, name: str) -> None:

@@ -7,9 +7,8 @@ that need more than one place of the document (arcs to known steps, jumps to kno
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
-from noetl.dsl.grammar.editor_schema_kind import TEMPLATE, input_schema, knob_schemas, templated
+from noetl.dsl.grammar.editor_schema_kind import TEMPLATE, Schema, input_schema, knob_schemas, templated
 from noetl.dsl.grammar.keychain import KEYCHAIN
 from noetl.dsl.grammar.playbook import (
     ADMIT_THEN,
@@ -59,8 +58,6 @@ from noetl.dsl.grammar.types import (
     Text,
 )
 from noetl.dsl.tool_kind import Kind, Kinds
-
-Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "NoETL playbook"

@@ -1,5 +1,6 @@
 """JSON Schemas of a kind's inputs and knobs, from their Python types, with templates where they may stand."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -32,7 +33,9 @@ def knob_schemas(kind: Kind, defs: dict[str, Schema]) -> dict[str, Schema]:
     return _fields(f"{kind.name}_spec", kind.knobs, defs, is_input=False)
 
 
-def _fields(owner: str, fields: Any, defs: dict[str, Schema], *, is_input: bool) -> dict[str, Schema]:
+def _fields(
+    owner: str, fields: Mapping[str, Field], defs: dict[str, Schema], *, is_input: bool
+) -> dict[str, Schema]:
     if not fields:
         return {}
     template = f"#/$defs/{owner}_{{name}}"

@@ -174,6 +174,11 @@ ADMIT = Record(
     },
 )
 
+FAILURE = Record(
+    "failure",
+    {"mode": Key(Choice(("fail_fast", "best_effort")), "What a failed iteration does to the loop.")},
+)
+
 STEP_POLICY = Record(
     "a step's policy",
     {
@@ -188,17 +193,7 @@ STEP_POLICY = Record(
             ),
             "How long the step may take.",
         ),
-        "failure": Key(
-            Record(
-                "failure",
-                {
-                    "mode": Key(
-                        Choice(("fail_fast", "best_effort")), "What a failed iteration does to the loop."
-                    )
-                },
-            ),
-            "What a failure does.",
-        ),
+        "failure": Key(FAILURE, "What a failure does."),
         "emit": reserved("Events to emit."),
         "tracing": reserved("Tracing."),
         "quotas": reserved("Quotas."),
@@ -260,21 +255,18 @@ ARC = Record(
     },
 )
 
+ROUTER_SPEC = Record(
+    "next.spec",
+    {
+        "mode": Key(Choice(("exclusive", "inclusive")), "The first arc that holds, or every one."),
+        "policy": reserved("Routing hints."),
+    },
+)
+
 ROUTER = Record(
     "next",
     {
-        "spec": Key(
-            Record(
-                "next.spec",
-                {
-                    "mode": Key(
-                        Choice(("exclusive", "inclusive")), "The first arc that holds, or every one."
-                    ),
-                    "policy": reserved("Routing hints."),
-                },
-            ),
-            "How arcs are chosen.",
-        ),
+        "spec": Key(ROUTER_SPEC, "How arcs are chosen."),
         "arcs": Key(ListOf(ARC), "The outgoing arcs in order.", required=True),
     },
     advice={"mode": "write: spec: {mode: …}"},

@@ -52,7 +52,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """Any value; the templates in it are checked."""
+    """Whatever value; the templates in it are checked."""
 
 
 @dataclass(frozen=True, slots=True)

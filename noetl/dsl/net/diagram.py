@@ -2,10 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from noetl.dsl.model import Arc, JoinMode, Loop, Playbook, Router, Step
 from noetl.dsl.sugar.labels import is_generated
+from noetl.json_value import Json
 
 ONE_EXPRESSION = re.compile(r"\s*\{\{(?P<inside>(?:(?!\}\}).)*)\}\}\s*", re.DOTALL)
 FAILURE = re.compile(r"step\.failed|output\.status\s*==\s*['\"]error['\"]")
@@ -105,11 +106,6 @@ def guard_text(when: str) -> str:
     return UNPRINTABLE.sub("�", " ".join((only["inside"] if only else when).split()))
 
 
-def shortened(text: str, limit: int) -> str:
-    """The text, cut with an ellipsis when it is longer than the limit."""
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
 def _node(step: Step, entry: str, sources: int) -> Node:
     meets = sources >= 2 or step.join != "sync"
     return Node(
@@ -152,7 +148,7 @@ def _edge(source: str, router: Router, order: int, arc: Arc) -> Edge:
     )
 
 
-def graph(drawing: Sketch) -> dict[str, Any]:
+def graph(drawing: Sketch) -> dict[str, Json]:
     """Steps, arcs and the entry as one JSON object, for programs that draw it themselves."""
     return {
         "name": drawing.name,
@@ -163,7 +159,7 @@ def graph(drawing: Sketch) -> dict[str, Any]:
     }
 
 
-def _step_facts(node: Node) -> dict[str, Any]:
+def _step_facts(node: Node) -> dict[str, Json]:
     return {
         "step": node.name,
         "desc": node.desc,
@@ -177,7 +173,7 @@ def _step_facts(node: Node) -> dict[str, Any]:
     }
 
 
-def _arc_facts(edge: Edge) -> dict[str, Any]:
+def _arc_facts(edge: Edge) -> dict[str, Json]:
     return {
         "from": edge.source,
         "to": edge.target,

@@ -12,6 +12,7 @@ from noetl.dsl.template_site import Site
 from noetl.dsl.templates.facts import STATUSES
 from noetl.dsl.templates.operators import GLOBALS
 from noetl.dsl.templates.reads import Read
+from noetl.dsl.templates.values import ENVELOPE_FIELDS
 
 PREFER_FULL_NAME = Code("prefer-full-name", "info", "A name is read without its scope")
 SHADOWED_NAME = Code("shadowed-name", "warning", "A name hides the task or step of the same name")
@@ -19,7 +20,7 @@ READ_TOO_EARLY = Code("read-too-early", "warning", "A result is read before it c
 FALL_THROUGH_FIELD = Code("fall-through-field", "info", "A payload field is read without data")
 UNKNOWN_STATUS = Code("unknown-status", "warning", "A status is compared with a word it never is")
 
-ENVELOPE = ("status", "data", "ref", "error", "meta", "http", "pg", "py", "loop")
+ENVELOPE = ENVELOPE_FIELDS - {"results"}
 GOOD_WORDS = ("success", "succeeded", "done", "completed")
 AFTER_STEP = (at.STEP_OUTPUT, at.STEP_SET, at.SYNTHESIZE, at.ARC)
 
@@ -124,7 +125,7 @@ def fall_through_field(book: Book) -> Iterator[Diagnostic]:
     for site in book.sites:
         for read in site.facts.reads:
             root = read.path[0]
-            known = (*ENVELOPE, "results") if root in book.step_names else ENVELOPE
+            known = ENVELOPE_FIELDS if root in book.step_names else ENVELOPE
             if len(read.path) > 1 and read.path[1] not in known and is_result(book, site, root):
                 full = ".".join((root, "data", *read.path[1:]))
                 message = f"'{read.dotted}' is {full}: a field of the payload, not of the output itself"

@@ -4,7 +4,7 @@ Compiled templates read, compute and call through the operators of this folder o
 is what Jinja's own filters use, and a second wall behind the first.
 """
 
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from jinja2 import pass_context
 from jinja2.exceptions import SecurityError
@@ -45,27 +45,27 @@ class SealedEnvironment(ImmutableSandboxedEnvironment):
         self.filters = {**FILTERS, **OPERATORS, **METHOD_OPERATOR}
         self.tests = dict(TESTS)
 
-    def getattr(self, obj: Any, attribute: str) -> Any:
+    def getattr(self, obj: object, attribute: str) -> Value:
         """A member, never an attribute."""
         return self.getitem(obj, attribute)
 
-    def getitem(self, obj: Any, argument: Any) -> Any:
+    def getitem(self, obj: object, argument: str | int) -> Value:
         """A member, or a Missing that knows where it was looked for."""
         if isinstance(obj, Missing):
             return obj
         found = member(obj, argument)
         return Missing(obj=Owner("the value", obj), name=str(argument)) if found is ABSENT else found
 
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+    def call_binop(self, context: Context, operator: str, left: Value, right: Value) -> Value:
         """A counted operator."""
         assert isinstance(context, RunContext)
         return calculate(context.budget, operator, left, right)
 
-    def call_unop(self, context: Context, operator: str, arg: Any) -> Any:
+    def call_unop(self, context: Context, operator: str, arg: Value) -> Value:
         """A sign in front of a number."""
         refuse_missing(arg)
         return super().call_unop(context, operator, arg)
 
-    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    def call(__self, __context: Context, __obj: object, *args: object, **kwargs: object) -> NoReturn:
         """Compiled templates hold no calls, so this is never reached by a template that was accepted."""
         raise SecurityError(f"{__obj!r} cannot be called in a template")

@@ -5,7 +5,7 @@ No node of a template is looked at here, and no error is reported: what is unusu
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from noetl.dsl.templates.limits import TEXT_CHARS
 from noetl.dsl.templates.values import ABSENT
@@ -81,7 +81,7 @@ def inside(left: Run, right: Run) -> Run:
     return run
 
 
-def _ordering(compares: Callable[[Any, Any], bool]) -> Pair:
+def _ordering(compares: Callable[[Value, Value], bool]) -> Pair:
     def build(left: Run, right: Run) -> Run:
         def run(scope: Scope) -> bool:
             a, b = left(scope), right(scope)
@@ -112,7 +112,7 @@ def is_small(value: Value) -> bool:
     return type(value) in _NUMBERS and -SMALL_INT < value < SMALL_INT
 
 
-def _arithmetic(calculate: Callable[[Any, Any], Any]) -> Pair:
+def _arithmetic(calculate: Callable[[Value, Value], Value]) -> Pair:
     def build(left: Run, right: Run) -> Run:
         def run(scope: Scope) -> Value:
             a, b = left(scope), right(scope)

@@ -48,13 +48,13 @@ _NESTED_KEY = re.compile(r"%\([^)]*\(")
 _PERCENT = re.compile(r"%(?:\([^)]*\))?[^a-zA-Z%]*")
 _FORMAT_SPEC_MAX = 32
 
-Calculation = Callable[[Budget, Any, Any], Any]
+Calculation = Callable[[Budget, Value, Value], Value]
 
 
 class RunContext(Context):
     """The context of one rendering, with its budget."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Value, **kwargs: Value) -> None:
         super().__init__(*args, **kwargs)
         self.budget = Budget()
         self.strict = True
@@ -178,7 +178,7 @@ def _check_width(width: str) -> None:
     refuse_above(FORMAT_WIDTH, int(width[:20]), "a format width")
 
 
-def _plain(calculate: Callable[[Any, Any], Any]) -> Calculation:
+def _plain(calculate: Callable[[Value, Value], Value]) -> Calculation:
     def run(budget: Budget, left: Value, right: Value) -> Value:
         return settle(budget, calculate(left, right))
 
@@ -238,7 +238,7 @@ def _spend_short(budget: Budget, *values: Value) -> None:
     budget.spend(1 + sum(len(value) // CHARS_PER_STEP for value in values if isinstance(value, str)))
 
 
-def _ordered(compares: Callable[[Any, Any], Any]) -> Calculation:
+def _ordered(compares: Callable[[Value, Value], Value]) -> Calculation:
     def run(budget: Budget, left: Value, right: Value) -> bool:
         refuse_missing(left, right)
         measure(left, budget)

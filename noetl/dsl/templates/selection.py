@@ -5,6 +5,7 @@ visits and for all that it puts together, because `[@,@]|[@,@]` doubles a value 
 is loaded when an expression is first used.
 """
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -75,7 +76,7 @@ def _parsed(expression: str) -> Any:
     return parsed
 
 
-def _refuse_nested(types: Any) -> None:
+def _refuse_nested(types: Iterable[str]) -> None:
     """An error for brackets and signs inside one another, which the parser follows by recursion."""
     brackets = signs = 0
     for kind in types:

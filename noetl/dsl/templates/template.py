@@ -19,6 +19,7 @@ from noetl.dsl.templates.operators import RunContext
 from noetl.dsl.templates.reads import Path, paths_read
 from noetl.dsl.templates.syntax import ENVIRONMENT, is_template, only_expression, parse, sound_tree
 from noetl.dsl.templates.values import to_json, truth_of
+from noetl.dsl.yaml.one_line import shortened
 from noetl.dsl.yaml.tree import Value, plain
 
 TEMPLATES_KEPT = 8192
@@ -120,8 +121,7 @@ class Template:
 
     @property
     def _shown(self) -> str:
-        text = " ".join(self.text.split())
-        return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 3]}..."
+        return shortened(" ".join(self.text.split()), SHOWN_CHARS)
 
 
 @lru_cache(TEMPLATES_KEPT)

@@ -15,6 +15,7 @@ from jinja2 import ChainableUndefined
 from jinja2.runtime import LoopContext
 
 from noetl.dsl.templates.limits import CHARS_PER_STEP, VALUE_DEPTH, Budget, TemplateError
+from noetl.dsl.yaml.one_line import shortened
 from noetl.dsl.yaml.tree import Value
 
 ENVELOPE_FIELDS: Final = frozenset(
@@ -51,7 +52,7 @@ _DATE_FIELDS = frozenset({"year", "month", "day", "hour", "minute", "second", "m
 _SPAN_FIELDS = frozenset({"days", "seconds", "microseconds"})
 
 
-class Envelope(dict[str, Any]):
+class Envelope(dict[str, Value]):
     """An output envelope: a name that is no field of it is looked for in its `data`."""
 
     __slots__ = ()
@@ -150,7 +151,7 @@ def member(value: Value, key: Value) -> Value:
     return ABSENT
 
 
-def _entry(value: dict[str, Any], key: Value) -> Value:
+def _entry(value: dict[str, Value], key: Value) -> Value:
     if not isinstance(key, _KEYS):
         return ABSENT
     found = value.get(key, ABSENT)  # type: ignore[arg-type]
@@ -161,7 +162,7 @@ def _entry(value: dict[str, Any], key: Value) -> Value:
     return _statement(value, key) if key.startswith("command_") else ABSENT
 
 
-def _statement(value: dict[str, Any], key: str) -> Value:
+def _statement(value: dict[str, Value], key: str) -> Value:
     """The n-th statement of an SQL result as `command_<n>`, the spelling of older playbooks."""
     number = key.removeprefix("command_")
     if not (number.isdecimal() and number.isascii()):
@@ -229,7 +230,7 @@ def _text(value: str, budget: Budget) -> str:
     return value
 
 
-def _mapping(value: dict[str, Any], budget: Budget, depth: int) -> Value:
+def _mapping(value: dict[str, Value], budget: Budget, depth: int) -> Value:
     budget.spend(1 + len(value))
     result = {}
     same = type(value) is dict
@@ -305,14 +306,10 @@ def truth_of(value: Value) -> bool:
         verdict = {"true": True, "false": False, "": False}.get(value.strip().lower())
         if verdict is None:
             raise TemplateError(
-                f"a guard must be a boolean, but this one is the text {_shortened(value)!r}",
+                f"a guard must be a boolean, but this one is the text {shortened(value, 60)!r}",
                 hint="compare it, as in {{ x == 'yes' }}, or ask {{ x != '' }} or {{ x is defined }}",
             )
         return verdict
     if isinstance(value, Iterator) and not isinstance(value, LoopContext):
         return any(True for _ in value)
     return bool(value)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,14 +1,13 @@
 """The JSON Schema of test files, for editors."""
 
-from typing import Any
-
 from noetl.dsl.grammar.editor_schema import record_schema
+from noetl.dsl.grammar.editor_schema_kind import Schema
 from noetl.dsl.testing.grammar import ANSWER, FILE, TEST
 
 TITLE = "NoETL playbook tests"
 
 
-def suite_schema() -> dict[str, Any]:
+def suite_schema() -> Schema:
     """The schema of a test file, with what stands under names that the author chose."""
     schema, answer = record_schema(FILE, TITLE), record_schema(ANSWER, TITLE)
     body = {key: answer[key] for key in ("type", "properties", "additionalProperties")}

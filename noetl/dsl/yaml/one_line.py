@@ -1,4 +1,4 @@
-"""A value as one line of YAML, for hints that show what to write. Whole documents are source.py's."""
+"""A value as one line of YAML, for messages and for hints that show what to write; not whole documents."""
 
 import json
 import re
@@ -6,8 +6,14 @@ import re
 from noetl.dsl.yaml.tree import Value
 
 LENGTH_MAX = 600
+SEEN_MAX = 60
 _PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off"}
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text, cut with an ellipsis when it is longer than the limit."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def flow(value: Value) -> str:
@@ -30,7 +36,7 @@ def seen(value: Value) -> str:
     """A value as a message names it: short, on one line."""
     text = _flow(value) if not isinstance(value, str) else f"'{value}'"
     text = " ".join(text.split())
-    return text if len(text) <= 60 else f"{text[:57]}…"
+    return shortened(text, SEEN_MAX)
 
 
 def described(value: Value) -> str:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.yaml.one_line import shortened
 from noetl.dsl.yaml.tree import Mark, Value
 
 YAML_EMPTY = Code("yaml-empty", "error", "The file is empty")
@@ -47,7 +48,7 @@ def second_document(mark: Mark) -> Diagnostic:
 
 def tag(name: str, mark: Mark) -> Diagnostic:
     """`!anything` before a value."""
-    spelt = shown(name.replace("tag:yaml.org,2002:", "!!"))
+    spelt = _short(name.replace("tag:yaml.org,2002:", "!!"))
     hint = "remove it; a value in quotes is text"
     return YAML_TAG.at(mark, f"the tag {spelt} is not part of the language", hint)
 
@@ -65,13 +66,13 @@ def merge_key(mark: Mark) -> Diagnostic:
 
 def unknown_alias(name: str, mark: Mark) -> Diagnostic:
     """An alias whose anchor is nowhere above it."""
-    hint = f'write "*{shown(name)}" if it is text, or &{shown(name)} before the value to repeat'
-    return YAML_ALIAS.at(mark, f"nothing above is marked &{shown(name)}", hint)
+    hint = f'write "*{_short(name)}" if it is text, or &{_short(name)} before the value to repeat'
+    return YAML_ALIAS.at(mark, f"nothing above is marked &{_short(name)}", hint)
 
 
 def circular_alias(name: str, mark: Mark) -> Diagnostic:
     """An alias inside the value it repeats."""
-    message = f"the alias *{shown(name)} stands inside the value it repeats"
+    message = f"the alias *{_short(name)} stands inside the value it repeats"
     return YAML_ALIAS.at(mark, message, "write the inner value out")
 
 
@@ -85,8 +86,8 @@ def key_not_text(key: str, meaning: Value, mark: Mark) -> Diagnostic:
     """An unquoted key that YAML reads as a number, a boolean or null."""
     if not key:
         return YAML_KEY.at(mark, "a key is empty; keys are text", "write the key before its ':'")
-    message = f"the key {shown(key)} is {_type_name(meaning)}; keys are text"
-    return YAML_KEY.at(mark, message, f'write "{shown(key)}"')
+    message = f"the key {_short(key)} is {_type_name(meaning)}; keys are text"
+    return YAML_KEY.at(mark, message, f'write "{_short(key)}"')
 
 
 def key_not_scalar(value: Value, mark: Mark) -> Diagnostic:
@@ -96,7 +97,7 @@ def key_not_scalar(value: Value, mark: Mark) -> Diagnostic:
 
 def duplicate_key(key: str, first: Mark, mark: Mark) -> Diagnostic:
     """The second of two equal keys."""
-    message = f"the key '{shown(key)}' is written twice; first at line {first.line}"
+    message = f"the key '{_short(key)}' is written twice; first at line {first.line}"
     return YAML_DUPLICATE_KEY.at(mark, message, "remove or rename one of them")
 
 
@@ -108,25 +109,24 @@ def nul(mark: Mark) -> Diagnostic:
 def number(text: str, why: str, mark: Mark) -> Diagnostic:
     """A number without end or with too many digits."""
     hint = "write a finite number, or put quotes around it to keep it as text"
-    return YAML_NUMBER.at(mark, f"the number {shown(text)} {why}", hint)
+    return YAML_NUMBER.at(mark, f"the number {_short(text)} {why}", hint)
 
 
 def leading_zero(text: str, value: int, mark: Mark) -> Diagnostic:
     """`007`, which is the number 7."""
-    hint = f'write "{shown(text)}" to keep the zeros; an octal number begins with 0o'
-    return YAML_LEADING_ZERO.at(mark, f"{shown(text)} is read as the number {shown(str(value))}", hint)
+    hint = f'write "{_short(text)}" to keep the zeros; an octal number begins with 0o'
+    return YAML_LEADING_ZERO.at(mark, f"{_short(text)} is read as the number {_short(str(value))}", hint)
 
 
 def unquoted_template(text: str, mark: Mark) -> Diagnostic:
     """`{{ }}` that YAML takes for a mapping."""
     first = text.splitlines()[0].rstrip()
-    message = f"{shown(first)} stands without quotes, so YAML reads it as a mapping"
+    message = f"{_short(first)} stands without quotes, so YAML reads it as a mapping"
     return UNQUOTED_TEMPLATE.at(mark, message, 'quote the template: "{{ … }}"')
 
 
-def shown(text: str) -> str:
-    """A text cut to a length that fits in a sentence."""
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+def _short(text: str) -> str:
+    return shortened(text, _SHOWN)
 
 
 def _type_name(value: Value) -> str:

@@ -12,6 +12,7 @@ from yaml.error import MarkedYAMLError
 from yaml.events import MappingEndEvent, ScalarEvent, SequenceEndEvent
 
 from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.yaml.one_line import shortened
 from noetl.dsl.yaml.tree import Mark
 
 Spot = Any  # the scanner's mark: index, line and column from 0
@@ -39,7 +40,7 @@ class Trouble:
     def text(self, spot: Spot) -> str:
         """The rest of the line at a place, shortened."""
         rest = _line(self.source, spot.index)
-        return rest if len(rest) <= _SHOWN else rest[: _SHOWN - 1] + "…"
+        return shortened(rest, _SHOWN)
 
     def char(self, spot: Spot) -> str:
         """The character at a place; empty at the end of the text."""

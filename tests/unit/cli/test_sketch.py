@@ -3,7 +3,8 @@
 import pytest
 
 from noetl.dsl.model import AdmitRule, Arc, Loop, Playbook, Step
-from noetl.dsl.net.diagram import Edge, Node, guard_text, shortened, sketch
+from noetl.dsl.net.diagram import Edge, Node, guard_text, sketch
+from noetl.dsl.yaml.one_line import shortened
 from tests.unit.cli.drawn import SHOP, exclusive, tasks
 
 NODES = {node.name: node for node in sketch(SHOP).nodes}

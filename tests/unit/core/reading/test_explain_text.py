@@ -14,7 +14,7 @@ def test_what_a_guard_saw(operands, text):
 
 
 def test_a_long_value_is_cut():
-    assert explain_text.value("x" * 200) == '"' + "x" * 79 + "…"
+    assert explain_text.value("x" * 200) == '"' + "x" * 78 + "…"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from noetl.dsl.yaml.one_line import LENGTH_MAX, flow, seen, type_name
+from noetl.dsl.yaml.one_line import LENGTH_MAX, SEEN_MAX, flow, seen, type_name
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_flow_is_yaml_that_reads_back(value, text):
 
 def test_a_long_value_is_cut():
     assert len(flow(["x" * 50] * 100)) == LENGTH_MAX + 2
-    assert seen("word " * 100) == f"{'word ' * 100!r}"[:57] + "…"
+    assert seen("word " * 100) == f"{'word ' * 100!r}"[: SEEN_MAX - 1] + "…"
     assert seen("a\n b") == "'a b'"
 
 
