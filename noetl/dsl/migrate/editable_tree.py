@@ -110,11 +110,12 @@ class Collection:
         return node.value if isinstance(node, Scalar) and not node.empty else None
 
     def child(self, key: str) -> "Collection":
-        """The mapping under a key, made when there is none."""
+        """The mapping under a key, made when there is none: a value that is no mapping can hold nothing."""
         found = self.map_at(key)
         if found is None:
             found = Collection("map", flow=self.flow)
-            self.add(Entry(found, key, key))
+            entry = self.entry(key) or self.add(Entry(found, key, key))
+            entry.value = found
         return found
 
     def __contains__(self, key: object) -> bool:

@@ -16,8 +16,8 @@ from noetl.dsl.migrate.editable_tree import (
     mapping,
     maps,
     pair,
-    plain,
     quoted,
+    word,
 )
 from noetl.dsl.migrate.original_code import code_of, variables_of
 from noetl.dsl.migrate.original_keychain import rewrite_keychain
@@ -90,7 +90,7 @@ def _rewrite_metadata(rw: Rewriting, root: Collection) -> None:
         value = metadata.word(other)
         if key not in metadata and value is not None:
             new = value if key == "path" else value.rstrip("/").rpartition("/")[2]
-            metadata.add(pair(key, Scalar(new, new) if new else plain("playbook")))
+            metadata.add(pair(key, word(new or "playbook")))
             rw.review(metadata.mark, f"'metadata.{key}' was missing and is now '{new}'")
     _drop_unknown(rw, metadata, {*METADATA.keys}, "it is no part of metadata; labels hold words of your own")
 

@@ -3,7 +3,7 @@
 import re
 
 from noetl.dsl.grammar.keychain import KEYCHAIN
-from noetl.dsl.migrate.editable_tree import Collection, Entry, Scalar, as_map, at, maps, pair, plain
+from noetl.dsl.migrate.editable_tree import Collection, Entry, Scalar, as_map, at, maps, pair, plain, word
 from noetl.dsl.migrate.remarks import gone, remark
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.templates import edit_scalar, templates_under
@@ -79,7 +79,7 @@ def _rewrite_secret(rw: Rewriting, root: Collection, entry: Collection) -> None:
     entry.pull(holder)
     for key in ("version", "secret", "project"):
         if path[key] and not (key == "version" and path[key] == "latest"):
-            entry.insert(place, pair(key, plain(path[key])))
+            entry.insert(place, pair(key, word(path[key])))
     rw.changed(holder.mark, "'map' of one secret is now 'project', 'secret' and 'version'")
     _read_value(rw, root, name, field)
 

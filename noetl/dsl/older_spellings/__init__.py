@@ -1,1 +1,1 @@
-"""Older spellings of the language, read as the one canonical tree. Rewriting a text is migrate's."""
+"""Older spellings: their codes, their words in templates, and when `load` needs the rewrites of migrate."""

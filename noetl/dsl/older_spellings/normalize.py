@@ -7,7 +7,7 @@ rewrites them (migrate's, on the same rewrites) is not even asked.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from noetl.dsl.diagnostic import Diagnostic
+from noetl.dsl.diagnostic import Diagnostic, has_errors
 from noetl.dsl.grammar.check import check_shape
 from noetl.dsl.older_spellings.respell import reads_older_names
 from noetl.dsl.shorthand import expand_shorthand
@@ -32,7 +32,7 @@ def normalize(tree: Value, kinds: Kinds) -> Normalized:
     if not isinstance(tree, Map):
         return Normalized(tree, (), tuple(check_shape(tree, kinds)))
     canonical = _canonical(tree, kinds)
-    if not canonical.grammar and not canonical.diagnostics and not _has_older_names(tree):
+    if not has_errors(canonical.grammar) and not _has_older_names(tree):
         return canonical
     from noetl.dsl.migrate.loading import rewrite_tree
 

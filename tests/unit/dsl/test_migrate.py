@@ -122,6 +122,31 @@ def test_what_cannot_be_rewritten_is_left_as_it_is(text: str) -> None:
         assert result.text == text
 
 
+CLASHES = {
+    "a loop's spec that holds nothing": doc(
+        "- step: a\n  loop: {in: [1], iterator: x, spec: 5}\n  tool: {kind: noop, set_shared: {n: 1}}"
+    ),
+    "a router's spec that holds no mode": doc(
+        "- step: a\n  spec: {next_mode: inclusive}\n  tool: {kind: noop}\n  next: {spec: 5, arcs: []}"
+    ),
+    "a target with and without its scope": doc("- step: a\n  tool: {kind: noop, set: {step.n: 1, n: 2}}"),
+    "an input called name twice": doc("- step: a\n  tool: [get: {kind: http, name: a, input: {name: b}}]"),
+    "a name under a label whose input is no mapping": doc(
+        "- step: a\n  tool: [get: {kind: http, name: a, input: 5}]"
+    ),
+    "an arc to a step whose name needs quotes": doc(
+        "- step: a\n  tool: {kind: noop}\n  next: [{step: 'b: c', args: {n: 1}}]\n"
+        "- step: 'b: c'\n  tool: {kind: noop, output: '{{ args.n }}'}"
+    ),
+    "a path that needs quotes": "metadata: {path: '{{ x }}'}\nworkflow: [{step: a, tool: {go: {kind: noop}}}]\n",
+}
+
+
+@pytest.mark.parametrize("text", CLASHES.values(), ids=CLASHES.keys())
+def test_what_is_written_is_valid_whatever_stood_there(text: str) -> None:
+    assert rewritten(text).changed
+
+
 @pytest.mark.parametrize("text", ["a: [1\n", "a: 1\na: 2\n", "a: !x 1\n", b"\xff\xfe", "", "a: {{ x }}\n"])
 def test_a_text_that_is_not_valid_yaml_is_refused_with_its_diagnostics(text: str | bytes) -> None:
     with pytest.raises(PlaybookError) as refused:

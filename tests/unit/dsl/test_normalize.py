@@ -1,10 +1,14 @@
 """Every accepted spelling gives the same playbook; older ones are noted, legacy ones refused with what to write."""
 
+from pathlib import Path
+
 import pytest
 
+from noetl.dsl.load import load
 from noetl.dsl.older_spellings.findings import DEPRECATIONS
 from noetl.dsl.older_spellings.normalize import normalize
 from noetl.dsl.yaml.tree import plain
+from noetl.tools import kinds
 from tests.unit.dsl.documents import doc, errors, places, read, rooted, split, task
 from tests.unit.dsl.kinds import KINDS
 
@@ -394,6 +398,49 @@ def test_a_legacy_form_leaves_a_canonical_tree(text, code, words):
     again = normalize(once, KINDS)
     assert again.diagnostics == ()
     assert again.tree == once
+
+
+# name -> a text in an older spelling with the mark where the finding about something else in it must stand
+PLACES = {
+    "an input under a label": (
+        task("[fetch: {kind: http, args: {url: 'http://a', «bad: 1}}]"),
+        "unknown-input",
+    ),
+    "an input beside kind": (task("{kind: http, url: 'http://a', method: «5}"), "wrong-type"),
+    "a directive of an eval": (
+        task("{kind: noop, eval: [{expr: '{{ ctx.a }}', do: «nonsense}]}"),
+        "wrong-value",
+    ),
+    "a target of set_ctx": (task("{kind: noop, set_ctx: {«a b: 1}}"), "bad-set-target"),
+    "an arc of a list": (
+        doc("- step: start\n  tool: {kind: noop}\n  next: [{step: finish, «nonsense: 1}]" + TWO_STEPS),
+        "unknown-key",
+    ),
+    "an arc of a name": (doc("- step: start\n  tool: {kind: noop}\n  next: «nowhere"), "unknown-step"),
+    "a block of workbook.tasks": (
+        rooted("workbook: {tasks: {double: {tool: {kind: «nonsense}}}}"),
+        "unknown-kind",
+    ),
+    "a template under outcome": (
+        task("{kind: noop, set: {ctx.a: '{{ outcome.result }}', ctx.b: «'{{ nowhere.x }}'}}"),
+        "undefined-name",
+    ),
+}
+
+
+@pytest.mark.parametrize("text, code", PLACES.values(), ids=PLACES.keys())
+def test_findings_about_a_rewritten_document_stand_where_its_author_wrote(text, code):
+    text, line, column = split(text)
+    assert (code, line, column) in places(list(read(text).diagnostics))
+
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_canonical_document_never_meets_the_rewrites(path, monkeypatch):
+    monkeypatch.setattr("noetl.dsl.migrate.loading.rewrite_tree", None)
+    assert load(path.read_text(), kinds=kinds()).ok
 
 
 def test_one_set_may_not_write_a_target_twice():
