@@ -1,4 +1,4 @@
-"""What a finding about a playbook is. The table of codes is codes.py; printing is the CLI's."""
+"""What a finding about a playbook is. Nothing is printed here."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

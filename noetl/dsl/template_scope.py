@@ -8,7 +8,7 @@ SCOPES = EVERYWHERE | ENGINE | {"keychain", "step", "iter", "input", "args", "ou
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class Boundary:
     """A boundary: how a message calls it, the scopes it reads beside the common ones, and whose results."""
 
     description: str
@@ -21,34 +21,34 @@ class Place:
         return scope in EVERYWHERE or scope in self.scopes
 
 
-def _place(description: str, scopes: str, *, tasks: bool = False, steps: bool = True) -> Place:
-    return Place(description, frozenset(scopes.split()), tasks, steps)
+def _boundary(description: str, scopes: str, *, tasks: bool = False, steps: bool = True) -> Boundary:
+    return Boundary(description, frozenset(scopes.split()), tasks, steps)
 
 
 _IN_TASK = "step iter input args output _prev _task _attempt"
 
-EXECUTOR_SPEC = _place("executor.spec", "", steps=False)
-STEP_INPUT = _place("a step's input", "args event")
-STEP_SPEC = _place("a step's spec", "input args event")
-STEP_LIFECYCLE = _place("a step's spec", "input args event")  # when a run must end
-ADMIT = _place("an admission rule", "input args event")
-LOOP_IN = _place("loop.in", "input args event")
-INNER_IN = _place("an inner loop's in", "step iter input args")
-BEFORE = _place("a before rule", _IN_TASK, tasks=True)
-TASK_INPUT = _place("a task's input", f"{_IN_TASK} keychain", tasks=True)
-CALL_INPUT = _place("the input of a call", _IN_TASK, tasks=True)
-AUTH = _place("auth", f"{_IN_TASK} keychain", tasks=True)
-TASK_SPEC = _place("a task's spec", _IN_TASK, tasks=True)
-TASK_OUTPUT = _place("a task's output", _IN_TASK, tasks=True)
-TASK_SET = _place("a task's set", _IN_TASK, tasks=True)
-RULE = _place("a rule", _IN_TASK, tasks=True)
-CALL = _place("what a call names", _IN_TASK, tasks=True)
-STEP_OUTPUT = _place("a step's output", "step iter input args output event", tasks=True)
-STEP_SET = _place("a step's set", "step iter input args output event", tasks=True)
-SYNTHESIZE = _place("synthesize.from", "step iter input args output event", tasks=True)
-ARC = _place("an arc", "step iter input args output event")
-BLOCK_INPUT = _place("a block's input", "iter", steps=False)
-BLOCK_LOOP_IN = _place("loop.in", "iter input", steps=False)
+EXECUTOR_SPEC = _boundary("executor.spec", "", steps=False)
+STEP_INPUT = _boundary("a step's input", "args event")
+STEP_SPEC = _boundary("a step's spec", "input args event")
+STEP_LIFECYCLE = _boundary("a step's spec", "input args event")  # when a run must end
+ADMIT = _boundary("an admission rule", "input args event")
+LOOP_IN = _boundary("loop.in", "input args event")
+INNER_IN = _boundary("an inner loop's in", "step iter input args")
+BEFORE = _boundary("a before rule", _IN_TASK, tasks=True)
+TASK_INPUT = _boundary("a task's input", f"{_IN_TASK} keychain", tasks=True)
+CALL_INPUT = _boundary("the input of a call", _IN_TASK, tasks=True)
+AUTH = _boundary("auth", f"{_IN_TASK} keychain", tasks=True)
+TASK_SPEC = _boundary("a task's spec", _IN_TASK, tasks=True)
+TASK_OUTPUT = _boundary("a task's output", _IN_TASK, tasks=True)
+TASK_SET = _boundary("a task's set", _IN_TASK, tasks=True)
+RULE = _boundary("a rule", _IN_TASK, tasks=True)
+CALL = _boundary("what a call names", _IN_TASK, tasks=True)
+STEP_OUTPUT = _boundary("a step's output", "step iter input args output event", tasks=True)
+STEP_SET = _boundary("a step's set", "step iter input args output event", tasks=True)
+SYNTHESIZE = _boundary("synthesize.from", "step iter input args output event", tasks=True)
+ARC = _boundary("an arc", "step iter input args output event")
+BLOCK_INPUT = _boundary("a block's input", "iter", steps=False)
+BLOCK_LOOP_IN = _boundary("loop.in", "iter input", steps=False)
 
 AFTER_TASK = (
     TASK_OUTPUT,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from noetl.dsl import template_scope as at
 from noetl.dsl.model import Arc, Assign, Block, Loop, Playbook, Rule, Step, Task
 from noetl.dsl.sugar.labels import is_generated
-from noetl.dsl.template_scope import Place
+from noetl.dsl.template_scope import Boundary
 from noetl.dsl.templates.facts import TemplateFacts, analyse
 from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.tool_kind import Kinds
@@ -21,12 +21,12 @@ STEP_PREFIX = "a step's"
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class TemplateSite:
     """One template: its text, where it stands, at which boundary, and whose it is."""
 
     text: str
     mark: Mark
-    place: Place
+    boundary: Boundary
     owner: Owner | None = None
     task: int | None = None  # the position of the task in its owner's pipeline
     depth: int = 0  # how many loops stand around it
@@ -38,13 +38,13 @@ class Site:
 
     @property
     def description(self) -> str:
-        """How a message calls the place."""
+        """How a message calls where it stands."""
         label = self.owner.tasks[self.task].label if self.owner and self.task is not None else ""
-        if self.place is at.BEFORE and is_generated(label):
+        if self.boundary is at.BEFORE and is_generated(label):
             return f"the condition of '{label.rpartition('.')[0]}'"
         if not isinstance(self.owner, Block):
-            return self.place.description
-        described = self.place.description
+            return self.boundary.description
+        described = self.boundary.description
         own = described.startswith(STEP_PREFIX)
         return described.replace(STEP_PREFIX, "a block's") if own else f"{described} of a block"
 
@@ -54,7 +54,7 @@ class Site:
         return self.owner if isinstance(self.owner, Step) else None
 
 
-def all_sites(playbook: Playbook, kinds: Kinds) -> Iterator[Site]:
+def template_sites(playbook: Playbook, kinds: Kinds) -> Iterator[TemplateSite]:
     """Every template of a playbook."""
     executor = playbook.executor
     yield from _spec(executor.spec, executor.node, at.EXECUTOR_SPEC)
@@ -68,8 +68,8 @@ def all_sites(playbook: Playbook, kinds: Kinds) -> Iterator[Site]:
 def then_of(rule: Rule) -> Map:
     """The `then` of a rule as written, with its positions."""
     inner = rule.node.get("else", rule.node)
-    found = inner.get("then", inner) if isinstance(inner, dict) else None
-    return found if isinstance(found, Map) else rule.node
+    then = inner.get("then", inner) if isinstance(inner, dict) else None
+    return then if isinstance(then, Map) else rule.node
 
 
 def set_mark(node: Map, assign: Assign) -> Mark:
@@ -78,7 +78,7 @@ def set_mark(node: Map, assign: Assign) -> Mark:
     return entries.at_key(assign.target) if isinstance(entries, Map) else node.at("set")
 
 
-def set_sites(owner: Owner) -> Iterator[tuple[Assign, Mark, Place]]:
+def set_sites(owner: Owner) -> Iterator[tuple[Assign, Mark, Boundary]]:
     """Every entry of every `set` of a step or block, with where it stands and at which boundary."""
     for task in owner.tasks:
         for assign in task.set:
@@ -112,7 +112,7 @@ def loops_of(owner: Owner) -> Iterator[Loop]:
         loop = loop.inner
 
 
-def _step(step: Step, kinds: Kinds) -> Iterator[Site]:
+def _step(step: Step, kinds: Kinds) -> Iterator[TemplateSite]:
     node = step.node
     yield from _sites(step.whole_input or step.input, node.at("input"), at.STEP_INPUT, step)
     yield from _spec(step.spec, node, at.STEP_SPEC, step)
@@ -128,13 +128,13 @@ def _step(step: Step, kinds: Kinds) -> Iterator[Site]:
         yield from _arc(arc, step)
 
 
-def _pipeline(owner: Owner, kinds: Kinds) -> Iterator[Site]:
+def _pipeline(owner: Owner, kinds: Kinds) -> Iterator[TemplateSite]:
     for depth, loop in enumerate(loops_of(owner)):
         outer = at.LOOP_IN if isinstance(owner, Step) else at.BLOCK_LOOP_IN
-        place = outer if depth == 0 else at.INNER_IN
-        yield from _sites(loop.collection, loop.node.at("in"), place, owner, depth=depth)
+        boundary = outer if depth == 0 else at.INNER_IN
+        yield from _sites(loop.collection, loop.node.at("in"), boundary, owner, depth=depth)
         for key, value in (("max_in_flight", loop.max_in_flight), ("chunk", loop.chunk)):
-            yield from _sites(value, mark_of(loop.node, "spec", key), place, owner, depth=depth)
+            yield from _sites(value, mark_of(loop.node, "spec", key), boundary, owner, depth=depth)
         yield from _spec(loop.spec, loop.node, at.STEP_SPEC, owner)
     loops = len(list(loops_of(owner)))
     for position, task in enumerate(owner.tasks):
@@ -145,13 +145,13 @@ def _pipeline(owner: Owner, kinds: Kinds) -> Iterator[Site]:
     yield from _assigns(owner.set, owner.node, at.STEP_SET, owner)
 
 
-def _task(task: Task, kinds: Kinds) -> Iterator[Site]:
-    place = at.CALL_INPUT if task.kind in CALLS else at.TASK_INPUT
+def _task(task: Task, kinds: Kinds) -> Iterator[TemplateSite]:
+    boundary = at.CALL_INPUT if task.kind in CALLS else at.TASK_INPUT
     plain = kinds[task.kind].untemplated if task.kind in kinds else ()
-    yield from _sites(task.whole_input, task.node.at("input"), place)
+    yield from _sites(task.whole_input, task.node.at("input"), boundary)
     for key, value in task.input.items():
         if key not in plain:
-            yield from _sites(value, _inside(task.input, key, task.node.at("input")), place)
+            yield from _sites(value, _inside(task.input, key, task.node.at("input")), boundary)
     for key, value in task.call.items():
         yield from _sites(value, task.node.at(key), at.CALL)
     yield from _sites(task.auth, task.node.at("auth"), at.AUTH)
@@ -165,43 +165,45 @@ def _task(task: Task, kinds: Kinds) -> Iterator[Site]:
         yield from _rule(rule, at.RULE)
 
 
-def _spec(spec: Mapping[str, Value], node: Map, place: Place, owner: Owner | None = None) -> Iterator[Site]:
+def _spec(
+    spec: Mapping[str, Value], node: Map, boundary: Boundary, owner: Owner | None = None
+) -> Iterator[TemplateSite]:
     written = node.get("spec")
     for key, value in spec.items():
         mark = _inside(written, key, node.at("spec")) if isinstance(written, Map) else node.at("spec")
-        yield from _sites(value, mark, place, owner)
+        yield from _sites(value, mark, boundary, owner)
 
 
-def _rule(rule: Rule, place: Place) -> Iterator[Site]:
+def _rule(rule: Rule, boundary: Boundary) -> Iterator[TemplateSite]:
     then = then_of(rule)
-    yield from _sites(rule.when, rule.node.at("when"), place)
+    yield from _sites(rule.when, rule.node.at("when"), boundary)
     for key in ("attempts", "delay", "max_delay", "message"):
-        yield from _sites(getattr(rule, key), then.at(key), place)
-    yield from _assigns(rule.set, then, place)
+        yield from _sites(getattr(rule, key), then.at(key), boundary)
+    yield from _assigns(rule.set, then, boundary)
 
 
-def _arc(arc: Arc, step: Step) -> Iterator[Site]:
+def _arc(arc: Arc, step: Step) -> Iterator[TemplateSite]:
     yield from _sites(arc.when, arc.node.at("when"), at.ARC, step)
     yield from _assigns(arc.set, arc.node, at.ARC, step)
     yield from _sites(arc.args, arc.node.at("args"), at.ARC, step)
 
 
 def _assigns(
-    assigns: tuple[Assign, ...], node: Map, place: Place, owner: Owner | None = None
-) -> Iterator[Site]:
+    assigns: tuple[Assign, ...], node: Map, boundary: Boundary, owner: Owner | None = None
+) -> Iterator[TemplateSite]:
     entries = node.get("set")
     for assign in assigns:
         mark = entries.at(assign.target) if isinstance(entries, Map) else node.at("set")
-        yield from _sites(assign.value, mark, place, owner)
+        yield from _sites(assign.value, mark, boundary, owner)
 
 
 def _sites(
-    value: Value, mark: Mark, place: Place, owner: Owner | None = None, *, depth: int = 0
-) -> Iterator[Site]:
+    value: Value, mark: Mark, boundary: Boundary, owner: Owner | None = None, *, depth: int = 0
+) -> Iterator[TemplateSite]:
     """The templates inside one value, each at its own mark where the value carries marks."""
     for text, where in leaves(value, mark):
         if is_template(text):
-            yield Site(text, where, place, owner, None, depth)
+            yield TemplateSite(text, where, boundary, owner, None, depth)
 
 
 def leaves(value: Value, mark: Mark) -> Iterator[tuple[str, Mark]]:

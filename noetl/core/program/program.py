@@ -13,8 +13,8 @@ from noetl.dsl import template_scope as at
 from noetl.dsl.net.routing import asks
 from noetl.dsl.net.workflow_graph import Graph
 from noetl.dsl.sugar.labels import merged, name_of
-from noetl.dsl.template_scope import Place
-from noetl.dsl.template_site import Owner, Site, all_sites
+from noetl.dsl.template_scope import Boundary
+from noetl.dsl.template_site import Owner, TemplateSite, template_sites
 from noetl.dsl.templates.reads import Path, PathSet
 from noetl.dsl.templates.template import CompiledValue, compile_template, compile_value
 from noetl.dsl.templates.values import ENVELOPE_FIELDS
@@ -263,24 +263,24 @@ class _Reads:
     """What the templates of a playbook read, by where they stand."""
 
     def __init__(self, playbook: model.Playbook, kinds: Kinds) -> None:
-        self._sites: dict[int, list[Site]] = {}
+        self._sites: dict[int, list[TemplateSite]] = {}
         paths: set[Path] = set()
-        for site in all_sites(playbook, kinds):
+        for site in template_sites(playbook, kinds):
             self._sites.setdefault(id(site.owner), []).append(site)
             paths |= compile_template(site.text).paths
         self.everything = PathSet(frozenset(paths))
 
-    def at(self, owner: Owner, *places: Place) -> PathSet:
+    def at(self, owner: Owner, *boundaries: Boundary) -> PathSet:
         """What a step or block reads at some of its boundaries; at all of them if none is named."""
         sites = self._sites.get(id(owner), ())
-        return _paths(site for site in sites if not places or site.place in places)
+        return _paths(site for site in sites if not boundaries or site.boundary in boundaries)
 
     def of_task(self, owner: Owner, index: int) -> PathSet:
         """What a task of a step or block reads, what it inherits apart."""
         return _paths(site for site in self._sites.get(id(owner), ()) if site.task == index)
 
 
-def _paths(sites: Iterable[Site]) -> PathSet:
+def _paths(sites: Iterable[TemplateSite]) -> PathSet:
     return PathSet.of(compile_template(site.text) for site in sites)
 
 

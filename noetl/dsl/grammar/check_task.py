@@ -155,9 +155,9 @@ def _check_of_kind(checker: Checker, node: Map, kind: Kind) -> None:
     missing = [key for key in CALL_NEEDS.get(kind.name, ()) if key not in node]
     if unknown:
         _report_unknown(checker, node, kind, unknown, missing)
-    given = node.get("input")
+    values = node.get("input")
     for key in missing:
-        inside = isinstance(given, Map) and key in given
+        inside = isinstance(values, Map) and key in values
         hint = (
             f"move {key} out of input: it stands beside 'kind'" if inside else f"add {key}: … beside 'kind'"
         )
@@ -235,12 +235,12 @@ def _report_missing_inputs(
         message = f"kind '{kind.name}' needs input '{key}'"
         checker.report(MISSING_INPUT, values.mark, message, f"add input: {{{key}: …}}")
     for group in kind.one_of:
-        given = [key for key in values if key in group and values[key] is not None]
+        present = [key for key in values if key in group and values[key] is not None]
         names = " or ".join(f"'{key}'" for key in group)
-        if len(given) > 1:
+        if len(present) > 1:
             message = f"kind '{kind.name}' takes only one of {names}"
-            checker.report(INPUT_CLASH, values.at_key(given[1]), message, f"remove all but one of {names}")
-        elif not given and not misspelt:
+            checker.report(INPUT_CLASH, values.at_key(present[1]), message, f"remove all but one of {names}")
+        elif not present and not misspelt:
             # A misspelt key may be the very input that seems to be missing.
             message = f"kind '{kind.name}' needs input {names}"
             checker.report(MISSING_INPUT, values.mark, message, f"add input: {{{group[0]}: …}}")

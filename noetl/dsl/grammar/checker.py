@@ -235,14 +235,14 @@ class Checker:
                 return False
             self.template(value, mark)
             return True
-        found = False
+        templated = False
         if isinstance(value, Map):
             for key, item in value.items():
-                found = self.free(item, value.at(key)) or found
+                templated = self.free(item, value.at(key)) or templated
         elif isinstance(value, Seq):
             for index, item in enumerate(value):
-                found = self.free(item, value.at(index)) or found
-        return found
+                templated = self.free(item, value.at(index)) or templated
+        return templated
 
     def plain(self, value: str, mark: Mark, name: str) -> bool:
         """Report a template where none may stand; whether the text is plain."""

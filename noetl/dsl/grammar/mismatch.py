@@ -79,13 +79,13 @@ def _in_words(text: str, field: Field) -> str:
     if text.startswith("Invalid enum value"):
         words = _choices(field)
         return f"must be one of {', '.join(words)}" if words else "must be another word"
-    if found := _FIELD.match(text):
-        return f"needs '{found[2]}'" if found[1].startswith("missing") else f"takes no '{found[2]}'"
+    if match := _FIELD.match(text):
+        return f"needs '{match[2]}'" if match[1].startswith("missing") else f"takes no '{match[2]}'"
     if "matching regex" in text:
         return "is not written as it has to be"
-    if found := _EXPECTED.match(text):
-        options = [_WORDS.get(name, name) for name in found[1].split(" | ") if name != "null"]
-        return f"must be {' or '.join(options)}{found[2]}"
+    if match := _EXPECTED.match(text):
+        options = [_WORDS.get(name, name) for name in match[1].split(" | ") if name != "null"]
+        return f"must be {' or '.join(options)}{match[2]}"
     return f"cannot be read: {text[:1].lower()}{text[1:]}"
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 from noetl.dsl.json_schema.assertions import required, usable_pattern
 from noetl.dsl.json_schema.document import Document, Keywords
 from noetl.dsl.json_schema.limits import CHARS_PER_STEP
-from noetl.dsl.json_schema.run import Check, Node, Run, Seen, shown
+from noetl.dsl.json_schema.run import Check, Node, Run, Seen, excerpt
 from noetl.json_value import Json
 
 
@@ -56,7 +56,9 @@ def any_of(compiling: Compiling, node: Node, schema: Keywords) -> None:
         for one in inner:  # a plain loop: it stands on the stack once per level
             if run.verdict(one, value):
                 return True
-        return run.fail(f"{shown(value)} is not valid under any of the schemas listed in the 'anyOf' keyword")
+        return run.fail(
+            f"{excerpt(value)} is not valid under any of the schemas listed in the 'anyOf' keyword"
+        )
 
     node.checks.append(check)
 
@@ -75,7 +77,7 @@ def one_of(compiling: Compiling, node: Node, schema: Keywords) -> None:
         how = "more than one" if fitting else "any"
         negated = "" if fitting else "not "
         return fitting == 1 or run.fail(
-            f"{shown(value)} is {negated}valid under {how} of the schemas listed in the 'oneOf' keyword"
+            f"{excerpt(value)} is {negated}valid under {how} of the schemas listed in the 'oneOf' keyword"
         )
 
     node.checks.append(check)
@@ -83,11 +85,11 @@ def one_of(compiling: Compiling, node: Node, schema: Keywords) -> None:
 
 def negation(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`not`."""
-    inner, words = compiling.node(schema["not"]), shown(schema["not"])
+    inner, words = compiling.node(schema["not"]), excerpt(schema["not"])
     node.apart.append(inner)
     node.checks.append(
         lambda value, run: (
-            not run.verdict(inner, value) or run.fail(f"{words} is not allowed for {shown(value)}")
+            not run.verdict(inner, value) or run.fail(f"{words} is not allowed for {excerpt(value)}")
         )
     )
 
@@ -183,10 +185,10 @@ def _for(
 ) -> list[Node]:
     """The schemas of what is under a key."""
     run.spend(1 + len(patterns) * (1 + len(name) // CHARS_PER_STEP))
-    found = [one for usable, one in patterns if usable.search(name)]
+    fitting = [one for usable, one in patterns if usable.search(name)]
     if name in named:
-        found.append(named[name])
-    return found or ([] if rest is None else [rest])
+        fitting.append(named[name])
+    return fitting or ([] if rest is None else [rest])
 
 
 def property_names(compiling: Compiling, node: Node, schema: Keywords) -> None:
@@ -283,22 +285,23 @@ def contains(compiling: Compiling, node: Node, schema: Keywords) -> None:
     def check(value: Json, run: Run) -> bool:
         if not isinstance(value, list):
             return True
-        found = 0
+        fitting = 0
         for item in value:
-            found += run.verdict(inner, item)
-            if most is None and found >= least:
+            fitting += run.verdict(inner, item)
+            if most is None and fitting >= least:
                 return True
-        if found < least:
+        if fitting < least:
             return run.fail(
-                f"None of {shown(value)} are valid under the given schema"
-                if not found
-                else f"{shown(value)} has less than {int(least)} items that are valid under the given schema"
+                f"None of {excerpt(value)} are valid under the given schema"
+                if not fitting
+                else f"{excerpt(value)} has less than {int(least)} items "
+                "that are valid under the given schema"
             )
         return (
             most is None
-            or found <= most
+            or fitting <= most
             or run.fail(
-                f"{shown(value)} has more than {int(most)} items that are valid under the given schema"
+                f"{excerpt(value)} has more than {int(most)} items that are valid under the given schema"
             )
         )
 
@@ -321,7 +324,7 @@ def unevaluated_items(compiling: Compiling, node: Node, schema: Keywords) -> Non
         wrong = [
             item for index, item in enumerate(value) if index not in known and not run.verdict(inner, item)
         ]
-        return not wrong or _unexpected("Unevaluated items", [f"'{shown(item)}'" for item in wrong], run)
+        return not wrong or _unexpected("Unevaluated items", [f"'{excerpt(item)}'" for item in wrong], run)
 
     node.checks.append(check)
     node.indexes = lambda value, run: set(range(len(value)))

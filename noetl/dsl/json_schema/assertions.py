@@ -1,4 +1,4 @@
-"""The keywords that ask something of a value itself. Those that apply other schemas are applicators.py's."""
+"""The keywords that ask something of a value itself. None of them applies another schema."""
 
 import math
 import re
@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from noetl.dsl.json_schema.document import Document
 from noetl.dsl.json_schema.limits import CHARS_PER_STEP, SchemaError
-from noetl.dsl.json_schema.run import Check, Run, plain_key, shown
+from noetl.dsl.json_schema.run import Check, Run, excerpt, plain_key
 from noetl.dsl.templates.limits import TemplateError
 from noetl.dsl.templates.patterns import compiled_pattern
 from noetl.json_value import Json
@@ -44,9 +44,9 @@ def types(document: Document, wanted: str | list[str]) -> Check:
     words = f"type{'s' if len(names) > 1 else ''} {listed}"
     if len(tests) == 1:
         (test,) = tests
-        return lambda value, run: test(value) or run.fail(f"{shown(value)} is not of {words}")
+        return lambda value, run: test(value) or run.fail(f"{excerpt(value)} is not of {words}")
     return lambda value, run: (
-        any(test(value) for test in tests) or run.fail(f"{shown(value)} is not of {words}")
+        any(test(value) for test in tests) or run.fail(f"{excerpt(value)} is not of {words}")
     )
 
 
@@ -56,18 +56,18 @@ def enum(document: Document, listed: list[Json]) -> Check:
     keys = {plain_key(item, own) for item in listed}
     words = " or ".join(
         part
-        for part in (", ".join(map(shown, listed[:-1][:10])), shown(listed[-1]) if listed else "")
+        for part in (", ".join(map(excerpt, listed[:-1][:10])), excerpt(listed[-1]) if listed else "")
         if part
     )
     return lambda value, run: (
-        plain_key(value, run) in keys or run.fail(f"{shown(value)} is not one of {words}")
+        plain_key(value, run) in keys or run.fail(f"{excerpt(value)} is not one of {words}")
     )
 
 
 def const(document: Document, wanted: Json) -> Check:
     """`const`."""
     key = plain_key(wanted, Run(wanted, collecting=False))
-    return lambda value, run: plain_key(value, run) == key or run.fail(f"{shown(wanted)} was expected")
+    return lambda value, run: plain_key(value, run) == key or run.fail(f"{excerpt(wanted)} was expected")
 
 
 def _number(fails: Callable[[float, float], bool], words: str) -> Callable[[Document, Json], Check]:
@@ -76,7 +76,7 @@ def _number(fails: Callable[[float, float], bool], words: str) -> Callable[[Docu
             return lambda value, run: True
         return lambda value, run: (
             not (_is_number(value) and fails(value, limit))
-            or run.fail(f"{shown(value)} is {words} {shown(limit)}")
+            or run.fail(f"{excerpt(value)} is {words} {excerpt(limit)}")
         )
 
     return keyword
@@ -92,9 +92,9 @@ def multiple_of(document: Document, factor: float) -> Check:
         if not _is_number(value):
             return True
         if isinstance(value, float) and not math.isfinite(value):
-            return run.fail(f"{shown(value)} is not a multiple of {shown(factor)}")
+            return run.fail(f"{excerpt(value)} is not a multiple of {excerpt(factor)}")
         exact = Fraction(value if isinstance(value, int) else str(value))
-        return exact % whole == 0 or run.fail(f"{shown(value)} is not a multiple of {shown(factor)}")
+        return exact % whole == 0 or run.fail(f"{excerpt(value)} is not a multiple of {excerpt(factor)}")
 
     return check
 
@@ -106,7 +106,7 @@ def _size(
         units = unit if limit == 1 else {"property": "properties"}.get(unit, f"{unit}s")
         return lambda value, run: (
             not (isinstance(value, kind) and fails(len(value), limit))
-            or run.fail(f"{shown(value)} {words} {int(limit)} {units}")
+            or run.fail(f"{excerpt(value)} {words} {int(limit)} {units}")
         )
 
     return keyword
@@ -128,7 +128,9 @@ def pattern(document: Document, text: str) -> Check:
         if not isinstance(value, str):
             return True
         run.spend(2 + len(value) // CHARS_PER_STEP)
-        return usable.search(value) is not None or run.fail(f"{shown(value)} does not match {shown(text)}")
+        return usable.search(value) is not None or run.fail(
+            f"{excerpt(value)} does not match {excerpt(text)}"
+        )
 
     return check
 
@@ -144,7 +146,7 @@ def required(document: Document, names: list[str] | bool) -> Check:
         fits = True
         for name in names:
             if name not in value:
-                fits = run.fail(f"{shown(name)} is a required property")
+                fits = run.fail(f"{excerpt(name)} is a required property")
                 if run.enough():
                     break
         return fits
@@ -167,7 +169,7 @@ def unique_items(document: Document, wanted: Json) -> Check:
         if not wanted or not isinstance(value, list):
             return True
         keys = {plain_key(item, run) for item in value}
-        return len(keys) == len(value) or run.fail(f"{shown(value)} has non-unique elements")
+        return len(keys) == len(value) or run.fail(f"{excerpt(value)} has non-unique elements")
 
     return check
 
@@ -184,7 +186,7 @@ def format_of(document: Document, name: str) -> Check:
         if not isinstance(value, str):
             return True
         run.spend(len(value) // CHARS_PER_STEP)
-        return validator.is_valid(value) or run.fail(f"{shown(value)} is not a {shown(name)}")
+        return validator.is_valid(value) or run.fail(f"{excerpt(value)} is not a {excerpt(name)}")
 
     return check
 

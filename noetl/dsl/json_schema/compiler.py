@@ -13,7 +13,7 @@ from noetl.dsl.json_schema.assertions import ASSERTIONS
 from noetl.dsl.json_schema.document import Document, Keywords
 from noetl.dsl.json_schema.limits import REFERENCE_DEPTH, SchemaError, SchemaLimit
 from noetl.dsl.json_schema.native import Native, native
-from noetl.dsl.json_schema.run import Node, Problem, Run, shown
+from noetl.dsl.json_schema.run import Node, Problem, Run, excerpt
 from noetl.json_value import Json
 
 _REFS = ("$ref", "$dynamicRef", "$recursiveRef")
@@ -39,7 +39,7 @@ class Schema:
             run.holds(self._root, value)
         except RecursionError:
             raise SchemaLimit("the value goes too deep to be held against the schema") from None
-        return run.problems or [((), f"{shown(value)} does not fit the schema")]
+        return run.problems or [((), f"{excerpt(value)} does not fit the schema")]
 
 
 def compile_schema(schema: Json) -> Schema:
@@ -68,7 +68,9 @@ class _Compiler:
         self._followed: list[int] = []
         self._depth = 0
         self._never = Node()
-        self._never.checks.append(lambda value, run: run.fail(f"False schema does not allow {shown(value)}"))
+        self._never.checks.append(
+            lambda value, run: run.fail(f"False schema does not allow {excerpt(value)}")
+        )
         self._always = Node()
 
     def node(self, schema: Json) -> Node:
@@ -76,7 +78,7 @@ class _Compiler:
         if isinstance(schema, bool):
             return self._always if schema else self._never
         if not isinstance(schema, dict):
-            raise SchemaError(f"{shown(schema)} stands where a schema belongs")
+            raise SchemaError(f"{excerpt(schema)} stands where a schema belongs")
         known = self._nodes.get(id(schema))
         if known is not None:
             known.shared = True

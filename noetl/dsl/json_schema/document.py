@@ -78,28 +78,28 @@ class Document:
                 f"$ref {ref!r} leads out of the schema, and nothing is fetched",
                 hint="put the schema under $defs and refer to it, as in #/$defs/name",
             )
-        found = self._resources[address]
+        target = self._resources[address]
         if fragment and not fragment.startswith("/"):
-            found = self._anchors.get((address, fragment))
+            target = self._anchors.get((address, fragment))
         elif fragment:
-            found = _pointed(found, fragment)
-        if not isinstance(found, dict | bool):
+            target = _pointed(target, fragment)
+        if not isinstance(target, dict | bool):
             raise SchemaError(f"$ref {ref!r} leads to no schema", hint="it names a place, as in #/$defs/name")
-        if isinstance(found, dict):
-            self._bases.setdefault(id(found), address)
-        return found
+        if isinstance(target, dict):
+            self._bases.setdefault(id(target), address)
+        return target
 
 
-def _pointed(found: Json, pointer: str) -> Json:
+def _pointed(value: Json, pointer: str) -> Json:
     for part in pointer[1:].split("/"):
         key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict) and key in found:
-            found = found[key]
-        elif isinstance(found, list) and key.isdecimal() and len(key) < 6 and int(key) < len(found):
-            found = found[int(key)]
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and key.isdecimal() and len(key) < 6 and int(key) < len(value):
+            value = value[int(key)]
         else:
             return None
-    return found
+    return value
 
 
 def subschemas(schema: Keywords) -> Iterator[Json]:

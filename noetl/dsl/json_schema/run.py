@@ -202,7 +202,7 @@ def plain_key(value: Json, run: Run) -> Hashable:
     return value
 
 
-def shown(value: Json) -> str:
+def excerpt(value: Json) -> str:
     """A value as a message shows it: JSON when it is short, else what it is."""
     if isinstance(value, dict | list) and _nodes_up_to(value, SHOWN_CHARS) >= SHOWN_CHARS:
         entries = f"{len(value)} entries" if isinstance(value, dict) else f"{len(value)} items"

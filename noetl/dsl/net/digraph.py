@@ -23,11 +23,11 @@ class Digraph:
     @cached_property
     def into(self) -> tuple[Nodes, ...]:
         """Predecessors of each node."""
-        found: list[list[int]] = [[] for _ in self.out]
+        sources: list[list[int]] = [[] for _ in self.out]
         for source, targets in enumerate(self.out):
             for target in targets:
-                found[target].append(source)
-        return tuple(map(tuple, found))
+                sources[target].append(source)
+        return tuple(map(tuple, sources))
 
     @cached_property
     def components(self) -> tuple[Nodes, ...]:
@@ -37,11 +37,11 @@ class Digraph:
     @cached_property
     def component_of(self) -> Nodes:
         """The number of the component of each node."""
-        found = [0] * len(self)
+        numbers = [0] * len(self)
         for number, members in enumerate(self.components):
             for member in members:
-                found[member] = number
-        return tuple(found)
+                numbers[member] = number
+        return tuple(numbers)
 
     def is_cycle(self, members: Sequence[int]) -> bool:
         """Whether a component holds a cycle: more than one node, or one with an edge to itself."""
@@ -90,9 +90,9 @@ class Digraph:
         while changed:
             changed = False
             for node in reversed(order[:-1]):
-                found = _meet_all((n for n in self.into[node] if n in rank), above, rank)
-                changed |= above[node] != found
-                above[node] = found
+                meeting = _meet_all((n for n in self.into[node] if n in rank), above, rank)
+                changed |= above[node] != meeting
+                above[node] = meeting
         above[entry] = -1
         return Dominators(entry, above)
 
@@ -154,14 +154,14 @@ def bits(mask: int) -> Iterable[int]:
 
 
 def _spread(edges: Sequence[Nodes], starts: Iterable[int], inside: set[int] | None) -> set[int]:
-    found = set(starts)
-    stack = list(found)
+    reached = set(starts)
+    stack = list(reached)
     while stack:
         for node in edges[stack.pop()]:
-            if node not in found and (inside is None or node in inside):
-                found.add(node)
+            if node not in reached and (inside is None or node in inside):
+                reached.add(node)
                 stack.append(node)
-    return found
+    return reached
 
 
 def _walk_back(came_from: dict[int, int], start: int, goal: int) -> list[int]:
@@ -173,11 +173,11 @@ def _walk_back(came_from: dict[int, int], start: int, goal: int) -> list[int]:
 
 def _meet_all(sources: Iterable[int], above: list[int], rank: dict[int, int]) -> int:
     """The nearest node above all sources that have one already."""
-    found = -1
+    meeting = -1
     for source in sources:
         if above[source] >= 0:
-            found = source if found < 0 else _meet(found, source, above, rank)
-    return found
+            meeting = source if meeting < 0 else _meet(meeting, source, above, rank)
+    return meeting
 
 
 def _meet(left: int, right: int, above: list[int], rank: dict[int, int]) -> int:
@@ -198,13 +198,13 @@ class _Tarjan:
         self.low: dict[int, int] = {}
         self.pending: list[int] = []
         self.is_pending = [False] * len(out)
-        self.found: list[Nodes] = []
+        self.components: list[Nodes] = []
 
     def run(self) -> list[Nodes]:
         for root in range(len(self.out)):
             if root not in self.index:
                 self._visit(root)
-        return self.found
+        return self.components
 
     def _visit(self, root: int) -> None:
         work = [(root, 0)]
@@ -243,4 +243,4 @@ class _Tarjan:
         while not members or members[-1] != root:
             members.append(self.pending.pop())
             self.is_pending[members[-1]] = False
-        self.found.append(tuple(sorted(members)))
+        self.components.append(tuple(sorted(members)))

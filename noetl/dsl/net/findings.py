@@ -1,7 +1,7 @@
 """What must or may happen to the tokens of a workflow, with guards as free choice.
 
-Each finding says *must* or *may* and shows the path. The net itself is petri_net.py; joins that can wait for
-ever are join_findings.py; what one step, arc or template gets wrong by itself is the rules'.
+Each finding says *must* or *may* and shows the path. What one step, arc or template gets
+wrong by itself is for the rules.
 """
 
 from collections.abc import Iterator

@@ -87,14 +87,14 @@ class _Region:
     @cached_property
     def together(self) -> dict[int, int]:
         """For each source's bit the sources that can send a token in the same round."""
-        found = dict.fromkeys(self.bit.values(), 0)
+        partners = dict.fromkeys(self.bit.values(), 0)
         for step in self.members:
             if self.net.splits(step):
                 arcs = self.net.targets(step, self.net.routing[step].live)
-                self._pair([self.combine(step, target, self.may) for target in arcs], found)
-        return found
+                self._pair([self.combine(step, target, self.may) for target in arcs], partners)
+        return partners
 
-    def _pair(self, masks: list[int], found: dict[int, int]) -> None:
+    def _pair(self, masks: list[int], partners: dict[int, int]) -> None:
         after = [0] * (len(masks) + 1)
         for place in range(len(masks) - 1, -1, -1):
             after[place] = after[place + 1] | masks[place]
@@ -102,7 +102,7 @@ class _Region:
         for place, mask in enumerate(masks):
             others = before | after[place + 1]
             for place_of_bit in bits(mask):
-                found[1 << place_of_bit] |= others
+                partners[1 << place_of_bit] |= others
             before |= mask
 
 

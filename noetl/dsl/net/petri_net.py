@@ -1,6 +1,6 @@
 """A playbook as a Petri net: steps are transitions, arcs carry tokens, guards are free choice.
 
-Only facts live here, worked out once. What is wrong with a net is findings.py's and join_findings.py's.
+Only facts live here, worked out once; nothing is judged.
 """
 
 from collections import Counter

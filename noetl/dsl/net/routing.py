@@ -1,7 +1,7 @@
 """What the arcs of a step can do, read from the text alone: which can fire, which must, which never do.
 
 A guard that neither the event nor the output's status decides is a free choice; one that reads either of them
-asks how the step ended. Findings are findings.py's and the rules'.
+asks how the step ended. Nothing here makes a finding.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""The workflow as a graph: steps are nodes, arcs are edges, no guards. What is wrong with it: findings.py.
+"""The workflow as a graph: steps are nodes, arcs are edges, no guards. Nothing is judged here.
 
 The engine asks it which tokens can still reach a join, and `noetl graph` draws it.
 """

@@ -1,6 +1,6 @@
 """The rules of the language that its grammar cannot say: one function per rule, each with its codes.
 
-A rule takes a Book and yields findings. `check` runs all of them, and findings.py's on what tokens can do.
+A rule takes a RuleContext and yields findings. `check` runs all of them, and adds what the net finds.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,10 +24,10 @@ from noetl.dsl.rules import (
     steps,
     workbook,
 )
-from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.tool_kind import Kinds
 
-Rule = Callable[[Book], Iterator[Diagnostic]]
+Rule = Callable[[RuleContext], Iterator[Diagnostic]]
 
 RULES: tuple[Rule, ...] = (
     *steps.RULES,
@@ -49,5 +49,5 @@ RULES: tuple[Rule, ...] = (
 
 def check(playbook: Playbook, kinds: Kinds) -> list[Diagnostic]:
     """Every finding of every rule and about the net, in no particular order."""
-    book = Book(playbook, kinds)
-    return [finding for rule in RULES for finding in rule(book)] + examine(book.net)
+    context = RuleContext(playbook, kinds)
+    return [finding for rule in RULES for finding in rule(context)] + examine(context.net)

@@ -1,11 +1,11 @@
-"""Rules about single arcs. Whether arcs can fire together with the others is findings.py's."""
+"""Rules about single arcs. Whether arcs can fire together is for the net."""
 
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.nearest import nearest
 from noetl.dsl.net.routing import EVENTS
-from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.template_scope import ADMIT, ARC
 
 UNKNOWN_STEP = Code("unknown-step", "error", "An arc leads to a step that does not exist")
@@ -15,12 +15,12 @@ STARTED = "workflow.started"
 SEEN = {ARC: EVENTS, ADMIT: (*EVENTS, STARTED)}
 
 
-def unknown_step(book: Book) -> Iterator[Diagnostic]:
+def unknown_step(context: RuleContext) -> Iterator[Diagnostic]:
     """An arc leads to a step of the workflow."""
-    for step in book.playbook.steps:
+    for step in context.playbook.steps:
         for arc in step.next.arcs:
-            if arc.step not in book.step_names:
-                close = nearest(arc.step, book.step_names)
+            if arc.step not in context.step_names:
+                close = nearest(arc.step, context.step_names)
                 hint = (
                     f"did you mean '{close}'?" if close else f"add the step: - {{step: {arc.step}, tool: …}}"
                 )
@@ -28,14 +28,14 @@ def unknown_step(book: Book) -> Iterator[Diagnostic]:
                 yield UNKNOWN_STEP.at(arc.node.at("step"), message, hint)
 
 
-def unknown_event(book: Book) -> Iterator[Diagnostic]:
+def unknown_event(context: RuleContext) -> Iterator[Diagnostic]:
     """`event.name` is compared with names that events have."""
-    for site in book.sites:
-        known = SEEN.get(site.place)
+    for site in context.sites:
+        known = SEEN.get(site.boundary)
         for path, name in site.facts.comparisons if known else ():
             if path == ("event", "name") and isinstance(name, str) and known and name not in known:
                 close = nearest(name, known)
-                where = site.place.description
+                where = site.boundary.description
                 hint = f"did you mean '{close}'?" if close else f"{where} sees {', '.join(known)}"
                 yield UNKNOWN_EVENT.at(site.mark, f"event.name is never '{name}' in {where}", hint)
 

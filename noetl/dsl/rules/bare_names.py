@@ -6,9 +6,9 @@ from noetl.dsl import template_scope as at
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules.name_resolution import STEP, TASK
-from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.rules.scopes import UNDEFINED_NAME
-from noetl.dsl.template_site import Site
+from noetl.dsl.template_site import TemplateSite
 from noetl.dsl.templates.facts import STATUSES
 from noetl.dsl.templates.operators import GLOBALS
 from noetl.dsl.templates.reads import Read
@@ -25,42 +25,42 @@ GOOD_WORDS = ("success", "succeeded", "done", "completed")
 AFTER_STEP = (at.STEP_OUTPUT, at.STEP_SET, at.SYNTHESIZE, at.ARC)
 
 
-def _bare(book: Book) -> Iterator[tuple[Site, Read, list[str]]]:
+def _bare(context: RuleContext) -> Iterator[tuple[TemplateSite, Read, list[str]]]:
     """Every read whose first part is no scope, with what it can mean there."""
-    for site in book.sites:
+    for site in context.sites:
         for read in site.facts.reads:
             if read.path[0] not in at.SCOPES and read.path[0] not in GLOBALS:
-                yield site, read, list(book.names.meanings(site, read.path[0]))
+                yield site, read, list(context.names.meanings(site, read.path[0]))
 
 
-def undefined_name(book: Book) -> Iterator[Diagnostic]:
+def undefined_name(context: RuleContext) -> Iterator[Diagnostic]:
     """A bare name means something where it is read."""
-    for site, read, meanings in _bare(book):
-        if not meanings and not read.soft and not book.names.any_input(site):
+    for site, read, meanings in _bare(context):
+        if not meanings and not read.soft and not context.names.any_input(site):
             name = read.path[0]
             message = f"'{name}' is read in {site.description}, but nothing there defines it"
-            yield UNDEFINED_NAME.at(site.mark, message, _advice(book, site, name))
+            yield UNDEFINED_NAME.at(site.mark, message, _advice(context, site, name))
 
 
-def _advice(book: Book, site: Site, name: str) -> str | None:
+def _advice(context: RuleContext, site: TemplateSite, name: str) -> str | None:
     step = site.step
-    if step is not None and name in book.names.labels(step):
+    if step is not None and name in context.names.labels(step):
         return f"a task's result is read after its step as {step.name}.results.{name}.data"
-    item = next((i for i in book.names.inside(site.owner, name)), None) if site.owner else None
+    item = next((i for i in context.names.inside(site.owner, name)), None) if site.owner else None
     if item is not None:
         return f"'{name}' is a task inside '{item}', whose result is read as {item}.data"
-    if name in book.step_names:
+    if name in context.step_names:
         return "pass the value of a step as input"
-    close = nearest(name, book.names.known)
+    close = nearest(name, context.names.all_names)
     if close == name:
         return f"'{name}' has a meaning elsewhere in the playbook, not here: hand it over as input"
     return f"did you mean '{close}'?" if close else f"if the request brings it, write workload.{name}"
 
 
-def undefined_result(book: Book) -> Iterator[Diagnostic]:
+def undefined_result(context: RuleContext) -> Iterator[Diagnostic]:
     """What is read below `results` of a step is one of its tasks, and the step has no loop."""
-    steps = {step.name: step for step in book.playbook.steps}
-    for site, read, meanings in _bare(book):
+    steps = {step.name: step for step in context.playbook.steps}
+    for site, read, meanings in _bare(context):
         name, _, label = (*read.path[:3], "", "")[:3]
         if read.path[1:2] != ("results",) or read.soft or meanings[:1] != [STEP]:
             continue
@@ -68,16 +68,16 @@ def undefined_result(book: Book) -> Iterator[Diagnostic]:
         if steps[name].loop is not None:
             message = f"{where}, but '{name}' has a loop: it has no results by task"
             yield UNDEFINED_NAME.at(site.mark, message, f"read the list of its results: {name}.data")
-        elif label and label not in book.names.labels(steps[name]):
-            close = nearest(label, book.names.labels(steps[name]))
+        elif label and label not in context.names.labels(steps[name]):
+            close = nearest(label, context.names.labels(steps[name]))
             message = f"{where}, but step '{name}' has no task '{label}'"
             hint = f"did you mean '{name}.results.{close}'?" if close else None
             yield UNDEFINED_NAME.at(site.mark, message, hint)
 
 
-def prefer_full_name(book: Book) -> Iterator[Diagnostic]:
+def prefer_full_name(context: RuleContext) -> Iterator[Diagnostic]:
     """A bare name that means a scope's value is written with the scope; one that hides a result is a trap."""
-    for site, read, meanings in _bare(book):
+    for site, read, meanings in _bare(context):
         if not meanings or meanings[0] in (TASK, STEP):
             continue
         name, full = read.path[0], meanings[0]
@@ -89,59 +89,63 @@ def prefer_full_name(book: Book) -> Iterator[Diagnostic]:
             yield PREFER_FULL_NAME.at(site.mark, f"'{name}' is {full} here", f"write {full}")
 
 
-def read_too_early(book: Book) -> Iterator[Diagnostic]:
+def read_too_early(context: RuleContext) -> Iterator[Diagnostic]:
     """A task or step is read where it can have finished."""
-    is_split = any(book.net.splits(number) for number in book.net.reached)
-    for site, read, meanings in _bare(book):
+    is_split = any(context.net.splits(number) for number in context.net.reached)
+    for site, read, meanings in _bare(context):
         if read.soft:
             continue
-        if meanings[:1] == [TASK] and not _task_finished(book, site, read.path[0]):
+        if meanings[:1] == [TASK] and not _task_finished(context, site, read.path[0]):
             message = f"'{read.dotted}' is read in {site.description}, but that task cannot have run yet"
             yield READ_TOO_EARLY.at(site.mark, message, "read it in a task after it")
-        elif meanings[:1] == [STEP] and not is_split and not _step_finished(book, site, read.path[0]):
+        elif meanings[:1] == [STEP] and not is_split and not _step_finished(context, site, read.path[0]):
             message = f"'{read.dotted}' is read in {site.description}, but no path leads here from that step"
             yield READ_TOO_EARLY.at(site.mark, message, "read it in a step after it")
 
 
-def _task_finished(book: Book, site: Site, name: str) -> bool:
+def _task_finished(context: RuleContext, site: TemplateSite, name: str) -> bool:
     if site.task is None or site.owner is None:
         return True
-    flow = book.flow(site.owner)
-    positions = book.names.tasks(site, name)
-    own = site.place in at.AFTER_TASK and site.task in positions
+    flow = context.flow(site.owner)
+    positions = context.names.tasks(site, name)
+    own = site.boundary in at.AFTER_TASK and site.task in positions
     return own or any(flow.precedes(position, site.task) for position in positions)
 
 
-def _step_finished(book: Book, site: Site, name: str) -> bool:
-    graph = book.net.whole
+def _step_finished(context: RuleContext, site: TemplateSite, name: str) -> bool:
+    graph = context.net.whole
     reader = site.step
-    if reader is None or reader.name not in graph.number or graph.number[reader.name] not in book.net.reached:
+    if (
+        reader is None
+        or reader.name not in graph.number
+        or graph.number[reader.name] not in context.net.reached
+    ):
         return True
-    return (reader.name == name and site.place in AFTER_STEP) or graph.can_reach(name, reader.name)
+    return (reader.name == name and site.boundary in AFTER_STEP) or graph.can_reach(name, reader.name)
 
 
-def fall_through_field(book: Book) -> Iterator[Diagnostic]:
+def fall_through_field(context: RuleContext) -> Iterator[Diagnostic]:
     """A field of a payload is read through `data`."""
-    for site in book.sites:
+    for site in context.sites:
         for read in site.facts.reads:
             root = read.path[0]
-            known = ENVELOPE_FIELDS if root in book.step_names else ENVELOPE
-            if len(read.path) > 1 and read.path[1] not in known and is_result(book, site, root):
+            known = ENVELOPE_FIELDS if root in context.step_names else ENVELOPE
+            if len(read.path) > 1 and read.path[1] not in known and is_result(context, site, root):
                 full = ".".join((root, "data", *read.path[1:]))
                 message = f"'{read.dotted}' is {full}: a field of the payload, not of the output itself"
                 yield FALL_THROUGH_FIELD.at(site.mark, message, f"write {full}")
 
 
-def is_result(book: Book, site: Site, root: str) -> bool:
+def is_result(context: RuleContext, site: TemplateSite, root: str) -> bool:
     """Whether a name means an output envelope at a place."""
-    return root == "output" or next(book.names.meanings(site, root), None) in (TASK, STEP)
+    return root == "output" or next(context.names.meanings(site, root), None) in (TASK, STEP)
 
 
-def unknown_status(book: Book) -> Iterator[Diagnostic]:
+def unknown_status(context: RuleContext) -> Iterator[Diagnostic]:
     """A status is compared with `ok` and `error`."""
-    for site in book.sites:
+    for site in context.sites:
         for path, word in site.facts.comparisons:
-            is_status = len(path) == 2 and path[1] == "status" and is_result(book, site, path[0])
+            is_status = len(path) == 2 and path[1] == "status" and is_result(context, site, path[0])
             if is_status and isinstance(word, str) and word not in STATUSES:
                 message = f"'{'.'.join(path)}' is compared with '{word}', but a status is 'ok' or 'error'"
                 hint = "write 'ok'" if word.lower() in GOOD_WORDS else "write 'ok' or 'error'"

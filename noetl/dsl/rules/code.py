@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.template_site import leaves
 from noetl.dsl.templates.facts import joined_pieces, pieces
 from noetl.dsl.templates.syntax import is_template, is_whole
@@ -17,20 +17,20 @@ SQL_INTERPOLATION = Code("sql-interpolation", "warning", "A value is put into SQ
 SAFE_FILTER = "sql_literal"
 
 
-def _inputs(book: Book, which: str) -> Iterator[tuple[str, str, str, Mark]]:
+def _inputs(context: RuleContext, which: str) -> Iterator[tuple[str, str, str, Mark]]:
     """The texts of some inputs of every task: label, kind, text, place. `which` is a field of Kind."""
-    for owner in book.owners:
+    for owner in context.owners:
         for task in owner.tasks:
-            kind = book.kinds.get(task.kind)
+            kind = context.kinds.get(task.kind)
             for key in getattr(kind, which, ()):
                 where = task.input.at(key) if isinstance(task.input, Map) else task.node.at("input")
                 for text, mark in leaves(task.input.get(key), where):
                     yield task.label, task.kind, text, mark
 
 
-def template_in_code(book: Book) -> Iterator[Diagnostic]:
+def template_in_code(context: RuleContext) -> Iterator[Diagnostic]:
     """Code is never rendered, so it holds no templates."""
-    for label, _, text, mark in _inputs(book, "untemplated"):
+    for label, _, text, mark in _inputs(context, "untemplated"):
         if "{{" in text:
             message = f"the code of task '{label}' holds '{{{{', but code is never rendered"
             yield TEMPLATE_IN_CODE.at(
@@ -38,9 +38,9 @@ def template_in_code(book: Book) -> Iterator[Diagnostic]:
             )
 
 
-def python_syntax(book: Book) -> Iterator[Diagnostic]:
+def python_syntax(context: RuleContext) -> Iterator[Diagnostic]:
     """Python code parses."""
-    for label, kind, text, mark in _inputs(book, "untemplated"):
+    for label, kind, text, mark in _inputs(context, "untemplated"):
         problem = _problem(text) if kind == "python" and "{{" not in text else None
         if problem:
             yield PYTHON_SYNTAX.at(mark, f"the code of task '{label}' does not parse: {problem}")
@@ -60,9 +60,9 @@ def _problem(code: str) -> str | None:
     return None
 
 
-def sql_interpolation(book: Book) -> Iterator[Diagnostic]:
+def sql_interpolation(context: RuleContext) -> Iterator[Diagnostic]:
     """Values reach SQL as bound parameters, not as text."""
-    for label, _, text, mark in _inputs(book, "sql_text"):
+    for label, _, text, mark in _inputs(context, "sql_text"):
         if not is_template(text):
             continue
         put_in = joined_pieces(text) if is_whole(text) else pieces(text)

@@ -10,7 +10,7 @@ from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.model import Arc, Rule, Step, Task
 from noetl.dsl.net.routing import Routing, asks
 from noetl.dsl.rules.policies import UNFAILING
-from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.templates.facts import ERROR, OK, Facts, analyse, verdict
 from noetl.dsl.templates.syntax import is_whole
 from noetl.dsl.yaml.tree import Mark
@@ -21,9 +21,9 @@ FAILURE_NOT_ASKED = Code(
 )
 
 
-def failure_not_asked(book: Book) -> Iterator[Diagnostic]:
+def failure_not_asked(context: RuleContext) -> Iterator[Diagnostic]:
     """An arc that a failure can take asks how the step ended."""
-    for step, routing in zip(book.net.steps, book.net.routing, strict=True):
+    for step, routing in zip(context.net.steps, context.net.routing, strict=True):
         if not _is_answered(step, routing) and can_fail(step):
             for position in routing.ill.may:
                 arc = step.next.arcs[position]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.nearest import nearest
-from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.templates.syntax import is_template
 
 KEYCHAIN_NOT_HERE = Code("keychain-not-here", "error", "A secret is read where it would be recorded")
@@ -14,14 +14,14 @@ STATIC_SECRET = Code("static-secret", "warning", "A secret is written in the pla
 DUPLICATE_KEYCHAIN_ENTRY = Code("duplicate-keychain-entry", "error", "Two keychain entries have one name")
 
 
-def keychain_use(book: Book) -> Iterator[Diagnostic]:
+def keychain_use(context: RuleContext) -> Iterator[Diagnostic]:
     """`keychain` is read in task input and auth alone, by declared names."""
-    declared = {secret.name for secret in book.playbook.keychain}
-    for site in book.sites:
+    declared = {secret.name for secret in context.playbook.keychain}
+    for site in context.sites:
         for read in site.facts.reads:
             if read.path[0] != "keychain":
                 continue
-            if not site.place.reads("keychain"):
+            if not site.boundary.reads("keychain"):
                 message = f"'{read.dotted}' cannot be read in {site.description}: the value would be recorded"
                 hint = "read it in the input or auth of the task that needs it"
                 yield KEYCHAIN_NOT_HERE.at(site.mark, message, hint)
@@ -30,10 +30,10 @@ def keychain_use(book: Book) -> Iterator[Diagnostic]:
                 yield UNKNOWN_KEYCHAIN_ENTRY.at(site.mark, message, _declare(read.path[1], declared))
 
 
-def undeclared_auth(book: Book) -> Iterator[Diagnostic]:
+def undeclared_auth(context: RuleContext) -> Iterator[Diagnostic]:
     """A name under `auth` is declared, so that it is checked before the workflow starts."""
-    declared = {secret.name for secret in book.playbook.keychain}
-    for owner in book.owners:
+    declared = {secret.name for secret in context.playbook.keychain}
+    for owner in context.owners:
         for task in owner.tasks:
             name = task.auth
             if isinstance(name, str) and not is_template(name) and name not in declared:
@@ -47,9 +47,9 @@ def _declare(name: str, declared: set[str]) -> str:
     return f"did you mean '{close}'? Else {add}" if close else add
 
 
-def static_secret(book: Book) -> Iterator[Diagnostic]:
+def static_secret(context: RuleContext) -> Iterator[Diagnostic]:
     """Secrets are not written in playbooks."""
-    for secret in book.playbook.keychain:
+    for secret in context.playbook.keychain:
         if secret.kind == "static":
             message = f"keychain entry '{secret.name}' is static: its value stands in the playbook"
             yield STATIC_SECRET.at(
@@ -57,10 +57,10 @@ def static_secret(book: Book) -> Iterator[Diagnostic]:
             )
 
 
-def duplicate_keychain_entry(book: Book) -> Iterator[Diagnostic]:
+def duplicate_keychain_entry(context: RuleContext) -> Iterator[Diagnostic]:
     """Keychain names are unique."""
     first: dict[str, int] = {}
-    for secret in book.playbook.keychain:
+    for secret in context.playbook.keychain:
         mark = secret.node.at("name")
         if secret.name in first:
             message = f"keychain entry '{secret.name}' is a duplicate of line {first[secret.name]}"

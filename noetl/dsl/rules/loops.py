@@ -6,7 +6,7 @@ from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.model import Assign, Loop, Step
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules.pipelines import title
-from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.template_scope import ARC, STEP_SET
 from noetl.dsl.template_site import Owner, leaves, loops_of, set_sites
 from noetl.dsl.templates.syntax import is_template
@@ -17,13 +17,13 @@ UNUSED_REDUCER = Code("unused-reducer", "warning", "A reducer is declared for a 
 NO_EFFECT = Code("setting-without-effect", "info", "A setting has no effect here")
 
 
-def parallel_ctx_write(book: Book) -> Iterator[Diagnostic]:
+def parallel_ctx_write(context: RuleContext) -> Iterator[Diagnostic]:
     """Parallel iterations write `ctx` through a reducer."""
-    for owner in book.owners:
+    for owner in context.owners:
         loops = list(loops_of(owner))
         if any(loop.mode == "parallel" for loop in loops):
             reduced = {key for loop in loops for key in loop.reduce}
-            for assign, mark, writer in _iteration_writes(book, owner):
+            for assign, mark, writer in _iteration_writes(context, owner):
                 if assign.scope == "ctx" and _varies(assign) and not _covered(assign, reduced):
                     yield _conflict(owner, writer, assign, mark)
 
@@ -35,22 +35,22 @@ def _conflict(owner: Owner, writer: Owner, assign: Assign, mark: Mark) -> Diagno
     return PARALLEL_CTX_WRITE.at(mark, message, hint)
 
 
-def _iteration_writes(book: Book, owner: Owner) -> Iterator[tuple[Assign, Mark, Owner]]:
+def _iteration_writes(context: RuleContext, owner: Owner) -> Iterator[tuple[Assign, Mark, Owner]]:
     """What one iteration writes: its tasks' sets, and those of the blocks its tasks call."""
-    for writer in _writers(book, owner):
-        for assign, mark, place in set_sites(writer):
-            if writer is not owner or place not in (STEP_SET, ARC):
+    for writer in _writers(context, owner):
+        for assign, mark, boundary in set_sites(writer):
+            if writer is not owner or boundary not in (STEP_SET, ARC):
                 yield assign, mark, writer
 
 
-def _writers(book: Book, owner: Owner) -> list[Owner]:
-    found: list[Owner] = [owner]
-    for caller in found:
+def _writers(context: RuleContext, owner: Owner) -> list[Owner]:
+    owners: list[Owner] = [owner]
+    for caller in owners:
         for task in caller.tasks:
-            block = book.playbook.workbook.get(task.block or "")
-            if block is not None and all(block is not known for known in found):
-                found.append(block)
-    return found
+            block = context.playbook.workbook.get(task.block or "")
+            if block is not None and all(block is not known for known in owners):
+                owners.append(block)
+    return owners
 
 
 def _varies(assign: Assign) -> bool:
@@ -63,11 +63,11 @@ def _covered(assign: Assign, reduced: set[str]) -> bool:
     return any(".".join(segments[:n]) in reduced for n in range(1, len(segments) + 1))
 
 
-def unused_reducer(book: Book) -> Iterator[Diagnostic]:
+def unused_reducer(context: RuleContext) -> Iterator[Diagnostic]:
     """A reducer belongs to a path that iterations write."""
-    for owner in book.owners:
+    for owner in context.owners:
         loops = [loop for loop in loops_of(owner) if loop.reduce]
-        written = {assign.target for assign, _, _ in _iteration_writes(book, owner)} if loops else set()
+        written = {assign.target for assign, _, _ in _iteration_writes(context, owner)} if loops else set()
         for loop in loops:
             for key in loop.reduce:
                 if not any(f"{target}.".startswith(f"{key}.") for target in written):
@@ -81,9 +81,9 @@ def unused_reducer(book: Book) -> Iterator[Diagnostic]:
                     yield UNUSED_REDUCER.at(_spec_mark(loop, "policy", "reduce", key), message, hint)
 
 
-def setting_without_effect(book: Book) -> Iterator[Diagnostic]:
+def setting_without_effect(context: RuleContext) -> Iterator[Diagnostic]:
     """Settings of a loop that its mode or placement ignores."""
-    for owner in book.owners:
+    for owner in context.owners:
         for loop in loops_of(owner):
             yield from _idle_settings(loop, owner)
         if isinstance(owner, Step) and owner.loop is None and owner.failure_mode == "best_effort":

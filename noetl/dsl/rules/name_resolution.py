@@ -1,4 +1,4 @@
-"""What a name can mean at the place where a template reads it. The rules about it are scopes.py's.
+"""What a name can mean at the place where a template reads it. Nothing here makes a finding.
 
 A bare name is looked for in this order: iterators, input, args, ctx, step, iter, workload, tasks, steps.
 """
@@ -10,32 +10,32 @@ from typing import TYPE_CHECKING
 from noetl.dsl import template_scope as at
 from noetl.dsl.model import Block, Step
 from noetl.dsl.sugar.labels import inner, merged, name_of, scopes
-from noetl.dsl.template_site import Owner, Site, loops_of, set_sites
+from noetl.dsl.template_site import Owner, TemplateSite, loops_of, set_sites
 
 if TYPE_CHECKING:
-    from noetl.dsl.rules.rule_context import Book
+    from noetl.dsl.rules.rule_context import RuleContext
 
 TASK = "a task"
 STEP = "a step"
 
 
-def after_loop(site: Site) -> bool:
+def after_loop(site: TemplateSite) -> bool:
     """Whether a template stands where the iterations of its step or block are over."""
-    is_after = site.place in (*at.AFTER_PIPELINE, at.ARC)
+    is_after = site.boundary in (*at.AFTER_PIPELINE, at.ARC)
     return is_after and site.owner is not None and site.owner.loop is not None
 
 
-class Meanings:
+class NameResolution:
     """The names of one playbook by where they are defined."""
 
-    def __init__(self, book: "Book") -> None:
-        self.book = book
+    def __init__(self, context: "RuleContext") -> None:
+        self.context = context
         self._written: dict[int, Mapping[str, frozenset[str]]] = {}
         self._labels: dict[int, Mapping[str, int]] = {}
 
-    def readable(self, site: Site, scope: str) -> frozenset[str]:
+    def readable(self, site: TemplateSite, scope: str) -> frozenset[str]:
         """The keys of `step` or `iter` that can have been written where a template reads them."""
-        before = site.place in at.BEFORE_PIPELINE
+        before = site.boundary in at.BEFORE_PIPELINE
         hidden = before or (scope == "iter" and after_loop(site))
         return frozenset() if hidden else self.written(site.owner, scope)
 
@@ -44,54 +44,54 @@ class Meanings:
         if owner is None:
             return frozenset()
         if id(owner) not in self._written:
-            found: dict[str, set[str]] = {"step": set(), "iter": set(), "ctx": set()}
+            targets: dict[str, set[str]] = {"step": set(), "iter": set(), "ctx": set()}
             for assign, _, _ in set_sites(owner):
-                found[assign.scope].update(assign.path[:1])
-            self._written[id(owner)] = {name: frozenset(keys) for name, keys in found.items()}
+                targets[assign.scope].update(assign.path[:1])
+            self._written[id(owner)] = {name: frozenset(keys) for name, keys in targets.items()}
         return self._written[id(owner)][scope]
 
-    def inputs(self, site: Site) -> frozenset[str]:
-        """The keys of `input` at a place."""
+    def inputs(self, site: TemplateSite) -> frozenset[str]:
+        """The keys of `input` at a boundary."""
         owner = site.owner
-        if owner is None or not site.place.reads("input"):
+        if owner is None or not site.boundary.reads("input"):
             return frozenset()
-        found = set(owner.input)
+        keys = set(owner.input)
         if isinstance(owner, Block):
-            found |= {key for _, task in self.book.calls.get(owner.name, ()) for key in task.input}
-        if site.task is not None and site.place in at.AFTER_TASK:
-            found |= set(owner.tasks[site.task].input)
-        return frozenset(found)
+            keys |= {key for _, task in self.context.calls.get(owner.name, ()) for key in task.input}
+        if site.task is not None and site.boundary in at.AFTER_TASK:
+            keys |= set(owner.tasks[site.task].input)
+        return frozenset(keys)
 
-    def any_input(self, site: Site) -> bool:
+    def any_input(self, site: TemplateSite) -> bool:
         """Whether `input` at a place can have any key: one template gives all of it."""
         owner = site.owner
-        if owner is None or not site.place.reads("input"):
+        if owner is None or not site.boundary.reads("input"):
             return False
         if isinstance(owner, Block):
-            calls = self.book.calls.get(owner.name, ())
+            calls = self.context.calls.get(owner.name, ())
             return any(task.whole_input is not None for _, task in calls)
-        own = site.task is not None and site.place in at.AFTER_TASK and owner.tasks[site.task].whole_input
+        own = site.task is not None and site.boundary in at.AFTER_TASK and owner.tasks[site.task].whole_input
         return bool(own) or owner.whole_input is not None
 
-    def iterators(self, site: Site) -> tuple[str, ...]:
-        """The iterators of the loops around a place, the outer one first."""
-        if site.owner is None or not (site.task is not None or site.place is at.INNER_IN):
+    def iterators(self, site: TemplateSite) -> tuple[str, ...]:
+        """The iterators of the loops around a boundary, the outer one first."""
+        if site.owner is None or not (site.task is not None or site.boundary is at.INNER_IN):
             return ()
         return tuple(loop.iterator for loop in loops_of(site.owner))[: site.depth]
 
     def labels(self, owner: Owner) -> Mapping[str, int]:
         """The labels of a pipeline with their positions, and the items of sugar with those of their ends."""
         if id(owner) not in self._labels:
-            found = {task.label: position for position, task in reversed(list(enumerate(owner.tasks)))}
+            positions = {task.label: position for position, task in reversed(list(enumerate(owner.tasks)))}
             for task in owner.tasks:
                 item = merged(task.label)
                 if item is not None:
-                    found.setdefault(item, found[task.label])
-            self._labels[id(owner)] = found
+                    positions.setdefault(item, positions[task.label])
+            self._labels[id(owner)] = positions
         return self._labels[id(owner)]
 
-    def tasks(self, site: Site, name: str) -> tuple[int, ...]:
-        """The positions of the tasks that a bare name can mean at a place."""
+    def tasks(self, site: TemplateSite, name: str) -> tuple[int, ...]:
+        """The positions of the tasks that a bare name can mean at a boundary."""
         if site.owner is None:
             return ()
         labels = self.labels(site.owner)
@@ -103,34 +103,34 @@ class Meanings:
         """The outermost items of sugar that have a task of that name inside."""
         return (label.partition(".")[0] for label in self.labels(owner) if label.endswith(f".{name}"))
 
-    def meanings(self, site: Site, name: str) -> Iterator[str]:
-        """Every full name that a bare name can mean at a place, the one that wins first."""
-        place, owner = site.place, site.owner
+    def meanings(self, site: TemplateSite, name: str) -> Iterator[str]:
+        """Every full name that a bare name can mean at a boundary, the one that wins first."""
+        boundary, owner = site.boundary, site.owner
         if name in self.iterators(site):
             outward = len(self.iterators(site)) - 1 - self.iterators(site).index(name)
             yield ".".join(["iter", *["parent"] * outward, name])
         if name in self.inputs(site):
             yield f"input.{name}"
-        if name in self.book.args_given and place.reads("args") and isinstance(owner, Step):
+        if name in self.context.args_given and boundary.reads("args") and isinstance(owner, Step):
             yield f"args.{name}"
-        if name in self.book.ctx_written:
+        if name in self.context.ctx_written:
             yield f"ctx.{name}"
         for scope in ("step", "iter"):
-            if place.reads(scope) and name in self.readable(site, scope):
+            if boundary.reads(scope) and name in self.readable(site, scope):
                 yield f"{scope}.{name}"
-        if name in self.book.playbook.workload:
+        if name in self.context.playbook.workload:
             yield f"workload.{name}"
-        if place.tasks and self.tasks(site, name) and not after_loop(site):
+        if boundary.tasks and self.tasks(site, name) and not after_loop(site):
             yield TASK
-        if place.steps and isinstance(owner, Step) and name in self.book.step_names:
+        if boundary.steps and isinstance(owner, Step) and name in self.context.step_names:
             yield STEP
 
     @cached_property
-    def known(self) -> frozenset[str]:
+    def all_names(self) -> frozenset[str]:
         """Every name defined anywhere, for suggestions."""
-        book = self.book
-        found = {*at.SCOPES, *book.step_names, *book.ctx_written, *book.playbook.workload}
-        for owner in book.owners:
-            found |= {*map(name_of, self.labels(owner)), *owner.input, *self.written(owner, "step")}
-            found |= {loop.iterator for loop in loops_of(owner)}
-        return frozenset(name for name in found if not name.startswith("_"))
+        context = self.context
+        names = {*at.SCOPES, *context.step_names, *context.ctx_written, *context.playbook.workload}
+        for owner in context.owners:
+            names |= {*map(name_of, self.labels(owner)), *owner.input, *self.written(owner, "step")}
+            names |= {loop.iterator for loop in loops_of(owner)}
+        return frozenset(name for name in names if not name.startswith("_"))

@@ -9,8 +9,8 @@ from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.model import Task
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules.bare_names import is_result
-from noetl.dsl.rules.rule_context import Book
-from noetl.dsl.template_site import Site, leaves
+from noetl.dsl.rules.rule_context import RuleContext
+from noetl.dsl.template_site import TemplateSite, leaves
 from noetl.dsl.templates.reads import Path
 from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.yaml.tree import Map, Mark
@@ -25,9 +25,9 @@ UNKNOWN_ERROR_KIND = Code(
 OPTIONS = frozenset({"output_select", "select", "store", "inline", "ttl", "scope", "compression"})
 
 
-def template_in_workload(book: Book) -> Iterator[Diagnostic]:
+def template_in_workload(context: RuleContext) -> Iterator[Diagnostic]:
     """`workload` is data: what looks like a template in it stays a text."""
-    workload = book.playbook.workload
+    workload = context.playbook.workload
     if not isinstance(workload, Map):
         return
     for key, value in workload.items():
@@ -41,9 +41,9 @@ def template_in_workload(book: Book) -> Iterator[Diagnostic]:
                 break
 
 
-def output_replaces_data(book: Book) -> Iterator[Diagnostic]:
+def output_replaces_data(context: RuleContext) -> Iterator[Diagnostic]:
     """`output` is the data itself, and takes no options."""
-    for owner in book.owners:
+    for owner in context.owners:
         for holder in (owner, *owner.tasks):
             output = holder.output
             if isinstance(output, Map) and output and OPTIONS.issuperset(output):
@@ -53,24 +53,24 @@ def output_replaces_data(book: Book) -> Iterator[Diagnostic]:
                 yield OUTPUT_REPLACES_DATA.at(holder.node.at_key("output"), message, hint)
 
 
-def python_input(book: Book) -> Iterator[Diagnostic]:
+def python_input(context: RuleContext) -> Iterator[Diagnostic]:
     """`timeout` is the tool's own, and `libs` imports nothing."""
-    for owner in book.owners:
+    for owner in context.owners:
         for task in owner.tasks:
             if task.kind == "python" and isinstance(task.input, Map):
                 yield from _swallowed(task, task.input)
 
 
-def _swallowed(task: Task, given: Map) -> Iterator[Diagnostic]:
-    code = given.get("code")
-    names = _names(code) if isinstance(code, str) and {"timeout", "libs"} & given.keys() else frozenset()
-    if "timeout" in given and "timeout" in names:
+def _swallowed(task: Task, values: Map) -> Iterator[Diagnostic]:
+    code = values.get("code")
+    names = _names(code) if isinstance(code, str) and {"timeout", "libs"} & values.keys() else frozenset()
+    if "timeout" in values and "timeout" in names:
         own = "which is the tool's own: seconds until it is killed"
         message = f"the code of task '{task.label}' reads 'timeout', {own}"
-        yield PYTHON_INPUT.at(given.at_key("timeout"), message, "pass the value under another name")
-    if "libs" in given and "libs" not in names:
+        yield PYTHON_INPUT.at(values.at_key("timeout"), message, "pass the value under another name")
+    if "libs" in values and "libs" not in names:
         message = f"'libs' of task '{task.label}' imports nothing: it is a variable of the code"
-        yield PYTHON_INPUT.at(given.at_key("libs"), message, "write import lines in the code")
+        yield PYTHON_INPUT.at(values.at_key("libs"), message, "write import lines in the code")
 
 
 def _names(code: str) -> frozenset[str]:
@@ -85,19 +85,19 @@ def _names(code: str) -> frozenset[str]:
     return frozenset(read | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)})
 
 
-def unknown_error_kind(book: Book) -> Iterator[Diagnostic]:
+def unknown_error_kind(context: RuleContext) -> Iterator[Diagnostic]:
     """An error kind that a guard asks for is one that can come."""
-    for site in book.sites:
+    for site in context.sites:
         for path, kind in site.facts.comparisons:
-            if path[-2:] == ("error", "kind") and isinstance(kind, str) and _is_error(book, site, path):
+            if path[-2:] == ("error", "kind") and isinstance(kind, str) and _is_error(context, site, path):
                 yield from _asked(site, site.mark, ".".join(path), kind)
 
 
-def _is_error(book: Book, site: Site, path: Path) -> bool:
-    return path[0] == "event" or is_result(book, site, path[0])
+def _is_error(context: RuleContext, site: TemplateSite, path: Path) -> bool:
+    return path[0] == "event" or is_result(context, site, path[0])
 
 
-def _asked(site: Site, mark: Mark, read: str, kind: str) -> Iterator[Diagnostic]:
+def _asked(site: TemplateSite, mark: Mark, read: str, kind: str) -> Iterator[Diagnostic]:
     tools = {task.kind for task in site.owner.tasks} if site.owner is not None else set()
     if not tools <= error_kinds.OWN_KINDS:  # a kind of somebody else's has errors of its own
         return

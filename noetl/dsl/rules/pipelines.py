@@ -6,7 +6,7 @@ from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.model import Rule, Task
 from noetl.dsl.nearest import nearest
 from noetl.dsl.net.pipeline_graph import TaskFlow
-from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.sugar.labels import is_generated, name_of
 from noetl.dsl.template_site import Owner, then_of
 from noetl.dsl.yaml.tree import Mark
@@ -22,9 +22,9 @@ def title(owner: Owner) -> str:
     return f"{type(owner).__name__.lower()} '{owner.name}'"
 
 
-def duplicate_label(book: Book) -> Iterator[Diagnostic]:
+def duplicate_label(context: RuleContext) -> Iterator[Diagnostic]:
     """Task names are unique in their step or block."""
-    for owner in book.owners:
+    for owner in context.owners:
         first: dict[str, int] = {}
         for task in owner.tasks:
             mark = task.node.at("name")
@@ -34,9 +34,9 @@ def duplicate_label(book: Book) -> Iterator[Diagnostic]:
             first.setdefault(task.label, mark.line)
 
 
-def unknown_label(book: Book) -> Iterator[Diagnostic]:
+def unknown_label(context: RuleContext) -> Iterator[Diagnostic]:
     """A jump leads to a task of the same pipeline."""
-    for owner in book.owners:
+    for owner in context.owners:
         labels = {task.label: None for task in owner.tasks}
         for rule in _jumps(owner.tasks):
             if rule.to is not None and rule.to not in labels:
@@ -60,12 +60,12 @@ def _jumps(tasks: tuple[Task, ...]) -> Iterator[Rule]:
     return (rule for task in tasks for rule in (*task.before, *(task.rules or ())) if rule.do == "jump")
 
 
-def unreachable_task(book: Book) -> Iterator[Diagnostic]:
+def unreachable_task(context: RuleContext) -> Iterator[Diagnostic]:
     """Every task can run; of several in a row only the first is named."""
-    for owner in book.owners:
+    for owner in context.owners:
         if not owner.tasks:
             continue
-        flow = book.flow(owner)
+        flow = context.flow(owner)
         reached = flow.digraph.reachable([0])
         for position, task in enumerate(owner.tasks):
             is_first = position - 1 in reached or not flow.digraph.into[position]
@@ -80,12 +80,12 @@ def _at_name(task: Task) -> Mark:
     return task.node.at("name") if "name" in task.node else task.node.mark
 
 
-def endless_jump(book: Book) -> Iterator[Diagnostic]:
+def endless_jump(context: RuleContext) -> Iterator[Diagnostic]:
     """Every cycle of jumps can be left by something else than an error."""
-    for owner in book.owners:
+    for owner in context.owners:
         if not owner.tasks:
             continue
-        flow = book.flow(owner)
+        flow = context.flow(owner)
         lasting = flow.digraph.reachable([0]) - flow.digraph.reaching([flow.end])
         for members in flow.digraph.components:
             if members[0] in lasting and flow.digraph.is_cycle(members):

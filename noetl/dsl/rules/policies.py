@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.model import AdmitRule, Rule, Task
 from noetl.dsl.net.pipeline_graph import always_decides
-from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.sugar.labels import is_generated
 from noetl.dsl.template_site import then_of
 from noetl.dsl.templates.facts import ERROR, verdict
@@ -20,9 +20,9 @@ UNFAILING = ("noop",)  # kinds whose output is always ok
 ATTEMPTS_PRACTICAL_MAX = 1_000  # above this a number of attempts is no bound anyone waits for
 
 
-def unmatched(book: Book) -> Iterator[Diagnostic]:
+def unmatched(context: RuleContext) -> Iterator[Diagnostic]:
     """A policy decides every output, errors above all."""
-    for owner in book.owners:
+    for owner in context.owners:
         for task in owner.tasks:
             rules = task.rules or ()
             if rules and task.on_unmatched == "continue" and not always_decides(rules):
@@ -49,9 +49,9 @@ def _at_rules(task: Task) -> Mark:
     return policy.at_key("rules") if isinstance(policy, Map) else task.node.mark
 
 
-def retry_without_cap(book: Book) -> Iterator[Diagnostic]:
+def retry_without_cap(context: RuleContext) -> Iterator[Diagnostic]:
     """A retry says how many attempts are made in total."""
-    for owner in book.owners:
+    for owner in context.owners:
         for task in owner.tasks:
             for rule in task.rules or ():
                 then = then_of(rule)
@@ -67,13 +67,13 @@ def retry_without_cap(book: Book) -> Iterator[Diagnostic]:
                     )
 
 
-def rule_never_applies(book: Book) -> Iterator[Diagnostic]:
+def rule_never_applies(context: RuleContext) -> Iterator[Diagnostic]:
     """No rule is tried after one that always holds, or has a guard that never does; `else` is tried last."""
-    for owner in book.owners:
+    for owner in context.owners:
         for task in owner.tasks:
             for rules in (task.before, task.rules or ()) if not is_generated(task.label) else ():
                 yield from _never(rules, f"task '{task.label}'")
-    for step in book.playbook.steps:
+    for step in context.playbook.steps:
         yield from _never(step.admit, f"the admission of '{step.name}'")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 from noetl.dsl.diagnostic import Code, Diagnostic
-from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.template_site import Owner, set_sites
 from noetl.dsl.templates.facts import plain_path
 from noetl.dsl.templates.reads import Path
@@ -29,10 +29,10 @@ PLAIN_FIELDS = (
 )  # envelope fields, never a reference
 
 
-def reference_rule(book: Book) -> Iterator[Diagnostic]:
+def reference_rule(context: RuleContext) -> Iterator[Diagnostic]:
     """Targets that end in `_ref` receive references, other targets do not."""
-    for owner in book.owners:
-        results = _results(book, owner)
+    for owner in context.owners:
+        results = _results(context, owner)
         for assign, mark, _ in set_sites(owner):
             name = assign.path[-1] if assign.path else assign.scope
             for code, message in _problems(name, assign.value, results):
@@ -51,8 +51,8 @@ class _Results:
         return name in self.own or name in self.steps
 
 
-def _results(book: Book, owner: Owner) -> _Results:
-    return _Results(frozenset({"output", *(task.label for task in owner.tasks)}), book.step_names)
+def _results(context: RuleContext, owner: Owner) -> _Results:
+    return _Results(frozenset({"output", *(task.label for task in owner.tasks)}), context.step_names)
 
 
 def _problems(name: str, value: Value, results: Container[str]) -> Iterator[tuple[Code, str]]:

@@ -10,12 +10,12 @@ from functools import cached_property
 from noetl.dsl.model import Playbook, Task
 from noetl.dsl.net.petri_net import Net
 from noetl.dsl.net.pipeline_graph import TaskFlow
-from noetl.dsl.rules.name_resolution import Meanings
-from noetl.dsl.template_site import Owner, Site, all_sites, set_sites
+from noetl.dsl.rules.name_resolution import NameResolution
+from noetl.dsl.template_site import Owner, TemplateSite, set_sites, template_sites
 from noetl.dsl.tool_kind import Kinds
 
 
-class Book:
+class RuleContext:
     """One playbook and the kinds it is checked against."""
 
     def __init__(self, playbook: Playbook, kinds: Kinds) -> None:
@@ -33,9 +33,9 @@ class Book:
         return Net(self.playbook)
 
     @cached_property
-    def names(self) -> Meanings:
+    def names(self) -> NameResolution:
         """What names mean where."""
-        return Meanings(self)
+        return NameResolution(self)
 
     @cached_property
     def step_names(self) -> frozenset[str]:
@@ -43,9 +43,9 @@ class Book:
         return frozenset(step.name for step in self.playbook.steps)
 
     @cached_property
-    def sites(self) -> tuple[Site, ...]:
+    def sites(self) -> tuple[TemplateSite, ...]:
         """Every template."""
-        return tuple(all_sites(self.playbook, self.kinds))
+        return tuple(template_sites(self.playbook, self.kinds))
 
     @cached_property
     def _flows(self) -> dict[int, TaskFlow]:
@@ -80,9 +80,9 @@ class Book:
     @cached_property
     def calls(self) -> Mapping[str, tuple[tuple[Owner, Task], ...]]:
         """For each block name the tasks that call it, with the step or block they stand in."""
-        found: dict[str, list[tuple[Owner, Task]]] = defaultdict(list)
+        callers_of: dict[str, list[tuple[Owner, Task]]] = defaultdict(list)
         for owner in self.owners:
             for task in owner.tasks:
                 if task.block is not None:
-                    found[task.block].append((owner, task))
-        return {name: tuple(callers) for name, callers in found.items()}
+                    callers_of[task.block].append((owner, task))
+        return {name: tuple(callers) for name, callers in callers_of.items()}

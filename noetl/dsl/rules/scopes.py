@@ -9,8 +9,8 @@ from noetl.dsl.model import Block, Step
 from noetl.dsl.nearest import nearest
 from noetl.dsl.net.routing import EVENT_FIELDS
 from noetl.dsl.rules.name_resolution import after_loop
-from noetl.dsl.rules.rule_context import Book
-from noetl.dsl.template_site import Site, loops_of, set_sites
+from noetl.dsl.rules.rule_context import RuleContext
+from noetl.dsl.template_site import TemplateSite, loops_of, set_sites
 from noetl.dsl.templates.reads import Read
 
 UNDEFINED_NAME = Code("undefined-name", "warning", "A template reads a name nothing defines")
@@ -32,9 +32,9 @@ SLIP = 0.85  # how alike two names are when one is the other misspelt
 BOUND = ("index", "count", "parent")  # what every iteration has beside its item
 
 
-def scope_not_here(book: Book) -> Iterator[Diagnostic]:
+def scope_not_here(context: RuleContext) -> Iterator[Diagnostic]:
     """A scope is read at boundaries that have it."""
-    for site in book.sites:
+    for site in context.sites:
         for read in site.facts.reads:
             scope = read.path[0]
             if scope in WHERE_READABLE and not _is_here(site, read):
@@ -42,21 +42,21 @@ def scope_not_here(book: Book) -> Iterator[Diagnostic]:
                 yield SCOPE_NOT_HERE.at(site.mark, message, WHERE_READABLE[scope])
 
 
-def _is_here(site: Site, read: Read) -> bool:
+def _is_here(site: TemplateSite, read: Read) -> bool:
     scope = read.path[0]
     if isinstance(site.owner, Block) and scope in ("args", "event"):
         return False
     if scope == "iter" and after_loop(site):
         return _is_calling_iteration(site, read)
-    return site.place.reads(scope)
+    return site.boundary.reads(scope)
 
 
-def output_before_any(book: Book) -> Iterator[Diagnostic]:
+def output_before_any(context: RuleContext) -> Iterator[Diagnostic]:
     """`output` is read after something has completed."""
-    for site in book.sites:
-        if site.task != 0 or site.owner is None or site.place not in at.BEFORE_TASK:
+    for site in context.sites:
+        if site.task != 0 or site.owner is None or site.boundary not in at.BEFORE_TASK:
             continue
-        if book.flow(site.owner).digraph.into[0]:
+        if context.flow(site.owner).digraph.into[0]:
             continue
         for read in site.facts.reads:
             if read.path[0] == "output" and not read.soft:
@@ -66,20 +66,20 @@ def output_before_any(book: Book) -> Iterator[Diagnostic]:
                 yield SCOPE_NOT_HERE.at(site.mark, message, "read an earlier step by its name, or ctx")
 
 
-def undefined_member(book: Book) -> Iterator[Diagnostic]:
+def undefined_member(context: RuleContext) -> Iterator[Diagnostic]:
     """What is read of a scope is written somewhere; a workload key is not misspelt."""
-    for site in book.sites:
+    for site in context.sites:
         for read in site.facts.reads:
             if len(read.path) > 1 and not read.soft and _is_here(site, read):
-                yield from _member(book, site, read)
+                yield from _member(context, site, read)
 
 
-def _member(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
+def _member(context: RuleContext, site: TemplateSite, read: Read) -> Iterator[Diagnostic]:
     scope, key = read.path[:2]
-    names = book.names
+    names = context.names
     match scope:
-        case "ctx" if not book.is_extended and key not in book.ctx_written:
-            yield _undefined(site, read, "no set writes it", book.ctx_written)
+        case "ctx" if not context.is_extended and key not in context.ctx_written:
+            yield _undefined(site, read, "no set writes it", context.ctx_written)
         case "step" if key not in names.readable(site, "step"):
             why = (
                 "before"
@@ -87,16 +87,18 @@ def _member(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
                 else "of this step"
             )
             yield _undefined(site, read, f"no set {why} writes it", names.readable(site, "step"))
-        case "args" if key not in book.args_given:
-            yield _undefined(site, read, "no arc passes it", book.args_given)
-        case "input" if key not in names.inputs(site) and not _is_unknown_input(book, site):
+        case "args" if key not in context.args_given:
+            yield _undefined(site, read, "no arc passes it", context.args_given)
+        case "input" if key not in names.inputs(site) and not _is_unknown_input(context, site):
             yield _undefined(site, read, "it is not in the input", names.inputs(site))
-        case "workload" if key not in book.playbook.workload and _is_misspelt(key, book.playbook.workload):
-            yield _undefined(site, read, "workload has no such default", book.playbook.workload)
+        case "workload" if key not in context.playbook.workload and _is_misspelt(
+            key, context.playbook.workload
+        ):
+            yield _undefined(site, read, "workload has no such default", context.playbook.workload)
         case "event" if key not in EVENT_FIELDS:
             yield _undefined(site, read, "an event has no such field", EVENT_FIELDS)
         case "iter":
-            yield from _iteration(book, site, read)
+            yield from _iteration(context, site, read)
         case _:
             return
 
@@ -109,13 +111,13 @@ def _is_misspelt(key: str, known: Iterable[str]) -> bool:
     return sorted(close) == sorted(key) or SequenceMatcher(None, key, close).ratio() >= SLIP
 
 
-def _is_unknown_input(book: Book, site: Site) -> bool:
+def _is_unknown_input(context: RuleContext, site: TemplateSite) -> bool:
     """Whether the keys of the input cannot be known: a template gives it, or no task calls the block."""
-    uncalled = isinstance(site.owner, Block) and site.owner.name not in book.calls
-    return uncalled or book.names.any_input(site)
+    uncalled = isinstance(site.owner, Block) and site.owner.name not in context.calls
+    return uncalled or context.names.any_input(site)
 
 
-def _undefined(site: Site, read: Read, why: str, known: Iterable[str]) -> Diagnostic:
+def _undefined(site: TemplateSite, read: Read, why: str, known: Iterable[str]) -> Diagnostic:
     scope = read.path[0]
     close = nearest(read.path[1], known)
     hint = f"did you mean '{scope}.{close}'?" if close else None
@@ -124,12 +126,12 @@ def _undefined(site: Site, read: Read, why: str, known: Iterable[str]) -> Diagno
     )
 
 
-def _iteration(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
+def _iteration(context: RuleContext, site: TemplateSite, read: Read) -> Iterator[Diagnostic]:
     """What is read of an iteration: its item, its number, what it wrote, or an enclosing one."""
     outward = 0
     while read.path[1 + outward : 2 + outward] == ("parent",):
         outward += 1
-    iterators = book.names.iterators(site)
+    iterators = context.names.iterators(site)
     if isinstance(site.owner, Block) and outward >= max(1, len(iterators)):
         return
     if iterators and outward >= len(iterators):
@@ -139,7 +141,7 @@ def _iteration(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
         yield UNDEFINED_NAME.at(site.mark, message, f"the loops are over {', '.join(iterators)}")
         return
     key = read.path[1 + outward] if len(read.path) > 1 + outward else None
-    written = book.names.readable(site, "iter") if outward == 0 else frozenset()
+    written = context.names.readable(site, "iter") if outward == 0 else frozenset()
     bound = BOUND if iterators else BOUND[2:] if isinstance(site.owner, Block) else ()
     known = {*written, *bound, *iterators[len(iterators) - 1 - outward :][:1]}
     if key is not None and key not in known:
@@ -147,7 +149,7 @@ def _iteration(book: Book, site: Site, read: Read) -> Iterator[Diagnostic]:
 
 
 def _unknown_item(
-    site: Site, read: Read, key: str, iterators: tuple[str, ...], known: Iterable[str]
+    site: TemplateSite, read: Read, key: str, iterators: tuple[str, ...], known: Iterable[str]
 ) -> Diagnostic:
     hint = None
     if key in iterators:
@@ -159,17 +161,17 @@ def _unknown_item(
     return UNDEFINED_NAME.at(site.mark, message, hint)
 
 
-def iter_outside_loop(book: Book) -> Iterator[Diagnostic]:
+def iter_outside_loop(context: RuleContext) -> Iterator[Diagnostic]:
     """`iter` belongs to loops; said once for each step or block without one."""
     uses = {
         id(site.owner): site
-        for site in reversed(book.sites)
+        for site in reversed(context.sites)
         for read in site.facts.reads
-        if read.path[0] == "iter" and site.place.reads("iter") and not _is_calling_iteration(site, read)
+        if read.path[0] == "iter" and site.boundary.reads("iter") and not _is_calling_iteration(site, read)
     }
-    for owner in book.owners:
+    for owner in context.owners:
         writes = [mark for assign, mark, _ in set_sites(owner) if assign.scope == "iter"]
-        if any(loops_of(owner)) or any(key.startswith("_") for key in book.names.written(owner, "iter")):
+        if any(loops_of(owner)) or any(key.startswith("_") for key in context.names.written(owner, "iter")):
             continue
         marks = [*writes, *([uses[id(owner)].mark] if id(owner) in uses else [])]
         if marks:
@@ -179,7 +181,7 @@ def iter_outside_loop(book: Book) -> Iterator[Diagnostic]:
             yield ITER_OUTSIDE_LOOP.at(mark, message, "use step.… instead, or give the step a loop")
 
 
-def _is_calling_iteration(site: Site, read: Read) -> bool:
+def _is_calling_iteration(site: TemplateSite, read: Read) -> bool:
     return isinstance(site.owner, Block) and read.path[1:2] == ("parent",)
 
 

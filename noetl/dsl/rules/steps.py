@@ -1,10 +1,10 @@
-"""Rules about single steps and the executor's choice of them. Arcs are arcs.py's, tokens findings.py's."""
+"""Rules about single steps and the executor's choice of them."""
 
 from collections.abc import Iterator
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.nearest import nearest
-from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.rule_context import RuleContext
 
 DUPLICATE_STEP = Code("duplicate-step", "error", "Two steps have one name")
 EMPTY_STEP = Code("empty-step", "warning", "A step has neither tool nor next")
@@ -15,10 +15,10 @@ ADMIT_WITHOUT_ELSE = Code("admit-without-else", "warning", "Admission rules have
 ADMIT_NEVER_ALLOWS = Code("admit-never-allows", "warning", "Admission refuses every token")
 
 
-def duplicate_step(book: Book) -> Iterator[Diagnostic]:
+def duplicate_step(context: RuleContext) -> Iterator[Diagnostic]:
     """Step names are unique."""
     first: dict[str, int] = {}
-    for step in book.playbook.steps:
+    for step in context.playbook.steps:
         mark = step.node.at("step")
         if step.name in first:
             message = f"step '{step.name}' is a duplicate: the name is taken at line {first[step.name]}"
@@ -26,9 +26,9 @@ def duplicate_step(book: Book) -> Iterator[Diagnostic]:
         first.setdefault(step.name, mark.line)
 
 
-def empty_step(book: Book) -> Iterator[Diagnostic]:
+def empty_step(context: RuleContext) -> Iterator[Diagnostic]:
     """A step does something or leads somewhere."""
-    for step in book.playbook.steps:
+    for step in context.playbook.steps:
         if not step.tasks and not step.next.arcs:
             message = f"step '{step.name}' has neither tool nor next, so it only marks an end"
             yield EMPTY_STEP.at(
@@ -36,26 +36,28 @@ def empty_step(book: Book) -> Iterator[Diagnostic]:
             )
 
 
-def unknown_executor_step(book: Book) -> Iterator[Diagnostic]:
+def unknown_executor_step(context: RuleContext) -> Iterator[Diagnostic]:
     """`entry_step` and `final_step` name steps."""
-    executor = book.playbook.executor
+    executor = context.playbook.executor
     spec = executor.node.get("spec", executor.node)
     for key, code, name in (
         ("entry_step", UNKNOWN_ENTRY_STEP, executor.entry_step),
         ("final_step", UNKNOWN_FINAL_STEP, executor.final_step),
     ):
-        if name is not None and name not in book.step_names:
-            yield code.at(spec.at(key), f"{key} names the unknown step '{name}'", _did_you_mean(book, name))
+        if name is not None and name not in context.step_names:
+            yield code.at(
+                spec.at(key), f"{key} names the unknown step '{name}'", _did_you_mean(context, name)
+            )
 
 
-def _did_you_mean(book: Book, name: str) -> str:
-    close = nearest(name, book.step_names)
+def _did_you_mean(context: RuleContext, name: str) -> str:
+    close = nearest(name, context.step_names)
     return f"did you mean '{close}'?" if close else "name a step of the workflow"
 
 
-def synthesize_in_loop(book: Book) -> Iterator[Diagnostic]:
+def synthesize_in_loop(context: RuleContext) -> Iterator[Diagnostic]:
     """`spec.synthesize` stands on a step without loop."""
-    for step in book.playbook.steps:
+    for step in context.playbook.steps:
         if step.synthesize is not None and step.loop is not None:
             spec = step.node.get("spec", step.node)
             message = f"step '{step.name}' has a loop, and a loop step cannot synthesize steps"
@@ -63,9 +65,9 @@ def synthesize_in_loop(book: Book) -> Iterator[Diagnostic]:
             yield SYNTHESIZE_IN_LOOP.at(spec.at_key("synthesize"), message, hint)
 
 
-def admission(book: Book) -> Iterator[Diagnostic]:
+def admission(context: RuleContext) -> Iterator[Diagnostic]:
     """Admission rules say what happens otherwise, and can let a token in."""
-    for step in book.playbook.steps:
+    for step in context.playbook.steps:
         if not step.admit:
             continue
         has_else = any(rule.when is None for rule in step.admit)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.nearest import nearest
 from noetl.dsl.net.digraph import Digraph
-from noetl.dsl.rules.rule_context import Book
+from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.yaml.tree import Map, Mark
 
 UNKNOWN_BLOCK = Code("unknown-block", "error", "A task calls a block that does not exist")
@@ -13,10 +13,10 @@ RECURSIVE_BLOCK = Code("recursive-block", "warning", "A block calls itself")
 UNUSED_BLOCK = Code("unused-block", "info", "No task calls a block")
 
 
-def unknown_block(book: Book) -> Iterator[Diagnostic]:
+def unknown_block(context: RuleContext) -> Iterator[Diagnostic]:
     """A workbook task calls a block of the workbook."""
-    blocks = book.playbook.workbook
-    for name, callers in book.calls.items():
+    blocks = context.playbook.workbook
+    for name, callers in context.calls.items():
         for _, task in callers if name not in blocks else ():
             close = nearest(name, blocks)
             hint = f"did you mean '{close}'?" if close else f"add it: workbook: {{{name}: {{tool: …}}}}"
@@ -24,9 +24,9 @@ def unknown_block(book: Book) -> Iterator[Diagnostic]:
             yield UNKNOWN_BLOCK.at(mark, f"task '{task.label}' calls the unknown block '{name}'", hint)
 
 
-def recursive_block(book: Book) -> Iterator[Diagnostic]:
+def recursive_block(context: RuleContext) -> Iterator[Diagnostic]:
     """Calls between blocks come to an end."""
-    blocks = book.playbook.workbook
+    blocks = context.playbook.workbook
     number = {name: place for place, name in enumerate(blocks)}
     called = [[task.block for task in block.tasks if task.block is not None] for block in blocks.values()]
     digraph = Digraph([number[name] for name in names if name in number] for names in called)
@@ -37,25 +37,25 @@ def recursive_block(book: Book) -> Iterator[Diagnostic]:
             name = names[members[0]]
             message = f"block '{name}' may call itself for ever: {path}"
             hint = "end the recursion with a loop, or with a jump inside one block"
-            yield RECURSIVE_BLOCK.at(_at_name(book, name), message, hint)
+            yield RECURSIVE_BLOCK.at(_at_name(context, name), message, hint)
 
 
-def unused_block(book: Book) -> Iterator[Diagnostic]:
+def unused_block(context: RuleContext) -> Iterator[Diagnostic]:
     """Every block is called by some task."""
-    blocks = book.playbook.workbook
-    if book.is_extended or any(name not in blocks for name in book.calls):
+    blocks = context.playbook.workbook
+    if context.is_extended or any(name not in blocks for name in context.calls):
         return
     for name in blocks:
-        if name not in book.calls:
+        if name not in context.calls:
             message = f"no task calls block '{name}'"
             yield UNUSED_BLOCK.at(
-                _at_name(book, name), message, f"call it: {{kind: workbook, block: {name}}}, or remove it"
+                _at_name(context, name), message, f"call it: {{kind: workbook, block: {name}}}, or remove it"
             )
 
 
-def _at_name(book: Book, name: str) -> Mark:
-    written = book.playbook.node.get("workbook")
-    return written.at_key(name) if isinstance(written, Map) else book.playbook.workbook[name].node.mark
+def _at_name(context: RuleContext, name: str) -> Mark:
+    written = context.playbook.node.get("workbook")
+    return written.at_key(name) if isinstance(written, Map) else context.playbook.workbook[name].node.mark
 
 
 RULES = (unknown_block, recursive_block, unused_block)

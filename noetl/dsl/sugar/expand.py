@@ -7,12 +7,12 @@ the previous task's. Tasks inside keep all but their label, which gets the item'
     until     body   .test (when: jump .end, else skip; `max` - 1 passes)   [.wait]   .next (jump body)   .end
     choose    .test  (each when: jump its branch, else the else branch or .end)
               branch i   .then_i (jump .end)   …   .end
-    paginate  see paginate.py
+    paginate  a loop over pages, of which every way of paging has its own tasks
 
 A jump that the author wrote names a task as the author sees it; it is given the label of the innermost scope
 that has the name, and an item's name stands for the task at which the item begins. Templates are not changed:
-labels.py says which finished task a bare name means to the task that reads it.
-A malformed item is left as it is: check.py reports it.
+labels decide which finished task a bare name means to the task that reads it.
+A malformed item is left as it is: the grammar reports it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -141,10 +141,10 @@ class _Names:
 
 
 def _entries(items: Seq, scope: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for index, item in enumerate(items):
-        found.setdefault(_name(item, index), _entry(item, index, scope))
-    return found
+        labels.setdefault(_name(item, index), _entry(item, index, scope))
+    return labels
 
 
 def _entry(item: Value, index: int, scope: str) -> str:

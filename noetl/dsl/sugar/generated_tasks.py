@@ -1,6 +1,6 @@
 """Tasks that expanding sugar adds: how they are put together, and where the author finds what they come from.
 
-What each kind of sugar becomes is expand.py's and paginate.py's.
+None of them knows what kind of sugar it serves.
 """
 
 from collections.abc import Callable, Mapping

@@ -167,19 +167,19 @@ class _Pagination:
 
     def _input(self, request: Map) -> Map:
         """The author's input with the parameters of this page; what the author wrote is kept."""
-        given = _own(request, "input")
+        values = _own(request, "input")
         if self.way == "link":
-            self._follow_link(given)
+            self._follow_link(values)
         parameters = self._parameters(request["kind"] == "http")
-        target = given
-        if parameters and (request["kind"] == "http" or isinstance(given.get("params"), Map)):
-            target = _own(given, "params")
-            put(given, "params", target)
+        target = values
+        if parameters and (request["kind"] == "http" or isinstance(values.get("params"), Map)):
+            target = _own(values, "params")
+            put(values, "params", target)
         place = self._place("params")
         for name, value in parameters.items():
             if name not in target:
                 target.put(name, value, key_mark=place, value_mark=place)
-        return given
+        return values
 
     def _parameters(self, is_http: bool) -> dict[str, Value]:
         """The page's request parameters; of another kind than http only those that `params` names."""
@@ -187,23 +187,23 @@ class _Pagination:
         names = {**PARAMETERS, **named} if is_http else named
         if self.way == "offset" and "offset" not in named and "page" in named:
             names = {**names, "offset": named["page"]}
-        found: dict[str, Value] = {}
+        parameters: dict[str, Value] = {}
         if self.way in names:
-            found[names[self.way]] = f"{{{{ {self.state}.{self.way} }}}}"
+            parameters[names[self.way]] = f"{{{{ {self.state}.{self.way} }}}}"
         if "size" in names and self.body.get("size") is not None:
-            found[names["size"]] = self._first_page_only(self.body["size"])
-        return found
+            parameters[names["size"]] = self._first_page_only(self.body["size"])
+        return parameters
 
-    def _follow_link(self, given: Map) -> None:
+    def _follow_link(self, values: Map) -> None:
         """After the first page a link is the whole address: the author's and its parameters are not sent."""
-        url = inline(given.get("url"))
+        url = inline(values.get("url"))
         if url is not None:
-            put(given, "url", f"{{{{ {self.state}.url or {url} }}}}")
-        if isinstance(given.get("params"), Map):
-            params = copy_map(given["params"])
+            put(values, "url", f"{{{{ {self.state}.url or {url} }}}}")
+        if isinstance(values.get("params"), Map):
+            params = copy_map(values["params"])
             for name, value in params.items():
                 params[name] = self._first_page_only(value)
-            put(given, "params", params)
+            put(values, "params", params)
 
     def _first_page_only(self, value: Value) -> Value:
         expression = inline(value) if self.way == "link" else None

@@ -72,9 +72,9 @@ def to_datetime(budget: Budget, value: Value, format: str | None = None) -> date
     try:
         return _moment(value, format)
     except (ValueError, OverflowError, OSError):
-        shown = value if isinstance(value, int | float) else repr(str(value)[:60])
+        excerpt = value if isinstance(value, int | float) else repr(str(value)[:60])
         hint = None if format else "give its format: to_datetime('%d/%m/%Y')"
-        raise TemplateError(f"{shown} is not a date", hint=hint) from None
+        raise TemplateError(f"{excerpt} is not a date", hint=hint) from None
 
 
 def _moment(value: Value, pattern: str | None) -> datetime:

@@ -53,8 +53,8 @@ class SealedEnvironment(ImmutableSandboxedEnvironment):
         """A member, or a Missing that knows where it was looked for."""
         if isinstance(obj, Missing):
             return obj
-        found = member(obj, argument)
-        return Missing(obj=Owner("the value", obj), name=str(argument)) if found is ABSENT else found
+        value = member(obj, argument)
+        return Missing(obj=Owner("the value", obj), name=str(argument)) if value is ABSENT else value
 
     def call_binop(self, context: Context, operator: str, left: Value, right: Value) -> Value:
         """A counted operator."""

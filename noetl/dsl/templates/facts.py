@@ -90,12 +90,12 @@ def verdict(when: Value, facts: Facts = ()) -> bool | None:
 
 def _comparisons(tree: nodes.Template) -> tuple[tuple[Path, Value], ...]:
     """Every dotted name that is compared with a constant, and the constant."""
-    found: list[tuple[Path, Value]] = []
+    compared: list[tuple[Path, Value]] = []
     for node in tree.find_all(nodes.Compare):
         sides = [node.expr, *(operand.expr for operand in node.ops)]
         paths = [path for path in map(_path, sides) if path]
-        found += [(path, constant) for path in paths for side in sides for constant in _constants(side)]
-    return tuple(found)
+        compared += [(path, constant) for path in paths for side in sides for constant in _constants(side)]
+    return tuple(compared)
 
 
 def pieces(text: str) -> tuple[tuple[str | None, str], ...]:

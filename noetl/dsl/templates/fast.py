@@ -116,9 +116,9 @@ def _entry(name: str, key: str | int) -> Run:
         owner = scope.get(name, ABSENT)
         kind = type(owner)
         if kind is dict or kind is Envelope:
-            found = owner.get(key, ABSENT)
-            if kind is dict or found is not ABSENT:
-                return found
+            entry = owner.get(key, ABSENT)
+            if kind is dict or entry is not ABSENT:
+                return entry
         return member(owner, key)
 
     return run

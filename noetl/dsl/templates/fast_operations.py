@@ -1,4 +1,4 @@
-"""What the closures of fast.py are made of: each gives the same value as Jinja does, or raises Deopt.
+"""The parts of which fast closures are made: each gives the same value as Jinja does, or raises Deopt.
 
 No node of a template is looked at here, and no error is reported: what is unusual, large or missing is Deopt.
 """
@@ -190,8 +190,8 @@ def default_if_false(value: Run, fallback: Run) -> Run:
     """`a | default(b, true)`."""
 
     def run(scope: Scope) -> Value:
-        found, other = value(scope), fallback(scope)
-        return found or other
+        left, other = value(scope), fallback(scope)
+        return left or other
 
     return run
 
@@ -200,15 +200,15 @@ def whole_number(value: Run, fallback: Run) -> Run:
     """`a | int(b)`."""
 
     def run(scope: Scope) -> Value:
-        found, other = value(scope), fallback(scope)
-        kind = type(found)
-        if kind is int and -SMALL_INT < found < SMALL_INT:
-            return found
+        number, other = value(scope), fallback(scope)
+        kind = type(number)
+        if kind is int and -SMALL_INT < number < SMALL_INT:
+            return number
         if kind is bool:
-            return int(found)
-        if kind is str and len(found) < 19 and found.isascii() and found.isdecimal():
-            return int(found)
-        if found is ABSENT:
+            return int(number)
+        if kind is str and len(number) < 19 and number.isascii() and number.isdecimal():
+            return int(number)
+        if number is ABSENT:
             return other
         raise Deopt
 

@@ -129,8 +129,8 @@ def _format(budget: Budget, text: str, *args: Value, **kwargs: Value) -> str:
 
 
 def _get(budget: Budget, value: Value, key: Value, default: Value = None) -> Value:
-    found = member(value, key)
-    return default if found is ABSENT else found
+    inner = member(value, key)
+    return default if inner is ABSENT else inner
 
 
 def _listed(name: str) -> Callable[..., Value]:

@@ -1,7 +1,7 @@
 """Every operator of a template, each spending from the budget of the rendering before it does the work.
 
 The functions named in OPERATORS are called by compiled templates in place of Python's own operators; their
-names cannot be written by an author. Functions of values, as in `x.split(',')`, are methods.py.
+names cannot be written by an author.
 """
 
 import operator
@@ -274,10 +274,10 @@ def _subscript(context: Context, value: Value, key: Value, name: str) -> Value:
         return value
     if isinstance(key, Missing):
         return key
-    found = member(value, key)
-    if found is ABSENT:
+    inner = member(value, key)
+    if inner is ABSENT:
         return Missing(obj=Owner(name, value), name=spell(name, (key,)))
-    return found
+    return inner
 
 
 @pass_context

@@ -1,4 +1,4 @@
-"""Looking into text by pattern, with RE2; looking into values is selection.py's.
+"""Looking into text by pattern, with RE2.
 
 RE2 takes time linear in the text, so no pattern can hang a rendering; it has no look-around and no
 back-references inside a pattern. It is loaded when a template first needs it.
@@ -21,9 +21,9 @@ def regex_search(
     """The first match, or one group of it; null when there is none."""
     text = wanted_text(value)
     budget.spend_text(len(text))
-    found = compiled_pattern(pattern, ignorecase).search(text)
+    match = compiled_pattern(pattern, ignorecase).search(text)
     try:
-        return found.group(group) if found else None
+        return match.group(group) if match else None
     except (IndexError, KeyError):
         raise TemplateError(f"the pattern {pattern!r} has no group {group!r}") from None
 
@@ -41,23 +41,23 @@ def regex_replace(
     budget.spend_text(len(text))
     parts: list[str] = []
     size = end = 0
-    for number, found in enumerate(compiled_pattern(pattern, ignorecase).finditer(text)):
+    for number, match in enumerate(compiled_pattern(pattern, ignorecase).finditer(text)):
         if count and number >= count:
             break
         budget.spend(MATCH_COST)
-        new = _expanded(found, replacement)
-        size += found.start() - end + len(new)
+        new = _expanded(match, replacement)
+        size += match.start() - end + len(new)
         refuse_long(size)
-        parts += (text[end : found.start()], new)
-        end = found.end()
+        parts += (text[end : match.start()], new)
+        end = match.end()
     return "".join([*parts, text[end:]])
 
 
-def _expanded(found: re.Match[str], replacement: str) -> str:
+def _expanded(match: re.Match[str], replacement: str) -> str:
     if "\\" not in replacement:
         return replacement
     try:
-        return str(found.expand(replacement))
+        return str(match.expand(replacement))
     except (IndexError, KeyError, ValueError):
         raise TemplateError(f"the replacement {replacement!r} names a group that is not there") from None
 

@@ -39,7 +39,7 @@ _TESTING_FILTERS = {"select": 0, "reject": 0, "selectattr": 1, "rejectattr": 1}
 
 def problems(tree: nodes.Template) -> tuple[Problem, ...]:
     """Everything in a template that would be refused when it runs; each once, in the order of the text."""
-    found: dict[Problem, None] = {}
+    wrong: dict[Problem, None] = {}
     large = False
     count = 0
     stack: list[tuple[nodes.Node, int, int]] = [(tree, 0, 0)]
@@ -47,7 +47,7 @@ def problems(tree: nodes.Template) -> tuple[Problem, ...]:
         node, depth, loops = stack.pop()
         count += 1
         for problem in _wrong(node):
-            found[problem] = None
+            wrong[problem] = None
         loops += isinstance(node, nodes.For)
         chained = len(node.ops) if isinstance(node, nodes.Compare) else 0
         if depth > DEPTH or loops > LOOP_DEPTH or chained > COMPARISONS_CHAINED:
@@ -55,19 +55,19 @@ def problems(tree: nodes.Template) -> tuple[Problem, ...]:
             continue
         stack.extend((child, depth + 1, loops) for child in reversed(_children(node)))
     if large or count > NODES:
-        found[_TOO_LARGE] = None
-    return tuple(found)
+        wrong[_TOO_LARGE] = None
+    return tuple(wrong)
 
 
 def _children(node: nodes.Node) -> list[nodes.Node]:
-    found: list[nodes.Node] = []
+    children: list[nodes.Node] = []
     for field in node.fields:
         value = getattr(node, field)
         if isinstance(value, nodes.Node):
-            found.append(value)
+            children.append(value)
         elif isinstance(value, list):
-            found += [item for item in value if isinstance(item, nodes.Node)]
-    return found
+            children += [item for item in value if isinstance(item, nodes.Node)]
+    return children
 
 
 def _wrong(node: nodes.Node) -> Iterator[Problem]:

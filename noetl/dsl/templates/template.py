@@ -115,12 +115,12 @@ class Template:
         except UndefinedError as error:
             raise TemplateError(error.message or "a value is missing") from None
         except (RecursionError, MemoryError):
-            raise TemplateError(f"{self._shown} nests its values too deeply") from None
+            raise TemplateError(f"{self._excerpt} nests its values too deeply") from None
         except _AUTHORS_MISTAKES as error:
-            raise TemplateError(f"{self._shown} cannot be computed: {error}") from None
+            raise TemplateError(f"{self._excerpt} cannot be computed: {error}") from None
 
     @property
-    def _shown(self) -> str:
+    def _excerpt(self) -> str:
         return shortened(" ".join(self.text.split()), SHOWN_CHARS)
 
 

@@ -1,7 +1,7 @@
 """What a template reads and what it gives: members of JSON values, what is missing, and results as JSON.
 
 A name after a dot is a key of a mapping and nothing else; no attribute of a Python object is ever read, but
-for the few listed below. Computing is operators.py.
+for the few listed below. Nothing is computed here.
 """
 
 import math
@@ -102,9 +102,9 @@ def _describe(owner: Owner) -> str:
 def _keys(name: str, value: Mapping[str, Value]) -> str:
     if not value:
         return f"{name} is empty"
-    shown = ", ".join(str(key) for key, _ in zip(value, range(KEYS_SHOWN), strict=False))
+    keys = ", ".join(str(key) for key, _ in zip(value, range(KEYS_SHOWN), strict=False))
     more = len(value) - KEYS_SHOWN
-    return f"{name} has: {shown}" + (f" and {more} more" if more > 0 else "")
+    return f"{name} has: {keys}" + (f" and {more} more" if more > 0 else "")
 
 
 def kind_of(value: Value) -> str:
@@ -154,9 +154,9 @@ def member(value: Value, key: Value) -> Value:
 def _entry(value: dict[str, Value], key: Value) -> Value:
     if not isinstance(key, _KEYS):
         return ABSENT
-    found = value.get(key, ABSENT)  # type: ignore[arg-type]
-    if found is not ABSENT or not isinstance(key, str):
-        return found
+    entry = value.get(key, ABSENT)  # type: ignore[arg-type]
+    if entry is not ABSENT or not isinstance(key, str):
+        return entry
     if isinstance(value, Envelope) and key not in ENVELOPE_FIELDS:
         return member(value.get("data"), key)
     return _statement(value, key) if key.startswith("command_") else ABSENT
@@ -177,11 +177,11 @@ def walk(value: Value, name: str, keys: tuple[str | int, ...]) -> Value:
     for position, key in enumerate(keys):
         if isinstance(value, Missing):
             return value
-        found = member(value, key)
-        if found is ABSENT:
+        inner = member(value, key)
+        if inner is ABSENT:
             owner = spell(name, keys[:position])
             return Missing(obj=Owner(owner, value), name=spell(owner, (key,)))
-        value = found
+        value = inner
     return value
 
 

@@ -1,4 +1,4 @@
-"""A test file as values: text in, tests and every finding out. What the names in it mean is names.py's."""
+"""A test file as values: text in, tests and every finding out. The playbook is not known here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -104,13 +104,13 @@ def _nodes(answers: Map | Seq, mark: Mark) -> list[tuple[Value, Mark]]:
 
 def _repeated_names(cases: tuple[Case, ...]) -> list[Diagnostic]:
     first: dict[str, Case] = {}
-    found = []
+    findings = []
     for case in cases:
         known = first.setdefault(case.name, case)
         if known is not case:
             message = f"the test '{case.name}' is there twice; first at line {known.mark.line}"
-            found.append(WRONG_VALUE.at(case.mark, message, "give one of them another name"))
-    return found
+            findings.append(WRONG_VALUE.at(case.mark, message, "give one of them another name"))
+    return findings
 
 
 def _case(tree: Map, node: Map) -> Case:
@@ -137,9 +137,9 @@ def _children(tree: Map, node: Map) -> dict[str, dict[str, tuple[Answer, ...]]]:
 
 def _answers(given: Value) -> dict[str, tuple[Answer, ...]]:
     """An answer alone is for every call; those of a list are for one call each unless they say otherwise."""
-    found: dict[str, tuple[Answer, ...]] = {}
+    by_task: dict[str, tuple[Answer, ...]] = {}
     for task, answers in (given or {}).items():
         alone = isinstance(answers, Map)
         nodes = _nodes(answers, given.at(task))
-        found[task] = tuple(Answer(node, mark, node.get("repeat", alone)) for node, mark in nodes)
-    return found
+        by_task[task] = tuple(Answer(node, mark, node.get("repeat", alone)) for node, mark in nodes)
+    return by_task

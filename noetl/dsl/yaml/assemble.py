@@ -2,7 +2,7 @@
 
 The scanner is libyaml's. Its own tree builder is not used: it recurses (deep nesting kills the process),
 keeps the last of two equal keys silently, and bounds nothing. Scalars are those of YAML 1.2. What a playbook
-may not use is refused where it stands (the sentences are refusal.py's), and reading goes on while it makes
+may not use is refused where it stands, and reading goes on while it makes
 sense: an entry that cannot be kept is left out, a value that cannot be held is replaced, so that one mistake
 is one finding.
 """
@@ -371,8 +371,8 @@ class _Assembly:
             begins = frame.event.start_mark.index
             if self.source.startswith(_TEMPLATE_STARTS, begins):
                 del self.findings[frame.reported :]
-                shown = self.source[begins : begins + _TEMPLATE_SHOWN]
-                self.findings.append(refusal.unquoted_template(shown, frame.mark))
+                excerpt = self.source[begins : begins + _TEMPLATE_SHOWN]
+                self.findings.append(refusal.unquoted_template(excerpt, frame.mark))
                 return
         finding = explain(error, self.last, self.source, self.frame.path if self.frame else "")
         template = refusal.UNQUOTED_TEMPLATE.name

@@ -1,7 +1,7 @@
 """A tree -> its canonical YAML text: block style, two spaces, quotes where a reader could go wrong.
 
 Written here because libyaml's emitter cannot indent a list under its key, and PyYAML's own is many times
-slower. Which words stay text without quotes is scalar.py's; quoted text is a JSON string, which YAML reads.
+slower. Quoted text is a JSON string, which YAML reads.
 """
 
 import json
@@ -95,7 +95,7 @@ def _text(text: str) -> str:
     if ('"' in text or "\\" in text) and not _NOT_SINGLE_QUOTED.search(text):
         return f"'{text}'"
     return _NOT_IN_JSON.sub(
-        lambda found: f"\\u{ord(found.group()):04x}", json.dumps(text, ensure_ascii=False)
+        lambda match: f"\\u{ord(match.group()):04x}", json.dumps(text, ensure_ascii=False)
     )
 
 

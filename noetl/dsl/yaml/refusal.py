@@ -1,4 +1,4 @@
-"""The YAML that a playbook may not use: a code and a sentence for each. Finding it is assemble.py's."""
+"""The YAML that a playbook may not use: a code and a sentence for each."""
 
 from typing import Final
 

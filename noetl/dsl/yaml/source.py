@@ -1,7 +1,6 @@
 """Playbook text -> a tree that knows the place of every key and value. What it means is not decided here.
 
-This file takes the text in: size, encoding, characters. Putting the tree together is assemble.py, saying what
-is no YAML is syntax_error.py, writing YAML is dump.py. No text makes `parse` raise.
+The text is taken in here: size, encoding, characters. No text makes `parse` raise.
 """
 
 import re
@@ -55,9 +54,9 @@ def _decode(data: bytes) -> str | Diagnostic:
         return YAML_ENCODING.at(after(before), f"byte 0x{data[error.start]:02x} is not UTF-8", hint)
 
 
-def _refuse(source: str, found: re.Match[str]) -> Diagnostic:
-    number = ord(found.group())
+def _refuse(source: str, match: re.Match[str]) -> Diagnostic:
+    number = ord(match.group())
     message = f"the character U+{number:04X} may not stand in a playbook"
     writable = number and not 0xD800 <= number <= 0xDFFF
     hint = f'remove it, or write "\\u{number:04x}" in double quotes' if writable else "remove it"
-    return YAML_CHARACTER.at(after(source[: found.start()]), message, hint)
+    return YAML_CHARACTER.at(after(source[: match.start()]), message, hint)

@@ -1,6 +1,6 @@
 """What the YAML scanner could not read, said in a plain sentence with the place of the mistake and a way out.
 
-Only text that is no YAML is explained here. YAML that a playbook may not use is source.py's.
+Only text that is no YAML is explained here.
 """
 
 import re

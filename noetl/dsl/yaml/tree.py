@@ -1,6 +1,6 @@
 """The positioned tree: plain dicts and lists that remember where each key and value stands in the text.
 
-Only the shapes live here. Reading YAML is source.py; meaning is normalize.py and later.
+Only the shapes live here; nothing is read, and nothing knows what the keys mean.
 A Map equals a dict with the same entries and a Seq equals a list, so code that does not care
 about positions treats them as ordinary values.
 """
