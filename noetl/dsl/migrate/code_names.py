@@ -6,10 +6,12 @@ Pure analysis with `ast`; nothing is run.
 import ast
 import builtins
 import io
+import re
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 # Modules that code of the original could name without importing them.
 THERE = (
@@ -32,6 +34,8 @@ THERE = (
 CLASS_OF = {
     "datetime": frozenset({"now", "utcnow", "fromisoformat", "fromtimestamp", "strptime", "today", "combine"})
 }
+TEMPLATE = re.compile(r"\{\{\s*([A-Za-z_][\w.]*\w|[A-Za-z_])\s*\}\}")
+PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__"}
 
 
@@ -274,6 +278,55 @@ def indented_main(text: str, parameters: list[str]) -> str:
         body.append("    return result")
     names = [name for name in parameters if name.isidentifier()]
     return "\n".join([f"def main({', '.join(names)}):", *body, ""])
+
+
+def without_templates(text: str, known: Container[str]) -> tuple[str, dict[str, str]]:
+    """Code whose templates of known names are names, and the path that each stands for."""
+    try:
+        tokens = [*tokenize.generate_tokens(io.StringIO(text).readline)]
+    except (tokenize.TokenError, SyntaxError):
+        return text, {}
+    starts = [0, *accumulate(len(line) for line in text.splitlines(keepends=True))]
+    read: dict[str, str] = {}
+    for first, last, new in reversed([*_templates(tokens, known, read)]):
+        begin, end = starts[first.start[0] - 1] + first.start[1], starts[last.end[0] - 1] + last.end[1]
+        text = text[:begin] + new + text[end:]
+    return text, read
+
+
+Token = tokenize.TokenInfo
+
+
+def _templates(
+    tokens: list[Token], known: Container[str], read: dict[str, str]
+) -> Iterator[tuple[Token, Token, str]]:
+    """Every template of the code with what takes its place."""
+    for index, token in enumerate(tokens):
+        if token.type == tokenize.STRING and token.string[:1] in "'\"":
+            found = [match for match in TEMPLATE.finditer(token.string) if _root(match[1]) in known]
+            names = {_name(match[1], read): match[0] for match in found}
+            said = token.string
+            for name, template in names.items():
+                said = said.replace(template, f"<{name}>")
+            if names:
+                yield token, token, said + "".join(f'.replace("<{name}>", str({name}))' for name in names)
+        elif [each.string for each in tokens[index : index + 2]] == ["{", "{"]:
+            inside = tokens[index + 2 :]
+            end = next((i for i, each in enumerate(inside) if each.string == "}"), 0)
+            path = "".join(each.string for each in inside[:end])
+            is_known = PATH.fullmatch(path) and _root(path) in known
+            if end and is_known and [each.string for each in inside[end : end + 2]] == ["}", "}"]:
+                yield token, inside[end + 1], _name(path, read)
+
+
+def _root(path: str) -> str:
+    return path.partition(".")[0]
+
+
+def _name(path: str, read: dict[str, str]) -> str:
+    name = path.replace(".", "_")
+    read[name] = path
+    return name
 
 
 def _lines_in_texts(text: str) -> set[int]:

@@ -3,7 +3,9 @@
 Only what the code needs to find the same names is written; the code itself stays as it is.
 """
 
-from noetl.dsl.migrate.code_names import Code, indented_main
+from collections.abc import Container
+
+from noetl.dsl.migrate.code_names import Code, indented_main, without_templates
 from noetl.dsl.migrate.editable_tree import (
     Collection,
     Entry,
@@ -61,6 +63,36 @@ def rewrite_code(rw: Rewriting, task: Collection) -> None:
         taken = variables_of(task)
         entry.value = edit_lines(_scalar(entry), lambda text: indented_main(text, taken))
         rw.changed(entry.mark, "code that returns a value is now 'def main'")
+
+
+def take_templates(rw: Rewriting, task: Collection, known: Container[str]) -> None:
+    """Templates in the code, which is never one: what they read becomes inputs."""
+    found = code_of(task)
+    if found is None or "{{" not in found[2].text:
+        return
+    _, entry, code = found
+    text, read = without_templates(code.text, known)
+    if not read:
+        return
+    given = inputs_of(task, entry)
+    if given is None:
+        return
+    entry.value = edit_lines(_scalar(entry), lambda _: text)
+    for name, path in read.items():
+        if name not in given:
+            given.add(pair(name, quoted("{{ " + path + " }}")))
+    rw.changed(entry.mark, f"templates in the code are now inputs that it reads: {', '.join(read)}")
+
+
+def inputs_of(task: Collection, entry: Entry) -> Collection | None:
+    """The `input` of a task, made before an entry when there is none; none when it is no mapping."""
+    if is_nothing(task.get("input")):
+        empty = task.entry("input")
+        place = next((i for i, each in enumerate(task.entries) if each in (empty, entry)), len(task.entries))
+        if empty is not None:
+            task.drop(empty)
+        task.insert(place, pair("input", mapping(flow=task.flow), mark=entry.mark))
+    return task.map_at("input")
 
 
 def _scalar(entry: Entry) -> Scalar:
@@ -165,9 +197,7 @@ def _all_inputs(rw: Rewriting, task: Collection, entry: Entry, code: Code, names
 
 def _give_whole(rw: Rewriting, task: Collection, entry: Entry, whole: str, names: list[str]) -> None:
     """`def main(input_data)`: an input that holds the others."""
-    if task.get("input") is None:
-        task.insert(task.place(task.entries[0]) + 1, pair("input", mapping(flow=task.flow), mark=entry.mark))
-    given = task.map_at("input")
+    given = inputs_of(task, entry)
     if given is None:
         return
     inner = mapping()

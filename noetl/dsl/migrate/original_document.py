@@ -19,7 +19,7 @@ from noetl.dsl.migrate.editable_tree import (
     quoted,
     word,
 )
-from noetl.dsl.migrate.original_code import code_of, variables_of
+from noetl.dsl.migrate.original_code import code_of, inputs_of, take_templates, variables_of
 from noetl.dsl.migrate.original_keychain import rewrite_keychain
 from noetl.dsl.migrate.original_names import rewrite_names
 from noetl.dsl.migrate.original_sql import rewrite_sql
@@ -53,6 +53,10 @@ def rewrite_original(rw: Rewriting, root: Collection) -> None:
         _rewrite_block(rw, block)
     for owner in [*steps, *blocks]:
         for task in _tasks(owner):
+            if task.word("kind") == "python":
+                take_templates(
+                    rw, task, {*_known(root, steps, owner, keys(owner.get("input"))), *_iterators(owner)}
+                )
             rewrite_original_task(rw, task)
             _give_names(rw, root, steps, owner, task)
         rewrite_sql(rw, owner, owner.word("step") or owner.word("name") or "block")
@@ -249,8 +253,13 @@ def _known(
     return found | {name: "{{ input." + name + " }}" for name in outer}
 
 
+def _iterators(owner: Collection) -> list[str]:
+    iterator = at(owner, "loop", "iterator")
+    return ["iter", iterator.value] if isinstance(iterator, Scalar) else []
+
+
 def _give(rw: Rewriting, task: Collection, wanted: Mapping[str, str]) -> None:
-    values = _inputs(task) if wanted else None
+    values = inputs_of(task, task.entries[-1]) if wanted else None
     if values is None:
         return
     for name, template in wanted.items():
@@ -259,7 +268,7 @@ def _give(rw: Rewriting, task: Collection, wanted: Mapping[str, str]) -> None:
 
 
 def _give_context(rw: Rewriting, task: Collection, wanted: Mapping[str, str]) -> None:
-    values = _inputs(task)
+    values = inputs_of(task, task.entries[-1])
     if values is None:
         return
     inside = mapping([pair(name, quoted(template)) for name, template in wanted.items()])
@@ -268,18 +277,6 @@ def _give_context(rw: Rewriting, task: Collection, wanted: Mapping[str, str]) ->
     rw.review(
         task.mark, f"'context' of the code now holds only what it names: {', '.join(wanted) or 'nothing'}"
     )
-
-
-def _inputs(task: Collection) -> Collection | None:
-    if is_nothing(task.get("input")):
-        empty = task.entry("input")
-        place = (
-            task.place(empty) if empty is not None else 1 + [str(e.key) for e in task.entries].index("kind")
-        )
-        if empty is not None:
-            task.drop(empty)
-        task.insert(place, pair("input", mapping(flow=task.flow), mark=task.mark))
-    return task.map_at("input")
 
 
 # ---- writes that other steps read -------------------------------------------------------------------------

@@ -92,6 +92,8 @@ class Reader:
         root = path[0]
         if root == "output" and self.output is not None:
             return self._edit_output(path, text, self.output)
+        if root == "result" and self.output is not None and root not in self.names:
+            return _result(path, self.output)
         at = 1 if root == "workload" and len(path) > 1 else 0
         if path[at] in self.computed:
             return at + 1, self.computed[path[at]]
@@ -130,6 +132,21 @@ class Reader:
             parts = f"'stats': {name}.loop | default({{}}), 'data': {name}.data | default([])"
             return "{" + parts + f", 'results': {name}.data | default([])" + "}"
         return f"{name}.data"
+
+
+def _result(path: Path, answer: Answer) -> tuple[int, str] | None:
+    """`result`, the older name of what a tool answered; the rows of SQL, a mapping for a request."""
+    if answer.looped:
+        return None
+    if answer.kind in SQL and len(path) == 1:
+        return 1, "output.data.rows"
+    places = {
+        "status": "output.http.status",
+        "status_code": "output.http.status",
+        "headers": "output.http.headers",
+    }
+    places |= {"body": "output.data", "data": "output.data"}
+    return (2, places[path[1]]) if answer.kind == "http" and path[1:2] and path[1] in places else None
 
 
 def _keep_readable(node: Scalar) -> None:

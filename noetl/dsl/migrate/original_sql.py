@@ -20,31 +20,36 @@ from noetl.dsl.migrate.tasks import as_pipeline, free_label, tasks_of
 from noetl.dsl.migrate.templates import edit_scalar
 
 SQL = ("postgres", "duckdb", "sqlite")
-BARE_ID = re.compile(r"(?<![\w'\":/}-])(\{\{\s*(?:job\.uuid|(?:job\.)?execution_id)\s*\}\})(?![\w'\":/{-])")
-NUMBERED = re.compile(r"\b(execution_id\s+)(?:BIGINT|INTEGER|INT8|INT|NUMERIC)\b", re.IGNORECASE)
+BARE_ID = re.compile(r"(?<![\w'\":/}-])\{\{\s*(?:job\.uuid|(?:job\.)?execution_id)\s*\}\}(?![\w'\":/{-])")
+NUMBER = "{{ execution_id[-15:] | int(0, 16) }}"
 
 
 def rewrite_sql(rw: Rewriting, owner: Collection, name: str) -> None:
     """Bring the SQL tasks of a step or block to text that runs here."""
     for task in [*tasks_of(owner)]:
         if task.word("kind") in SQL:
-            _quote_ids(rw, task)
+            _number_ids(rw, task)
             _read_script(rw, owner, task, name)
 
 
-def _quote_ids(rw: Rewriting, task: Collection) -> None:
-    """The id of an execution is a text here: it is quoted, and its column holds texts."""
+def _number_ids(rw: Rewriting, task: Collection) -> None:
+    """The id of an execution is a text here; where it stood as a number, one made of it does."""
     for holder in (task, task.map_at("input")):
         for key in ("command", "query"):
             entry = holder.entry(key) if holder is not None else None
             if holder is None or entry is None or not isinstance(entry.value, Scalar):
                 continue
-            if "execution_id" in entry.value.value and edit_scalar(entry.value, _with_texts):
-                remark(rw, holder, entry, "the id of an execution is a text here, and is quoted")
+            if "execution_id" in entry.value.value and edit_scalar(entry.value, _with_numbers):
+                remark(
+                    rw,
+                    holder,
+                    entry,
+                    "the id of an execution is a text here; a number made of it stands for it",
+                )
 
 
-def _with_texts(text: str) -> str:
-    return NUMBERED.sub(r"\1TEXT", BARE_ID.sub(r"'\1'", text))
+def _with_numbers(text: str) -> str:
+    return BARE_ID.sub(NUMBER, text)
 
 
 def _read_script(rw: Rewriting, owner: Collection, task: Collection, name: str) -> None:

@@ -140,7 +140,7 @@ def _join_lines(rw: Rewriting, task: Collection, kind: Kind) -> None:
             continue
         texts = [node.value.strip() for node in lines.values() if isinstance(node, Scalar)]
         if kind.name == "shell":
-            text = "\n".join(["set -e", *texts])
+            text = "\n".join(["set -e", *texts] if len(texts) > 1 else texts)
         else:
             text = "\n".join(line if line.endswith(";") else f"{line};" for line in texts)
         entry.value = literal(text, entry.column, mark=entry.mark)

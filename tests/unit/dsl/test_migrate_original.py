@@ -128,10 +128,10 @@ TASKS = [
         "        return '''x\n    y'''",
     ),
     (
-        "ids of executions are texts",
+        "numbers that ids of executions were",
         "kind: sqlite\ncommand: \"select {{ execution_id }}, '{{ execution_id }}'\"",
-        "kind: sqlite\ninput:\n  # noetl: the id of an execution is a text here, and is quoted\n"
-        "  command: \"select '{{ execution_id }}', '{{ execution_id }}'\"",
+        "kind: sqlite\ninput:\n  # noetl: the id of an execution is a text here; a number made of it stands for it\n"
+        "  command: \"select {{ execution_id[-15:] | int(0, 16) }}, '{{ execution_id }}'\"",
     ),
     (
         "places of a transfer",
@@ -231,6 +231,22 @@ def test_a_playbook_of_today_keeps_what_its_names_mean() -> None:
     assert rewritten(text).text == text
 
 
+def test_result_in_a_set_is_what_its_tool_answers_with() -> None:
+    before = """\
+    - step: a
+      tool: {kind: sqlite, query: select 1}
+      set: {ctx.n: "{{ result | length }}", ctx.first: "{{ result[0].x }}"}
+    - step: b
+      tool: {kind: http, url: u}
+      set: {ctx.ok: "{{ result.status == 200 }}", ctx.name: "{{ result.body.name }}"}
+    """
+    after = rewritten(doc(before)).text
+    assert (
+        'set: {ctx.n: "{{ output.data.rows | length }}", ctx.first: "{{ output.data.rows[0].x }}"}' in after
+    )
+    assert 'set: {ctx.ok: "{{ output.http.status == 200 }}", ctx.name: "{{ output.data.name }}"}' in after
+
+
 def test_a_steps_own_name_in_its_set_is_its_output() -> None:
     before = '- step: a\n  tool: {kind: noop, timeout: 1}\n  set: {ctx.x: "{{ a.n }}", ctx.y: "{{ a }}"}'
     after = rewritten(doc(before)).text
@@ -259,6 +275,25 @@ def test_a_template_of_the_workload_is_computed_where_it_is_read() -> None:
     result = rewritten(doc(step, head))
     assert 'x: "{{ (\'r-\' ~ execution_id) }}", y: "{{ execution_id }}", z: "{{ w }}"' in result.text
     assert [look for look in looks(result) if look.startswith("a template here stays a text")]
+
+
+def test_templates_in_code_become_inputs_that_it_reads() -> None:
+    code = 'result = [{{ kb }}, "run {{ execution_id }}", "{{ nobody }}", {1: {}}]'
+    before = doc(
+        f"- step: a\n  tool:\n    kind: python\n    code: |\n      {code}", HEAD + "workload: {kb: 1}\n"
+    )
+    today = 'result = [kb, "run <execution_id>".replace("<execution_id>", str(execution_id)), "{{ nobody }}", {1: {}}]'
+    after = """\
+    - step: a
+      tool:
+        kind: python
+        input:
+          kb: "{{ kb }}"
+          execution_id: "{{ execution_id }}"
+          code: |
+            TODAY
+    """
+    assert rewritten(before).text == doc(after.replace("TODAY", today), HEAD + "workload: {kb: 1}\n")
 
 
 def test_a_validator_that_meets_libs_asks_for_imports() -> None:
