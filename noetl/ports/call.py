@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
 from noetl.dsl.yaml.tree import Value
-from noetl.errors import InvariantViolation
+from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.envelope import Failed, Reference
 from noetl.ports.network import PUBLIC_ONLY, Network
 
@@ -175,3 +175,8 @@ class PythonHost(Protocol):
     async def close(self) -> None:
         """End every process."""
         ...
+
+
+def no_python_host() -> PythonHost:
+    """What a tool says of a worker that was given none."""
+    raise BackendError("this worker cannot run python code", hint="it has no python host")

@@ -16,8 +16,7 @@ and task or by the script's name.
 from typing import Annotated
 
 from noetl.dsl.yaml.tree import Value
-from noetl.errors import BackendError
-from noetl.ports.call import PYTHON_HOST, Call, Limits, PythonHost, Ran
+from noetl.ports.call import PYTHON_HOST, Call, Limits, Ran, no_python_host
 from noetl.ports.envelope import Envelope, Failed, error, ok
 from noetl.ports.tool import Count, Input, Seconds, Size, define, doc, read_knobs
 from noetl.tools.parts.paths import inside
@@ -59,7 +58,7 @@ async def run(code_and_input: tuple[Code, dict[str, Value]], call: Call) -> Enve
     """Have the host run the code, and shape how it ended."""
     code, variables = code_and_input
     knobs: Knobs = read_knobs(Knobs, call)
-    host = call.resource(PYTHON_HOST, _no_host)
+    host = call.resource(PYTHON_HOST, no_python_host)
     text, script = (code.code or "", None) if code.script is None else await _script(code.script, call)
     name = code.script or _place(call)
     limits = Limits(knobs.memory_bytes, knobs.cpu_s, knobs.max_output_bytes)
@@ -72,10 +71,6 @@ async def run(code_and_input: tuple[Code, dict[str, Value]], call: Call) -> Enve
 def _place(call: Call) -> str:
     """Where the author wrote the code, as its tracebacks name it; a step's only task has no name to show."""
     return call.step if call.task == f"{call.step}_task" else f"{call.step}/{call.task}"
-
-
-def _no_host() -> PythonHost:
-    raise BackendError("this worker cannot run python code", hint="it has no python host")
 
 
 async def _script(name: str, call: Call) -> tuple[str, str]:

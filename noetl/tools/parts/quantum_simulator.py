@@ -13,6 +13,7 @@ from noetl.ports.envelope import Failed
 
 QUBITS_MAX = 12
 OPERATIONS_MAX = 10_000
+TEXT_MAX = 1_000_000  # characters; so many gates take fewer
 
 Matrix = tuple[complex, complex, complex, complex]
 
@@ -94,6 +95,8 @@ class Circuit:
 
 def parse(text: str) -> Circuit:
     """The circuit of a text; Failed (kind `circuit`) names the statement that is not understood."""
+    if len(text) > TEXT_MAX:
+        raise Failed("circuit", f"the circuit has {len(text)} characters, more than {TEXT_MAX}")
     plain = re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
     circuit = Circuit()
     for statement in filter(None, (" ".join(part.split()) for part in plain.split(";"))):

@@ -1,6 +1,13 @@
 """The quantum kind: small circuits whose outcome is known, and a service over HTTP."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
+
+from noetl.ports.call import PYTHON_HOST, Ran
+from noetl.tools.parts import quantum_simulator
+from noetl.worker.python.host import PythonHost
 
 HEAD = 'OPENQASM 3.0; include "stdgates.inc"; // a comment\n'
 
@@ -12,6 +19,68 @@ async def counts(use, circuit: str, shots: int = 200, **more: object) -> dict[st
     found: dict[str, int] = result["data"]["counts"]
     assert sum(found.values()) == shots == result["data"]["shots"]
     return found
+
+
+class Host:
+    """Runs the code that it is given here, and counts."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def run(self, code: str, variables: Mapping[str, Any], **_: Any) -> Ran:
+        self.calls += 1
+        names = dict(variables)
+        exec(code, names)
+        return Ran("ok", names["result"])
+
+    async def close(self) -> None:
+        return None
+
+
+@pytest.fixture
+def host(resources) -> Host:
+    given = Host()
+    resources.give(PYTHON_HOST, given)
+    return given
+
+
+@pytest.fixture
+def gates_here(monkeypatch) -> list[int]:
+    """How many gates this process has calculated."""
+    done: list[int] = []
+    calculate = quantum_simulator._final
+
+    def counted(circuit: quantum_simulator.Circuit) -> list[complex]:
+        done.append(len(circuit.gates))
+        return calculate(circuit)
+
+    monkeypatch.setattr(quantum_simulator, "_final", counted)
+    return done
+
+
+async def test_the_gates_are_calculated_in_a_process_of_their_own(use, resources, gates_here):
+    resources.give(PYTHON_HOST, PythonHost())
+    assert await counts(use, "qubit[2] q; x q[0];") == {"01": 200}
+    assert gates_here == []
+
+
+async def test_only_the_result_is_calculated(use, host, gates_here):
+    job = (await use("quantum", {"action": "submit", "circuit": "qubit q; x q;"}))["data"]["job"]
+    await use("quantum", {"action": "status", "job": job})
+    assert (host.calls, gates_here) == (0, [])
+    await use("quantum", {"action": "result", "job": job})
+    assert (host.calls, gates_here) == (1, [1])
+
+
+async def test_a_simulation_that_ends_without_an_answer_says_so(use, host, monkeypatch):
+    async def killed(*_: Any, **__: Any) -> Ran:
+        return Ran("crashed", message="the process was killed")
+
+    monkeypatch.setattr(host, "run", killed)
+    job = (await use("quantum", {"action": "submit", "circuit": "qubit q;"}))["data"]["job"]
+    output = await use("quantum", {"action": "result", "job": job})
+    assert output["error"]["kind"] == "crashed"
+    assert "could not be simulated: the process was killed" in output["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -37,11 +106,11 @@ async def counts(use, circuit: str, shots: int = 200, **more: object) -> dict[st
         ("qubit[12] q; x q;", {"1" * 12}),
     ],
 )
-async def test_a_circuit_gives_the_outcomes_it_must(use, circuit, outcomes):
+async def test_a_circuit_gives_the_outcomes_it_must(use, host, circuit, outcomes):
     assert set(await counts(use, circuit)) == outcomes
 
 
-async def test_the_outcome_depends_on_circuit_shots_and_seed_alone(use):
+async def test_the_outcome_depends_on_circuit_shots_and_seed_alone(use, host):
     first = await counts(use, "qubit q; h q;", 1000, seed=7)
     assert first == await counts(use, "qubit q; h q;", 1000, seed=7)
     assert first != await counts(use, "qubit q; h q;", 1000, seed=8)
@@ -70,6 +139,7 @@ async def test_a_job_can_be_asked_about(use):
         ("qubit[2] q; bit c; c = measure q;", "do not fit"),
         ("qubit q; bit c; c = measure q; x q;", "after a measurement"),
         ("qubit q; while (true) { x q }", ""),
+        ("qubit q;" + ";" * 1_000_000, "more than 1000000"),
     ],
 )
 async def test_a_circuit_that_cannot_run_is_refused_with_the_statement(use, circuit, word):
