@@ -26,7 +26,7 @@ ifndef V
 .SILENT:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check check-ui test browser bench bench-peers fuzz lock ui clean
+.PHONY: help setup demo check check-ui quick test browser bench bench-peers fuzz lock ui clean
 
 help: ## show this list
 	sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -79,9 +79,24 @@ check: setup check-ui ## lint, formatting, strict types, import contract, house 
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -q tests/test_tidy.py
 
-test: check browser ## check, then every test; those of the core must reach every branch of it
-	$(BIN)/pytest -q -rs -n auto --ignore tests/test_tidy.py --ignore tests/unit/core
-	$(BIN)/pytest -q -rs -n auto tests/unit/core --cov noetl/core --cov-report term-missing --cov-fail-under 100
+# The rules of the language, what decides, the engine, and one run through the CLI; types meanwhile.
+QUICK := tests/unit/dsl/test_rule_fixtures.py tests/unit/dsl/test_load.py tests/unit/dsl/grammar \
+         tests/unit/core/deciding tests/unit/core/pipeline tests/engine/test_first_eight.py tests/engine/test_loops.py \
+         tests/engine/test_routing.py tests/engine/test_pipeline.py tests/engine/test_children.py \
+         tests/acceptance/test_run.py::test_the_output_is_data_and_the_story_is_not
+
+quick: setup ## lint, types and the tests that tell most: within a minute on two cores
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --quiet --check . || { echo "quick: format with: $(BIN)/ruff format ." >&2; exit 1; }
+	$(BIN)/mypy & types=$$!; $(BIN)/pytest -q -n auto --dist worksteal $(QUICK); tests=$$?; \
+	  wait $$types && exit $$tests
+
+# Tests are long and short: a worker that is done takes some of another's.
+SPREAD := -q -rs -n auto --dist worksteal --durations 20
+
+test: check browser ## check, then every test, and which took longest; those of the core must reach every branch of it
+	$(BIN)/pytest $(SPREAD) --ignore tests/test_tidy.py --ignore tests/unit/core
+	$(BIN)/pytest $(SPREAD) tests/unit/core --cov noetl/core --cov-report term-missing --cov-fail-under 100
 
 # The web pages are tested in a real browser, which is Debian's; nothing else is taken from outside .venv.
 ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
