@@ -42,7 +42,8 @@ def start(background: bool, **flags: str | None) -> int:
         arguments = [f"--{name}={value}" for name, value in flags.items() if value is not None]
         process = lifecycle.start_aside(settings, "server", ["server", "start", *arguments])
         emit(process["url"])
-        note(f"server {process['pid']} runs; its log is {process['log']}; stop it with: noetl server stop")
+        pid = process["pid"]
+        note(f"server {pid} runs; its log is {process['log']}; stop it with: noetl server stop --pid {pid}")
         return 0
     return lifecycle.run_fast(lambda: _serve(settings))
 
@@ -70,10 +71,18 @@ async def _serve(settings: Settings) -> int:
 
 @command.command("stop")
 @click.option("--pid", type=int, metavar="N", help="Only this one.")
-def stop(pid: int | None) -> None:
-    """Stop the servers that run on this machine; what they were asked is answered first."""
+@click.option("--all", "every", is_flag=True, help="Every one, where several run.")
+def stop(pid: int | None, *, every: bool) -> None:
+    """Stop the server that runs on this machine; what it was asked is answered first.
+
+    Where several run, whatever their port, store or folder, say which one with --pid, or --all.
+    """
     from noetl.cli.processes import lifecycle
 
+    servers = lifecycle.running(load(), "server")
+    if len(servers) > 1 and pid is None and not every:
+        listed = ", ".join(f"{server['pid']} at {server['url']}" for server in servers)
+        raise click.UsageError(f"{len(servers)} servers run on this machine: {listed}; add --pid N, or --all")
     for process_id in lifecycle.stop(load(), "server", pid):
         note(f"server {process_id} has stopped")
 
