@@ -5,4 +5,4 @@ Code that takes such a value narrows it with `isinstance` before it looks inside
 
 from typing import TypeAlias
 
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None

@@ -32,7 +32,8 @@ from noetl.dsl.model import (
     Synthesize,
     Task,
 )
-from noetl.dsl.yaml.tree import Map, Seq, Value
+from noetl.dsl.yaml.tree import Map, Seq
+from noetl.json_value import Json
 
 AnyRule = TypeVar("AnyRule", Rule, AdmitRule)
 
@@ -43,7 +44,7 @@ _TASK_OWN = (*TASK.keys, *SUGAR)
 _LOOP_OWN = ("mode", "max_in_flight", "chunk", "policy")
 
 
-def build(tree: Value) -> Playbook:
+def build(tree: Json) -> Playbook:
     """The playbook of a canonical tree."""
     root = _map(tree)
     metadata = _map(root.get("metadata"))
@@ -129,7 +130,7 @@ def _block(name: str, node: Map) -> Block:
     )
 
 
-def _synthesize(value: Value) -> Synthesize | None:
+def _synthesize(value: Json) -> Synthesize | None:
     if not isinstance(value, Map) or "from" not in value:
         return None
     limits = _map(value.get("limits"))
@@ -138,7 +139,7 @@ def _synthesize(value: Value) -> Synthesize | None:
     return Synthesize(value["from"], steps if isinstance(steps, int) else 50, kinds)
 
 
-def _loop(value: Value) -> Loop | None:
+def _loop(value: Json) -> Loop | None:
     if not isinstance(value, Map) or "in" not in value or not isinstance(value.get("iterator"), str):
         return None
     spec = _map(value.get("spec"))
@@ -168,7 +169,7 @@ def _arc(node: Map) -> Arc:
     return Arc(node["step"], node.get("when"), _assigns(node.get("set")), _map(node.get("args")), node)
 
 
-def _tasks(value: Value) -> tuple[Task, ...]:
+def _tasks(value: Json) -> tuple[Task, ...]:
     return tuple(_task(node) for node in _maps(value))
 
 
@@ -195,7 +196,7 @@ def _task(node: Map) -> Task:
     )
 
 
-def _rules(value: Value) -> Iterator[Rule]:
+def _rules(value: Json) -> Iterator[Rule]:
     for node in _maps(value):
         otherwise = "else" in node
         then = _map(_map(node["else"]).get("then") if otherwise else node.get("then"))
@@ -203,7 +204,7 @@ def _rules(value: Value) -> Iterator[Rule]:
             yield _rule(node, None if otherwise else node.get("when"), then)
 
 
-def _rule(node: Map, when: Value, then: Map) -> Rule:
+def _rule(node: Map, when: Json, then: Map) -> Rule:
     options: dict[str, Any] = {key: then[key] for key in RETRY_OPTIONS if key in then}
     if options.get("backoff") not in ("none", "linear", "exponential"):
         options.pop("backoff", None)
@@ -220,7 +221,7 @@ def _rule(node: Map, when: Value, then: Map) -> Rule:
     )
 
 
-def _admit_rules(value: Value) -> Iterator[AdmitRule]:
+def _admit_rules(value: Json) -> Iterator[AdmitRule]:
     for node in _maps(value):
         otherwise = "else" in node
         then = _map(_map(node["else"]).get("then") if otherwise else node.get("then"))
@@ -233,7 +234,7 @@ def _else_last(rules: Iterable[AnyRule]) -> tuple[AnyRule, ...]:
     return tuple(sorted(rules, key=lambda rule: rule.when is None))
 
 
-def _assigns(value: Value) -> tuple[Assign, ...]:
+def _assigns(value: Json) -> tuple[Assign, ...]:
     assigns = []
     for target, item in _map(value).items():
         scope, _, path = target.partition(".")
@@ -242,19 +243,19 @@ def _assigns(value: Value) -> tuple[Assign, ...]:
     return tuple(assigns)
 
 
-def _map(value: Value) -> Map:
+def _map(value: Json) -> Map:
     return value if isinstance(value, Map) else _NOTHING
 
 
-def _maps(value: Value) -> Iterator[Map]:
+def _maps(value: Json) -> Iterator[Map]:
     return (item for item in value if isinstance(item, Map)) if isinstance(value, Seq) else iter(())
 
 
-def _text(value: Value) -> str | None:
+def _text(value: Json) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _texts(value: Value) -> Iterator[str]:
+def _texts(value: Json) -> Iterator[str]:
     return (item for item in value if isinstance(item, str)) if isinstance(value, Seq) else iter(())
 
 
@@ -265,5 +266,5 @@ def _choice(record: Record, node: Map, key: str) -> Any:
     return word if isinstance(word, str) and word in shape.values else shape.values[0]
 
 
-def _rest(spec: Map, own: tuple[str, ...]) -> Mapping[str, Value]:
+def _rest(spec: Map, own: tuple[str, ...]) -> Mapping[str, Json]:
     return {key: value for key, value in spec.items() if key not in own}

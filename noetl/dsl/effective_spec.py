@@ -9,9 +9,10 @@ from collections.abc import Mapping
 
 from noetl.dsl.model import Executor, Loop, Step, Task
 from noetl.dsl.tool_kind import Kind
-from noetl.dsl.yaml.tree import Value, plain
+from noetl.dsl.yaml.tree import plain
+from noetl.json_value import Json
 
-Layer = Mapping[str, Value]
+Layer = Mapping[str, Json]
 
 _SHARED = ("timeout", "limits", "result")
 
@@ -24,7 +25,7 @@ LIMITS: Mapping[str, int | None] = {
 }
 
 
-def overlay(outer: Layer, inner: Layer) -> dict[str, Value]:
+def overlay(outer: Layer, inner: Layer) -> dict[str, Json]:
     """Inner over outer: scalars and lists replace, maps merge."""
     merged = dict(outer)
     for key, value in inner.items():
@@ -37,7 +38,7 @@ def overlay(outer: Layer, inner: Layer) -> dict[str, Value]:
 
 def effective_spec(
     executor: Executor, step: Step | None, loop: Loop | None, task: Task, kind: Kind | None
-) -> dict[str, Value]:
+) -> dict[str, Json]:
     """What a task runs with, policy apart; templates are still templates. A workbook block has no step."""
     own = {key: value for key, value in task.spec.items() if key != task.kind or not _mapping(value)}
     layers = [
@@ -48,23 +49,23 @@ def effective_spec(
         _mapping(task.spec.get(task.kind)),
         own,
     ]
-    merged: dict[str, Value] = {}
+    merged: dict[str, Json] = {}
     for layer in layers:
         merged = overlay(merged, layer)
-    result: dict[str, Value] = plain(merged)
+    result: dict[str, Json] = plain(merged)
     return result
 
 
-def step_limits(executor: Executor, step: Step | None) -> dict[str, Value]:
+def step_limits(executor: Executor, step: Step | None) -> dict[str, Json]:
     """The limits of a step run as written, executor below step below loop, with the defaults filled in."""
-    merged: dict[str, Value] = {}
+    merged: dict[str, Json] = {}
     written = [step.spec, *_loop_specs(step.loop)] if step else []
     for layer in (*_executor_layers(executor, None), *written):
         merged = overlay(merged, layer)
     return limits(merged)
 
 
-def limits(spec: Layer) -> dict[str, Value]:
+def limits(spec: Layer) -> dict[str, Json]:
     """The limits of an effective spec with the defaults filled in."""
     written = spec.get("limits")
     return overlay(LIMITS, written if isinstance(written, Mapping) else {})
@@ -74,7 +75,7 @@ def _executor_layers(executor: Executor, kind: str | None) -> list[Layer]:
     """What every task inherits, from the most general to the kind's own defaults."""
     policy = _mapping(executor.spec.get("policy"))
     defaults = _mapping(policy.get("defaults"))
-    general: dict[str, Value] = {}
+    general: dict[str, Json] = {}
     if "timeouts" in defaults:
         general["timeout"] = defaults["timeouts"]
     if "resources" in defaults:
@@ -102,5 +103,5 @@ def _loop_specs(loop: Loop | None) -> list[Layer]:
     return specs
 
 
-def _mapping(value: Value) -> Layer:
+def _mapping(value: Json) -> Layer:
     return value if isinstance(value, Mapping) else {}

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from noetl.dsl.yaml.tree import Map, Value
+from noetl.dsl.yaml.tree import Map
+from noetl.json_value import Json
 
 Directive = Literal["continue", "skip", "retry", "jump", "break", "fail"]
 JoinMode = Literal["sync", "each", "all", "first"]
@@ -17,7 +18,7 @@ Placement = Literal["local", "distributed"]
 FailureMode = Literal["fail_fast", "best_effort"]
 Scope = Literal["ctx", "step", "iter"]
 
-Spec = Mapping[str, Value]
+Spec = Mapping[str, Json]
 
 
 def _node() -> Map:
@@ -30,7 +31,7 @@ class Assign:
 
     scope: Scope
     path: tuple[str, ...]
-    value: Value
+    value: Json
 
     @property
     def target(self) -> str:
@@ -42,16 +43,16 @@ class Assign:
 class Rule:
     """One policy rule: a guard (None is `else`) and the directive it chooses."""
 
-    when: Value
+    when: Json
     do: Directive
     set: tuple[Assign, ...] = ()
     to: str | None = None
-    attempts: Value = 3
+    attempts: Json = 3
     backoff: Literal["none", "linear", "exponential"] = "none"
-    delay: Value = 1.0
-    max_delay: Value = 300
+    delay: Json = 1.0
+    max_delay: Json = 300
     jitter: bool = False
-    message: Value = None
+    message: Json = None
     node: Map = field(default_factory=_node, compare=False, repr=False)
 
 
@@ -61,15 +62,15 @@ class Task:
 
     label: str
     kind: str
-    input: Mapping[str, Value] = field(default_factory=dict)
+    input: Mapping[str, Json] = field(default_factory=dict)
     whole_input: str | None = None  # the one template that gives all of the input
-    auth: Value = None
-    call: Mapping[str, Value] = field(default_factory=dict)  # what stands beside `kind` for calls
+    auth: Json = None
+    call: Mapping[str, Json] = field(default_factory=dict)  # what stands beside `kind` for calls
     spec: Spec = field(default_factory=dict)
     before: tuple[Rule, ...] = ()
     rules: tuple[Rule, ...] | None = None  # None: no policy at all
     on_unmatched: Literal["continue", "by_status"] = "continue"
-    output: Value = None
+    output: Json = None
     has_output: bool = False
     set: tuple[Assign, ...] = ()
     desc: str | None = None
@@ -85,11 +86,11 @@ class Task:
 class Loop:
     """The iteration of a step or block; `inner` is a loop nested by `loop.loop`."""
 
-    collection: Value
+    collection: Json
     iterator: str
     mode: LoopMode = "sequential"
-    max_in_flight: Value = 10
-    chunk: Value = None
+    max_in_flight: Json = 10
+    chunk: Json = None
     placement: Placement = "local"
     reduce: Mapping[str, str] = field(default_factory=dict)
     inner: "Loop | None" = None
@@ -101,7 +102,7 @@ class Loop:
 class AdmitRule:
     """One admission rule: a guard (None is `else`) and whether it allows."""
 
-    when: Value
+    when: Json
     allow: bool
     node: Map = field(default_factory=_node, compare=False, repr=False)
 
@@ -110,7 +111,7 @@ class AdmitRule:
 class Synthesize:
     """A step that returns a workflow fragment: where it is in the output, and its bounds."""
 
-    source: Value
+    source: Json
     max_steps: int = 50
     kinds: tuple[str, ...] | None = None
 
@@ -120,9 +121,9 @@ class Arc:
     """One outgoing arc: target, guard (None is always), what it writes, and the v10 token payload."""
 
     step: str
-    when: Value = None
+    when: Json = None
     set: tuple[Assign, ...] = ()
-    args: Mapping[str, Value] = field(default_factory=dict)
+    args: Mapping[str, Json] = field(default_factory=dict)
     node: Map = field(default_factory=_node, compare=False, repr=False)
 
 
@@ -141,22 +142,22 @@ class Step:
 
     name: str
     desc: str | None = None
-    input: Mapping[str, Value] = field(default_factory=dict)
+    input: Mapping[str, Json] = field(default_factory=dict)
     whole_input: str | None = None  # the one template that gives all of the input
     loop: Loop | None = None
     tasks: tuple[Task, ...] = ()
-    output: Value = None
+    output: Json = None
     has_output: bool = False
     set: tuple[Assign, ...] = ()
     next: Router = field(default_factory=Router)
     join: JoinMode = "sync"
     pool: str | None = None
     admit: tuple[AdmitRule, ...] = ()
-    timeout_s: Value = None
-    deadline_s: Value = None
+    timeout_s: Json = None
+    deadline_s: Json = None
     failure_mode: FailureMode = "fail_fast"
     synthesize: Synthesize | None = None
-    validate: Mapping[str, Value] = field(default_factory=dict)
+    validate: Mapping[str, Json] = field(default_factory=dict)
     spec: Spec = field(default_factory=dict)
     node: Map = field(default_factory=_node, compare=False, repr=False)
 
@@ -166,10 +167,10 @@ class Block:
     """A workbook block: a pipeline behind a call boundary."""
 
     name: str
-    input: Mapping[str, Value] = field(default_factory=dict)
+    input: Mapping[str, Json] = field(default_factory=dict)
     loop: Loop | None = None
     tasks: tuple[Task, ...] = ()
-    output: Value = None
+    output: Json = None
     has_output: bool = False
     set: tuple[Assign, ...] = ()
     node: Map = field(default_factory=_node, compare=False, repr=False)
@@ -181,7 +182,7 @@ class Secret:
 
     name: str
     kind: str
-    source: Mapping[str, Value] = field(default_factory=dict)
+    source: Mapping[str, Json] = field(default_factory=dict)
     node: Map = field(default_factory=_node, compare=False, repr=False)
 
 
@@ -197,7 +198,7 @@ class Executor:
     on_failure: Literal["stop", "drain"] = "stop"
     pool: str | None = None
     trace: Literal["full", "steps", "errors"] = "full"
-    timeout: Value = None
+    timeout: Json = None
     spec: Spec = field(default_factory=dict)
     node: Map = field(default_factory=_node, compare=False, repr=False)
 
@@ -209,11 +210,11 @@ class Playbook:
     name: str
     path: str
     steps: tuple[Step, ...]
-    workload: Mapping[str, Value] = field(default_factory=dict)
+    workload: Mapping[str, Json] = field(default_factory=dict)
     keychain: tuple[Secret, ...] = ()
     executor: Executor = field(default_factory=Executor)
     workbook: Mapping[str, Block] = field(default_factory=dict)
-    metadata: Mapping[str, Value] = field(default_factory=dict)
+    metadata: Mapping[str, Json] = field(default_factory=dict)
     node: Map = field(default_factory=_node, compare=False, repr=False)
 
     @property

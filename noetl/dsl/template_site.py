@@ -5,6 +5,7 @@ The one walk over them: whoever asks what a playbook reads goes through it. Noth
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from noetl.dsl import template_scope as at
 from noetl.dsl.model import Arc, Assign, Block, Loop, Playbook, Rule, Step, Task
@@ -13,10 +14,12 @@ from noetl.dsl.template_scope import Boundary
 from noetl.dsl.templates.facts import TemplateFacts, analyse
 from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.tool_kind import Kinds
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+from noetl.dsl.yaml.tree import Map, Mark, Seq
+from noetl.json_value import Json
 
 CALLS = ("playbook", "workbook")
 Owner = Step | Block
+Texts: TypeAlias = Json | Mapping[str, Json]  # whatever templates stand in
 STEP_PREFIX = "a step's"
 
 
@@ -166,7 +169,7 @@ def _task(task: Task, kinds: Kinds) -> Iterator[TemplateSite]:
 
 
 def _spec(
-    spec: Mapping[str, Value], node: Map, boundary: Boundary, owner: Owner | None = None
+    spec: Mapping[str, Json], node: Map, boundary: Boundary, owner: Owner | None = None
 ) -> Iterator[TemplateSite]:
     written = node.get("spec")
     for key, value in spec.items():
@@ -198,7 +201,12 @@ def _assigns(
 
 
 def _sites(
-    value: Value, mark: Mark, boundary: Boundary, owner: Owner | None = None, *, depth: int = 0
+    value: Texts,
+    mark: Mark,
+    boundary: Boundary,
+    owner: Owner | None = None,
+    *,
+    depth: int = 0,
 ) -> Iterator[TemplateSite]:
     """The templates inside one value, each at its own mark where the value carries marks."""
     for text, where in leaves(value, mark):
@@ -206,7 +214,7 @@ def _sites(
             yield TemplateSite(text, where, boundary, owner, None, depth)
 
 
-def leaves(value: Value, mark: Mark) -> Iterator[tuple[str, Mark]]:
+def leaves(value: Texts, mark: Mark) -> Iterator[tuple[str, Mark]]:
     """Every text inside a value, with its mark or the nearest one known."""
     stack = [(value, mark)]
     while stack:
@@ -219,5 +227,5 @@ def leaves(value: Value, mark: Mark) -> Iterator[tuple[str, Mark]]:
             stack += [(part, item.at(n) if isinstance(item, Seq) else where) for n, part in enumerate(item)]
 
 
-def _inside(node: Mapping[str, Value], key: str, otherwise: Mark) -> Mark:
+def _inside(node: Mapping[str, Json], key: str, otherwise: Mark) -> Mark:
     return node.at(key) if isinstance(node, Map) else otherwise

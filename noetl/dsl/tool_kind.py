@@ -6,7 +6,7 @@ A kind is described by data only, so that validation, JSON Schema, completion an
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Field:
     type: object  # a type, or a form of typing that stands for one
     required: bool = False
     doc: str = ""
-    default: Value = None
+    default: Json = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Kind:
     one_of: tuple[tuple[str, ...], ...] = ()  # groups of which exactly one input must be given
     beside: tuple[str, ...] = ()  # keys that stand beside `kind` and never fold into input (calls)
     knobs: Mapping[str, Field] = field(default_factory=dict)  # the kind's own keys under task `spec`
-    defaults: Mapping[str, Value] = field(default_factory=dict)  # the innermost layer of the task spec
+    defaults: Mapping[str, Json] = field(default_factory=dict)  # the innermost layer of the task spec
     helper: str | None = None  # the envelope's kind field: http, pg, py
     sql_text: tuple[str, ...] = ()  # inputs that hold SQL: interpolation there draws a warning
     untemplated: tuple[str, ...] = ()  # inputs that are never templates (python code)

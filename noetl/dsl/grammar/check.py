@@ -21,10 +21,12 @@ from noetl.dsl.grammar.playbook import BLOCK, COMPILED_LABEL, ROOT, STEP
 from noetl.dsl.grammar.task import KIND_DEFAULTS
 from noetl.dsl.grammar.types import Assigns, Identifier, Key, Layer, Record, Rules, Tasks
 from noetl.dsl.json_schema import SchemaError, SchemaLimit, compile_schema, refuse_large
+from noetl.dsl.json_schema.document import Keywords
 from noetl.dsl.nearest import nearest
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.one_line import seen, type_name
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value, plain
+from noetl.dsl.yaml.tree import Map, Mark, Seq, plain
+from noetl.json_value import Json
 
 NOT_A_PLAYBOOK = Code("not-a-playbook", "error", "The document is no mapping")
 UNKNOWN_SECRET_KIND = Code("unknown-keychain-kind", "error", "A keychain kind that does not exist")
@@ -41,7 +43,7 @@ DIALECTS = (
 _BLOCK_NAME = Identifier("block")
 
 
-def check_shape(tree: Value, kinds: Kinds) -> list[Diagnostic]:
+def check_shape(tree: Json, kinds: Kinds) -> list[Diagnostic]:
     """Everything about the shape of a canonical tree that the grammar does not allow."""
     checker = Checker(kinds, _HANDLERS, {STEP.name: _enter_step, BLOCK.name: _enter_body})
     if not isinstance(tree, Map):
@@ -60,18 +62,18 @@ def is_compiled(tree: Map) -> bool:
     return isinstance(labels, Map) and labels.get(COMPILED_LABEL) == "true"
 
 
-def _enter_body(checker: Checker, node: Value, _mark: Mark) -> None:
+def _enter_body(checker: Checker, node: Json, _mark: Mark) -> None:
     """What tasks may write depends on the loops around them."""
     checker.iterators = frozenset(_iterators(node))
 
 
-def _enter_step(checker: Checker, node: Value, mark: Mark) -> None:
+def _enter_step(checker: Checker, node: Json, mark: Mark) -> None:
     _enter_body(checker, node, mark)
     if isinstance(node, Map) and "loop" in node:
         check_no_iter(checker, node.get("set"))
 
 
-def _iterators(node: Value) -> Iterator[str]:
+def _iterators(node: Json) -> Iterator[str]:
     """The iterators of a step's loop and of the loops inside it."""
     loop = node.get("loop") if isinstance(node, Map) else None
     while isinstance(loop, Map):
@@ -80,7 +82,7 @@ def _iterators(node: Value) -> Iterator[str]:
         loop = loop.get("loop")
 
 
-def _check_workbook(checker: Checker, book: Value, mark: Mark) -> None:
+def _check_workbook(checker: Checker, book: Json, mark: Mark) -> None:
     if book is None:
         return
     if isinstance(book, Seq):
@@ -95,7 +97,7 @@ def _check_workbook(checker: Checker, book: Value, mark: Mark) -> None:
         checker.record(BLOCK, block, book.at(name))
 
 
-def _check_keychain(checker: Checker, entries: Value, mark: Mark) -> None:
+def _check_keychain(checker: Checker, entries: Json, mark: Mark) -> None:
     if entries is None:
         return
     if not isinstance(entries, Seq):
@@ -105,7 +107,7 @@ def _check_keychain(checker: Checker, entries: Value, mark: Mark) -> None:
         _check_secret(checker, entry, entries.at(index))
 
 
-def _check_secret(checker: Checker, entry: Value, mark: Mark) -> None:
+def _check_secret(checker: Checker, entry: Json, mark: Mark) -> None:
     kind = entry.get("kind") if isinstance(entry, Map) else None
     if isinstance(kind, str) and kind in KEYCHAIN:
         checker.record(KEYCHAIN[kind], entry, mark)
@@ -118,7 +120,7 @@ def _check_secret(checker: Checker, entry: Value, mark: Mark) -> None:
         checker.record(ANY_ENTRY, entry, mark)
 
 
-def _check_layer(checker: Checker, layer: Layer, spec: Value, mark: Mark) -> None:
+def _check_layer(checker: Checker, layer: Layer, spec: Json, mark: Mark) -> None:
     """The keys of an executor's, a step's or a loop's spec, and defaults by the name of a kind."""
     shape = layer.record
     if not isinstance(spec, Map):
@@ -134,7 +136,7 @@ def _with_kinds(shape: Record, kinds: Kinds) -> Record:
     return Record(shape.name, {**shape.keys, **defaults}, advice=shape.advice)
 
 
-def _check_collection(checker: Checker, value: Value, mark: Mark) -> None:
+def _check_collection(checker: Checker, value: Json, mark: Mark) -> None:
     """What a loop goes over."""
     if isinstance(value, str) and not checker.free(value, mark):
         message = f"'in' is the text {seen(value)}, which is no collection"
@@ -145,7 +147,7 @@ def _check_collection(checker: Checker, value: Value, mark: Mark) -> None:
         checker.wrong_type("in", "a list, a mapping or a template", value, mark)
 
 
-def _check_json_schema(checker: Checker, schema: Value, mark: Mark) -> None:
+def _check_json_schema(checker: Checker, schema: Json, mark: Mark) -> None:
     if not isinstance(schema, Map | bool):
         checker.wrong_type("validate", "a JSON Schema", schema, mark)
         return
@@ -169,7 +171,7 @@ def _check_json_schema(checker: Checker, schema: Value, mark: Mark) -> None:
         checker.report(BAD_SCHEMA, mark, error.message, error.hint)
 
 
-def _check_keywords(schema: Value) -> None:
+def _check_keywords(schema: Keywords | bool) -> None:
     """Hold a schema against the schema of its dialect."""
     import jsonschema_rs
 

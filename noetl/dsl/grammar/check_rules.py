@@ -17,7 +17,8 @@ from noetl.dsl.grammar.task import DIRECTIVE_OPTIONS, DIRECTIVES, OPTION_OWNER, 
 from noetl.dsl.grammar.types import Guard, Rules
 from noetl.dsl.nearest import nearest
 from noetl.dsl.yaml.one_line import described, flow, seen
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+from noetl.dsl.yaml.tree import Map, Mark, Seq
+from noetl.json_value import Json
 
 RULE_WITHOUT_DO = Code("rule-without-do", "error", "A rule without then.do")
 RULE_WITHOUT_WHEN = Code("rule-without-when", "error", "A rule with neither when nor else")
@@ -28,7 +29,7 @@ JUMP_WITHOUT_TARGET = Code("jump-without-target", "error", "A jump without to")
 _GUARD = Guard()
 
 
-def check_rules(checker: Checker, shape: Rules, rules: Value, mark: Mark) -> None:
+def check_rules(checker: Checker, shape: Rules, rules: Json, mark: Mark) -> None:
     """The rules of a task's policy, those before the tool runs, or those of an admission."""
     for then, place in _bodies(checker, rules, mark, shape.directives):
         if shape.directives:
@@ -38,8 +39,8 @@ def check_rules(checker: Checker, shape: Rules, rules: Value, mark: Mark) -> Non
 
 
 def _bodies(
-    checker: Checker, rules: Value, mark: Mark, directives: tuple[str, ...]
-) -> list[tuple[Value, Mark]]:
+    checker: Checker, rules: Json, mark: Mark, directives: tuple[str, ...]
+) -> list[tuple[Json, Mark]]:
     """Check guards and frames of the rules; the bodies that are left to check."""
     if not isinstance(rules, Seq):
         code = POLICY_WITHOUT_RULES if directives else WRONG_TYPE
@@ -56,8 +57,8 @@ def _bodies(
 
 
 def _check_frame(
-    checker: Checker, rule: Value, mark: Mark, directives: tuple[str, ...]
-) -> tuple[Value, Mark] | None:
+    checker: Checker, rule: Json, mark: Mark, directives: tuple[str, ...]
+) -> tuple[Json, Mark] | None:
     if not isinstance(rule, Map):
         message = f"a rule must be a mapping, not {described(rule)}"
         checker.report(WRONG_TYPE, mark, message, 'write {when: "{{ … }}", then: {…}}')
@@ -78,7 +79,7 @@ def _check_frame(
 
 def _without_then(
     checker: Checker, rule: Map, flat: list[str], directives: tuple[str, ...]
-) -> tuple[Value, Mark] | None:
+) -> tuple[Json, Mark] | None:
     near = [key for key in flat if nearest(key, ["then"])]
     if near:
         _unknown(checker, rule, near, ("then",))
@@ -86,7 +87,7 @@ def _without_then(
     if not directives and "do" in rule:
         _do_outside(checker, rule)
         return None
-    example: dict[str, Value] = {"do": "continue"} if directives else {"allow": True}
+    example: dict[str, Json] = {"do": "continue"} if directives else {"allow": True}
     body = {key: rule[key] for key in flat} or example
     message = "a rule has no 'then.do'" if directives else "an admission rule has no 'then'"
     code = RULE_WITHOUT_DO if directives else MISSING_KEY
@@ -101,7 +102,7 @@ def _do_outside(checker: Checker, node: Map) -> None:
     )
 
 
-def _check_else(checker: Checker, rule: Map, directives: tuple[str, ...]) -> tuple[Value, Mark] | None:
+def _check_else(checker: Checker, rule: Map, directives: tuple[str, ...]) -> tuple[Json, Mark] | None:
     _unknown(checker, rule, [key for key in rule if key != "else"], ())
     body = rule["else"]
     if not isinstance(body, Map) or "then" not in body:
@@ -123,11 +124,11 @@ def _unknown(checker: Checker, node: Map, keys: list[str], known: tuple[str, ...
         checker.report(UNKNOWN_KEY, node.at_key(key), f"unknown key '{key}' in a rule", hint)
 
 
-def _check_then(checker: Checker, then: Value, mark: Mark, directives: tuple[str, ...]) -> None:
+def _check_then(checker: Checker, then: Json, mark: Mark, directives: tuple[str, ...]) -> None:
     if not isinstance(then, Map):
         message = f"'then' must be a mapping with 'do', not {described(then)}"
-        do = then if then in DIRECTIVES else "continue"
-        checker.report(RULE_WITHOUT_DO, mark, message, f"write then: {{do: {do}}}")
+        meant = then if then in DIRECTIVES else "continue"
+        checker.report(RULE_WITHOUT_DO, mark, message, f"write then: {{do: {meant}}}")
         return
     do = then.get("do")
     known = {**THEN_COMMON, **DIRECTIVE_OPTIONS.get(do, {})} if isinstance(do, str) else THEN_COMMON
@@ -145,7 +146,7 @@ def _check_then(checker: Checker, then: Value, mark: Mark, directives: tuple[str
         _check_do(checker, then, directives)
 
 
-def _report_options(checker: Checker, then: Map, unknown: list[str], do: Value) -> None:
+def _report_options(checker: Checker, then: Map, unknown: list[str], do: Json) -> None:
     for key in unknown:
         owner = OPTION_OWNER.get(key)
         if owner is not None:
@@ -178,7 +179,7 @@ def _check_do(checker: Checker, then: Map, directives: tuple[str, ...]) -> None:
         )
 
 
-def check_delay(checker: Checker, value: Value, mark: Mark) -> None:
+def check_delay(checker: Checker, value: Json, mark: Mark) -> None:
     """Seconds, a numeric string, an HTTP date or a template."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         checker.wrong_type("delay", "a number of seconds", value, mark)

@@ -9,7 +9,8 @@ from noetl.dsl.grammar.types import Assigns, Choice
 from noetl.dsl.nearest import nearest
 from noetl.dsl.older_spellings.findings import TARGET_TWICE
 from noetl.dsl.yaml.one_line import seen
-from noetl.dsl.yaml.tree import Map, Mark, Value
+from noetl.dsl.yaml.tree import Map, Mark
+from noetl.json_value import Json
 
 BAD_TARGET = Code("bad-set-target", "error", "A set target that cannot be written")
 READ_ONLY_TARGET = Code("read-only-target", "error", "A set target that the engine owns")
@@ -18,7 +19,7 @@ _SEGMENT = re.compile(r"\w[\w-]*")
 _REDUCER = Choice(REDUCERS)
 
 
-def check_reduce(checker: Checker, value: Value, mark: Mark) -> None:
+def check_reduce(checker: Checker, value: Json, mark: Mark) -> None:
     """How writes of iterations are combined, by target."""
     if not isinstance(value, Map):
         checker.wrong_type("reduce", "a mapping of targets to reducers", value, mark)
@@ -28,7 +29,7 @@ def check_reduce(checker: Checker, value: Value, mark: Mark) -> None:
         checker.choice(_REDUCER, reducer, value.at(target), target)
 
 
-def check_no_iter(checker: Checker, value: Value) -> None:
+def check_no_iter(checker: Checker, value: Json) -> None:
     """In the `set` of a loop step there is no iteration left to write to."""
     if not isinstance(value, Map):
         return
@@ -39,7 +40,7 @@ def check_no_iter(checker: Checker, value: Value) -> None:
             checker.report(BAD_TARGET, value.at_key(target), message, hint)
 
 
-def check_assigns(checker: Checker, shape: Assigns, value: Value, mark: Mark) -> None:
+def check_assigns(checker: Checker, shape: Assigns, value: Json, mark: Mark) -> None:
     """A `set`."""
     if value is None:
         return

@@ -20,7 +20,8 @@ from noetl.dsl.grammar.types import Key, Record, Tasks
 from noetl.dsl.nearest import nearest
 from noetl.dsl.tool_kind import Kind
 from noetl.dsl.yaml.one_line import described, flow, seen
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+from noetl.dsl.yaml.tree import Map, Mark, Seq
+from noetl.json_value import Json
 
 UNKNOWN_KIND = Code("unknown-kind", "error", "A tool kind that is not installed")
 UNKNOWN_INPUT = Code("unknown-input", "error", "An input the tool kind does not take")
@@ -31,7 +32,7 @@ SUGAR_CLASH = Code("sugar-with-kind", "error", "A task is two things at once")
 _ANY_SPEC = Record(TASK_SPEC.name, TASK_SPEC.keys, open=True)
 
 
-def check_tasks(checker: Checker, shape: Tasks, tool: Value, mark: Mark) -> None:
+def check_tasks(checker: Checker, shape: Tasks, tool: Json, mark: Mark) -> None:
     """A pipeline: a list of tasks and sugar items."""
     if not isinstance(tool, Seq):
         _report_no_pipeline(checker, tool, mark)
@@ -44,7 +45,7 @@ def check_tasks(checker: Checker, shape: Tasks, tool: Value, mark: Mark) -> None
         check_task(checker, item, tool.at(index))
 
 
-def _report_no_pipeline(checker: Checker, tool: Value, mark: Mark) -> None:
+def _report_no_pipeline(checker: Checker, tool: Json, mark: Mark) -> None:
     """The pipeline of a step may be one task; inside sugar it is always a list."""
     key = mark.path.rpartition("/")[2] or "tool"
     wanted = "a task (a mapping) or a list of tasks" if key == "tool" else "a list of tasks"
@@ -54,7 +55,7 @@ def _report_no_pipeline(checker: Checker, tool: Value, mark: Mark) -> None:
     checker.report(WRONG_TYPE, mark, f"'{key}' must be {wanted}, not {described(tool)}", hint)
 
 
-def check_task(checker: Checker, node: Value, mark: Mark) -> None:
+def check_task(checker: Checker, node: Json, mark: Mark) -> None:
     """One task or sugar item."""
     if not isinstance(node, Map):
         message = f"a task must be a mapping, not {described(node)}"
@@ -116,7 +117,7 @@ def split_kinds(checker: Checker, spec: Map, kinds: Container[str]) -> Map:
     return own
 
 
-def check_spec(checker: Checker, spec: Value, mark: Mark) -> None:
+def check_spec(checker: Checker, spec: Json, mark: Mark) -> None:
     """The spec of a task whose kind is not known: its other keys may be knobs of that kind."""
     checker.record(_ANY_SPEC, spec, mark)
 
@@ -205,7 +206,7 @@ def _check_input(checker: Checker, node: Map, kind: Kind, *, misspelt: bool) -> 
     _report_missing_inputs(checker, values, kind, missing, misspelt=misspelt)
 
 
-def _check_whole_input(checker: Checker, value: Value, mark: Mark, kind: Kind) -> None:
+def _check_whole_input(checker: Checker, value: Json, mark: Mark, kind: Kind) -> None:
     """An input that is one template; its keys are seen when it has been rendered."""
     if not checker.whole(value, mark):
         checker.wrong_type("input", "a mapping, or one template {{ … }} that gives one", value, mark)
@@ -265,7 +266,7 @@ def _check_sugar(checker: Checker, node: Map, words: list[str]) -> None:
         checker.report(MISSING_KEY, body.mark, message, 'add next: "{{ output.data.next }}"')
 
 
-def check_branches(checker: Checker, branches: Value, mark: Mark) -> None:
+def check_branches(checker: Checker, branches: Json, mark: Mark) -> None:
     """The branches of `choose`, `else` at most once."""
     if not isinstance(branches, Seq) or not branches:
         message = f"'choose' must be a list of branches, not {seen(branches)}"
@@ -282,7 +283,7 @@ def check_branches(checker: Checker, branches: Value, mark: Mark) -> None:
             first = first or branches.at(index)
 
 
-def check_request(checker: Checker, node: Value, mark: Mark) -> None:
+def check_request(checker: Checker, node: Json, mark: Mark) -> None:
     """The request of `paginate`: one task, its name given by the item."""
     if isinstance(node, Map) and isinstance(node.get("input"), str):
         message = "the input of the request of 'paginate' must be a mapping: the page's parameters go into it"

@@ -36,7 +36,8 @@ from noetl.dsl.older_spellings.findings import NEXT_NOT_ROUTER
 from noetl.dsl.templates.syntax import is_template, is_whole, template_problems
 from noetl.dsl.tool_kind import Field, Kinds
 from noetl.dsl.yaml.one_line import described, flow, seen
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+from noetl.dsl.yaml.tree import Map, Mark, Seq
+from noetl.json_value import Json
 
 UNKNOWN_KEY = Code("unknown-key", "error", "A key that is not part of the language")
 MISSING_KEY = Code("missing-key", "error", "A required key is missing")
@@ -66,7 +67,7 @@ _LISTS = {"next": NEXT_NOT_ROUTER, "a task's policy": POLICY_WITHOUT_RULES}
 
 _GUESSED_MAX = 50  # unknown keys of one mapping for which the nearest known one is looked up
 
-Handler = Callable[["Checker", Value, Mark], None]
+Handler = Callable[["Checker", Json, Mark], None]
 Handlers = Mapping[
     str | type, Callable[..., None]
 ]  # by the name of a special shape, or by the type of a shape
@@ -89,7 +90,7 @@ class Checker:
         """Add a finding."""
         self.findings.append(code.at(mark, message, hint))
 
-    def walk(self, shape: Shape, value: Value, mark: Mark, name: str) -> None:
+    def walk(self, shape: Shape, value: Json, mark: Mark, name: str) -> None:
         """Check a value; `name` is the key it stands under."""
         if isinstance(shape, Record):
             self.record(shape, value, mark)
@@ -106,7 +107,7 @@ class Checker:
 
     # ---- containers -------------------------------------------------------------------------------------
 
-    def record(self, shape: Record, node: Value, mark: Mark, more: Mapping[str, Key | Field] = {}) -> None:
+    def record(self, shape: Record, node: Json, mark: Mark, more: Mapping[str, Key | Field] = {}) -> None:
         """Check a mapping with known keys; `more` are a tool kind's own. Nothing is an empty mapping."""
         if node is None:
             node = Map(mark=mark)
@@ -196,7 +197,7 @@ class Checker:
             message = f"'do' in {shape.name}: a directive may only stand in a task's spec.policy.rules"
             self.report(DO_OUTSIDE_RULES, place, message, "move the rule to the task it is about")
 
-    def list_of(self, shape: ListOf, value: Value, mark: Mark, name: str) -> None:
+    def list_of(self, shape: ListOf, value: Json, mark: Mark, name: str) -> None:
         """Check a list item by item; nothing at all is an empty list."""
         if value is None:
             value = Seq(mark=mark)
@@ -208,7 +209,7 @@ class Checker:
         for index, item in enumerate(value):
             self.walk(shape.item, item, value.at(index), name)
 
-    def either(self, shape: Either, value: Value, mark: Mark, name: str) -> None:
+    def either(self, shape: Either, value: Json, mark: Mark, name: str) -> None:
         """Check against the option that fits the value's type."""
         for option in shape.options:
             if _fits(option, value):
@@ -218,7 +219,7 @@ class Checker:
 
     # ---- values -----------------------------------------------------------------------------------------
 
-    def wrong_type(self, name: str, wanted: str, value: Value, mark: Mark) -> None:
+    def wrong_type(self, name: str, wanted: str, value: Json, mark: Mark) -> None:
         """Report a value of the wrong type."""
         message = f"'{name}' must be {wanted}, not {described(value)}"
         self.report(WRONG_TYPE, mark, message, f"give {name} {wanted}")
@@ -228,7 +229,7 @@ class Checker:
         for message, hint in template_problems(text):
             self.report(BAD_TEMPLATE, mark, message, hint)
 
-    def free(self, value: Value, mark: Mark) -> bool:
+    def free(self, value: Json, mark: Mark) -> bool:
         """Check the templates inside any value; whether there are any."""
         if isinstance(value, str):
             if "{" not in value or not is_template(value):
@@ -252,7 +253,7 @@ class Checker:
         self.report(NO_TEMPLATE, mark, message, f"write the value of {name} itself")
         return False
 
-    def text(self, shape: Text, value: Value, mark: Mark, name: str) -> None:
+    def text(self, shape: Text, value: Json, mark: Mark, name: str) -> None:
         """A string."""
         if not isinstance(value, str):
             self.wrong_type(name, "a text", value, mark)
@@ -261,7 +262,7 @@ class Checker:
         elif not shape.prose and self.plain(value, mark, name) and not value.strip():
             self.report(WRONG_VALUE, mark, f"'{name}' is empty", f"give {name} a text, or leave it out")
 
-    def choice(self, shape: Choice, value: Value, mark: Mark, name: str) -> None:
+    def choice(self, shape: Choice, value: Json, mark: Mark, name: str) -> None:
         """One of a few words."""
         if isinstance(value, str) and value in shape.values:
             return
@@ -272,7 +273,7 @@ class Checker:
         message = f"'{name}' is {seen(value)}, but must be one of {_listed(shape.values)}"
         self.report(WRONG_VALUE, mark, message, hint)
 
-    def number(self, shape: Number, value: Value, mark: Mark, name: str) -> None:
+    def number(self, shape: Number, value: Json, mark: Mark, name: str) -> None:
         """A number within its bounds, or a template."""
         wanted = "an integer" if shape.integer else "a number"
         if isinstance(value, str) and shape.template and is_template(value):
@@ -288,7 +289,7 @@ class Checker:
             message = f"'{name}' is {value}, but must be above {shape.above:g}"
             self.report(WRONG_VALUE, mark, message, f"write a number above {shape.above:g}")
 
-    def flag(self, _shape: Flag, value: Value, mark: Mark, name: str) -> None:
+    def flag(self, _shape: Flag, value: Json, mark: Mark, name: str) -> None:
         """true or false."""
         if isinstance(value, str) and is_template(value):
             message = f"'{name}' must be true or false, not the template {seen(value)}"
@@ -296,7 +297,7 @@ class Checker:
         elif not isinstance(value, bool):
             self.wrong_type(name, "true or false", value, mark)
 
-    def guard(self, _shape: Guard, value: Value, mark: Mark, name: str) -> None:
+    def guard(self, _shape: Guard, value: Json, mark: Mark, name: str) -> None:
         """A condition."""
         if isinstance(value, bool):
             return
@@ -309,11 +310,11 @@ class Checker:
         )
         self.report(BARE_GUARD, mark, message, hint)
 
-    def any_value(self, _shape: Free, value: Value, mark: Mark, _name: str) -> None:
+    def any_value(self, _shape: Free, value: Json, mark: Mark, _name: str) -> None:
         """Whatever value; only its templates are checked."""
         self.free(value, mark)
 
-    def free_map(self, shape: FreeMap, value: Value, mark: Mark, name: str) -> None:
+    def free_map(self, shape: FreeMap, value: Json, mark: Mark, name: str) -> None:
         """A mapping with the author's own keys."""
         if value is None or (shape.whole and self.whole(value, mark)):
             return
@@ -323,21 +324,21 @@ class Checker:
         elif shape.template:
             self.free(value, mark)
 
-    def whole(self, value: Value, mark: Mark) -> bool:
+    def whole(self, value: Json, mark: Mark) -> bool:
         """Check a text that is one template and nothing else; whether it is one."""
         if not isinstance(value, str) or not (is_whole(value) or _is_broken_template(value)):
             return False
         self.template(value, mark)
         return True
 
-    def const(self, shape: Const, value: Value, mark: Mark, name: str) -> None:
+    def const(self, shape: Const, value: Json, mark: Mark, name: str) -> None:
         """Exactly one text."""
         if value != shape.value:
             code = API_VERSION if name == "apiVersion" else WRONG_VALUE
             message = f"'{name}' is {seen(value)}, but must be {shape.value}"
             self.report(code, mark, message, f"write {name}: {shape.value}")
 
-    def identifier(self, shape: Identifier, value: Value, mark: Mark, name: str) -> None:
+    def identifier(self, shape: Identifier, value: Json, mark: Mark, name: str) -> None:
         """A name that templates can read."""
         if not isinstance(value, str):
             self.wrong_type(name, "a name", value, mark)
@@ -354,12 +355,12 @@ class Checker:
             message = f"'{value}' cannot name {_an(shape.what)}: it already means something in templates"
             self.report(RESERVED_NAME, mark, message, f"choose another name, such as '{value.strip('_')}_1'")
 
-    def field(self, field: Field, value: Value, mark: Mark, what: str) -> None:
+    def field(self, field: Field, value: Json, mark: Mark, what: str) -> None:
         """A value of a tool kind's own type; what its templates give is checked when they are rendered."""
         if not self.free(value, mark) or isinstance(value, Map | Seq):
             self.literal(field, value, mark, what)
 
-    def literal(self, field: Field, value: Value, mark: Mark, what: str) -> None:
+    def literal(self, field: Field, value: Json, mark: Mark, what: str) -> None:
         """A value without templates against a Python type."""
         problem = mismatch(field, value)
         if problem is not None:
@@ -367,7 +368,7 @@ class Checker:
             self.report(WRONG_TYPE, mark, f"{what} is {seen(value)}, but {problem}", hint)
 
 
-def find_do(value: Value) -> Mark | None:
+def find_do(value: Json) -> Mark | None:
     """Where the first `do` key inside a value stands."""
     if isinstance(value, Map):
         if "do" in value:
@@ -410,7 +411,7 @@ def _listed(words: Iterable[str]) -> str:
     return ", ".join(f"'{word}'" for word in words)
 
 
-def _fits(shape: Shape, value: Value) -> bool:
+def _fits(shape: Shape, value: Json) -> bool:
     if isinstance(shape, Record | FreeMap):
         return isinstance(value, Map)
     if isinstance(shape, ListOf):

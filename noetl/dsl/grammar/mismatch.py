@@ -4,7 +4,7 @@ import re
 
 from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.tool_kind import Field
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 
 _WORDS = {
     "str": "a text",
@@ -23,7 +23,7 @@ SOME_VALUE = "..."  # some value of a mapping, and not which
 _FIELD = re.compile(r"Object (missing required|contains unknown) field `([^`]+)`")
 
 
-def mismatch(field: Field, value: Value) -> str | None:
+def mismatch(field: Field, value: Json) -> str | None:
     """What a value would have to be instead; None when it fits, as far as its templates let one see."""
     import msgspec
 
@@ -44,7 +44,7 @@ def mismatch(field: Field, value: Value) -> str | None:
     return None
 
 
-def _is_rendered(value: Value, steps: list[str]) -> bool:
+def _is_rendered(value: Json, steps: list[str]) -> bool:
     """Whether a template stands at a place inside a value: what it will be is not known."""
     for step in steps:
         if isinstance(value, list) and step.isdigit() and int(step) < len(value):
@@ -56,7 +56,7 @@ def _is_rendered(value: Value, steps: list[str]) -> bool:
     return isinstance(value, str) and is_template(value)
 
 
-def _without_templates(value: Value, steps: list[str]) -> Value:
+def _without_templates(value: Json, steps: list[str]) -> Json:
     """The value without the entries of a mapping that are a template at this place; itself without any."""
     step, *rest = steps
     if isinstance(value, dict) and step == SOME_VALUE:

@@ -9,7 +9,7 @@ from noetl.dsl.template_site import Owner, set_sites
 from noetl.dsl.templates.facts import plain_path
 from noetl.dsl.templates.reads import Path
 from noetl.dsl.templates.syntax import is_template
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 
 REFERENCE_NAME = Code("reference-name", "error", "A reference under a name that does not end in _ref")
 NOT_A_REFERENCE = Code("not-a-reference", "error", "A name that ends in _ref receives something else")
@@ -55,7 +55,7 @@ def _results(context: RuleContext, owner: Owner) -> _Results:
     return _Results(frozenset({"output", *(task.label for task in owner.tasks)}), context.step_names)
 
 
-def _problems(name: str, value: Value, results: Container[str]) -> Iterator[tuple[Code, str]]:
+def _problems(name: str, value: Json, results: Container[str]) -> Iterator[tuple[Code, str]]:
     wants = name.endswith(SUFFIX)
     if isinstance(value, list):
         for item in value:
@@ -90,7 +90,7 @@ def _holds_reference(path: Path, results: Container[str]) -> bool:
     return path[0] in STATE and path[-1].endswith(SUFFIX)
 
 
-def _is_reference(value: dict[str, Value]) -> bool:
+def _is_reference(value: dict[str, Json]) -> bool:
     return set(value) == REFERENCE_KEYS
 
 

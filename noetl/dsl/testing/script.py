@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from noetl.dsl.testing.suite import Answer
-from noetl.dsl.yaml.tree import Value, plain
+from noetl.dsl.yaml.tree import plain
+from noetl.json_value import Json
 
 HELD = ("http", "pg", "py")
 UNSAID = "as the test says"
@@ -81,12 +82,12 @@ def _fits(answer: Answer, place: Place) -> bool:
     return all(node[key] == number for key, number in numbers.items() if key in node)
 
 
-def output_of(answer: Answer) -> dict[str, Value]:
+def output_of(answer: Answer) -> dict[str, Json]:
     """The envelope that an answer stands for."""
     node = answer.node
-    output: dict[str, Value] = {"status": "ok", "data": plain(node.get("data"))}
+    output: dict[str, Json] = {"status": "ok", "data": plain(node.get("data"))}
     if "error" in node:
         given = plain(node["error"])
-        known: dict[str, Value] = {"code": None, "message": UNSAID, "retryable": False, "details": {}}
+        known: dict[str, Json] = {"code": None, "message": UNSAID, "retryable": False, "details": {}}
         output |= {"status": "error", "error": {**known, **given}}
     return output | {key: plain(node[key]) for key in HELD if key in node}

@@ -3,8 +3,6 @@
 import json
 import re
 
-from noetl.dsl.yaml.tree import Value
-
 LENGTH_MAX = 600
 SEEN_MAX = 60
 _PLAIN = re.compile(r"[A-Za-z_][\w./-]*", re.ASCII)
@@ -16,13 +14,13 @@ def shortened(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def flow(value: Value) -> str:
+def flow(value: object) -> str:
     """The value in flow style, cut where it would fill a screen."""
     text = _flow(value)
     return text if len(text) <= LENGTH_MAX else f"{text[:LENGTH_MAX]} …"
 
 
-def _flow(value: Value) -> str:
+def _flow(value: object) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{_flow(key)}: {_flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
@@ -32,20 +30,20 @@ def _flow(value: Value) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def seen(value: Value) -> str:
+def seen(value: object) -> str:
     """A value as a message names it: short, on one line."""
     text = _flow(value) if not isinstance(value, str) else f"'{value}'"
     text = " ".join(text.split())
     return shortened(text, SEEN_MAX)
 
 
-def described(value: Value) -> str:
+def described(value: object) -> str:
     """The type of a value, and the value itself when it is short enough to be one word."""
     detail = "" if isinstance(value, dict | list) or value is None else f" {seen(value)}"
     return f"{type_name(value)}{detail}"
 
 
-def type_name(value: Value) -> str:
+def type_name(value: object) -> str:
     """What a message calls the type of a value."""
     names = {bool: "a boolean", int: "an integer", float: "a number", str: "a text", type(None): "nothing"}
     if isinstance(value, dict):

@@ -4,7 +4,8 @@ from typing import Final
 
 from noetl.dsl.diagnostic import Code, Diagnostic
 from noetl.dsl.yaml.one_line import shortened
-from noetl.dsl.yaml.tree import Mark, Value
+from noetl.dsl.yaml.tree import Mark
+from noetl.json_value import Json
 
 YAML_EMPTY = Code("yaml-empty", "error", "The file is empty")
 YAML_TOO_LARGE = Code("yaml-too-large", "error", "The text is larger than a playbook may be")
@@ -82,7 +83,7 @@ def too_many_repeats(most: int, mark: Mark) -> Diagnostic:
     return YAML_ALIAS.at(mark, f"aliases repeat more than {most} keys and values", hint)
 
 
-def key_not_text(key: str, meaning: Value, mark: Mark) -> Diagnostic:
+def key_not_text(key: str, meaning: Json, mark: Mark) -> Diagnostic:
     """An unquoted key that YAML reads as a number, a boolean or null."""
     if not key:
         return YAML_KEY.at(mark, "a key is empty; keys are text", "write the key before its ':'")
@@ -90,7 +91,7 @@ def key_not_text(key: str, meaning: Value, mark: Mark) -> Diagnostic:
     return YAML_KEY.at(mark, message, f'write "{_short(key)}"')
 
 
-def key_not_scalar(value: Value, mark: Mark) -> Diagnostic:
+def key_not_scalar(value: Json, mark: Mark) -> Diagnostic:
     """A mapping or list as a key."""
     return YAML_KEY.at(mark, f"a key is {_type_name(value)}; keys are text", "write a name before the ':'")
 
@@ -129,7 +130,7 @@ def _short(text: str) -> str:
     return shortened(text, _SHOWN)
 
 
-def _type_name(value: Value) -> str:
+def _type_name(value: Json) -> str:
     match value:
         case None:
             return "null"

@@ -11,7 +11,7 @@ from typing import Final
 from yaml.resolver import Resolver
 from yamlcore import CoreLoader
 
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 
 NUMBER_LENGTH_MAX: Final = 400  # a longer one is no quantity, and converting it takes ever longer
 
@@ -22,7 +22,7 @@ _PATTERNS: Final[Mapping[str, re.Pattern[str]]] = {
 }
 _INT: Final = _PATTERNS["int"]
 _FLOAT: Final = _PATTERNS["float"]
-_WORDS: Final[Mapping[str, Value]] = {
+_WORDS: Final[Mapping[str, Json]] = {
     **CoreLoader.null_values["core"],
     **CoreLoader.bool_values["core"],
 }
@@ -36,7 +36,7 @@ class NotANumber(ValueError):
     """The word is spelt like a number but is none that JSON could hold."""
 
 
-def read_plain(text: str) -> Value:
+def read_plain(text: str) -> Json:
     """The value of an unquoted word; raises NotANumber."""
     if text[:1] in _NUMBER_STARTS:
         return _number(text)
@@ -56,7 +56,7 @@ def is_plain_text(text: str) -> bool:
     return not any(pattern.match(text) for _, pattern in _OLD_TAGS.get(text[:1], ()))
 
 
-def _number(text: str) -> Value:
+def _number(text: str) -> Json:
     whole = _INT.match(text)
     if not whole and not _FLOAT.match(text):
         return text
