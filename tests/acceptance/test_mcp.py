@@ -180,7 +180,7 @@ def test_everything_an_agent_needs_in_one_conversation(client, write: Write) -> 
     agent = client()
     assert [tool["name"] for tool in agent.ask("tools/list")["result"]["tools"]] == [
         "validate", "tool_kinds", "run", "test", "register", "playbooks", "executions", "execution",
-        "why", "events", "render", "cancel", "signal", "retry",
+        "why", "events", "render", "cancel", "signal", "release", "retry",
     ]  # fmt: skip
     assert agent.call("validate", playbook=HELLO.replace("python", "pyton"))["diagnostics"][0]["line"] == 7
     assert "http" in [one["kind"] for one in agent.call("tool_kinds")["kinds"]]
@@ -253,6 +253,9 @@ def test_what_goes_wrong_in_a_tool_is_its_answer(client) -> None:
     assert all(told["isError"] for told in wrong.values())
     assert wrong["playbook"]["error"]["diagnostics"][0]["code"] == "missing-key"
     assert agent.call("cancel", execution="@last")["error"]["code"] == "not-found"
+    over = agent.call("run", playbook=HELLO)["execution_id"]
+    released = agent.call("release", execution=over)["error"]
+    assert (released["code"], "not stuck" in released["message"]) == ("conflict", True)
     assert "additional" in agent.call("why", execution="x", unknown=1)["error"]["message"].lower()
     unknown = agent.ask("tools/call", name="vallidate", arguments={})
     assert unknown["error"]["code"] == -32602

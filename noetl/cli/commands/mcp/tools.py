@@ -228,6 +228,16 @@ TOOLS = (
         changes=True,
     ),
     ToolSpec(
+        "release",
+        "Release a stuck execution",
+        "Let an execution that is stuck go on, after an upgrade or when its log can be read again; "
+        "`execution` says why it is stuck. One that still cannot be decided stays so.",
+        EXECUTION,
+        work.release,
+        ("execution",),
+        changes=True,
+    ),
+    ToolSpec(
         "retry",
         "Retry an execution",
         "Run a failed execution again from what failed, keeping what succeeded, as a new execution.",

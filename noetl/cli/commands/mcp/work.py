@@ -289,6 +289,14 @@ async def signal(product: SharedConnection, arguments: Arguments, request: ToolR
     )
 
 
+async def release(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+    """Let an execution that is stuck go on, here while the conversation lasts."""
+    connection = await product.for_running()
+    execution_id = await find_execution(connection.front, arguments["execution"])
+    await connection.front.release(execution_id, caller("mcp"))
+    return {"execution_id": execution_id, "status": await connection.front.status(execution_id)}
+
+
 async def _send_control(product: SharedConnection, arguments: Arguments, control: Control) -> dict[str, Any]:
     async with product.for_reading() as connection:
         execution_id = await find_execution(connection.front, arguments["execution"])
