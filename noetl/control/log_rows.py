@@ -11,7 +11,7 @@ from noetl.core.event import Event
 from noetl.core.message import Message, Report, Start
 from noetl.core.state import State, snapshot_of
 from noetl.core.values.patch import STORED, rests_elsewhere
-from noetl.errors import InvariantViolation
+from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.front import with_failed_iterations
 from noetl.ports.store import ROW_FORMAT, Append, Row, Summary, link
 
@@ -19,6 +19,7 @@ SNAPSHOT_EVENTS = 5_000
 _ENCODER = msgspec.json.Encoder()
 _EVENTS = msgspec.json.Decoder(list[Event])
 _MESSAGES = msgspec.json.Decoder(Message)
+_RESULTS = msgspec.json.Decoder(dict[str, Any])
 
 
 def encode_row(last: int, head: bytes, message: Message, events: list[Event], now: int) -> Row:
@@ -145,12 +146,20 @@ def shown(state: State) -> dict[str, Any]:
     }
 
 
-def kept_result(result: bytes) -> dict[str, Any]:
+def kept_result(summary: Summary) -> dict[str, Any]:
     """An ended execution as its readers see it; what an older release did not keep is filled in."""
-    found: dict[str, Any] = msgspec.json.decode(result)
-    found["counts"] = with_failed_iterations(found["counts"])
-    found["failures"] = [{"answered": False, **failure} for failure in found["failures"]]
-    return found
+    try:
+        result: dict[str, Any] = _RESULTS.decode(summary.result or b"")
+        result["counts"] = with_failed_iterations(result["counts"])
+        result["failures"] = [{"answered": False, **failure} for failure in result["failures"]]
+    except (msgspec.MsgspecError, UnicodeDecodeError, KeyError, TypeError) as error:
+        execution_id = summary.execution_id
+        message = (
+            f"what was kept of execution {execution_id}, which {summary.status}, cannot be read: {error}"
+        )
+        hint = f"its log is kept apart from that, and checked by: noetl execution replay {execution_id}"
+        raise BackendError(message, hint=hint) from None
+    return result
 
 
 def request_of(state: State) -> dict[str, Any]:

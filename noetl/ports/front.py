@@ -157,7 +157,7 @@ _COUNTED = msgspec.json.Decoder(_Counted)
 def listed(item: Summary, now: int) -> dict[str, Any]:
     """An execution as lists show it."""
     end = item.ended_at if item.ended_at is not None else now
-    counts = with_failed_iterations(_COUNTED.decode(item.result).counts) if item.result else None
+    counts = counts_of(item)
     return {
         "execution_id": item.execution_id,
         "status": item.status,
@@ -172,6 +172,16 @@ def listed(item: Summary, now: int) -> dict[str, Any]:
         "counts": counts,
         "failed_iterations": (counts or {}).get("failed_iterations", 0),
     }
+
+
+def counts_of(item: Summary) -> dict[str, int] | None:
+    """What an ended execution counted; None while it runs, or where what was kept of it cannot be read."""
+    if not item.result:
+        return None
+    try:
+        return with_failed_iterations(_COUNTED.decode(item.result).counts)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
 
 
 def with_failed_iterations(counts: dict[str, int] | None) -> dict[str, int] | None:

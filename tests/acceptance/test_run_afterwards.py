@@ -1,6 +1,7 @@
 """What can be done with an execution that is over: explain, compare, export, evaluate, retry and rerun it."""
 
 import json
+import sqlite3
 from xml.etree import ElementTree
 
 import pytest
@@ -198,3 +199,21 @@ def test_a_template_is_evaluated_at_an_event(noetl, write):
     assert (late.returncode, "events, not 999" in late.stderr) == (2, True)
     wrong = noetl("render", "ctx.n", "--at", "@last:x")
     assert wrong.returncode == 2
+
+
+@pytest.mark.parametrize("kept", [b"{", b"\xff", b"[]", b"{}", b'{"counts": {}, "failures": [1]}'])
+def test_a_kept_result_that_cannot_be_read_is_said_in_words(noetl, write, tmp_path, kept):
+    noetl("run", write("story.yaml", FIXED))
+    with sqlite3.connect(tmp_path / ".noetl" / "noetl.db") as store:
+        (whole,) = store.execute("select result from executions").fetchone()
+        store.execute("update executions set result = ?", [kept])
+    store.close()
+    listed = noetl("execution", "list")
+    assert (listed.returncode, "completed" in listed.stdout) == (0, True), listed.stderr
+    shown = noetl("execution", "show", "@last")
+    assert shown.returncode == 3, shown.stderr
+    assert "error[backend]: what was kept of execution" in shown.stderr
+    assert "noetl execution replay" in shown.stderr
+    with sqlite3.connect(tmp_path / ".noetl" / "noetl.db") as store:
+        store.execute("update executions set result = ?", [whole])
+    store.close()

@@ -269,7 +269,7 @@ class LocalFront:
         if summary.stuck is not None:
             return await self._shown_stuck(summary)
         if summary.result:
-            return {**kept_result(summary.result), **moments(summary), "log": self._store.path}
+            return {**kept_result(summary), **moments(summary), "log": self._store.path}
         return self._shown(await newest_state(self._store, execution_id), summary)
 
     async def _over(self, execution_id: str, wait_s: float) -> State | None:

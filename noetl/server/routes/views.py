@@ -18,7 +18,7 @@ from noetl.dsl.model import Playbook, Task
 from noetl.dsl.net.diagram import graph as graph_of
 from noetl.dsl.net.diagram import sketch
 from noetl.errors import NotFound
-from noetl.ports.front import Find, Front, listed
+from noetl.ports.front import Find, Front, counts_of, listed
 from noetl.ports.store import Summary
 from noetl.server.access import require_everywhere, require_execution, who_asks
 from noetl.server.log_projections import Reading, Readings, events_from
@@ -335,8 +335,8 @@ async def _durations(request: Request, recent: list[Summary]) -> dict[tuple[str,
     durations: dict[tuple[str, str], list[tuple[int, str]]] = {}
     ended = [summary for summary in recent if summary.ended_at is not None and summary.status != "cancelled"]
     for summary in ended[:TIMED]:
-        counts = msgspec.json.decode(summary.result or b"{}").get("counts", {})
-        if counts.get("events", 0) > TIMED_EVENTS:
+        counts = counts_of(summary)
+        if counts is None or counts.get("events", 0) > TIMED_EVENTS:
             continue
         reading = await readings_of(request).newest(summary.execution_id)
         for step, took in reading.timeline.step_durations():

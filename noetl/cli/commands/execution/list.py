@@ -77,6 +77,9 @@ def _line(row: dict[str, Any]) -> str:
     status = "interrupted" if row["interrupted"] else row["status"]
     playbook, failed = row["playbook"], row["failed_iterations"]
     flawed = f"  ({counted(failed, 'failed iteration')})" if failed else ""
+    if row["ended_at"] is not None and row["counts"] is None:
+        replay = f"noetl execution replay {row['execution_id']}{options.server_flag()}"
+        flawed = f"  (what was kept of it cannot be read; check its log with: {replay})"
     return (
         f"{row['execution_id']}  {status:<11}  {moment}  {duration(row['duration_ms']):>12}  "
         f"{playbook['path']} v{playbook['version']}{flawed}"
