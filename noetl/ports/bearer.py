@@ -8,6 +8,9 @@ import hashlib
 import re
 from typing import Literal, get_args
 
+from noetl.core.event import iso
+from noetl.ports.store import AccessToken
+
 Scope = Literal["read", "run", "write", "admin", "worker"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 SECRET_BYTES = 32
@@ -29,3 +32,16 @@ def parsed(bearer: str) -> tuple[str, str] | None:
 def digest(secret: str) -> str:
     """What is kept of a secret."""
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def token_facts(token: AccessToken) -> dict[str, str | list[str] | None]:
+    """A token as readers see it; neither its secret nor the digest of it."""
+    return {
+        "id": token.id,
+        "name": token.name,
+        "scopes": token.scopes,
+        "prefixes": token.prefixes,
+        "created_at": iso(token.created_at),
+        "expires_at": iso(token.expires_at) if token.expires_at is not None else None,
+        "by": token.by,
+    }

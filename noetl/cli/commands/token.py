@@ -12,7 +12,7 @@ from noetl.cli import options
 from noetl.cli.commands.db import Span
 from noetl.cli.connection.caller import caller
 from noetl.cli.terminal import emit, note
-from noetl.ports.bearer import SCOPES
+from noetl.ports.bearer import SCOPES, token_facts
 
 if TYPE_CHECKING:
     from noetl.ports.front import NewToken, Tokens
@@ -55,7 +55,7 @@ def create(name: str, as_json: bool, **choices: Any) -> None:
 
     new_token = asyncio.run(_create(name, **choices))
     if as_json:
-        emit(indented_json({**_facts(new_token.token), "token": new_token.bearer}))
+        emit(indented_json({**token_facts(new_token.token), "token": new_token.bearer}))
         return
     emit(new_token.bearer)
     note(f"token {new_token.token.id} for '{name}': {_words(new_token.token)}; it is not shown again")
@@ -84,7 +84,7 @@ def list_tokens(as_json: bool) -> None:
     if as_json:
         from noetl.cli.running.run_summary import indented_json
 
-        emit(indented_json([_facts(token) for token in tokens]))
+        emit(indented_json([token_facts(token) for token in tokens]))
         return
     if not tokens:
         note("no tokens; make one with: noetl token create NAME --scope run")
@@ -110,20 +110,6 @@ def delete(token_id: str) -> None:
 async def _delete(token_id: str) -> None:
     async with _tokens() as tokens:
         await tokens.delete_token(token_id)
-
-
-def _facts(token: "AccessToken") -> dict[str, Any]:
-    from noetl.core.event import iso
-
-    return {
-        "id": token.id,
-        "name": token.name,
-        "scopes": token.scopes,
-        "prefixes": token.prefixes,
-        "created_at": iso(token.created_at),
-        "expires_at": iso(token.expires_at) if token.expires_at is not None else None,
-        "by": token.by,
-    }
 
 
 def _words(token: "AccessToken") -> str:

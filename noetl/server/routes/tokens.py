@@ -6,7 +6,7 @@ import msgspec
 from fastapi import Path, Request
 from starlette.responses import Response
 
-from noetl.core.event import iso
+from noetl.ports.bearer import token_facts
 from noetl.ports.front import TokenAsk
 from noetl.ports.store import AccessToken
 from noetl.server import session
@@ -29,7 +29,7 @@ async def create(request: Request) -> Response:
     body = await read(request, TokenBody)
     ask = TokenAsk(**msgspec.structs.asdict(body), by=who_asks(request).name)
     new_token = await front_of(request).new_token(ask)
-    return reply({**_token_fields(new_token.token), "token": new_token.bearer}, 201)
+    return reply({**token_facts(new_token.token), "token": new_token.bearer}, 201)
 
 
 @router.get("/tokens", **describe("admin", {200: TokenList}))
@@ -37,7 +37,7 @@ async def list_tokens(request: Request, cursor: Cursor = None, limit: Limit = MO
     """Tokens, the newest first: scopes, prefixes, when each expires. Never the token itself."""
     require_everywhere(request)
     tokens, more = page(await front_of(request).tokens(), _newest_first, cursor, limit)
-    return reply({"items": [_token_fields(token) for token in tokens], "cursor": more})
+    return reply({"items": [token_facts(token) for token in tokens], "cursor": more})
 
 
 def _newest_first(token: AccessToken) -> str:
@@ -53,18 +53,6 @@ async def delete(
     require_everywhere(request)
     await front_of(request).delete_token(token_id)
     return Response(status_code=204)
-
-
-def _token_fields(token: AccessToken) -> dict[str, Any]:
-    return {
-        "id": token.id,
-        "name": token.name,
-        "scopes": token.scopes,
-        "prefixes": token.prefixes,
-        "created_at": iso(token.created_at),
-        "expires_at": iso(token.expires_at) if token.expires_at is not None else None,
-        "by": token.by,
-    }
 
 
 # ---- sessions -------------------------------------------------------------------------------------------
