@@ -4,12 +4,13 @@
 as a list; such a program runs for one call. With `auth: NAME` an HTTP server is sent the secret as for the
 `http` kind. A tool's structured result is the task's data; otherwise its text, parsed when it is JSON;
 otherwise the list of its content. A result that the tool marks as an error, and an error of the protocol,
-are error kind `mcp`.
+are error kind `mcp`. Servers of every version of the protocol are spoken to: those that open a conversation
+with a handshake (2024-11-05 to 2025-11-25), and those that know none (2026-07-28).
 """
 
 from typing import Annotated, Any
 
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, error, ok
 from noetl.ports.tool import Input, Seconds, define, doc, read_knobs
@@ -57,11 +58,13 @@ async def run(tool_call: ToolCall, call: Call) -> Envelope:
         session = ProgramSession(tool_call.server, tool_call.env or {}, call, knobs.reply_timeout)
     async with session:
         answer = await session.call_tool(tool_call.tool, tool_call.arguments or {})
-    if "error" in answer:
-        problem = answer["error"]
-        message = f"{tool_call.tool}: {problem.get('message')}"
-        raise Failed("mcp", message, code=str(problem.get("code")), answered=True)
-    result = to_json(answer.get("result") or {})
+    if answer.error is not None:
+        message = f"{tool_call.tool}: {answer.error.get('message')}"
+        raise Failed("mcp", message, code=str(answer.error.get("code")), answered=True)
+    result: dict[str, Json] = to_json(answer.result)
+    if result.get("resultType", "complete") != "complete":
+        message = f"{tool_call.tool} asks for more than its arguments, and a task has nobody to ask"
+        raise Failed("mcp", message, code=str(result["resultType"]), answered=True)
     if result.get("isError"):
         return error(
             "mcp", f"{tool_call.tool}: {_words(result)}", code="tool", answered=True, data=_data(result)
@@ -69,25 +72,31 @@ async def run(tool_call: ToolCall, call: Call) -> Envelope:
     return ok(_data(result))
 
 
-def _words(result: dict[str, Value]) -> str:
-    texts = [str(part.get("text")) for part in result.get("content", ()) if part.get("type") == "text"]
+def _content(result: dict[str, Json]) -> list[dict[str, Json]]:
+    content = result.get("content")
+    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+
+
+def _words(result: dict[str, Json]) -> str:
+    texts = [str(part.get("text")) for part in _content(result) if part.get("type") == "text"]
     return " ".join(texts)[:1000] or "the tool failed"
 
 
-def _data(result: dict[str, Value]) -> Any:
+def _data(result: dict[str, Json]) -> Json:
     """The structured result, or the text, or whatever the content is."""
     import msgspec
 
     if result.get("structuredContent") is not None:
         return result["structuredContent"]
-    content = result.get("content", [])
+    content = _content(result)
     if len(content) != 1 or content[0].get("type") != "text":
-        return content
+        return result.get("content", [])
     text = str(content[0].get("text", ""))
     try:
-        return to_json(msgspec.json.decode(text))
+        data: Json = to_json(msgspec.json.decode(text))
     except (msgspec.DecodeError, RecursionError):
         return text
+    return data
 
 
 TOOL = define("mcp", __doc__, ToolCall, run, knobs=Knobs, returns="the tool's result", example=EXAMPLE)

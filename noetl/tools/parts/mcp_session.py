@@ -1,4 +1,7 @@
-"""One conversation with an MCP server: JSON-RPC over HTTP or over a program's input and output."""
+"""One conversation with an MCP server: JSON-RPC over HTTP or over a program's input and output.
+
+It begins with the handshake that most servers know; one that refuses it is spoken to without.
+"""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
@@ -6,48 +9,56 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from noetl import __version__
-from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
+from noetl.ports import mcp_protocol as protocol
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
+from noetl.ports.mcp_protocol import (
+    HANDSHAKE_VERSIONS,
+    META,
+    METHOD_NOT_FOUND,
+    STATELESS_VERSIONS,
+    Id,
+    Message,
+    Notification,
+    ProtocolError,
+    Reply,
+    Request,
+    notification,
+    request,
+)
 from noetl.tools.parts.paths import inside
 from noetl.tools.parts.process import Place, Program, clean_environment, start
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
-VERSION = "2025-06-18"
 GRACE_S = 2.0
 MESSAGE_MAX = 16 * 1024**2
-HELLO = {
-    "protocolVersion": VERSION,
-    "capabilities": {},
-    "clientInfo": {"name": "noetl", "version": __version__},
+CLIENT_INFO = {"name": "noetl", "version": __version__}
+HELLO = {"protocolVersion": HANDSHAKE_VERSIONS[0], "capabilities": {}, "clientInfo": CLIENT_INFO}
+# What a request says of itself where there is no handshake.
+STATELESS_META = {
+    f"{META}protocolVersion": STATELESS_VERSIONS[0],
+    f"{META}clientCapabilities": {},
+    f"{META}clientInfo": CLIENT_INFO,
 }
-
-Message = dict[str, Value]
-
-
-def request(number: int, method: str, params: Mapping[str, Value]) -> Message:
-    """A request that expects an answer with its number."""
-    return {"jsonrpc": "2.0", "id": number, "method": method, "params": dict(params)}
+NO_HANDSHAKE = ("400", "404", "405")  # how a server over HTTP may refuse `initialize`
 
 
-def notice(method: str) -> Message:
-    """A message that expects no answer."""
-    return {"jsonrpc": "2.0", "method": method}
-
-
-def read(raw: bytes | str) -> Message:
+def read(raw: bytes | str) -> Request | Notification | Reply:
     """One message of the other side."""
     try:
-        message = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError) as problem:
-        raise Failed(
-            "mcp", f"the server sent something that is not JSON: {problem}", code="protocol"
-        ) from None
-    if not isinstance(message, dict):
-        raise Failed("mcp", "the server sent something that is not a JSON-RPC message", code="protocol")
-    return message
+        return protocol.read(protocol.decode(raw))
+    except ProtocolError as problem:
+        message = f"the server sent something that is not a JSON-RPC message: {problem.message}"
+        raise Failed("mcp", message, code="protocol") from None
+
+
+def tool_call(name: str, arguments: Mapping[str, Json], *, stateless: bool) -> Message:
+    """The request that calls a tool."""
+    params = {"name": name, "arguments": dict(arguments)}
+    return request(2, "tools/call", {**params, "_meta": STATELESS_META} if stateless else params)
 
 
 # ---- a program ------------------------------------------------------------------------------------------
@@ -96,38 +107,44 @@ class ProgramSession:
     async def __aexit__(self, *problem: object) -> None:
         await self.program.stop(GRACE_S)
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Value]) -> Message:
-        """The answer to a tool call."""
-        await self._ask(request(1, "initialize", HELLO))
-        self._send(notice("notifications/initialized"))
-        return await self._ask(request(2, "tools/call", {"name": name, "arguments": dict(arguments)}))
+    async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> Reply:
+        """The answer to a tool call; a server that refuses the handshake needs none."""
+        stateless = (await self._ask(1, request(1, "initialize", HELLO))).error is not None
+        if not stateless:
+            self._send(notification("notifications/initialized"))
+        return await self._ask(2, tool_call(name, arguments, stateless=stateless))
 
     def _send(self, message: Message) -> None:
         self.program.feed(msgspec.json.encode(message) + b"\n")
 
-    async def _ask(self, message: Message) -> Message:
+    async def _ask(self, request_id: Id, message: Message) -> Reply:
         import asyncio
 
         self._send(message)
         try:
             async with asyncio.timeout(self.reply_s):
-                return await self._answer(message["id"])
+                return await self._answer(request_id)
         except TimeoutError:
             raise Failed("timeout", f"{self.argv[0]} did not answer in time", retryable=True) from None
 
-    async def _answer(self, number: Value) -> Message:
+    async def _answer(self, request_id: Id) -> Reply:
         while (line := await self.program.lines.get()) is not None:
             if not line.strip():
                 continue
             message = read(line)
-            if "method" in message and "id" in message:  # the server asks us, and we offer nothing
-                refusal = {"code": -32601, "message": "not offered"}
-                reply = {"result": {}} if message["method"] == "ping" else {"error": refusal}
-                self._send({"jsonrpc": "2.0", "id": message["id"], **reply})
-            elif message.get("id") == number:
+            if isinstance(message, Request):
+                self._send(_refuse(message))
+            elif isinstance(message, Reply) and message.id == request_id:
                 return message
         words = self.program.printed[2].text.strip()[-500:]
         raise Failed("mcp", f"{self.argv[0]} ended without an answer: {words}", code="ended")
+
+
+def _refuse(message: Request) -> Message:
+    """The answer to a server that asks us: we offer nothing but a sign of life."""
+    if message.method == "ping":
+        return protocol.reply(message.id, {})
+    return protocol.error_reply(message.id, ProtocolError(METHOD_NOT_FOUND, "not offered"))
 
 
 # ---- over HTTP ------------------------------------------------------------------------------------------
@@ -140,6 +157,7 @@ class HttpSession:
         self.url = url
         self.call = call
         self.reply_s = reply_s
+        self.stateless = False
         self.headers = {
             "Accept": "application/json, text/event-stream",
             "Content-Type": "application/json",
@@ -148,26 +166,39 @@ class HttpSession:
             self.headers["traceparent"] = call.trace
 
     async def __aenter__(self) -> Self:
-        hello = await self._ask(request(1, "initialize", HELLO))
-        version = (hello.get("result") or {}).get("protocolVersion", VERSION)
-        self.headers["MCP-Protocol-Version"] = str(version)
-        await self._post(notice("notifications/initialized"))
+        try:
+            hello = await self._ask(1, request(1, "initialize", HELLO))
+        except Failed as problem:
+            if problem.output["error"]["code"] not in NO_HANDSHAKE:
+                raise
+            self.stateless = True
+        else:
+            self.stateless = hello.error is not None
+        if self.stateless:
+            self.headers["MCP-Protocol-Version"] = STATELESS_VERSIONS[0]
+            return self
+        self.headers["MCP-Protocol-Version"] = str(
+            hello.result.get("protocolVersion", HELLO["protocolVersion"])
+        )
+        await self._post(notification("notifications/initialized"))
         return self
 
     async def __aexit__(self, *problem: object) -> None:
         return None
 
-    async def call_tool(self, name: str, arguments: Mapping[str, Value]) -> Message:
-        """The answer to a tool call."""
-        return await self._ask(request(2, "tools/call", {"name": name, "arguments": dict(arguments)}))
+    async def call_tool(self, name: str, arguments: Mapping[str, Json]) -> Reply:
+        """The answer to a tool call; without a handshake its headers say what it is about."""
+        if self.stateless:
+            self.headers |= {"Mcp-Method": "tools/call", "Mcp-Name": _header_value(name)}
+        return await self._ask(2, tool_call(name, arguments, stateless=self.stateless))
 
-    async def _ask(self, message: Message) -> Message:
-        answer = await self._post(message)
+    async def _ask(self, request_id: Id, message: Message) -> Reply:
+        answer = await self._post(message, request_id)
         if answer is None:
             raise Failed("mcp", f"{self.url} did not answer {message['method']}", code="protocol")
         return answer
 
-    async def _post(self, message: Message) -> Message | None:
+    async def _post(self, message: Message, request_id: Id | None = None) -> Reply | None:
         import aiohttp
         from yarl import URL
 
@@ -182,12 +213,12 @@ class HttpSession:
         try:
             client = shared_session(self.call).client
             async with client.post(self.url, **options) as response:
-                return await self._received(response, message.get("id"))
+                return await self._received(response, request_id)
         except (aiohttp.ClientError, TimeoutError, ValueError) as problem:
             cause = problem if not isinstance(problem, ValueError) else aiohttp.InvalidURL(self.url)
             raise failure(cause, self.url) from None
 
-    async def _received(self, response: "ClientResponse", number: Value) -> Message | None:
+    async def _received(self, response: "ClientResponse", request_id: Id | None) -> Reply | None:
         from noetl.tools.parts.http_answer import RETRYABLE, UNANSWERED, pieces
 
         if response.status >= 400:
@@ -201,15 +232,25 @@ class HttpSession:
             )
         if "Mcp-Session-Id" in response.headers:
             self.headers["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
-        if number is None:
+        if request_id is None:
             return None
         if response.content_type != "text/event-stream":
-            return read(b"".join([piece async for piece in pieces(response, MESSAGE_MAX)]))
+            message = read(b"".join([piece async for piece in pieces(response, MESSAGE_MAX)]))
+            return message if isinstance(message, Reply) else None
         async for data in _events(response):
             message = read(data)
-            if message.get("id") == number and "method" not in message:
+            if isinstance(message, Reply) and message.id == request_id:
                 return message
         return None
+
+
+def _header_value(text: str) -> str:
+    """A name as a header may carry it: as it is, or in the protocol's own base64."""
+    from base64 import b64encode
+
+    if text.isascii() and text.isprintable() and text == text.strip():
+        return text
+    return f"=?base64?{b64encode(text.encode()).decode()}?="
 
 
 async def _events(response: "ClientResponse") -> AsyncIterator[str]:

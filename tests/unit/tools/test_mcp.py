@@ -41,6 +41,21 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "method": "notifications/progress"}))
     print(json.dumps(reply), flush=True)
 """
+STATELESS = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    reply = {"jsonrpc": "2.0", "id": message["id"]}
+    meta = message["params"].get("_meta", {})
+    if meta.get("io.modelcontextprotocol/protocolVersion") != "2026-07-28":
+        reply["error"] = {"code": -32601, "message": "there is no method " + message["method"]}
+    elif message["params"]["name"] == "ask":
+        reply["result"] = {"resultType": "input_required", "inputRequests": {}}
+    else:
+        content = {"caps": meta["io.modelcontextprotocol/clientCapabilities"], **message["params"]["arguments"]}
+        reply["result"] = {"resultType": "complete", "content": [], "structuredContent": content}
+    print(json.dumps(reply), flush=True)
+"""
 CASES = [
     ("add", {"x": 1, "y": 2}, {"sum": 3}),
     ("text", {}, "hello"),
@@ -180,3 +195,32 @@ async def test_an_answer_without_end_is_cut_short(use, httpserver, monkeypatch, 
     httpserver.expect_request("/mcp", method="POST").respond_with_handler(over_http(stream))
     values = {"server": httpserver.url_for("/mcp"), "tool": "t", "arguments": {"a": "x" * 500_000}}
     assert (await use("mcp", values))["error"]["kind"] == "too_large"
+
+
+async def test_a_program_that_knows_no_handshake_is_spoken_to_without(use, tmp_path):
+    (tmp_path / "server.py").write_text(STATELESS)
+    values = {"server": [sys.executable, str(tmp_path / "server.py")], "arguments": {"x": 1}}
+    assert (await use("mcp", {**values, "tool": "echo"}))["data"] == {"caps": {}, "x": 1}
+    refused = await use("mcp", {**values, "tool": "ask"})
+    assert (refused["error"]["kind"], refused["error"]["code"]) == ("mcp", "input_required")
+
+
+@pytest.mark.parametrize("status", [200, 400])
+async def test_a_server_that_knows_no_handshake_is_spoken_to_without(use, httpserver, status):
+    def handle(request: Request) -> Response:
+        message = request.get_json()
+        reply = {"jsonrpc": "2.0", "id": message["id"]}
+        if message["method"] == "initialize":
+            error = {"code": -32601, "message": "there is no method initialize"}
+            return Response(json.dumps({**reply, "error": error}), status, content_type="application/json")
+        names = ("MCP-Protocol-Version", "Mcp-Method", "Mcp-Name")
+        content = {"headers": [request.headers[name] for name in names], **message["params"]["arguments"]}
+        result = {"resultType": "complete", "content": [], "structuredContent": content}
+        return Response(json.dumps({**reply, "result": result}), content_type="application/json")
+
+    httpserver.expect_request("/mcp", method="POST").respond_with_handler(handle)
+    values = {"server": httpserver.url_for("/mcp"), "tool": "t\u00e9", "arguments": {"a": 1}}
+    output = await use("mcp", values)
+    headers = ["2026-07-28", "tools/call", "=?base64?dMOp?="]
+    assert output["data"] == {"headers": headers, "a": 1}
+    httpserver.check_assertions()

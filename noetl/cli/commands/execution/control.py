@@ -1,11 +1,11 @@
-"""Telling an execution something: one wish, brought to whoever runs it."""
+"""Telling an execution something: one control message, brought to whoever runs it."""
 
 from noetl.cli.terminal import emit, note
 from noetl.core.message import Control
 
 
 async def tell(name: str, control: Control, text: str, *, as_json: bool) -> None:
-    """Have a wish decided on, and say so; `told` may name the execution as {id}."""
+    """Have it decided on, and say so; `text` may name the execution as {id}."""
     from noetl.cli.connection.connection import connect, find_execution
     from noetl.cli.running.run_summary import indented_json
 

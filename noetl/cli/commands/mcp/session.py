@@ -6,10 +6,12 @@ It is handed messages and hands out messages; streams are stdio.py's, what the t
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
-from noetl.cli.commands.mcp import protocol
-from noetl.cli.commands.mcp.protocol import Id, Message, Notification, ProtocolError, Request
+from noetl.cli.commands.mcp.handshake import SERVER_INFO, agree_version, check_version, with_result_type
+from noetl.json_value import Json
+from noetl.ports import mcp_protocol as protocol
+from noetl.ports.mcp_protocol import Id, Message, Notification, ProtocolError, Request
 
 UNDER_WAY_MAX = 32
 Send = Callable[[Message | list[Message]], Awaitable[None]]
@@ -26,7 +28,7 @@ class ToolRequest:
 class ToolProvider(Protocol):
     """What can be called."""
 
-    def listed(self) -> list[dict[str, Any]]:
+    def listed(self) -> list[Message]:
         """Every tool as clients see it, always in one order."""
         ...
 
@@ -34,7 +36,7 @@ class ToolProvider(Protocol):
         """None when there is such a tool, else what to say."""
         ...
 
-    async def call(self, name: str, arguments: Mapping[str, Any], request: ToolRequest) -> dict[str, Any]:
+    async def call(self, name: str, arguments: Mapping[str, Json], request: ToolRequest) -> Message:
         """The result of a call; what goes wrong in it is part of the result."""
         ...
 
@@ -62,7 +64,7 @@ class Session:
         else:
             await self._one(message)
 
-    async def _batch(self, messages: list[Any]) -> None:
+    async def _batch(self, messages: list[Json]) -> None:
         """Messages in a list are answered in a list, in the one version that has them."""
         if self.version != protocol.BATCHES or not messages:
             problem = ProtocolError(protocol.INVALID_REQUEST, "a line is one message, not a list of them")
@@ -72,7 +74,7 @@ class Session:
         if answers:
             await self.send(answers)
 
-    async def _answered(self, message: Any) -> Message | None:
+    async def _answered(self, message: Json) -> Message | None:
         """The answer to a message of a list."""
         try:
             incoming = protocol.read(message)
@@ -84,12 +86,12 @@ class Session:
             return protocol.error_reply(protocol.id_of(message), problem)
         return None
 
-    async def _one(self, message: Any) -> None:
+    async def _one(self, message: Json) -> None:
         try:
             incoming = protocol.read(message)
             if isinstance(incoming, Notification):
                 self._noticed(incoming)
-            elif incoming is not None:
+            elif isinstance(incoming, Request):
                 await self._begin(incoming)
         except ProtocolError as problem:
             await self.send(protocol.error_reply(protocol.id_of(message), problem))
@@ -146,10 +148,10 @@ class Session:
         if not call.withdrawn:
             await self.send(answer)
 
-    async def _result(self, request: Request, call: ToolRequest) -> dict[str, Any]:
+    async def _result(self, request: Request, call: ToolRequest) -> Message:
         """What a request is answered."""
         if request.version is not None:
-            protocol.check_version(request)
+            check_version(request)
         method = request.method
         if method == "initialize":
             return self._shake_hands(request)
@@ -159,7 +161,7 @@ class Session:
             message = "say which version is spoken: send initialize first, or name it in _meta"
             raise ProtocolError(protocol.INVALID_PARAMS, message)
         if method == "server/discover" and request.version is not None:
-            return protocol.with_result_type(
+            return with_result_type(
                 {"supportedVersions": list(protocol.STATELESS_VERSIONS), **self._offer()}, cacheable=True
             )
         if method == "tools/list":
@@ -168,22 +170,22 @@ class Session:
             return await self._call(request, call)
         raise ProtocolError(protocol.METHOD_NOT_FOUND, f"there is no method {method!r}")
 
-    def _offer(self) -> dict[str, Any]:
+    def _offer(self) -> Message:
         return {"capabilities": {"tools": {}}, "instructions": self.instructions}
 
-    def _shake_hands(self, request: Request) -> dict[str, Any]:
+    def _shake_hands(self, request: Request) -> Message:
         if self.version is not None:
             raise ProtocolError(protocol.INVALID_REQUEST, "the conversation is open already")
-        self.version = protocol.agree_version(request.params)
-        return {"protocolVersion": self.version, "serverInfo": protocol.SERVER_INFO, **self._offer()}
+        self.version = agree_version(request.params)
+        return {"protocolVersion": self.version, "serverInfo": SERVER_INFO, **self._offer()}
 
-    def _list(self, request: Request) -> dict[str, Any]:
+    def _list(self, request: Request) -> Message:
         if request.params.get("cursor") is not None:
             raise ProtocolError(protocol.INVALID_PARAMS, "the list has one page; leave the cursor out")
-        result = {"tools": self.tools.listed()}
-        return result if request.version is None else protocol.with_result_type(result, cacheable=True)
+        result: Message = {"tools": self.tools.listed()}
+        return result if request.version is None else with_result_type(result, cacheable=True)
 
-    async def _call(self, request: Request, call: ToolRequest) -> dict[str, Any]:
+    async def _call(self, request: Request, call: ToolRequest) -> Message:
         name, arguments = request.params.get("name"), request.params.get("arguments", {})
         if not isinstance(name, str):
             raise ProtocolError(protocol.INVALID_PARAMS, "tools/call needs name, a text")
@@ -193,7 +195,7 @@ class Session:
         if unknown is not None:
             raise ProtocolError(protocol.INVALID_PARAMS, unknown)
         result = await self.tools.call(name, arguments, call)
-        return result if request.version is None else protocol.with_result_type(result)
+        return result if request.version is None else with_result_type(result)
 
     async def close(self, grace_s: float) -> None:
         """Nothing more will come: let what is under way end within a grace, then stop it."""

@@ -8,7 +8,6 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
 
 import msgspec
 
@@ -39,7 +38,7 @@ class LineWriter:
         self._one = ThreadPoolExecutor(1)
         self.gone = False
 
-    async def send(self, message: Any) -> None:
+    async def send(self, message: object) -> None:
         """Write a message as one line."""
         line = msgspec.json.encode(message) + b"\n"
         await asyncio.get_running_loop().run_in_executor(self._one, self._write, line)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from noetl.cli.commands.mcp import protocol
 from noetl.cli.commands.mcp.session import UNDER_WAY_MAX, Session, ToolRequest
+from noetl.ports import mcp_protocol as protocol
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-META = {f"{protocol.OWN}protocolVersion": "2026-07-28", f"{protocol.OWN}clientCapabilities": {}}
+META = {f"{protocol.META}protocolVersion": "2026-07-28", f"{protocol.META}clientCapabilities": {}}
 
 
 class Tools:
@@ -95,11 +95,11 @@ async def test_without_a_handshake_each_request_names_its_version(talk):
     called = await talk.ask("tools/call", {"_meta": META, "name": "echo", "arguments": {"a": 1}})
     assert called["result"]["structuredContent"] == {"a": 1}
     assert called["result"]["resultType"] == "complete"
-    assert called["result"]["_meta"][f"{protocol.OWN}serverInfo"]["name"] == "noetl"
+    assert called["result"]["_meta"][f"{protocol.META}serverInfo"]["name"] == "noetl"
 
 
 async def test_a_version_that_is_not_spoken_is_refused_with_those_that_are(talk):
-    wrong = {**META, f"{protocol.OWN}protocolVersion": "2099-01-01"}
+    wrong = {**META, f"{protocol.META}protocolVersion": "2099-01-01"}
     answer = await talk.ask("tools/list", {"_meta": wrong})
     assert answer["error"]["code"] == protocol.UNSUPPORTED_VERSION
     assert answer["error"]["data"]["requested"] == "2099-01-01"
@@ -139,7 +139,7 @@ REFUSED = [
     ({"jsonrpc": "2.0", "id": "a", "method": "tools/list", "params": {"_meta": {}}}, None, "a"),
     ({"jsonrpc": "2.0", "id": "a", "method": "tools/list", "params": {"_meta": 7}}, None, "a"),
     (
-        {"jsonrpc": "2.0", "id": "a", "method": "tools/list", "params": {"_meta": {**META, f"{protocol.OWN}clientCapabilities": 1}}},
+        {"jsonrpc": "2.0", "id": "a", "method": "tools/list", "params": {"_meta": {**META, f"{protocol.META}clientCapabilities": 1}}},
         protocol.INVALID_PARAMS,
         "a",
     ),
