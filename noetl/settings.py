@@ -28,10 +28,10 @@ def _text(value: Any) -> str:
 
 
 def _keys(value: Any) -> str:
-    from noetl.adapters.secrets.sealed_credentials import decoded
+    from noetl.adapters.secrets.sealed_credentials import decode_keys
 
     text = _text(value)
-    decoded(text)
+    decode_keys(text)
     return text
 
 

@@ -141,13 +141,13 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED
     except click.ClickException as error:
-        return _usage(error)
+        return _report_usage(error)
     except Exception as error:  # the process edge
         if debug:
             import traceback
 
             traceback.print_exc()
-        return _failed(error)
+        return _report_failure(error)
     return code if isinstance(code, int) else 0
 
 
@@ -166,7 +166,7 @@ def _tolerate_any_character() -> None:
             reconfigure(errors="backslashreplace")
 
 
-def _usage(error: click.ClickException) -> int:
+def _report_usage(error: click.ClickException) -> int:
     from noetl.cli.terminal import failure
 
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
@@ -179,7 +179,7 @@ def _usage(error: click.ClickException) -> int:
     return EXIT_USAGE
 
 
-def _failed(error: Exception) -> int:
+def _report_failure(error: Exception) -> int:
     from noetl.cli.terminal import failure
     from noetl.errors import NoetlError
 

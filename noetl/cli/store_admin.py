@@ -51,7 +51,7 @@ class StoreAdmin(Protocol):
         """The bytes that it takes."""
         ...
 
-    def opened(self) -> AbstractAsyncContextManager[AdminStore]:
+    def open(self) -> AbstractAsyncContextManager[AdminStore]:
         """The store and what belongs to it."""
         ...
 
@@ -88,7 +88,7 @@ class _Sqlite:
         files = (Path(self.shown + end) for end in ("", "-wal", "-shm"))
         return sum(file.stat().st_size for file in files if file.exists())
 
-    def opened(self) -> AbstractAsyncContextManager[AdminStore]:
+    def open(self) -> AbstractAsyncContextManager[AdminStore]:
         return open_reader()
 
 
@@ -121,7 +121,7 @@ class _Postgres:
         return asyncio.run(size_of(self._database))
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[AdminStore]:
+    async def open(self) -> AsyncIterator[AdminStore]:
         from noetl.wiring.distributed import opened_bus, opened_results, opened_store
         from noetl.wiring.plane import control_plane
 

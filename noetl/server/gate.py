@@ -70,7 +70,7 @@ class Gate:
             await self.app(scope, receive, send)
             return
 
-        async def dressed(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 _dress(message, scope["path"])
             await send(message)
@@ -81,11 +81,11 @@ class Gate:
         except Problem as refused:
             answer = problem(refused.status, refused.detail, hint=refused.hint, headers=refused.headers)
             await _heard_out(scope, receive)
-            await answer(scope, receive, dressed)
+            await answer(scope, receive, send_with_headers)
         except NoetlError as error:
-            await of_error(error)(scope, receive, dressed)
+            await of_error(error)(scope, receive, send_with_headers)
         else:
-            await self.app(scope, _limited(scope, receive, size), dressed)
+            await self.app(scope, _limit_body(scope, receive, size), send_with_headers)
 
     async def _let_in(self, connection: HTTPConnection) -> Who:
         """Who sends a request; raises Problem when it may go no further."""
@@ -104,14 +104,14 @@ class Gate:
             self._slow_down(self.rate, _address(connection))
             return NOBODY
         try:
-            who = await self._proven(connection, self.doorkeeper)
+            who = await self._authenticate(connection, self.doorkeeper)
         except NotProven as error:
             self._slow_down(self.strangers, _address(connection))
             raise Problem(401, str(error), hint=HOW, headers={"WWW-Authenticate": "Bearer"}) from None
         self._slow_down(self.rate, who.key)
         return who
 
-    async def _proven(self, connection: HTTPConnection, doorkeeper: Doorkeeper) -> Who:
+    async def _authenticate(self, connection: HTTPConnection, doorkeeper: Doorkeeper) -> Who:
         kind, _, bearer = connection.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and bearer:
             return await doorkeeper.who(bearer.strip())
@@ -234,11 +234,11 @@ async def _heard_out(scope: Scope, receive: Receive) -> None:
                     return
 
 
-def _limited(scope: Scope, receive: Receive, most: int) -> Receive:
+def _limit_body(scope: Scope, receive: Receive, most: int) -> Receive:
     """A body that ends when it has become too large."""
     size = 0
 
-    async def counted() -> Message:
+    async def receive_limited() -> Message:
         nonlocal size
         message = await receive()
         if message["type"] == "http.request":
@@ -249,4 +249,4 @@ def _limited(scope: Scope, receive: Receive, most: int) -> Receive:
                 raise too_large(most)
         return message
 
-    return counted
+    return receive_limited

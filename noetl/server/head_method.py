@@ -20,21 +20,21 @@ class Head:
             return
         get_scope, finished = {**scope, "method": "GET"}, asyncio.Event()
 
-        async def begun(message: Message) -> None:
+        async def send_head(message: Message) -> None:
             if message["type"] == "http.response.start":
                 scope.update({**get_scope, "method": "HEAD"})  # the route it came to is counted
                 await send(message)
                 await send(NOTHING)
                 finished.set()
 
-        await self.app(get_scope, _until(finished, receive), begun)
+        await self.app(get_scope, _until(finished, receive), send_head)
 
 
 def _until(finished: asyncio.Event, receive: Receive) -> Receive:
     """A reader that sends what it has to send and is gone once it is answered, so that a stream ends."""
     over = False
 
-    async def received() -> Message:
+    async def receive_until() -> Message:
         nonlocal over
         if over:
             await finished.wait()
@@ -43,4 +43,4 @@ def _until(finished: asyncio.Event, receive: Receive) -> Receive:
         over = not message.get("more_body", False)
         return message
 
-    return received
+    return receive_until

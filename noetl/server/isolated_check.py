@@ -31,7 +31,7 @@ async def withstand(text: str, kinds: Kinds) -> None:
         message = "other large playbooks are being checked"
         raise Problem(503, message, hint="try again in a moment", headers={"Retry-After": "2"})
     try:
-        ended_well = await _tried(pickle.dumps((text, _sendable(kinds))))
+        ended_well = await _survives(pickle.dumps((text, _sendable(kinds))))
     finally:
         _SLOTS.release()
     if not ended_well:
@@ -52,7 +52,7 @@ def _sendable(kinds: Kinds) -> dict[str, Kind]:
     }
 
 
-async def _tried(request: bytes) -> bool:
+async def _survives(request: bytes) -> bool:
     nothing = asyncio.subprocess.DEVNULL
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-m", __name__, stdin=asyncio.subprocess.PIPE, stdout=nothing, stderr=nothing

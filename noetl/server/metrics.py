@@ -122,7 +122,7 @@ class Meter:
         others: Any = _Others(options)
         registry.register(others)
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+    def count_answer(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)

@@ -103,12 +103,12 @@ class Provider:
     async def _renew(self) -> None:
         """Ask for the keys; those that are known are kept when the provider does not answer."""
         try:
-            self._keys = await self._fetched()
+            self._keys = await self._fetch()
         except BackendError:
             if self._keys is None:
                 raise
 
-    async def _fetched(self) -> Any:
+    async def _fetch(self) -> Any:
         from joserfc.jwk import KeySet
 
         place = self._oidc.jwks

@@ -31,7 +31,7 @@ class Record:
         began, request_id = time.perf_counter(), uuid_utils.uuid7().hex
         status = 500
 
-        async def marked(message: Message) -> None:
+        async def send_logged(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -41,14 +41,14 @@ class Record:
 
         token = REQUEST_ID.set(request_id)
         try:
-            await self.app(scope, receive, marked)
+            await self.app(scope, receive, send_logged)
         finally:
             _tell(scope, status, time.perf_counter() - began)
             REQUEST_ID.reset(token)
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         method = scope["method"] if scope["method"] in METHODS else UNKNOWN
-        self.meter.answered(method, _route(scope), status, seconds)
+        self.meter.count_answer(method, _route(scope), status, seconds)
 
 
 def _route(scope: Scope) -> str:

@@ -204,7 +204,7 @@ def _statements(
         if start:  # alone, so that it counts from its own beginning
             alone = connection.extract_statements(statement.query)
             statement = alone[0] if len(alone) == 1 else statement
-        bound, used = _bound(params, statement.named_parameters, used)
+        bound, used = _bind(params, statement.named_parameters, used)
         results.append(Result())
         try:
             cursor = connection.execute(statement, bound)
@@ -215,7 +215,7 @@ def _statements(
         connection.commit()
 
 
-def _bound(params: Params | None, names: set[str], used: int) -> tuple[Any, int]:
+def _bind(params: Params | None, names: set[str], used: int) -> tuple[Any, int]:
     """The values one statement takes: by name, or the next ones of the list."""
     if isinstance(params, dict):
         if missing := sorted(names - params.keys()):

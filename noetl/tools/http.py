@@ -183,12 +183,12 @@ async def run(request: Request, call: Call) -> Envelope:
 
 
 async def _attempt(request: Request, knobs: Knobs, call: Call) -> Envelope:
-    async with sent(request, knobs, call) as response:
+    async with send(request, knobs, call) as response:
         return await _answer(response, request, knobs, call)
 
 
 @asynccontextmanager
-async def sent(request: Request, knobs: Knobs, call: Call) -> AsyncIterator["ClientResponse"]:
+async def send(request: Request, knobs: Knobs, call: Call) -> AsyncIterator["ClientResponse"]:
     """The answer to a request, its body still to be read; what goes wrong is the call's failure."""
     import aiohttp
 

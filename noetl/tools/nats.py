@@ -89,10 +89,10 @@ def _need(value: str | None, name: str, message: Message) -> str:
 
 
 async def _send(message: Message, subject: str, call: Call) -> Envelope:
-    from noetl.tools.parts.nats_link import link, named
+    from noetl.tools.parts.nats_link import link, naming_failures
 
     client, raw, headers = await link(call), _bytes(message.value), message.headers
-    with named(subject):
+    with naming_failures(subject):
         if message.action == "request":
             reply = await client.request(subject, raw, timeout=message.reply_timeout, headers=headers)
             return ok(_value(reply.data))
@@ -117,7 +117,7 @@ async def _fetch(message: Message, subject: str, call: Call) -> dict[str, Value]
     """Messages that a stream keeps, from a number on; reading changes nothing, so that it can be repeated."""
     from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
-    from noetl.tools.parts.nats_link import link, named
+    from noetl.tools.parts.nats_link import link, naming_failures
 
     stream = (await link(call)).jetstream()
     reader = ConsumerConfig(
@@ -126,7 +126,7 @@ async def _fetch(message: Message, subject: str, call: Call) -> dict[str, Value]
         ack_policy=AckPolicy.NONE,
         inactive_threshold=60.0,
     )
-    with named(subject):
+    with naming_failures(subject):
         subscription = await stream.pull_subscribe(subject, config=reader)
         try:
             batch = await subscription.fetch(message.limit, timeout=message.reply_timeout)
@@ -147,27 +147,27 @@ async def _fetch(message: Message, subject: str, call: Call) -> dict[str, Value]
 
 
 async def _open(bucket: str, call: Call) -> "KeyValue":
-    from noetl.tools.parts.nats_link import link, named
+    from noetl.tools.parts.nats_link import link, naming_failures
 
     client = await link(call)
-    with named(f"the bucket {bucket}"):
+    with naming_failures(f"the bucket {bucket}"):
         return await client.jetstream().key_value(bucket)
 
 
 async def read(bucket: str, key: str, revision: int | None, call: Call) -> Value:
     """The value of a key, at a revision when one is given."""
-    from noetl.tools.parts.nats_link import named
+    from noetl.tools.parts.nats_link import naming_failures
 
     store = await _open(bucket, call)
-    with named(f"{bucket}/{key}"):
+    with naming_failures(f"{bucket}/{key}"):
         return _value((await store.get(key, revision=revision)).value or b"")
 
 
 async def _keys(store: "KeyValue", bucket: str, pattern: str | None) -> list[str]:
-    from noetl.tools.parts.nats_link import named
+    from noetl.tools.parts.nats_link import naming_failures
 
     keys: list[str] = []
-    with named(bucket):
+    with naming_failures(bucket):
         watcher = await store.watch(pattern or ">", ignore_deletes=True, meta_only=True)
         async for entry in watcher:
             if entry is None:  # everything that is there has been told
@@ -178,9 +178,9 @@ async def _keys(store: "KeyValue", bucket: str, pattern: str | None) -> list[str
 
 
 async def _entry(store: "KeyValue", bucket: str, key: str, message: Message, call: Call) -> Envelope:
-    from noetl.tools.parts.nats_link import named
+    from noetl.tools.parts.nats_link import naming_failures
 
-    with named(f"{bucket}/{key}"):
+    with naming_failures(f"{bucket}/{key}"):
         if message.action == "kv_delete":
             await store.delete(key)
             return ok({"key": key, "deleted": True})

@@ -79,12 +79,12 @@ async def run(objects: Objects, call: Call) -> Envelope:
 
 async def _get(objects: Objects, key: str, call: Call) -> Envelope:
     """The content; what is too large to hold goes into the result store while it arrives."""
-    from noetl.tools.parts.object_stores import bounded, bucket
+    from noetl.tools.parts.object_stores import bucket, check_size
 
     knobs: Knobs = read_knobs(Knobs, call)
     form = format_of(key, objects.format)
     stream = await (await bucket(objects.store, call)).open(key)
-    bounded(stream, key, knobs.max_bytes)
+    check_size(stream, key, knobs.max_bytes)
     if objects.response == "ref" or stream.size > hold_bytes(call):
         return ok(None, ref=await call.payloads.put_stream(stream.chunks, MEDIA[form]))
     return ok(decode(b"".join([chunk async for chunk in stream.chunks]), form))

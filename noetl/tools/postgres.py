@@ -34,7 +34,7 @@ from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Seconds, Size, define, doc, read_knobs
-from noetl.tools.parts.postgres_copy import changed, load, rows_of
+from noetl.tools.parts.postgres_copy import changed_rows, load, rows_of
 from noetl.tools.parts.spill import gather
 from noetl.tools.parts.sql import (
     MAX_ROWS,
@@ -48,11 +48,11 @@ from noetl.tools.parts.sql import (
     columns_of,
     data_of,
     ref_parts,
-    stored,
+    stored_reference,
     with_key,
 )
 from noetl.tools.parts.sql_position import in_postgres
-from noetl.tools.parts.statements import first_word, numbered, one_transaction, split
+from noetl.tools.parts.statements import first_word, number_parameters, one_transaction, split
 
 if TYPE_CHECKING:
     from asyncpg import Connection
@@ -120,18 +120,18 @@ class Knobs(Input):
 
 async def run(sql: Sql, call: Call) -> Envelope:
     """Run the statements, or load the rows, on a pooled connection."""
-    from noetl.tools.parts.postgres_link import borrowed
+    from noetl.tools.parts.postgres_link import borrow
 
     knobs: Knobs = read_knobs(Knobs, call)
     rows = None if sql.copy is None else await rows_of(sql.copy.rows, call)
-    async with borrowed(call, knobs.pool_size) as connection:
+    async with borrow(call, knobs.pool_size) as connection:
         if knobs.statement_timeout:
             await connection.execute(f"set statement_timeout = {int(knobs.statement_timeout * 1000)}")
         if sql.copy is not None:
             results = [await load(connection, sql.copy.table, rows or [], sql.copy.columns)]
         else:
             results = await _statements(connection, sql, knobs, call)
-    parts = ref_parts(sql.store, {"store": "postgres"}, call) or stored(results)
+    parts = ref_parts(sql.store, {"store": "postgres"}, call) or stored_reference(results)
     return ok(data_of(results, call), **parts)
 
 
@@ -143,7 +143,7 @@ async def _statements(connection: "Connection", sql: Sql, knobs: Knobs, call: Ca
     run_statement = partial(_statement, connection, params, knobs.max_rows, call)
     with _pointing(text, params):
         if len(statements) == 1 and first_word(statements[0]) in CHANGING:
-            typed = await _known(connection, params, call, statements[0])
+            typed = await _run_typed(connection, params, call, statements[0])
             if typed is not None:
                 return [typed]
         if knobs.transaction and one_transaction(statements):
@@ -173,16 +173,16 @@ async def _statement(
     connection: "Connection", params: Params | None, rows_max: int, call: Call, text: str
 ) -> Result:
     from noetl.tools.parts.postgres_link import types_of
-    from noetl.tools.parts.postgres_values import bound
+    from noetl.tools.parts.postgres_values import bind
 
-    text, values = _placed(text, params)
+    text, values = _number_values(text, params)
     prepared = await connection.prepare(text)
-    arguments = bound(values, prepared.get_parameters())
+    arguments = bind(values, prepared.get_parameters())
     attributes = prepared.get_attributes()
     if not attributes:
         types_of(call).keep(text, prepared.get_parameters())
         await prepared.fetch(*arguments)
-        return Result(changed=changed(prepared.get_statusmsg()))
+        return Result(changed=changed_rows(prepared.get_statusmsg()))
     result = Result(columns_of(attribute.name for attribute in attributes))
     # Closed at once, not when it is collected: it holds a transaction.
     async with aclosing(_chunks(connection, prepared, arguments, first_word(text))) as chunks:
@@ -190,14 +190,14 @@ async def _statement(
     return result
 
 
-def _placed(text: str, params: Params | None) -> tuple[str, list[Value]]:
+def _number_values(text: str, params: Params | None) -> tuple[str, list[Value]]:
     """A statement whose values have numbers, and the values."""
     if isinstance(params, dict):
-        return numbered(text, params)
+        return number_parameters(text, params)
     return text, params if isinstance(params, list) else []
 
 
-async def _known(
+async def _run_typed(
     connection: "Connection", params: Params | None, call: Call, statement: str
 ) -> Result | None:
     """Run a statement that answers no rows and whose types are known: one round trip.
@@ -205,14 +205,14 @@ async def _known(
     None when they are not known, or not any more: the server refused it, and nothing was done.
     """
     from noetl.tools.parts.postgres_link import UNSENT, driver, types_of
-    from noetl.tools.parts.postgres_values import bound
+    from noetl.tools.parts.postgres_values import bind
 
-    text, values = _placed(statement, params)
+    text, values = _number_values(statement, params)
     types = types_of(call).get(text)
     if types is None:
         return None
     try:
-        return Result(changed=changed(await connection.execute(text, *bound(values, types))))
+        return Result(changed=changed_rows(await connection.execute(text, *bind(values, types))))
     except Failed:
         pass  # the value may fit what the tables are by now
     except driver().PostgresError as problem:

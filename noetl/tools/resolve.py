@@ -14,7 +14,7 @@ from noetl.errors import BackendError, NoetlError
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, Reference, ok
 from noetl.ports.tool import Count, Input, define, doc, invoke
-from noetl.tools.parts.sql import quoted, stretch
+from noetl.tools.parts.sql import quote, stretch
 
 EXAMPLE = """\
 apiVersion: noetl.io/v2
@@ -56,9 +56,9 @@ async def run(request: Resolve, call: Call) -> Envelope:
     try:
         payload = await (_FROM[maker](ref, call) if maker in _FROM else call.payloads.get(ref))
     except Failed as failure:
-        raise _lost(failure.message, retryable=failure.output["error"]["retryable"]) from None
+        raise _lost_reference(failure.message, retryable=failure.output["error"]["retryable"]) from None
     except NoetlError as problem:
-        raise _lost(problem.message, retryable=isinstance(problem, BackendError)) from None
+        raise _lost_reference(problem.message, retryable=isinstance(problem, BackendError)) from None
     return ok(_slice(await select(payload, request.select), request))
 
 
@@ -69,7 +69,7 @@ async def _with_auth(ref: Reference, call: Call) -> Call:
     return replace(call, auth_name=name, auth=await call.secret(name))
 
 
-def _lost(message: str, *, retryable: bool = False) -> Failed:
+def _lost_reference(message: str, *, retryable: bool = False) -> Failed:
     return Failed("reference", f"the reference cannot be resolved: {message}", retryable=retryable)
 
 
@@ -89,7 +89,7 @@ async def _table(kind: str, locator: dict[str, Value], request: Resolve, call: C
     answer = await invoke(get(kind), values, call)
     if answer["status"] == "error":
         problem = answer["error"]
-        raise _lost(problem["message"], retryable=problem["retryable"])
+        raise _lost_reference(problem["message"], retryable=problem["retryable"])
     rows = answer["data"]["rows"]
     if request.select is None:  # the database has already left out what was not asked for
         return ok(rows)
@@ -97,7 +97,7 @@ async def _table(kind: str, locator: dict[str, Value], request: Resolve, call: C
 
 
 def _query(kind: str, locator: dict[str, Value], request: Resolve) -> tuple[str, list[Value]]:
-    query, params = f"select * from {quoted(str(locator['table']))}", []
+    query, params = f"select * from {quote(str(locator['table']))}", []
     limits = locator.get("range") or {}
     bounds = stretch(limits) if isinstance(limits, str) else limits
     conditions = []
@@ -105,11 +105,11 @@ def _query(kind: str, locator: dict[str, Value], request: Resolve) -> tuple[str,
         if bounds.get(word) is not None:
             params.append(bounds[word])
             mark = f"${len(params)}" if kind == "postgres" else "?"
-            conditions.append(f"{quoted(str(bounds['column']))} {sign} {mark}")
+            conditions.append(f"{quote(str(bounds['column']))} {sign} {mark}")
     if conditions:
         query += f" where {' and '.join(conditions)}"
     if bounds:
-        query += f" order by {quoted(str(bounds['column']))}"
+        query += f" order by {quote(str(bounds['column']))}"
     if request.select is None and (request.limit is not None or request.offset):
         every = "-1" if kind == "sqlite" else "all"  # SQLite has no word for it, DuckDB takes no number
         query += f" limit {every if request.limit is None else request.limit} offset {request.offset}"
@@ -128,7 +128,7 @@ async def _file(ref: Reference, call: Call) -> Value:
     try:
         raw = await asyncio.to_thread(read_raw, path, int(meta.get("bytes", 2**31)))
     except OSError as problem:
-        raise _lost(f"{path}: {problem.strerror}") from None
+        raise _lost_reference(f"{path}: {problem.strerror}") from None
     verify(raw, meta)
     return decode(raw, format_of(path, meta.get("format")))
 

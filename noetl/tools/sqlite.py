@@ -35,7 +35,7 @@ from noetl.tools.parts.sql import (
     Store,
     columns_of,
     data_of,
-    quoted,
+    quote,
     ref_parts,
     with_key,
 )
@@ -167,7 +167,7 @@ def _execute(file: File, sql: Sql, attach: dict[str, str], knobs: Knobs, call: C
         connection.set_busy_timeout(int(knobs.busy_timeout * 1000))
         file.may_attach = lambda target: target is not None and (not target or _is_inside(call, target))
         for name, other in attach.items():
-            connection.execute(f"attach {_literal(other)} as {quoted(name)}")
+            connection.execute(f"attach {_literal(other)} as {quote(name)}")
         params = with_key(sql.params, text, ":", call)
         _statements(connection, text, bindings(params), knobs, results)
     except apsw.Error as problem:
@@ -234,7 +234,7 @@ def _tidy(file: File) -> None:
             file.connection.execute("rollback")
         attached = {str(row[1]) for row in file.connection.execute("pragma database_list")}
         for name in attached - {"main", "temp"}:
-            file.connection.execute(f"detach {quoted(name)}")
+            file.connection.execute(f"detach {quote(name)}")
     except apsw.Error:
         file.close()
 
@@ -242,11 +242,11 @@ def _tidy(file: File) -> None:
 def bindings(params: Params | None) -> Any:
     """Values as SQLite binds them."""
     if isinstance(params, dict):
-        return {name: bound(value) for name, value in params.items()}
-    return tuple(bound(value) for value in params or ())
+        return {name: bindable(value) for name, value in params.items()}
+    return tuple(bindable(value) for value in params or ())
 
 
-def bound(value: Value) -> Value:
+def bindable(value: Value) -> Value:
     """Lists and mappings bind as JSON text, which is how SQLite keeps them."""
     if not isinstance(value, list | dict):
         return value

@@ -112,9 +112,9 @@ async def run(request: Transfer, call: Call) -> Envelope:
             async for rows in source:
                 if not columns:
                     columns = _columns(rows, request.mapping)
-                    first = rows if request.mapping is None else _renamed(rows, request.mapping)
+                    first = rows if request.mapping is None else _rename(rows, request.mapping)
                     await target.begin(columns, first)
-                await target.write(_checked(rows, columns, request.mapping))
+                await target.write(_check(rows, columns, request.mapping))
                 moved += len(rows)
         if not columns:
             await target.begin([], [])
@@ -134,15 +134,15 @@ def _columns(rows: list[dict[str, Value]], mapping: dict[str, str] | None) -> li
     return list(mapping)
 
 
-def _renamed(rows: list[dict[str, Value]], mapping: dict[str, str]) -> list[dict[str, Value]]:
+def _rename(rows: list[dict[str, Value]], mapping: dict[str, str]) -> list[dict[str, Value]]:
     return [{target: row.get(source) for target, source in mapping.items()} for row in rows]
 
 
-def _checked(
+def _check(
     rows: list[dict[str, Value]], columns: list[str], mapping: dict[str, str] | None
 ) -> list[dict[str, Value]]:
     if mapping is not None:
-        return _renamed(rows, mapping)
+        return _rename(rows, mapping)
     names = set(columns)
     for row in rows:
         if not row.keys() <= names:

@@ -33,7 +33,7 @@ class Client:
         self._session: aiohttp.ClientSession | None = None
         self.answered = False  # whether it ever did
 
-    def _opened(self) -> aiohttp.ClientSession:
+    def _session_of(self) -> aiohttp.ClientSession:
         if self._session is None:
             headers = {} if self._token is None else {"Authorization": f"Bearer {self._token}"}
             timeout = aiohttp.ClientTimeout(total=None, connect=CONNECT_S, sock_read=ANSWER_S)
@@ -92,7 +92,7 @@ class Client:
         data = content if body is None else msgspec.json.encode(body)
         sent = {**({"Content-Type": "application/json"} if data is not None else {}), **(headers or {})}
         try:
-            async with self._opened().request(
+            async with self._session_of().request(
                 method, url, data=data, headers=sent, allow_redirects=False
             ) as answer:
                 self.answered = True

@@ -19,15 +19,15 @@ WAIT_MOST_S = 3.0
 GAP = b"\n\n"
 
 Batch = tuple[int, list[Event]]
-Told = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
-async def follow(client: Client, execution_id: str, first: int, notify: Told) -> AsyncGenerator[Batch]:
+async def follow(client: Client, execution_id: str, first: int, notify: Notify) -> AsyncGenerator[Batch]:
     """Events from one on, each once and in order, until the execution is over; a cut is mended."""
     clock = asyncio.get_running_loop().time
     heard_at, wait, resumes, cut = clock(), WAIT_S, False, False
     while True:
-        batches = _connected(client, execution_id, first, resumes=resumes)
+        batches = _read_connection(client, execution_id, first, resumes=resumes)
         try:
             async for start, events, ended in batches:
                 heard_at, wait, resumes, cut = clock(), WAIT_S, True, False
@@ -49,7 +49,7 @@ async def follow(client: Client, execution_id: str, first: int, notify: Told) ->
         wait = min(wait * 2, WAIT_MOST_S)
 
 
-async def _connected(
+async def _read_connection(
     client: Client, execution_id: str, first: int, *, resumes: bool
 ) -> AsyncGenerator[tuple[int, list[Event], bool]]:
     """What one connection brings: events, none of them as a sign of life, and whether that was the end."""

@@ -45,10 +45,10 @@ async def fetch(ask: Ask) -> Fetched:
     scope = Scope(region, service, datetime.fromtimestamp(ask.clock(), UTC))
     raw = msgspec.json.encode(body)
     headers = {"content-type": "application/x-amz-json-1.1", "x-amz-target": target}
-    headers |= signed("POST", url, headers, raw, await _keys(ask), scope)
+    headers |= signature_headers("POST", url, headers, raw, await _keys(ask), scope)
     answer = await ask.send("POST", url, named_by="endpoint", data=raw, headers=headers)
     if answer.status != 200 or not isinstance(answer.body, dict):
-        raise ask.refused(url, answer)
+        raise ask.refusal(url, answer)
     parameter = answer.body.get("Parameter", answer.body)
     text = parameter.get("SecretString", parameter.get("Value"))
     if text is None:
@@ -110,7 +110,7 @@ async def _machine_keys(ask: Ask) -> Keys:
     return Keys(str(keys["AccessKeyId"]), str(keys["SecretAccessKey"]), str(keys["Token"]))
 
 
-def signed(
+def signature_headers(
     method: str, url: str, headers: Mapping[str, str], body: bytes, keys: Keys, scope: Scope
 ) -> dict[str, str]:
     """The headers that sign a request whose query is empty."""

@@ -17,7 +17,7 @@ ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 async def fetch(ask: Ask) -> Fetched:
     """The fields of a Secret, or one of them."""
     if folder := ask.optional("folder"):
-        return Fetched(chosen(await asyncio.to_thread(_mounted, folder, ask), ask))
+        return Fetched(chosen(await asyncio.to_thread(_read_folder, folder, ask), ask))
     host, port = ask.environ("KUBERNETES_SERVICE_HOST"), ask.environ("KUBERNETES_SERVICE_PORT") or "443"
     if not host:
         raise NotFound(f"{ask.what}: this is no pod of a cluster; write folder: … for a mounted Secret")
@@ -28,17 +28,17 @@ async def fetch(ask: Ask) -> Fetched:
     url = f"https://{authority}:{port}{path}"
     headers = {"Authorization": f"Bearer {await ask.file(f'{ACCOUNT}/token')}"}
     answer = await ask.json("GET", url, headers=headers, authority=f"{ACCOUNT}/ca.crt")
-    return Fetched(chosen(_decoded(answer.get("data") or {}, ask), ask))
+    return Fetched(chosen(_decode(answer.get("data") or {}, ask), ask))
 
 
-def _decoded(data: dict[str, Any], ask: Ask) -> dict[str, str]:
+def _decode(data: dict[str, Any], ask: Ask) -> dict[str, str]:
     try:
         return {name: base64.b64decode(value, validate=True).decode() for name, value in data.items()}
     except (binascii.Error, TypeError, UnicodeDecodeError):
         raise NotFound(f"{ask.what}: a field of the Secret is no text") from None
 
 
-def _mounted(folder: str, ask: Ask) -> dict[str, str]:
+def _read_folder(folder: str, ask: Ask) -> dict[str, str]:
     """The files of a folder; the cluster's own links in it begin with two dots."""
     try:
         place = ask.place(folder)

@@ -142,7 +142,7 @@ class Keychain:
         """A field of an entry: itself, or what its source names."""
         return await self.text(value, what) if isinstance(value, Mapping) else value
 
-    async def fetched(self, entry: Secret, provider: str, source: Mapping[str, Any]) -> Material:
+    async def fetch(self, entry: Secret, provider: str, source: Mapping[str, Any]) -> Material:
         """What a provider gives for an entry; kept while it is good."""
         what, fields = _what(entry), dict(source)
         literals = frozenset(name for name, value in fields.items() if not isinstance(value, Mapping))
@@ -194,15 +194,15 @@ async def _static(keychain: Keychain, entry: Secret) -> Material:
     return {key: value for key, value in entry.source.items() if key != "desc"}
 
 
-async def _stored(keychain: Keychain, entry: Secret) -> Material:
+async def _read_stored(keychain: Keychain, entry: Secret) -> Material:
     return await keychain.credential(str(entry.source["credential"]))
 
 
-async def _managed(keychain: Keychain, entry: Secret) -> Material:
+async def _read_managed(keychain: Keychain, entry: Secret) -> Material:
     provider = entry.source.get("provider", "env")
     if provider in PROVIDERS:
         source = {key: value for key, value in entry.source.items() if key not in ("provider", "desc")}
-        return await keychain.fetched(entry, provider, source)
+        return await keychain.fetch(entry, provider, source)
     if provider not in ("env", "file"):
         raise NotFound(f"{_what(entry)}: there is no provider {provider!r} here")
     field = "env" if provider == "env" else "path"
@@ -212,7 +212,7 @@ async def _managed(keychain: Keychain, entry: Secret) -> Material:
     return _parts(await keychain.text({field: secret_name or entry.name.upper()}, _what(entry)))
 
 
-async def _structured(keychain: Keychain, entry: Secret) -> Material:
+async def _read_fields(keychain: Keychain, entry: Secret) -> Material:
     """Fields one by one; a source beside the kind fills the entry's main field."""
     source = dict(entry.source)
     whole: Material = {key: source.pop(key) for key in ("env", "path") if key in source}
@@ -230,20 +230,20 @@ async def _structured(keychain: Keychain, entry: Secret) -> Material:
     return material
 
 
-async def _fetched(keychain: Keychain, entry: Secret) -> Material:
+async def _fetch(keychain: Keychain, entry: Secret) -> Material:
     source = {key: value for key, value in entry.source.items() if key != "desc"}
-    return await keychain.fetched(entry, entry.kind, source)
+    return await keychain.fetch(entry, entry.kind, source)
 
 
 RESOLVERS: dict[str, Resolve] = {
     "env": _single,
     "file": _single,
     "static": _static,
-    "credential": _stored,
-    "secret_manager": _managed,
-    "postgres_credential": _structured,
-    "bearer": _structured,
-    "basic": _structured,
-    "api_key": _structured,
-    **dict.fromkeys(PROVIDERS, _fetched),
+    "credential": _read_stored,
+    "secret_manager": _read_managed,
+    "postgres_credential": _read_fields,
+    "bearer": _read_fields,
+    "basic": _read_fields,
+    "api_key": _read_fields,
+    **dict.fromkeys(PROVIDERS, _fetch),
 }

@@ -27,7 +27,7 @@ class Answer:
     status: int
     body: Any
 
-    def said(self) -> str:
+    def reason(self) -> str:
         """The server's own words about what went wrong, as far as there are any."""
         body = self.body if isinstance(self.body, dict) else {}
         words = [body.get(name) for name in ("error_description", "message", "Message", "errors", "error")]
@@ -127,11 +127,11 @@ class Ask:
         answer = await self.send(method, url, **options)
         if 200 <= answer.status < 300 and isinstance(answer.body, dict):
             return answer.body
-        raise self.refused(url, answer)
+        raise self.refusal(url, answer)
 
-    def refused(self, url: str, answer: Answer) -> NotFound | BackendError:
+    def refusal(self, url: str, answer: Answer) -> NotFound | BackendError:
         """Why there is no secret in an answer."""
-        message = f"{self.what}: {_place(url)} answered {answer.status}{answer.said()}"
+        message = f"{self.what}: {_place(url)} answered {answer.status}{answer.reason()}"
         if answer.status == 429 or answer.status >= 500:
             return BackendError(message, hint="try again")
         return NotFound(message, hint="look at the entry's fields and at what its login may read")

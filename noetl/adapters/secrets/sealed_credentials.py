@@ -35,14 +35,14 @@ class _Parts(NamedTuple):
     wrapped: bytes
     body: bytes
 
-    def joined(self) -> bytes:
+    def to_bytes(self) -> bytes:
         version = self.version.to_bytes(VERSION_BYTES, "big")
         return MARK + self.key_id + version + self.wrapped + self.body
 
 
 def _cut(name: str, sealed: bytes) -> _Parts:
     if not sealed.startswith(MARK) or len(sealed) < HEADER_BYTES + NONCE_BYTES + TAG_BYTES:
-        raise _damaged(name)
+        raise _damage(name)
     id_end = len(MARK) + ID_BYTES
     version_end = id_end + VERSION_BYTES
     version = int.from_bytes(sealed[id_end:version_end], "big")
@@ -67,7 +67,7 @@ class Sealer:
         data_key = os.urandom(KEY_BYTES)
         body = _encrypt(data_key, msgspec.json.encode(material), _about(b"value", name, version))
         wrapped = _encrypt(self._first, data_key, _about(b"key", name, version))
-        return _Parts(_id(self._first), version, wrapped, body).joined()
+        return _Parts(_id(self._first), version, wrapped, body).to_bytes()
 
     def open(self, name: str, sealed: bytes) -> dict[str, Any]:
         """The material that was sealed under a name."""
@@ -82,7 +82,7 @@ class Sealer:
             return sealed
         about = _about(b"key", name, parts.version)
         wrapped = _encrypt(self._first, self._data_key(name, parts), about)
-        return parts._replace(key_id=_id(self._first), wrapped=wrapped).joined()
+        return parts._replace(key_id=_id(self._first), wrapped=wrapped).to_bytes()
 
     def _data_key(self, name: str, parts: _Parts) -> bytes:
         master = self._keys.get(parts.key_id)
@@ -121,10 +121,10 @@ def _decrypt(key: bytes, sealed: bytes, name: str, about: bytes) -> bytes:
     try:
         return _cipher(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], about)
     except InvalidTag:
-        raise _damaged(name) from None
+        raise _damage(name) from None
 
 
-def _damaged(name: str) -> BackendError:
+def _damage(name: str) -> BackendError:
     hint = "set the credential again, or restore the store from a copy"
     return BackendError(f"the credential {name!r} is damaged, or belongs to another name", hint=hint)
 
@@ -135,7 +135,7 @@ def _damaged(name: str) -> BackendError:
 def keys_of(setting: str | None, file: Path) -> tuple[bytes, ...]:
     """The keys that were given in base64, or those in a file that is made on first use with mode 0600."""
     if setting:
-        return decoded(setting)
+        return decode_keys(setting)
     if not file.exists():
         _write(file, os.urandom(KEY_BYTES), replace=False)
     text = file.read_bytes()
@@ -149,7 +149,7 @@ def add_key(file: Path) -> None:
     _write(file, os.urandom(KEY_BYTES) + b"".join(keys_of(None, file)), replace=True)
 
 
-def decoded(text: str) -> tuple[bytes, ...]:
+def decode_keys(text: str) -> tuple[bytes, ...]:
     """The keys of a text, in base64 with commas between; raises ValueError, which says what is wanted."""
     import base64
 

@@ -40,7 +40,7 @@ class Cache:
         if self._clock() < renew_at:
             return material
         if key not in self._asked:
-            task = asyncio.get_running_loop().create_task(self._fetched(key, fetch))
+            task = asyncio.get_running_loop().create_task(self._fetch(key, fetch))
             self._asked[key] = task
             task.add_done_callback(lambda done: self._asked.pop(key, None))
         return await asyncio.shield(self._asked[key])
@@ -59,7 +59,7 @@ class Cache:
         """What was fetched last, good or not; empty when nothing was."""
         return self._kept.get(key, (0.0, {}))[1]
 
-    async def _fetched(self, key: str, fetch: Callable[[], Awaitable[Fetched]]) -> Material:
+    async def _fetch(self, key: str, fetch: Callable[[], Awaitable[Fetched]]) -> Material:
         fetched = await fetch()
         self._kept[key] = (self._clock() + renewal_s(fetched.lasts_s), fetched.material)
         self._kept.move_to_end(key)

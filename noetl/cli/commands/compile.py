@@ -37,7 +37,7 @@ def command(playbook: str, step_name: str | None, debug_map: bool, as_json: bool
     checked = require_valid(playbook)
     if checked is None:
         return 1
-    tree = _marked(checked.loaded.expanded)
+    tree = _with_label(checked.loaded.expanded)
     value = tree if step_name is None else _step(tree, step_name)
     if debug_map:
         text = _debug_map(checked, step_name, as_json)
@@ -50,7 +50,7 @@ def command(playbook: str, step_name: str | None, debug_map: bool, as_json: bool
     return 0
 
 
-def _marked(tree: Any) -> dict[str, Any]:
+def _with_label(tree: Any) -> dict[str, Any]:
     """The expanded tree with the label that says so; only then may task names hold dots."""
     from noetl.dsl.grammar.playbook import COMPILED_LABEL
     from noetl.dsl.yaml.tree import plain

@@ -139,14 +139,14 @@ def _write(home: Path, entries: Iterable[Context]) -> None:
 
 
 def _toml(entries: list[Context]) -> str:
-    lines = [f"current = {_quoted(entry.name)}" for entry in entries if entry.current]
+    lines = [f"current = {_toml_string(entry.name)}" for entry in entries if entry.current]
     for entry in entries:
-        lines += ["", f"[contexts.{_quoted(entry.name)}]", f"server = {_quoted(entry.server)}"]
-        lines += [f"token = {_quoted(entry.token)}"] if entry.token is not None else []
+        lines += ["", f"[contexts.{_toml_string(entry.name)}]", f"server = {_toml_string(entry.server)}"]
+        lines += [f"token = {_toml_string(entry.token)}"] if entry.token is not None else []
     return "\n".join(lines) + "\n"
 
 
-def _quoted(text: str) -> str:
+def _toml_string(text: str) -> str:
     """A basic string of TOML."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return (

@@ -77,7 +77,7 @@ def status(as_json: bool) -> int:
     schema, newest = admin.version(), admin.newest
     facts: dict[str, Any] = {"store": admin.shown, "schema": schema, "newest_schema": newest}
     if schema == newest:
-        extent, footprint = asyncio.run(_measured(admin))
+        extent, footprint = asyncio.run(_measure(admin))
         facts |= {**_as_data(extent), "payloads": footprint[0], "payload_bytes": footprint[1]}
     facts["file_bytes"] = admin.size()
     emit(indented_json(facts) if as_json else "\n".join(_lines(facts)))
@@ -134,12 +134,12 @@ async def _collect(admin: "StoreAdmin", ttl_ms: int, retention_ms: int | None, d
 
     now = now_ms()
     terms = Terms(now - ttl_ms, None if retention_ms is None else now - retention_ms, dry_run)
-    async with admin.opened() as content:
+    async with admin.open() as content:
         return await collect(content.store, content.results, content.catalog, terms)
 
 
-async def _measured(admin: "StoreAdmin") -> "tuple[Extent, tuple[int, int]]":
-    async with admin.opened() as content:
+async def _measure(admin: "StoreAdmin") -> "tuple[Extent, tuple[int, int]]":
+    async with admin.open() as content:
         footprints = await content.results.footprints()
         return await content.store.extent(), (
             sum(footprint.payloads for footprint in footprints),

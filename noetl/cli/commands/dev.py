@@ -48,7 +48,7 @@ def command(folder: str, host: str | None, port: str | None) -> int:
 
 async def _serve(folder: Path, settings: Settings) -> int:
     from noetl.cli.processes.process_log import set_up
-    from noetl.cli.processes.serving import options_for, stopped_by_signals, traced
+    from noetl.cli.processes.serving import options_for, stopped_by_signals, tracing
     from noetl.server.app import create_app
     from noetl.server.listen import bind, serve, url_of
     from noetl.wiring.distributed import serving
@@ -61,7 +61,7 @@ async def _serve(folder: Path, settings: Settings) -> int:
             await watcher.look()
             app = create_app(served.front, options_for(settings, served.plane.engine))
             emit(url_of(bound))
-            with traced(settings, served.plane.engine), _background(watcher.keep_looking()):
+            with tracing(settings, served.plane.engine), _background(watcher.keep_looking()):
                 await serve(app, bound, stopping)
             note("stopping: running tasks come to their end")
     return 0

@@ -40,7 +40,7 @@ def start(background: bool, **flags: str | None) -> int:
     settings = load(flags)
     if background:
         arguments = [f"--{name}={value}" for name, value in flags.items() if value is not None]
-        process = lifecycle.start_aside(settings, "server", ["server", "start", *arguments])
+        process = lifecycle.start_background(settings, "server", ["server", "start", *arguments])
         emit(process["url"])
         pid = process["pid"]
         note(f"server {pid} runs; its log is {process['log']}; stop it with: noetl server stop --pid {pid}")
@@ -49,9 +49,9 @@ def start(background: bool, **flags: str | None) -> int:
 
 
 async def _serve(settings: Settings) -> int:
-    from noetl.cli.processes.lifecycle import announced
+    from noetl.cli.processes.lifecycle import announce
     from noetl.cli.processes.process_log import set_up
-    from noetl.cli.processes.serving import options_for, stopped_by_signals, traced
+    from noetl.cli.processes.serving import options_for, stopped_by_signals, tracing
     from noetl.server.app import create_app
     from noetl.server.listen import bind, serve, url_of
     from noetl.wiring.distributed import serving
@@ -62,7 +62,7 @@ async def _serve(settings: Settings) -> int:
         async with serving(settings) as served:
             app = create_app(served.front, options_for(settings, served.plane.engine))
             url = url_of(bound)
-            with announced(settings, "server", url=url), traced(settings, served.plane.engine):
+            with announce(settings, "server", url=url), tracing(settings, served.plane.engine):
                 emit(url)
                 await serve(app, bound, stopping)
             note("stopping: executions are left so that another server goes on with them")

@@ -86,12 +86,12 @@ def _progress(names: Sequence[str], quiet: bool) -> Iterator[Callable[[], None]]
 def _report(results: Sequence["CheckResult"], form: str) -> None:
     from noetl.cli.terminal import emit
 
-    text = _rendered(results, form)
+    text = _render(results, form)
     if text:
         emit(text)
 
 
-def _rendered(results: Sequence["CheckResult"], form: str) -> str:
+def _render(results: Sequence["CheckResult"], form: str) -> str:
     if form == "json":
         from noetl.cli.formats import json
 

@@ -42,19 +42,19 @@ def start(count: int, background: bool, **flags: str | None) -> int:
     arguments = [f"--{name}={value}" for name, value in flags.items() if value is not None]
     if background:
         for _ in range(count):
-            process = lifecycle.start_aside(settings, "worker", ["worker", "start", *arguments])
+            process = lifecycle.start_background(settings, "worker", ["worker", "start", *arguments])
             emit(process["worker_id"])
             note(
                 f"worker {process['pid']} runs; its log is {process['log']}; stop it with: noetl worker stop"
             )
         return 0
     if count > 1:
-        return lifecycle.several(["worker", "start", *arguments], count)
+        return lifecycle.run_several(["worker", "start", *arguments], count)
     return lifecycle.run_fast(lambda: _work(settings))
 
 
 async def _work(settings: Settings) -> int:
-    from noetl.cli.processes.lifecycle import announced
+    from noetl.cli.processes.lifecycle import announce
     from noetl.cli.processes.process_log import set_up
     from noetl.cli.processes.serving import stopped_by_signals
     from noetl.wiring.distributed import working
@@ -65,7 +65,7 @@ async def _work(settings: Settings) -> int:
             if worker.refused.done():
                 worker.refused.result()
             facts = {"worker_id": worker.hello.worker_id, "pool": settings.pool}
-            with announced(settings, "worker", **facts):
+            with announce(settings, "worker", **facts):
                 emit(worker.hello.worker_id)
                 note(f"worker of pool '{settings.pool}', {settings.concurrency} at once; Ctrl-C stops it")
                 await _until(stopping, worker.refused)

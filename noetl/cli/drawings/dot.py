@@ -9,14 +9,14 @@ LABEL_LIMIT = 60
 def render(drawing: Sketch) -> str:
     """The digraph as text."""
     lines = [
-        f"digraph {_quoted(drawing.name)} {{",
+        f"digraph {_quote(drawing.name)} {{",
         "  rankdir=TB;",
         '  node [shape=box, style="rounded,filled", fillcolor="#f8fafc", color="#64748b"];',
         '  edge [color="#64748b", fontsize=10];',
     ]
-    lines += [f"  {_quoted(node.name)} [{_attributes(node_attributes(node))}];" for node in drawing.nodes]
+    lines += [f"  {_quote(node.name)} [{_attributes(node_attributes(node))}];" for node in drawing.nodes]
     lines += [
-        f"  {_quoted(edge.source)} -> {_quoted(edge.target)} [{_attributes(edge_attributes(edge))}];"
+        f"  {_quote(edge.source)} -> {_quote(edge.target)} [{_attributes(edge_attributes(edge))}];"
         for edge in drawing.edges
     ]
     return "\n".join([*lines, "}"])
@@ -49,9 +49,9 @@ def edge_attributes(edge: Edge) -> dict[str, str]:
 
 
 def _attributes(look: dict[str, str]) -> str:
-    return ", ".join(f"{name}={_quoted(value)}" for name, value in look.items())
+    return ", ".join(f"{name}={_quote(value)}" for name, value in look.items())
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -71,17 +71,17 @@ class _Slot:
 
 def place(boxes: Sequence[Box], lines: Sequence[Line], start: int = 0) -> Placed:
     """Lay out boxes and lines; lines from a box to itself take no part in it."""
-    turned = _turned(len(boxes), lines, start)
+    turned = _back_edges(len(boxes), lines, start)
     ranks = [2 * layer for layer in _layers(len(boxes), lines, turned)]
     slots = [_Slot(rank, box.width, box.height, is_box=True) for rank, box in zip(ranks, boxes, strict=True)]
     ways = [_way(slots, ranks, line, index in turned) for index, line in enumerate(lines)]
     sweeps = max(1, min(SWEEPS, SLOT_BUDGET // len(slots)))
-    rows = _ordered(slots, _rows(slots, start), sweeps)
+    rows = _order(slots, _rows(slots, start), sweeps)
     _positions(slots, rows, sweeps)
     return _result(slots, rows, len(boxes), lines, ways, turned)
 
 
-def _turned(count: int, lines: Sequence[Line], start: int) -> set[int]:
+def _back_edges(count: int, lines: Sequence[Line], start: int) -> set[int]:
     """The lines that close a cycle, found by a walk from the start; they are laid out the other way round."""
     outgoing: dict[int, list[int]] = defaultdict(list)
     for index, line in enumerate(lines):
@@ -162,7 +162,7 @@ def _rows(slots: list[_Slot], start: int) -> list[list[int]]:
     return rows
 
 
-def _ordered(slots: list[_Slot], rows: list[list[int]], sweeps: int) -> list[list[int]]:
+def _order(slots: list[_Slot], rows: list[list[int]], sweeps: int) -> list[list[int]]:
     """The order with the fewest crossings found by sweeping up and down by the neighbours' mean position."""
     best, fewest = [list(row) for row in rows], _crossings(slots, rows)
     for sweep in range(sweeps):

@@ -38,13 +38,13 @@ def render(drawing: Sketch) -> str:
 def _shape(node: Node) -> str:
     mark = next((mark for mark in SHAPES if getattr(node, mark)), None)
     opening, closing = SHAPES[mark] if mark else ("[", "]")
-    text = "<br/>".join(_escaped(line) for line in (node.name, *node.notes))
+    text = "<br/>".join(_escape(line) for line in (node.name, *node.notes))
     return f'{opening}"{text}"{closing}'
 
 
 def _arrow(edge: Edge) -> str:
     line = "-.->" if edge.failure else "-->"
-    return f'{line}|"{_escaped(shortened(edge.label, LABEL_LIMIT))}"|' if edge.label else line
+    return f'{line}|"{_escape(shortened(edge.label, LABEL_LIMIT))}"|' if edge.label else line
 
 
 def _members(drawing: Sketch, name: str) -> list[str]:
@@ -58,7 +58,7 @@ def _title(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Mermaid reads quotes, angle brackets and its own entity sign inside quoted text."""
     for sign, entity in (
         ("#", "#35;"),

@@ -154,7 +154,7 @@ def begin(name: str | None) -> Project:
         raise RequestError(message, hint="choose another folder: noetl init NAME")
     files = [file for file in texts if file not in existing]
     _write(folder, {file: texts[file] for file in files})
-    change = [f"cd {_quoted(folder)}"] if name and os.path.normpath(name) != "." else []
+    change = [f"cd {_quote(folder)}"] if name and os.path.normpath(name) != "." else []
     return Project(folder, files, existing, [*change, f"noetl run {PLAYBOOK}", "noetl test", "noetl dev"])
 
 
@@ -200,7 +200,7 @@ def _path_part(folder: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_") or "project"
 
 
-def _quoted(folder: str) -> str:
+def _quote(folder: str) -> str:
     import shlex
 
     return shlex.quote(folder)

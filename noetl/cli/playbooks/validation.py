@@ -50,7 +50,7 @@ def check(source: Source, *, strict: bool = False) -> CheckResult:
     from noetl.dsl.load import load
     from noetl.tools import installed, kinds
 
-    with _uncollected():
+    with _without_gc():
         loaded = load(source.data, kinds=kinds(), strict=strict)
     unknown = any(finding.code == UNKNOWN_KIND.name for finding in loaded.diagnostics)
     if unknown and installed():  # other packages are only looked at when one of their kinds may be meant
@@ -60,7 +60,7 @@ def check(source: Source, *, strict: bool = False) -> CheckResult:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def _without_gc() -> Iterator[None]:
     """Loading makes many objects and no garbage; looking for some would take a third of the time."""
     import gc
 

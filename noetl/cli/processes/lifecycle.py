@@ -33,7 +33,7 @@ def folder(settings: Settings) -> Path:
 
 
 @contextmanager
-def announced(settings: Settings, kind: str, **facts: Any) -> Iterator[None]:
+def announce(settings: Settings, kind: str, **facts: Any) -> Iterator[None]:
     """Say that this process runs, for as long as it does."""
     place = folder(settings) / f"{kind}-{os.getpid()}.json"
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def _is_ours(pid: int) -> bool:
         return True  # no /proc here
 
 
-def start_aside(settings: Settings, kind: str, arguments: list[str]) -> dict[str, Any]:
+def start_background(settings: Settings, kind: str, arguments: list[str]) -> dict[str, Any]:
     """Start a process of its own with its output in a file; what it says once it runs."""
     place = folder(settings)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -130,7 +130,7 @@ def _is_dead(pid: int) -> bool:
         return False
 
 
-def several(arguments: list[str], count: int) -> int:
+def run_several(arguments: list[str], count: int) -> int:
     """Run so many processes in the foreground, signals passed on; the first exit code that is not 0."""
     processes = [subprocess.Popen([sys.executable, "-m", "noetl.cli", *arguments]) for _ in range(count)]
 

@@ -49,7 +49,7 @@ def _oidc(settings: Settings) -> "Oidc | None":
 
 
 @contextmanager
-def traced(settings: Settings, engine: Engine) -> Iterator[None]:
+def tracing(settings: Settings, engine: Engine) -> Iterator[None]:
     """Send the executions of an engine to the collector that the settings name, if they name one."""
     if settings.otlp is None:
         yield

@@ -56,7 +56,7 @@ class TreeWatch(TextWatch):
     def tick(self) -> None:
         """Draw."""
         if self._live is not None:
-            self._live.update(self._drawn(self._live.console), refresh=True)
+            self._live.update(self._draw(self._live.console), refresh=True)
 
     def announce(self, text: str) -> None:
         """A sentence above the tree."""
@@ -77,7 +77,7 @@ class TreeWatch(TextWatch):
             self._live.stop()
             self._live = None
 
-    def _drawn(self, console: "Console") -> "Text":
+    def _draw(self, console: "Console") -> "Text":
         from rich.text import Text
 
         now = now_ms()

@@ -35,7 +35,7 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Covered:
+class CoverageByPlaybook:
     """The playbooks that tests went through, by their content."""
 
     by_hash: dict[str, tuple[str, Coverage]] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Session:
     outcomes: list[Outcome] = field(default_factory=list)
     unusable: list[CaseFile] = field(default_factory=list)
     unreadable: list[RequestError] = field(default_factory=list)
-    covered: Covered = field(default_factory=Covered)
+    covered: CoverageByPlaybook = field(default_factory=CoverageByPlaybook)
 
     def run(self, name: str) -> None:
         """Run the tests of a file; one that cannot be read does not stop the others."""
@@ -111,7 +111,7 @@ class Session:
         return 1 if self.unusable or self.failed else 0
 
 
-def run(file: CaseFile, case: "Case", settings: "Settings", covered: Covered) -> Outcome:
+def run(file: CaseFile, case: "Case", settings: "Settings", covered: CoverageByPlaybook) -> Outcome:
     """Run one test."""
     from noetl.wiring.playbook_test import rehearse
 
@@ -129,11 +129,13 @@ def findings(case: "Case", rehearsal: "Rehearsal") -> "list[Diagnostic]":
     """Why a test failed: first what it lacks, then what it expects and did not get."""
     if rehearsal.stuck is not None:
         hint = "send what it waits for under signals, or bound the wait with spec.timeout"
-        return [*_not_given(case, rehearsal), finding(case.mark, f"it never ends: {rehearsal.stuck}", hint)]
-    return [*_not_given(case, rehearsal), *unmet_expectations(case, rehearsal.facts), *_unused(rehearsal)]
+        never = finding(case.mark, f"it never ends: {rehearsal.stuck}", hint)
+        return [*_missing_outputs(case, rehearsal), never]
+    expected = unmet_expectations(case, rehearsal.facts)
+    return [*_missing_outputs(case, rehearsal), *expected, *_unused_answers(rehearsal)]
 
 
-def _not_given(case: "Case", rehearsal: "Rehearsal") -> "list[Diagnostic]":
+def _missing_outputs(case: "Case", rehearsal: "Rehearsal") -> "list[Diagnostic]":
     missing: dict[str, Diagnostic] = {}
     for call in rehearsal.calls:
         if call.answered or call.place.name in missing:
@@ -146,7 +148,7 @@ def _not_given(case: "Case", rehearsal: "Rehearsal") -> "list[Diagnostic]":
     return list(missing.values())
 
 
-def _unused(rehearsal: "Rehearsal") -> "list[Diagnostic]":
+def _unused_answers(rehearsal: "Rehearsal") -> "list[Diagnostic]":
     hint = "leave it out, or look at its run, iteration, visit and attempt"
     return [
         finding(answer.mark, f"no call came for this answer of '{task}'", hint)

@@ -57,7 +57,7 @@ def _new(path: str, choices: dict[str, Any], settings: "Settings") -> int:
         raise RequestError(message, hint=f"noetl test --record {target} records its tests again")
     workload = read_payload(choices["input_file"], choices["assignments"])
     case = Case("recorded", Mark(), Map(), workload=workload)
-    recorded = _recorded(source, case, settings)
+    recorded = _record_calls(source, case, settings)
     test = recorded_case(case.name, workload, recorded.parts)
     name = os.path.basename(path)
     suite = read_suite(suite_text(HEAD, name, test))
@@ -89,7 +89,7 @@ def _record_case(path: str, name: str, settings: "Settings", *, as_json: bool) -
     file = files.load(path)
     assert file.playbook is not None
     case = next(entry for entry in file.suite.cases if entry.name == name)
-    recorded = _recorded(file.playbook.source, case, settings)
+    recorded = _record_calls(file.playbook.source, case, settings)
     parts: dict[str, Any] = {"given": None, "children": None, **recorded.parts}
     text = _rewritten(file, name, parts)
     if "expect" not in case.node:
@@ -126,7 +126,7 @@ def _reread(file: CaseFile, text: str) -> CaseFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class Recording:
     """What a real run gave: the recorded parts of a test, how many calls, and what had to be cut."""
 
     parts: dict[str, Any]
@@ -135,7 +135,7 @@ class Recorded:
     status: str
 
 
-def _recorded(source: Source, case: "Case", settings: "Settings") -> Recorded:
+def _record_calls(source: Source, case: "Case", settings: "Settings") -> Recording:
     from noetl.wiring.playbook_test import record
 
     note(f"running {source.name} for real")
@@ -155,7 +155,7 @@ def _recorded(source: Source, case: "Case", settings: "Settings") -> Recorded:
         cut += more
     if children:
         parts["children"] = children
-    return Recorded(parts, len(calls), cut, recording.facts.status)
+    return Recording(parts, len(calls), cut, recording.facts.status)
 
 
 def _answers(calls: "list[Called]") -> tuple[dict[str, Any], list[str]]:
@@ -187,7 +187,7 @@ def _expect(facts: "Facts") -> dict[str, Any]:
     return expect
 
 
-def _print_recording(target: str, recorded: Recorded, *, as_json: bool) -> None:
+def _print_recording(target: str, recorded: Recording, *, as_json: bool) -> None:
     from noetl.cli.terminal import counted
 
     tell = note if as_json else emit
@@ -203,6 +203,6 @@ def _verify(target: str, name: str, settings: "Settings") -> int:
 
     file = files.load(target)
     case = next(entry for entry in file.suite.cases if entry.name == name)
-    result = outcome.run(file, case, settings, outcome.Covered())
+    result = outcome.run(file, case, settings, outcome.CoverageByPlaybook())
     Progress(quiet=False).ended(result)
     return 0 if result.passed else 1

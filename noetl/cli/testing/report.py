@@ -14,7 +14,7 @@ from noetl.dsl.sugar.labels import is_generated
 from noetl.dsl.yaml.one_line import shortened
 
 if TYPE_CHECKING:
-    from noetl.cli.testing.outcome import Covered, Outcome, Session
+    from noetl.cli.testing.outcome import CoverageByPlaybook, Outcome, Session
     from noetl.core.testing.coverage import ArcUse, Coverage, RuleUse
     from noetl.wiring.playbook_test import Rehearsal
     from noetl.worker.scripted_toolbox import Called
@@ -78,7 +78,7 @@ def _course(rehearsal: "Rehearsal", paint: Paint) -> Iterator[str]:
         yield f"          and {len(rehearsal.calls) - COURSE_MAX} more"
 
 
-def coverage(covered: "Covered") -> None:
+def coverage(covered: "CoverageByPlaybook") -> None:
     """What the tests went through, and every place that they did not come to."""
     paint = Paint(colourful(sys.stdout))
     for name, coverage_of in covered.by_hash.values():
@@ -106,20 +106,20 @@ def _gaps(coverage: "Coverage") -> Iterator[tuple[int, int, str]]:
             yield step.mark.line, step.mark.column, f"step {step.name} never ran"
     for arc in coverage.arcs.values():
         if not arc.taken:
-            yield arc.mark.line, arc.mark.column, _untaken(arc)
+            yield arc.mark.line, arc.mark.column, _untaken_arc(arc)
     for rule in coverage.rules.values():
         if not rule.matched:
-            yield rule.mark.line, rule.mark.column, _unmatched(rule)
+            yield rule.mark.line, rule.mark.column, _unmatched_rule(rule)
 
 
-def _untaken(arc: "ArcUse") -> str:
+def _untaken_arc(arc: "ArcUse") -> str:
     name = f"arc {arc.step} -> {arc.to} was never taken"
     if arc.refused:
         return f"{name}: {_guard(arc.when)} was asked {_times(arc.refused)} and never held"
     return f"{name}: an arc before it was, each time" if arc.unasked else name
 
 
-def _unmatched(rule: "RuleUse") -> str:
+def _unmatched_rule(rule: "RuleUse") -> str:
     when = "else" if rule.when is None else _guard(rule.when)
     if is_generated(rule.place):
         return f"choice {rule.index} of {rule.place.removesuffix('.test')} was never made: {when}"
@@ -158,7 +158,7 @@ def as_object(session: "Session") -> dict[str, Any]:
         ],
         "passed": len(session.outcomes) - session.failed,
         "failed": session.failed,
-        "coverage": [_covered(name, coverage) for name, coverage in session.covered.by_hash.values()],
+        "coverage": [_coverage_fields(name, coverage) for name, coverage in session.covered.by_hash.values()],
     }
 
 
@@ -188,7 +188,7 @@ def _call(call: "Called") -> dict[str, Any]:
     }
 
 
-def _covered(name: str, coverage: "Coverage") -> dict[str, Any]:
+def _coverage_fields(name: str, coverage: "Coverage") -> dict[str, Any]:
     return {
         "file": name,
         "path": coverage.playbook.path,

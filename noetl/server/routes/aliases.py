@@ -12,8 +12,8 @@ from noetl.server.access import require_everywhere, require_execution, who_asks
 from noetl.server.reply import front_of, read, reply
 from noetl.server.route_spec import describe
 from noetl.server.route_spec import router as make_router
-from noetl.server.routes.catalog import registered
-from noetl.server.routes.credentials import kept
+from noetl.server.routes.catalog import register_text
+from noetl.server.routes.credentials import store_credential
 from noetl.server.routes.executions import ID_PARAMETER, KEY_PARAMETER, begin, id_of, key_of
 from noetl.server.shapes import (
     Begun,
@@ -62,10 +62,10 @@ async def register(request: Request) -> Response:
     text = body.playbook or body.content or body.content_base64
     if text is None:
         raise RequestError("give 'content'", hint='{"content": "<the playbook>"}')
-    return await registered(request, _decoded(text))
+    return await register_text(request, _decode(text))
 
 
-def _decoded(content: str) -> str:
+def _decode(content: str) -> str:
     """A text as it is, or what its base64 says; no playbook is made of base64's letters alone."""
     try:
         return base64.b64decode(content.strip(), validate=True).decode()
@@ -90,5 +90,5 @@ async def credential(request: Request) -> Response:
     """As PUT /api/v1/credentials/{name}, and says what it keeps: the original answered with an object."""
     require_everywhere(request)
     body = await read(request, LegacyCredentialBody)
-    await kept(request, body.name, body.data)
+    await store_credential(request, body.name, body.data)
     return reply(await front_of(request).credential(body.name))

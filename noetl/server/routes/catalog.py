@@ -37,10 +37,10 @@ Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="A version
 async def register(request: Request) -> Response:
     """Register a playbook under its metadata.path; a changed text becomes the next version."""
     body = await read(request, RegisterBody)
-    return await registered(request, body.playbook)
+    return await register_text(request, body.playbook)
 
 
-async def registered(request: Request, text: str) -> Response:
+async def register_text(request: Request, text: str) -> Response:
     """Register a text for whoever may write under its path."""
     await require_text(request, text)
     return reply(entry(await front_of(request).register(text, by=who_asks(request).name)), 201)
@@ -52,13 +52,13 @@ async def require_text(request: Request, text: str) -> None:
     if not who_asks(request).prefixes:
         await withstand(text, kinds)
     else:
-        loaded = await checked(text, kinds)
+        loaded = await check_text(text, kinds)
         if loaded.playbook is None or not loaded.ok:
             raise PlaybookError(loaded.diagnostics)
         require_path(request, loaded.playbook.path, f"path {loaded.playbook.path!r} for you")
 
 
-async def checked(text: str, kinds: Kinds, *, strict: bool = False) -> Loaded:
+async def check_text(text: str, kinds: Kinds, *, strict: bool = False) -> Loaded:
     """A text read and checked, away from the loop; one that would take too long is refused."""
     await withstand(text, kinds)
     return await asyncio.to_thread(load, text, kinds=kinds, strict=strict)
@@ -101,7 +101,7 @@ async def delete_playbook(request: Request, path: str, version: Version = None) 
 async def validate(request: Request) -> Response:
     """Check a text: everything that is wrong, where, and how to put it right. Nothing is kept."""
     body = await read(request, ValidateBody)
-    loaded = await checked(body.playbook, options_of(request).kinds, strict=body.strict)
+    loaded = await check_text(body.playbook, options_of(request).kinds, strict=body.strict)
     counts = Counter(item.severity for item in loaded.diagnostics)
     return reply(
         {

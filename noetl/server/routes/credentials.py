@@ -37,10 +37,10 @@ async def put(request: Request) -> Response:
     name: str = request.path_params["name"]
     if not re.fullmatch(PATTERN, name):
         raise NotFound(f"'{name[:64]}' is no name for a credential", hint="use letters, digits, _ . and -")
-    return await kept(request, name, await read(request, dict[str, Any]))
+    return await store_credential(request, name, await read(request, dict[str, Any]))
 
 
-async def kept(request: Request, name: str, material: dict[str, Any]) -> Response:
+async def store_credential(request: Request, name: str, material: dict[str, Any]) -> Response:
     """Store the fields of a credential."""
     if not material:
         raise RequestError("a credential has at least one field", hint='{"value": "..."}')

@@ -60,14 +60,14 @@ def id_of(request: Request) -> str:
     return text
 
 
-def _dated(moment: object) -> object:
+def _moment(moment: object) -> object:
     """A bare number is no moment: nobody can tell seconds from years."""
     if isinstance(moment, str) and not moment[:5].endswith("-"):
         raise ValueError("write a date, as in 2026-01-31T12:00:00Z")
     return moment
 
 
-Moment = Annotated[datetime, BeforeValidator(_dated)]
+Moment = Annotated[datetime, BeforeValidator(_moment)]
 
 
 @router.post(
@@ -110,10 +110,10 @@ async def begin(request: Request, ask: Ask, wait_s: int = 0) -> Response:
         require_path(request, ask.path, f"playbook '{ask.path}'")
     started = await front_of(request).start(ask)
     result = await _after_waiting(request, started.execution_id, wait_s) if wait_s else {}
-    return begun(started, 200 if started.existed else 201, result)
+    return begun_reply(started, 200 if started.existed else 201, result)
 
 
-def begun(started: Started, status: int = 201, result: dict[str, Any] | None = None) -> Response:
+def begun_reply(started: Started, status: int = 201, result: dict[str, Any] | None = None) -> Response:
     """The answer to a request for an execution, with how it stands when that is known."""
     body = {"execution_id": started.execution_id, "status": started.status, "path": started.path}
     headers = {"Location": f"/api/v1/executions/{started.execution_id}"}

@@ -18,7 +18,7 @@ from noetl.server.problem import Problem
 from noetl.server.reply import body_of, front_of, read, reply, require_json
 from noetl.server.route_spec import HOOK_SECRET, HOOK_SIGNATURE, describe
 from noetl.server.route_spec import router as make_router
-from noetl.server.routes.executions import KEY_PARAMETER, begun, key_of
+from noetl.server.routes.executions import KEY_PARAMETER, begun_reply, key_of
 from noetl.server.shapes import (
     NAME_PATTERN,
     Begun,
@@ -98,7 +98,7 @@ async def delete_schedule(request: Request, name: Name) -> Response:
 async def run_schedule(request: Request, name: Name) -> Response:
     """Start at once what a schedule starts; its ticks stay where they are."""
     await _own_schedule(request, name)
-    return begun(await front_of(request).run_schedule(name, who_asks(request).name))
+    return begun_reply(await front_of(request).run_schedule(name, who_asks(request).name))
 
 
 async def _own_schedule(request: Request, name: str) -> Schedule:
@@ -121,7 +121,7 @@ async def list_triggers(request: Request, cursor: Cursor = None, limit: Limit = 
 async def add_trigger(request: Request) -> Response:
     """Make a trigger. The secret of a webhook can only be read in this answer."""
     body = await read(request, TriggerBody)
-    return reply(_made(await _kept_trigger(request, body.name, body, new=True)), 201)
+    return reply(_new_trigger_fields(await _kept_trigger(request, body.name, body, new=True)), 201)
 
 
 @router.get("/triggers/{name}", **describe("read", {200: TriggerItem}, problems=(404,)))
@@ -137,7 +137,7 @@ async def put_trigger(request: Request, name: Name) -> Response:
     """Make a trigger, or put it in the place of the one that has the name; a secret not given stays."""
     body = await read(request, TriggerChange)
     await _not_of_others(request, front_of(request).trigger, name)
-    return reply(_made(await _kept_trigger(request, name, body, new=False)))
+    return reply(_new_trigger_fields(await _kept_trigger(request, name, body, new=False)))
 
 
 async def _kept_trigger(request: Request, name: str, body: TriggerChange, *, new: bool) -> NewTrigger:
@@ -163,7 +163,7 @@ async def run_trigger(request: Request, name: Name) -> Response:
     body = await read(request, FireBody)
     await _own_trigger(request, name)
     key, by = key_of(request, body.idempotency_key), who_asks(request).name
-    return begun(await front_of(request).fire_trigger(name, body.payload, key=key, by=by))
+    return begun_reply(await front_of(request).fire_trigger(name, body.payload, key=key, by=by))
 
 
 async def _own_trigger(request: Request, name: str) -> Trigger:
@@ -172,7 +172,7 @@ async def _own_trigger(request: Request, name: str) -> Trigger:
     return trigger
 
 
-def _made(new_trigger: NewTrigger) -> dict[str, Any]:
+def _new_trigger_fields(new_trigger: NewTrigger) -> dict[str, Any]:
     return {**trigger_facts(new_trigger.trigger), "secret": new_trigger.secret}
 
 
@@ -207,7 +207,7 @@ async def call_hook(request: Request) -> Response:
         request.app.state.gate.slow_stranger(request)
         hint = f"send the secret as {HOOK_SECRET}, or sign the body and send {HOOK_SIGNATURE}"
         raise Problem(401, denied.message, hint=hint, headers={"WWW-Authenticate": "Hook"}) from None
-    return begun(started, 202)
+    return begun_reply(started, 202)
 
 
 # ---- both -----------------------------------------------------------------------------------------------

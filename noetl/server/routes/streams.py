@@ -120,7 +120,7 @@ class EventStream(Response):
             async for first, events in batches:
                 for place in range(0, len(events), CHUNK_EVENTS):
                     self._quiet = False
-                    await send(_chunk(self._encoded(first + place, events[place : place + CHUNK_EVENTS])))
+                    await send(_chunk(self._encode(first + place, events[place : place + CHUNK_EVENTS])))
         await send(_chunk(END))
 
     async def _stay_alive(self, send: Send) -> None:
@@ -132,7 +132,7 @@ class EventStream(Response):
             self._quiet = True
             await asyncio.sleep(self.heartbeat_s)
 
-    def _encoded(self, first: int, events: list[Event]) -> bytes:
+    def _encode(self, first: int, events: list[Event]) -> bytes:
         encode, name = msgspec.json.encode, self.execution_id
         return b"".join(
             b"id: %d\nevent: %s\ndata: %s\n\n"

@@ -26,7 +26,7 @@ from noetl.server.problem import finding
 from noetl.server.reply import front_of, options_of, read, reply
 from noetl.server.route_spec import describe
 from noetl.server.route_spec import router as make_router
-from noetl.server.routes.catalog import checked
+from noetl.server.routes.catalog import check_text
 from noetl.server.routes.executions import ExecutionId
 from noetl.server.routes.streams import Batch, EventStream
 from noetl.server.shapes import ValidateBody
@@ -118,7 +118,7 @@ class Pulse(EventStream):
                     self.status = await self.front.status(self.execution_id)
                 yield first, events
 
-    def _encoded(self, first: int, events: list[Event]) -> bytes:
+    def _encode(self, first: int, events: list[Event]) -> bytes:
         for event in events:
             self.status = STATUS_AFTER.get(event.name, self.status)
             if event.name == "playbook.processed":
@@ -186,7 +186,7 @@ async def _tasks(request: Request, execution_id: str) -> Mapping[tuple[str, str]
         text = (await front_of(request).playbook_of(execution_id)).text
     except NotFound:
         return {}
-    playbook: Playbook | None = (await checked(text, options_of(request).kinds)).playbook
+    playbook: Playbook | None = (await check_text(text, options_of(request).kinds)).playbook
     steps = playbook.steps if playbook is not None else ()
     return {(step.name, task.label): task for step in steps for task in step.tasks}
 
@@ -358,7 +358,7 @@ async def uses(request: Request) -> Response:
 async def graph(request: Request) -> Response:
     """A text's graph as far as it can be read, its findings, and the workload it declares."""
     body = await read(request, ValidateBody)
-    loaded = await checked(body.playbook, options_of(request).kinds, strict=body.strict)
+    loaded = await check_text(body.playbook, options_of(request).kinds, strict=body.strict)
     playbook = loaded.playbook
     drawing = graph_of(sketch(playbook)) if playbook is not None and playbook.steps else None
     findings = [finding(diagnostic) for diagnostic in loaded.diagnostics]

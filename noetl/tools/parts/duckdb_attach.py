@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from noetl.ports.call import Secret
 from noetl.ports.envelope import Failed
-from noetl.tools.parts.sql import quoted
+from noetl.tools.parts.sql import quote
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -28,19 +28,19 @@ def literal(text: str) -> str:
 def attach_file(connection: "DuckDBPyConnection", name: str, path: str) -> None:
     """Another DuckDB file under a name, or a data file as a table."""
     if path.lower().endswith(DATA_FILES):
-        connection.execute(f"create temp view {quoted(name)} as from {literal(path)}")
+        connection.execute(f"create temp view {quote(name)} as from {literal(path)}")
     else:
-        connection.execute(f"attach {literal(path)} as {quoted(name)}")
+        connection.execute(f"attach {literal(path)} as {quote(name)}")
 
 
 def attach_postgres(connection: "DuckDBPyConnection", name: str, secret: Secret, read_only: bool) -> None:
     """A PostgreSQL database under a name; its login is a secret of DuckDB's, which shows no passwords."""
     connection.execute(f"load {literal(_extension())}")
     login_options = ", ".join(f"{field} {literal(str(value))}" for field, value in _login(secret).items())
-    inner = quoted(f"login of {name}")
+    inner = quote(f"login of {name}")
     connection.execute(f"create temporary secret {inner} (type postgres, {login_options})")
     access = ", read_only" if read_only else ""
-    connection.execute(f"attach '' as {quoted(name)} (type postgres, secret {inner}{access})")
+    connection.execute(f"attach '' as {quote(name)} (type postgres, secret {inner}{access})")
 
 
 def _login(secret: Secret) -> Mapping[str, Any]:

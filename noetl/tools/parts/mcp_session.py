@@ -213,12 +213,12 @@ class HttpSession:
         try:
             client = shared_session(self.call).client
             async with client.post(self.url, **options) as response:
-                return await self._received(response, request_id)
+                return await self._read_answer(response, request_id)
         except (aiohttp.ClientError, TimeoutError, ValueError) as problem:
             cause = problem if not isinstance(problem, ValueError) else aiohttp.InvalidURL(self.url)
             raise failure(cause, self.url) from None
 
-    async def _received(self, response: "ClientResponse", request_id: Id | None) -> Reply | None:
+    async def _read_answer(self, response: "ClientResponse", request_id: Id | None) -> Reply | None:
         from noetl.tools.parts.http_answer import RETRYABLE, UNANSWERED, pieces
 
         if response.status >= 400:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
-from noetl.tools.parts.nats_link import link, named
+from noetl.tools.parts.nats_link import link, naming_failures
 from noetl.tools.parts.object_stores import PIECE, Mode, Opened
 
 
@@ -33,7 +33,7 @@ class NatsBucket:
 
     async def open(self, key: str) -> Opened:
         """An object, to be read piece by piece: it arrives in a file, which keeps the memory free."""
-        with named(key):
+        with naming_failures(key):
             store = await self._open()
             size = int((await store.get_info(self.prefix + key)).size or 0)
         return Opened(size, self._pieces(store, key))
@@ -42,7 +42,7 @@ class NatsBucket:
         import tempfile
 
         with tempfile.TemporaryFile() as file:
-            with named(key):
+            with naming_failures(key):
                 await store.get(self.prefix + key, writeinto=file)
             file.seek(0)
             while piece := file.read(PIECE):
@@ -50,19 +50,19 @@ class NatsBucket:
 
     async def head(self, key: str) -> dict[str, Value]:
         """What is known of an object without reading it."""
-        with named(key):
+        with naming_failures(key):
             return _entry(await (await self._open()).get_info(self.prefix + key), self.prefix)
 
     async def put(self, key: str, raw: bytes | BinaryIO, mode: Mode) -> str | None:
         """Keep bytes, or those of a file, under a key."""
-        with named(key):
+        with naming_failures(key):
             store = await self._open(make=True)
-            if mode == "create" and await self._is_there(store, key):
+            if mode == "create" and await self._exists(store, key):
                 raise Failed("exists", f"the object {key!r} is there already", answered=True)
             info = await store.put(self.prefix + key, raw)
         return str(info.digest) if info.digest else None
 
-    async def _is_there(self, store: Any, key: str) -> bool:
+    async def _exists(self, store: Any, key: str) -> bool:
         import nats.js.errors as js
 
         try:
@@ -74,7 +74,7 @@ class NatsBucket:
     async def list(self, prefix: str | None, limit: int) -> list[dict[str, Value]]:
         """The objects under a prefix."""
         start = self.prefix + (prefix or "")
-        with named(start):
+        with naming_failures(start):
             infos = await (await self._open()).list(ignore_deletes=True)
         selection = sorted(
             (info for info in infos if info.name.startswith(start)), key=lambda info: str(info.name)
@@ -83,7 +83,7 @@ class NatsBucket:
 
     async def delete(self, key: str) -> None:
         """Remove an object."""
-        with named(key):
+        with naming_failures(key):
             await (await self._open()).delete(self.prefix + key)
 
 

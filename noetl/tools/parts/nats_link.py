@@ -156,7 +156,7 @@ async def _connect(options: dict[str, Any]) -> "Client":
 
 
 @contextmanager
-def named(what: str) -> Iterator[None]:
+def naming_failures(what: str) -> Iterator[None]:
     """Errors inside become failures that name what was asked for."""
     import nats.errors
 

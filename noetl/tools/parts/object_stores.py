@@ -65,11 +65,11 @@ class Bucket(Protocol):
 async def read(place: Bucket, key: str, max_bytes: int) -> bytes:
     """The bytes of an object that is not too large."""
     stream = await place.open(key)
-    bounded(stream, key, max_bytes)
+    check_size(stream, key, max_bytes)
     return b"".join([chunk async for chunk in stream.chunks])
 
 
-def bounded(stream: Opened, key: str, max_bytes: int) -> None:
+def check_size(stream: Opened, key: str, max_bytes: int) -> None:
     """Refuse an object that is too large to be read at all."""
     if stream.size > max_bytes:
         raise Failed("too_large", f"{key!r} has {stream.size} bytes; raise spec.max_bytes above {max_bytes}")
@@ -174,18 +174,18 @@ class Store:
 
     async def open(self, key: str) -> Opened:
         """An object, to be read piece by piece."""
-        with named(key):
+        with naming_failures(key):
             response = await _obstore().get_async(self.store, self._key(key))
             return Opened(int(response.meta["size"]), _pieces(response, key))
 
     async def head(self, key: str) -> dict[str, Value]:
         """What is known of an object without reading it."""
-        with named(key):
+        with naming_failures(key):
             return _entry(await _obstore().head_async(self.store, self._key(key)))
 
     async def put(self, key: str, raw: bytes | BinaryIO, mode: Mode) -> str | None:
         """Keep bytes under a key; many of them go in parts, which appear together at the end."""
-        with named(key):
+        with naming_failures(key):
             how = "create" if mode == "create" else "overwrite"
             stored_object = await _obstore().put_async(
                 self.store, self._key(key), raw, mode=how, max_concurrency=PARTS_AT_ONCE
@@ -196,7 +196,7 @@ class Store:
     async def list(self, prefix: str | None, limit: int) -> list[dict[str, Value]]:
         """The objects under a prefix, in the order of their keys."""
         entries: list[dict[str, Value]] = []
-        with named(prefix or ""):
+        with naming_failures(prefix or ""):
             async for batch in _obstore().list(self.store, prefix, chunk_size=min(limit, 1000)):
                 entries.extend(_entry(meta) for meta in batch)
                 if self.check is None and len(entries) >= limit:  # a folder has no order of its own
@@ -205,23 +205,23 @@ class Store:
 
     async def delete(self, key: str) -> None:
         """Remove an object."""
-        with named(key):
+        with naming_failures(key):
             await _obstore().delete_async(self.store, self._key(key))
 
 
 async def _pieces(response: Any, key: str) -> AsyncIterator[bytes]:
-    with named(key):
+    with naming_failures(key):
         async for piece in response.stream(min_chunk_size=PIECE):
             yield bytes(piece)
 
 
 @contextmanager
-def named(key: str) -> Iterator[None]:
+def naming_failures(key: str) -> Iterator[None]:
     """Errors inside become failures that name the object."""
     try:
         yield
     except (_obstore().exceptions.BaseError, OSError, ValueError) as problem:
-        raise _failed(problem, key) from None
+        raise _failure(problem, key) from None
 
 
 def _entry(meta: dict[str, Any]) -> dict[str, Value]:
@@ -233,7 +233,7 @@ def _first_line(problem: BaseException) -> str:
     return str(problem).partition("\n")[0]
 
 
-def _failed(problem: BaseException, key: str) -> Failed:
+def _failure(problem: BaseException, key: str) -> Failed:
     errors = _obstore().exceptions
     what = _first_line(problem)
     if isinstance(problem, FileNotFoundError | errors.NotFoundError):

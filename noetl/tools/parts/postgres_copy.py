@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
-from noetl.tools.parts.sql import Result, quoted
+from noetl.tools.parts.sql import Result, quote
 
 if TYPE_CHECKING:
     from asyncpg import Connection
 
 
-def changed(tag: str) -> int:
+def changed_rows(tag: str) -> int:
     """How many rows a command tag such as `INSERT 0 5` speaks of."""
     last = tag.rpartition(" ")[2]
     return int(last) if last.isdigit() else 0
@@ -38,14 +38,14 @@ async def load(
     columns = columns or _keys(rows)
     if not columns:
         return Result(changed=0)
-    names = ", ".join(quoted(column) for column in columns)
-    probe = await connection.prepare(f"select {names} from {quoted(table)}")
+    names = ", ".join(quote(column) for column in columns)
+    probe = await connection.prepare(f"select {names} from {quote(table)}")
     types = [attribute.type.name for attribute in probe.get_attributes()]
     schema, _, name = table.rpartition(".")
     tag = await connection.copy_records_to_table(
         name, schema_name=schema or None, columns=columns, records=_records(rows, columns, types)
     )
-    return Result(changed=changed(tag))
+    return Result(changed=changed_rows(tag))
 
 
 def _records(rows: list[Any], columns: list[str], types: list[str]) -> Iterator[tuple[Any, ...]]:

@@ -110,7 +110,7 @@ def _digest(secret: Any) -> str:
 
 
 @asynccontextmanager
-async def borrowed(call: Call, size: int = 8) -> AsyncIterator["Connection"]:
+async def borrow(call: Call, size: int = 8) -> AsyncIterator["Connection"]:
     """A connection for one call; what goes wrong on it becomes the call's failure."""
     asyncpg = driver()
     pool = call.resource("postgres", Pools).get(call, size)

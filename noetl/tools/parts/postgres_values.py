@@ -14,7 +14,7 @@ from noetl.ports.envelope import Failed
 from noetl.tools.parts.postgres_moments import INFINITIES
 
 
-def bound(values: Sequence[Value], types: Sequence[Any]) -> list[Any]:
+def bind(values: Sequence[Value], types: Sequence[Any]) -> list[Any]:
     """The values of a statement's parameters; Failed when there are too few of them."""
     if len(values) < len(types):
         raise Failed("input", f"the SQL takes {len(types)} values, but params has {len(values)}")

@@ -211,7 +211,7 @@ async def _start(argv: list[str], place: Place, program: Program) -> None:
             pass_fds=(lifeline.theirs,),
         )
     except OSError as problem:
-        raise _unstarted(problem, argv, place) from None
+        raise _start_failure(problem, argv, place) from None
     else:
         lifeline.tie(program.transport.get_pid())
         program.lifeline = lifeline
@@ -221,7 +221,7 @@ async def _start(argv: list[str], place: Place, program: Program) -> None:
             lifeline.cut()
 
 
-def _unstarted(problem: OSError, argv: list[str], place: Place) -> Failed:
+def _start_failure(problem: OSError, argv: list[str], place: Place) -> Failed:
     """Why a program did not start, as the failure of a call."""
     if isinstance(problem, FileNotFoundError):
         missing = str(problem.filename or _missing(argv[0], place.folder))

@@ -109,7 +109,7 @@ def data_of(results: list[Result], call: Call) -> dict[str, Value]:
     return data
 
 
-def stored(results: list[Result]) -> dict[str, Reference]:
+def stored_reference(results: list[Result]) -> dict[str, Reference]:
     """The envelope's `ref` when the rows of the last statement that returned any are in the result store."""
     last = next((result for result in reversed(results) if result.columns is not None), Result())
     return {} if last.ref is None else {"ref": last.ref}
@@ -133,16 +133,16 @@ def stretch(text: Range | str) -> dict[str, Value]:
     match = _STRETCH.fullmatch(text)
     if match is None:
         raise Failed("input", f"store.range is {text!r}; write column:start-end, such as id:100-150")
-    return {"column": match["column"], "start": _bound(match["start"]), "end": _bound(match["end"])}
+    return {"column": match["column"], "start": _limit(match["start"]), "end": _limit(match["end"])}
 
 
-def _bound(text: str) -> Value:
+def _limit(text: str) -> Value:
     """One end of a stretch; nothing there is no bound."""
     if _NUMBER.fullmatch(text):
         return int(text)
     return text or None
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """A table or column as a quoted identifier; a dot separates the schema."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))

@@ -65,12 +65,12 @@ def in_postgres(text: str, params: Any, sent: str, character: int) -> dict[str, 
             if first + shift >= offset:
                 break
             shift += len(mark) - (last - first)
-        if _as_sent(statement, places) == sent:
+        if _sent_text(statement, places) == sent:
             return {"position": position(text, start + offset - shift)}
     return {"position": position(sent, character - 1)}
 
 
-def _as_sent(statement: str, places: Sequence[tuple[int, int, str]]) -> str:
+def _sent_text(statement: str, places: Sequence[tuple[int, int, str]]) -> str:
     for first, last, mark in reversed(places):
         statement = statement[:first] + mark + statement[last:]
     return statement

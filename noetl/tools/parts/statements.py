@@ -64,7 +64,7 @@ def only_reads(statements: list[str]) -> bool:
     return all(first_word(statement) in _READING for statement in statements)
 
 
-def numbered(statement: str, params: Mapping[str, Value]) -> tuple[str, list[Value]]:
+def number_parameters(statement: str, params: Mapping[str, Value]) -> tuple[str, list[Value]]:
     """`:name` as `$1`, with the values in that order; a name that is not given is an input error."""
     order: dict[str, None] = {}
     pieces: list[str] = []

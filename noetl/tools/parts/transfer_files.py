@@ -8,7 +8,7 @@ import msgspec
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed, Reference, reference
 from noetl.tools.parts.paths import beside, inside
-from noetl.tools.parts.transfer_sources import Row, needed
+from noetl.tools.parts.transfer_sources import Row, require
 
 if TYPE_CHECKING:
     from noetl.tools.parts.content import Format
@@ -21,7 +21,7 @@ class FileWriter:
     def __init__(self, target: "Target", mode: str, keys: list[str], call: Call) -> None:
         if mode == "upsert":
             raise Failed("input", "a file cannot be upserted; use append or replace")
-        self._at(inside(call, needed(target.path, "path", "file")), target.format, mode)
+        self._at(inside(call, require(target.path, "path", "file")), target.format, mode)
 
     @classmethod
     def at(cls, path: str, form: "Format | None") -> "FileWriter":

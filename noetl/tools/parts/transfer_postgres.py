@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from noetl.ports.call import Call
 from noetl.ports.envelope import Reference
 from noetl.tools.parts.postgres_copy import load
-from noetl.tools.parts.postgres_link import borrowed
-from noetl.tools.parts.sql import quoted
-from noetl.tools.parts.transfer_sources import Row, needed
+from noetl.tools.parts.postgres_link import borrow
+from noetl.tools.parts.sql import quote
+from noetl.tools.parts.transfer_sources import Row, require
 from noetl.tools.parts.transfer_targets import conflict_sql, table_ref
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 async def open_writer(
     target: "Target", mode: str, keys: list[str], call: Call
 ) -> AsyncIterator["PostgresWriter"]:
-    table = needed(target.table, "table", "postgres")
-    async with borrowed(call) as connection:
+    table = require(target.table, "table", "postgres")
+    async with borrow(call) as connection:
         transaction = connection.transaction()
         await transaction.start()
         writer = PostgresWriter(connection, transaction, table, call)
@@ -48,10 +48,10 @@ class PostgresWriter:
         """Empty the table if asked; an upsert fills a table of its own first."""
         self.columns = columns
         if self.mode == "replace":
-            await self.connection.execute(f"delete from {quoted(self.table)}")
+            await self.connection.execute(f"delete from {quote(self.table)}")
         if self.mode == "upsert":
             self.into = "noetl_incoming"
-            like = f"like {quoted(self.table)} including defaults"
+            like = f"like {quote(self.table)} including defaults"
             await self.connection.execute(f"create temp table noetl_incoming ({like}) on commit drop")
 
     async def write(self, rows: list[Row]) -> None:
@@ -61,9 +61,9 @@ class PostgresWriter:
     async def commit(self) -> None:
         """Make it all visible."""
         if self.into != self.table and self.columns:
-            names = ", ".join(map(quoted, self.columns))
+            names = ", ".join(map(quote, self.columns))
             await self.connection.execute(
-                f"insert into {quoted(self.table)} ({names}) select {names} from noetl_incoming"
+                f"insert into {quote(self.table)} ({names}) select {names} from noetl_incoming"
                 + conflict_sql(self.columns, self.keys)
             )
         await self.transaction.commit()

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, BinaryIO
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed, Reference, reference
 from noetl.tools.parts.transfer_files import FileWriter
-from noetl.tools.parts.transfer_sources import Row, in_thread, needed
+from noetl.tools.parts.transfer_sources import Row, in_thread, require
 
 if TYPE_CHECKING:
     from noetl.tools.transfer import Target
 
 
-def _opened(path: str) -> BinaryIO:
+def _open(path: str) -> BinaryIO:
     return open(path, "rb")
 
 
@@ -26,7 +26,7 @@ class ObjectWriter:
 
         if mode != "replace":
             raise Failed("input", f"an object cannot be changed by {mode}; use mode: replace")
-        self.store, self.key = needed(target.store, "store", "object"), needed(target.key, "key", "object")
+        self.store, self.key = require(target.store, "store", "object"), require(target.key, "key", "object")
         self.call = call
         self.stack = ExitStack()
         folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix="noetl-transfer-"))
@@ -46,7 +46,7 @@ class ObjectWriter:
         from noetl.tools.parts.object_stores import bucket
 
         await in_thread(self.file.commit)
-        with await in_thread(_opened, self.file.path) as file:
+        with await in_thread(_open, self.file.path) as file:
             self.size = os.fstat(file.fileno()).st_size
             await (await bucket(self.store, self.call)).put(self.key, file, "replace")
 
@@ -72,7 +72,7 @@ class HttpWriter:
             raise Failed(
                 "input", f"what was sent to an address cannot be changed by {mode}; use mode: append"
             )
-        self.url, self.headers = needed(target.url, "url", "http"), target.headers
+        self.url, self.headers = require(target.url, "url", "http"), target.headers
         self.lines = target.format == "jsonl"
         if target.format not in (None, "json", "jsonl"):
             raise Failed("input", f"a transfer sends json or jsonl to an address, not {target.format}")
@@ -84,7 +84,7 @@ class HttpWriter:
 
     async def write(self, rows: list[Row]) -> None:
         """Send a chunk."""
-        from noetl.tools.http import Knobs, Request, sent
+        from noetl.tools.http import Knobs, Request, send
         from noetl.tools.parts.content import MEDIA, encode
         from noetl.tools.parts.http_answer import RETRYABLE
 
@@ -94,7 +94,7 @@ class HttpWriter:
         headers = {"Content-Type": MEDIA[form], "Idempotency-Key": key, **(self.headers or {})}
         body = encode(rows, "jsonl" if self.lines else "json").decode()
         request = Request(url=self.url, method="POST", headers=headers, body=body)
-        async with sent(request, Knobs(), self.call) as response:
+        async with send(request, Knobs(), self.call) as response:
             if not 200 <= response.status < 300:
                 message = f"{self.url} answered {response.status} to chunk {self.sent}"
                 again = response.status in RETRYABLE

@@ -13,7 +13,7 @@ from noetl.ports.envelope import Failed
 from noetl.ports.values import to_json
 from noetl.tools.parts.databases import MEMORY
 from noetl.tools.parts.paths import inside
-from noetl.tools.parts.sql import columns_of, quoted
+from noetl.tools.parts.sql import columns_of, quote
 
 if TYPE_CHECKING:
     from noetl.tools.transfer import Source
@@ -43,7 +43,7 @@ async def with_auth(call: Call, name: str | None) -> Call:
     return call if name is None else replace(call, auth_name=name, auth=await call.secret(name))
 
 
-def needed(value: str | None, name: str, kind: str) -> str:
+def require(value: str | None, name: str, kind: str) -> str:
     """An input that this kind of place cannot do without."""
     if not value:
         raise Failed("input", f"a {kind} place needs {name!r}")
@@ -57,22 +57,22 @@ async def chunks(source: "Source", size: int, call: Call) -> AsyncGenerator[list
             async for rows in batches:
                 yield rows
     elif source.kind in ("http", "object"):
-        from noetl.tools.parts.transfer_spool import spooled
+        from noetl.tools.parts.transfer_spool import spool
 
         async with (
-            spooled(source, call) as (path, form),
-            aclosing(_paced(read_rows(path, form, size), size)) as paced,
+            spool(source, call) as (path, form),
+            aclosing(_read_in_thread(read_rows(path, form, size), size)) as paced,
         ):
             async for rows in paced:
                 yield rows
     else:
         rows_of = {"sqlite": _sqlite, "duckdb": _duckdb, "file": _file}[source.kind]
-        async with aclosing(_paced(rows_of(source, size, call), size)) as paced:
+        async with aclosing(_read_in_thread(rows_of(source, size, call), size)) as paced:
             async for rows in paced:
                 yield rows
 
 
-async def _paced(rows_iterator: Any, size: int) -> AsyncGenerator[list[Row], None]:
+async def _read_in_thread(rows_iterator: Any, size: int) -> AsyncGenerator[list[Row], None]:
     """Rows that block while they are read, a list at a time, in a thread."""
     try:
         while chunk := await in_thread(_next, rows_iterator, size):
@@ -88,10 +88,10 @@ def _next(rows: Iterator[Row], size: int) -> list[Row]:
 def _query(source: "Source") -> str:
     if (source.query is None) == (source.table is None):
         raise Failed("input", f"a {source.kind} source needs exactly one of query, table")
-    return source.query or f"select * from {quoted(source.table or '')}"
+    return source.query or f"select * from {quote(source.table or '')}"
 
 
-def _named(columns: Iterable[str], cells: Iterable[object]) -> Row:
+def _row(columns: Iterable[str], cells: Iterable[object]) -> Row:
     return {name: to_json(value, name) for name, value in zip(columns, cells, strict=True)}
 
 
@@ -101,13 +101,13 @@ def _sqlite(source: "Source", size: int, call: Call) -> Any:
     from noetl.tools.sqlite import File, bindings, failed
 
     query = _query(source)
-    file = File(inside(call, needed(source.database, "database", "sqlite")), read_only=True)
+    file = File(inside(call, require(source.database, "database", "sqlite")), read_only=True)
     try:
         cursor = file.open().execute(query, bindings(source.params))
         columns: list[str] = []
         for row in cursor:
             columns = columns or columns_of(column[0] for column in cursor.get_description())
-            yield _named(columns, row)
+            yield _row(columns, row)
     except apsw.Error as problem:
         raise failed(problem, 1) from None
     finally:
@@ -127,7 +127,7 @@ def _duckdb(source: "Source", size: int, call: Call) -> Any:
         cursor = connection.execute(query, source.params or [])
         columns = columns_of(column[0] for column in cursor.description or ())
         while rows := cursor.fetchmany(size):
-            yield from (_named(columns, row) for row in rows)
+            yield from (_row(columns, row) for row in rows)
     except duckdb.Error as problem:
         raise failed(problem, 1) from None
     finally:
@@ -135,26 +135,26 @@ def _duckdb(source: "Source", size: int, call: Call) -> Any:
 
 
 async def _postgres(source: "Source", size: int, call: Call) -> AsyncGenerator[list[Row], None]:
-    from noetl.tools.parts.postgres_link import borrowed
-    from noetl.tools.parts.postgres_values import bound, from_pg
-    from noetl.tools.parts.statements import numbered
+    from noetl.tools.parts.postgres_link import borrow
+    from noetl.tools.parts.postgres_values import bind, from_pg
+    from noetl.tools.parts.statements import number_parameters
 
     text, values = _query(source), source.params or []
     if isinstance(values, dict):
-        text, values = numbered(text, values)
-    async with borrowed(call) as connection, connection.transaction():
+        text, values = number_parameters(text, values)
+    async with borrow(call) as connection, connection.transaction():
         prepared = await connection.prepare(text)
-        arguments = bound(values, prepared.get_parameters())
+        arguments = bind(values, prepared.get_parameters())
         columns = columns_of(attribute.name for attribute in prepared.get_attributes())
         cursor = await prepared.cursor(*arguments)
         while records := await cursor.fetch(size):
-            yield [_named(columns, map(from_pg, record.values())) for record in records]
+            yield [_row(columns, map(from_pg, record.values())) for record in records]
 
 
 def _file(source: "Source", size: int, call: Call) -> Any:
     from noetl.tools.parts.content import format_of
 
-    path = inside(call, needed(source.path, "path", "file"))
+    path = inside(call, require(source.path, "path", "file"))
     try:
         yield from read_rows(path, format_of(path, source.format), size)
     except FileNotFoundError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
 from noetl.ports.tool import read_knobs
-from noetl.tools.parts.transfer_sources import in_thread, needed, with_auth
+from noetl.tools.parts.transfer_sources import in_thread, require, with_auth
 
 if TYPE_CHECKING:
     import tempfile
@@ -24,7 +24,7 @@ MEDIA = {
 
 
 @asynccontextmanager
-async def spooled(source: "Source", call: Call) -> AsyncIterator[tuple[str, str]]:
+async def spool(source: "Source", call: Call) -> AsyncIterator[tuple[str, str]]:
     """The path of a file with what an address or an object holds, and its format."""
     import tempfile
 
@@ -39,14 +39,14 @@ async def spooled(source: "Source", call: Call) -> AsyncIterator[tuple[str, str]
 
 
 async def _http(source: "Source", call: Call, file: "tempfile._TemporaryFileWrapper[bytes]") -> str:
-    from noetl.tools.http import Knobs, Request, sent
+    from noetl.tools.http import Knobs, Request, send
     from noetl.tools.parts.content import format_of
     from noetl.tools.parts.http_answer import RETRYABLE, pieces
 
-    url = needed(source.url, "url", "http")
+    url = require(source.url, "url", "http")
     knobs: Knobs = read_knobs(Knobs, call)
     request = Request(url=url, headers=source.headers, params=source.query_params())
-    async with sent(request, knobs, call) as response:
+    async with send(request, knobs, call) as response:
         if not 200 <= response.status < 300:
             again = response.status in RETRYABLE
             raise Failed(
@@ -62,8 +62,8 @@ async def _object(source: "Source", call: Call, file: "tempfile._TemporaryFileWr
     from noetl.tools.parts.content import format_of
     from noetl.tools.parts.object_stores import bucket
 
-    key = needed(source.key, "key", "object")
-    stream = await (await bucket(needed(source.store, "store", "object"), call)).open(key)
+    key = require(source.key, "key", "object")
+    stream = await (await bucket(require(source.store, "store", "object"), call)).open(key)
     async for piece in stream.chunks:
         await in_thread(file.write, piece)
     return format_of(key, source.format)

@@ -10,8 +10,8 @@ from noetl.dsl.yaml.tree import Value
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed, Reference, reference
 from noetl.tools.parts.paths import inside
-from noetl.tools.parts.sql import quoted
-from noetl.tools.parts.transfer_sources import Row, in_thread, needed, with_auth
+from noetl.tools.parts.sql import quote
+from noetl.tools.parts.transfer_sources import Row, in_thread, require, with_auth
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -99,8 +99,8 @@ class Threaded:
 
 def insert_sql(table: str, columns: list[str], keys: list[str]) -> str:
     """An INSERT with `?` for each value; with keys, rows that are there are replaced."""
-    names, values = ", ".join(map(quoted, columns)), ", ".join("?" * len(columns))
-    return f"insert into {quoted(table)} ({names}) values ({values}){conflict_sql(columns, keys)}"
+    names, values = ", ".join(map(quote, columns)), ", ".join("?" * len(columns))
+    return f"insert into {quote(table)} ({names}) values ({values}){conflict_sql(columns, keys)}"
 
 
 def conflict_sql(columns: list[str], keys: list[str]) -> str:
@@ -109,17 +109,17 @@ def conflict_sql(columns: list[str], keys: list[str]) -> str:
         return ""
     if missing := [key for key in keys if key not in columns]:
         raise Failed("input", f"the key {missing[0]!r} is not among the columns {', '.join(columns)}")
-    changes = [f"{quoted(name)} = excluded.{quoted(name)}" for name in columns if name not in keys]
+    changes = [f"{quote(name)} = excluded.{quote(name)}" for name in columns if name not in keys]
     action = f"update set {', '.join(changes)}" if changes else "nothing"
-    return f" on conflict ({', '.join(map(quoted, keys))}) do {action}"
+    return f" on conflict ({', '.join(map(quote, keys))}) do {action}"
 
 
 def create_sql(table: str, columns: list[str], types: list[str], keys: list[str]) -> str:
     """A table for the columns, unless it is there."""
-    parts = [f"{quoted(name)} {kind}".rstrip() for name, kind in zip(columns, types, strict=True)]
+    parts = [f"{quote(name)} {kind}".rstrip() for name, kind in zip(columns, types, strict=True)]
     if keys:
-        parts.append(f"primary key ({', '.join(map(quoted, keys))})")
-    return f"create table if not exists {quoted(table)} ({', '.join(parts)})"
+        parts.append(f"primary key ({', '.join(map(quote, keys))})")
+    return f"create table if not exists {quote(table)} ({', '.join(parts)})"
 
 
 class SqliteWriter:
@@ -128,8 +128,8 @@ class SqliteWriter:
     def __init__(self, target: "Target", mode: str, keys: list[str], call: Call) -> None:
         from noetl.tools.sqlite import File
 
-        self.table = needed(target.table, "table", "sqlite")
-        self.file = File(inside(call, needed(target.database, "database", "sqlite")), read_only=False)
+        self.table = require(target.table, "table", "sqlite")
+        self.file = File(inside(call, require(target.database, "database", "sqlite")), read_only=False)
         self.mode, self.keys = mode, keys
 
     def begin(self, columns: list[str], rows: list[Row]) -> None:
@@ -142,7 +142,7 @@ class SqliteWriter:
         if self.mode == "replace":
             # Without columns there is nothing to make a table of; emptying one that is not there is done.
             with nullcontext() if columns else suppress(Failed):
-                self._do(f"delete from {quoted(self.table)}")
+                self._do(f"delete from {quote(self.table)}")
 
     def _do(self, text: str) -> None:
         import apsw
@@ -162,9 +162,9 @@ class SqliteWriter:
         """Add rows."""
         import apsw
 
-        from noetl.tools.sqlite import bound, failed
+        from noetl.tools.sqlite import bindable, failed
 
-        values = ([bound(row.get(column)) for column in self.columns] for row in rows)
+        values = ([bindable(row.get(column)) for column in self.columns] for row in rows)
         try:
             self.file.open().executemany(self.insert, values)
         except apsw.Error as problem:
@@ -191,8 +191,8 @@ class DuckdbWriter:
     """A table of a DuckDB file."""
 
     def __init__(self, target: "Target", mode: str, keys: list[str], call: Call) -> None:
-        self.table = needed(target.table, "table", "duckdb")
-        self.path = inside(call, needed(target.database, "database", "duckdb"))
+        self.table = require(target.table, "table", "duckdb")
+        self.path = inside(call, require(target.database, "database", "duckdb"))
         self.mode, self.keys = mode, keys
         self.call = call
         self.connection: DuckDBPyConnection | None = None
@@ -207,7 +207,7 @@ class DuckdbWriter:
             self.insert = self._insert_sql(conflict_sql(columns, keys))
         if self.mode == "replace":
             with nullcontext() if columns else suppress(Failed):
-                self._do(f"delete from {quoted(self.table)}", [])
+                self._do(f"delete from {quote(self.table)}", [])
 
     def _do(self, text: str, values: list[Value]) -> "DuckDBPyConnection":
         from noetl.tools.duckdb import Knobs, connect, driver, failed
@@ -222,15 +222,15 @@ class DuckdbWriter:
 
     def _insert_sql(self, conflict: str) -> str:
         """An INSERT of a whole chunk, given as one JSON text: many times as fast as a value for each cell."""
-        described = self._do(f"describe {quoted(self.table)}", [])
+        described = self._do(f"describe {quote(self.table)}", [])
         types = {row[0]: row[1] for row in described.fetchall()}
         cells = (
             f"x[{number}]" if types.get(column) == "JSON" else f"x[{number}]->>'$'"
             for number, column in enumerate(self.columns, 1)
         )
-        names = ", ".join(map(quoted, self.columns))
+        names = ", ".join(map(quote, self.columns))
         rows = "(select unnest(from_json(?::json, '[[\"JSON\"]]')) as x)"
-        return f"insert into {quoted(self.table)} ({names}) select {', '.join(cells)} from {rows}{conflict}"
+        return f"insert into {quote(self.table)} ({names}) select {', '.join(cells)} from {rows}{conflict}"
 
     def write(self, rows: list[Row]) -> None:
         """Add rows."""

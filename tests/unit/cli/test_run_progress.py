@@ -202,7 +202,7 @@ def test_a_tree_says_how_many_steps_it_leaves_out(running, first):
             else StepProgress(f"s{place}", "done", 1)
         )
         watch.progress.steps[step.name] = step
-    drawn = watch._drawn(Console(height=11, width=80)).plain.split("\n")
+    drawn = watch._draw(Console(height=11, width=80)).plain.split("\n")
     assert drawn[0].startswith(first)
     assert len(drawn) == max(8, running) + (drawn[0] != "" and "earlier" in drawn[0])
 

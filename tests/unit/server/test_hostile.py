@@ -116,7 +116,7 @@ async def test_only_some_large_texts_are_checked_at_once(
         await go_on.wait()
         return True
 
-    monkeypatch.setattr(isolated_check, "_tried", slow)
+    monkeypatch.setattr(isolated_check, "_survives", slow)
     text = HELLO + "#\n" * isolated_check.SMALL
     first = [
         asyncio.create_task(server.client.post("/api/v1/validate", json={"playbook": text})) for _ in range(2)

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.ports.envelope import Failed
-from noetl.tools.parts.statements import first_word, numbered, one_transaction, only_reads, split
+from noetl.tools.parts.statements import first_word, number_parameters, one_transaction, only_reads, split
 
 
 @pytest.mark.parametrize(
@@ -72,10 +72,10 @@ def test_reading_is_told_from_writing(statements, reads):
     ],
 )
 def test_names_become_numbers_outside_quotes(text, params, bound, values):
-    assert numbered(text, params) == (bound, values)
+    assert number_parameters(text, params) == (bound, values)
 
 
 def test_a_name_that_is_not_given_is_told():
     with pytest.raises(Failed, match=":who") as caught:
-        numbered("select :who", {"when": 1})
+        number_parameters("select :who", {"when": 1})
     assert caught.value.output["error"]["kind"] == "input"

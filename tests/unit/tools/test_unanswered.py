@@ -365,7 +365,7 @@ def test_an_error_of_an_object_store_says_whether_the_request_was_answered() -> 
         (errors.AlreadyExistsError("yes"), True),
         (errors.PermissionDeniedError("no"), True),
     ):
-        assert object_stores._failed(problem, "k").output.get(ANSWERED, False) is answered
+        assert object_stores._failure(problem, "k").output.get(ANSWERED, False) is answered
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ class ToolRequest:
 class ToolProvider(Protocol):
     """What can be called."""
 
-    def listed(self) -> list[Message]:
+    def list_tools(self) -> list[Message]:
         """Every tool as clients see it, always in one order."""
         ...
 
@@ -62,7 +62,7 @@ class Session:
         if isinstance(message, list):
             await self._batch(message)
         else:
-            await self._one(message)
+            await self._single(message)
 
     async def _batch(self, messages: list[Json]) -> None:
         """Messages in a list are answered in a list, in the one version that has them."""
@@ -70,36 +70,36 @@ class Session:
             problem = ProtocolError(protocol.INVALID_REQUEST, "a line is one message, not a list of them")
             await self.send(protocol.error_reply(None, problem))
             return
-        answers = [answer for message in messages if (answer := await self._answered(message)) is not None]
+        answers = [answer for message in messages if (answer := await self._batch_reply(message)) is not None]
         if answers:
             await self.send(answers)
 
-    async def _answered(self, message: Json) -> Message | None:
+    async def _batch_reply(self, message: Json) -> Message | None:
         """The answer to a message of a list."""
         try:
             incoming = protocol.read(message)
             if isinstance(incoming, Request):
                 return protocol.reply(incoming.id, await self._result(incoming, ToolRequest()))
             if isinstance(incoming, Notification):
-                self._noticed(incoming)
+                self._on_notification(incoming)
         except ProtocolError as problem:
             return protocol.error_reply(protocol.id_of(message), problem)
         return None
 
-    async def _one(self, message: Json) -> None:
+    async def _single(self, message: Json) -> None:
         try:
             incoming = protocol.read(message)
             if isinstance(incoming, Notification):
-                self._noticed(incoming)
+                self._on_notification(incoming)
             elif isinstance(incoming, Request):
                 await self._begin(incoming)
         except ProtocolError as problem:
             await self.send(protocol.error_reply(protocol.id_of(message), problem))
 
-    def _noticed(self, notice: Notification) -> None:
+    def _on_notification(self, notification: Notification) -> None:
         """What is told is heeded when it withdraws a call; all else needs nothing."""
-        request_id = protocol.id_of({"id": notice.params.get("requestId")})
-        if notice.method == "notifications/cancelled" and request_id is not None:
+        request_id = protocol.id_of({"id": notification.params.get("requestId")})
+        if notification.method == "notifications/cancelled" and request_id is not None:
             task, call = self._under_way.get(request_id, (None, None))
             if task is not None and call is not None:
                 call.withdrawn = True
@@ -182,7 +182,7 @@ class Session:
     def _list(self, request: Request) -> Message:
         if request.params.get("cursor") is not None:
             raise ProtocolError(protocol.INVALID_PARAMS, "the list has one page; leave the cursor out")
-        result: Message = {"tools": self.tools.listed()}
+        result: Message = {"tools": self.tools.list_tools()}
         return result if request.version is None else with_result_type(result, cacheable=True)
 
     async def _call(self, request: Request, call: ToolRequest) -> Message:

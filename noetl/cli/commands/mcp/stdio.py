@@ -35,13 +35,13 @@ class LineWriter:
 
     def __init__(self, file: int) -> None:
         self._file = file
-        self._one = ThreadPoolExecutor(1)
+        self._executor = ThreadPoolExecutor(1)
         self.gone = False
 
     async def send(self, message: object) -> None:
         """Write a message as one line."""
         line = msgspec.json.encode(message) + b"\n"
-        await asyncio.get_running_loop().run_in_executor(self._one, self._write, line)
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._write, line)
 
     def _write(self, line: bytes) -> None:
         rest = memoryview(line)
@@ -53,7 +53,7 @@ class LineWriter:
 
     def close(self) -> None:
         """Let the last message out."""
-        self._one.shutdown()
+        self._executor.shutdown()
 
 
 async def lines() -> AsyncIterator[bytes]:

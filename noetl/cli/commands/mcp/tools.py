@@ -261,7 +261,7 @@ class Toolbox:
         self._product = product
         self._offers = {offer.name: offer for offer in TOOLS if not (read_only and offer.changes)}
 
-    def listed(self) -> list[dict[str, Any]]:
+    def list_tools(self) -> list[dict[str, Any]]:
         """Every tool, in the order of the table."""
         return [offer.listed() for offer in self._offers.values()]
 
@@ -277,13 +277,13 @@ class Toolbox:
         offer = self._offers[name]
         wrong = schema_problem(offer.schema, dict(arguments), "arguments")
         if wrong is not None:
-            return _failed({"code": "arguments", "message": wrong.message, "hint": None})
+            return _error_result({"code": "arguments", "message": wrong.message, "hint": None})
         try:
             answer = await partial(offer.work, self._product, arguments, request)()
         except PlaybookError as error:
-            return _failed(_error_fields(error) | {"diagnostics": work.findings(error.diagnostics)})
+            return _error_result(_error_fields(error) | {"diagnostics": work.findings(error.diagnostics)})
         except NoetlError as error:
-            return _failed(_error_fields(error))
+            return _error_result(_error_fields(error))
         return _result(answer) | {"isError": False}
 
 
@@ -291,7 +291,7 @@ def _error_fields(error: NoetlError) -> dict[str, Any]:
     return {"code": error.code, "message": error.message, "hint": error.hint}
 
 
-def _failed(error: dict[str, Any]) -> dict[str, Any]:
+def _error_result(error: dict[str, Any]) -> dict[str, Any]:
     return _result({"error": error}) | {"isError": True}
 
 

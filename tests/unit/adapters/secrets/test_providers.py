@@ -340,7 +340,7 @@ async def test_a_service_account_that_is_none_is_told(world, text):
 def test_the_signature_is_that_of_the_published_example():
     keys = aws.Keys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
     scope = aws.Scope("us-east-1", "service", datetime(2015, 8, 30, 12, 36, tzinfo=UTC))
-    headers = aws.signed("GET", "https://example.amazonaws.com/", {}, b"", keys, scope)
+    headers = aws.signature_headers("GET", "https://example.amazonaws.com/", {}, b"", keys, scope)
     assert headers["authorization"] == (
         "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, "
         "SignedHeaders=host;x-amz-date, "
@@ -361,7 +361,9 @@ def signature_holds(request: Request, service: str) -> bool:
     scope = aws.Scope("eu-central-1", service, datetime.fromtimestamp(NOW, UTC))
     covered = {name: request.headers[name] for name in ("content-type", "x-amz-target")}
     keys = aws.Keys("AKIA", "s3cr3t", "st")
-    expected = aws.signed("POST", f"http://{request.host}/", covered, request.get_data(), keys, scope)
+    expected = aws.signature_headers(
+        "POST", f"http://{request.host}/", covered, request.get_data(), keys, scope
+    )
     return all(request.headers[name] == value for name, value in expected.items())
 
 

@@ -21,7 +21,7 @@ class Tools:
         self.begun = asyncio.Event()
         self.ended: list[bool] = []
 
-    def listed(self) -> list[dict[str, Any]]:
+    def list_tools(self) -> list[dict[str, Any]]:
         return [{"name": "echo", "inputSchema": {"type": "object"}}]
 
     def knows(self, name: str) -> str | None:
