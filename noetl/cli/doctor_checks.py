@@ -10,10 +10,11 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 from urllib.parse import urlsplit
 
 from noetl.errors import NoetlError, NotFound
+from noetl.json_value import Json
 from noetl.settings import BY_NAME, CONTEXTS_NAME, SETTINGS, Settings, contexts, unknown_variables
 
 State = Literal["ok", "warning", "error", "unused"]
@@ -50,7 +51,15 @@ class Finding:
 Check = Callable[[Settings], Awaitable[Finding]]
 
 
-def effective(settings: Settings) -> list[dict[str, Any]]:
+class SettingFields(TypedDict):
+    """A setting, its value and where that came from."""
+
+    name: str
+    value: Json
+    origin: str
+
+
+def effective(settings: Settings) -> list[SettingFields]:
     """Every setting with its value and where that came from; no secret is shown."""
     return [
         {
@@ -62,7 +71,7 @@ def effective(settings: Settings) -> list[dict[str, Any]]:
     ]
 
 
-def _public_value(settings: Settings, name: str) -> Any:
+def _public_value(settings: Settings, name: str) -> Json:
     value = getattr(settings, name)
     if BY_NAME[name].secret:
         return None if value is None else "set"

@@ -2,17 +2,39 @@
 
 import shlex
 from collections.abc import Callable
-from typing import Any
+from typing import TypedDict
 
 import click
 
-Command = Callable[..., Any]
+Command = Callable[..., object]
 SERVER = "noetl.server"
 WHICH = """
 
     ID is the execution's id or the beginning of it, @last the newest that you started and that is nobody's
     child, @last:PATH the newest of a playbook.
     """
+
+
+class OutputFormat(TypedDict):
+    """What a run that is followed prints."""
+
+    as_json: bool
+    as_events: bool
+    quiet: bool
+
+
+class OutputChoices(OutputFormat, total=False):
+    """The same among the options of a command, with how long a run may take where it has that option."""
+
+    timeout: float | None
+
+
+class WorkloadChoices(TypedDict):
+    """What a playbook is given whenever it is started."""
+
+    version: int | None
+    file: str | None
+    assignments: tuple[str, ...]
 
 
 def execution(function: Command) -> Command:
@@ -99,8 +121,8 @@ def output_options(function: Command) -> Command:
     return function
 
 
-def output_format(choices: dict[str, Any]) -> dict[str, bool]:
+def output_format(choices: OutputChoices) -> OutputFormat:
     """The choice that was made among them."""
     if choices["as_json"] and choices["as_events"]:
         raise click.UsageError("--json and --events cannot be used together")
-    return {name: choices[name] for name in ("as_json", "as_events", "quiet")}
+    return {"as_json": choices["as_json"], "as_events": choices["as_events"], "quiet": choices["quiet"]}

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from noetl.cli.terminal import Paint
 from noetl.dsl.tool_kind import Field
 from noetl.ports.tool import Tool, type_name
 
 
-def facts(tool: Tool) -> dict[str, Any]:
+def facts(tool: Tool) -> dict[str, object]:
     """Everything a kind says of itself, as data."""
     kind = tool.kind
     return {
@@ -26,7 +25,7 @@ def facts(tool: Tool) -> dict[str, Any]:
     }
 
 
-def _field_facts(fields: Mapping[str, Field]) -> list[dict[str, Any]]:
+def _field_facts(fields: Mapping[str, Field]) -> list[dict[str, object]]:
     return [
         {"name": f.name, "type": _type(f), "required": f.required, "default": f.default, "doc": f.doc}
         for f in fields.values()

@@ -11,6 +11,7 @@ import msgspec
 
 from noetl.core.event import Event, iso
 from noetl.core.message import Control
+from noetl.ports.answers import Difference, ExecutionResult, ExecutionRow, Explanation, LogLine
 from noetl.ports.schedule import Schedule, Trigger
 from noetl.ports.store import AccessToken, Listed, PlaybookText, Projection, Row, Summary
 
@@ -154,7 +155,7 @@ class _Counted(msgspec.Struct):
 _COUNTED = msgspec.json.Decoder(_Counted)
 
 
-def listed(item: Summary, now: int) -> dict[str, Any]:
+def listed(item: Summary, now: int) -> ExecutionRow:
     """An execution as lists show it."""
     end = item.ended_at if item.ended_at is not None else now
     counts = counts_of(item)
@@ -240,7 +241,7 @@ class Executions(Protocol):
         """Those that are wanted, the newest first."""
         ...
 
-    async def execution(self, execution_id: str, *, wait_s: float = 0) -> dict[str, Any]:
+    async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionResult:
         """How it stands; waited for until it is over or paused, for so many seconds at the most."""
         ...
 
@@ -278,7 +279,7 @@ class Readings(Protocol):
 
     async def logs(
         self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
-    ) -> list[dict[str, Any]]:
+    ) -> list[LogLine]:
         """What tasks wrote to their output, a line each, from an event on; the lines of an event together."""
         ...
 
@@ -290,11 +291,11 @@ class Readings(Protocol):
         """The playbook that ran as steps and arcs, those that it was extended by included."""
         ...
 
-    async def why(self, execution_id: str, step: str | None = None) -> dict[str, Any]:
+    async def why(self, execution_id: str, step: str | None = None) -> Explanation:
         """The decisions explained in words."""
         ...
 
-    async def diff(self, one: str, other: str) -> dict[str, Any]:
+    async def diff(self, one: str, other: str) -> Difference:
         """How two executions differ."""
         ...
 

@@ -1,12 +1,13 @@
 """Who is asking, and what they may. Deny by default: only what is named here is public."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from fastapi import Request
 
 from noetl.errors import NotFound
+from noetl.ports.answers import ExecutionResult
 from noetl.server.problem import Problem
 
 Scope = Literal["public", "hook", "read", "run", "write", "admin"]  # hook: the route asks for its own proof
@@ -90,5 +91,5 @@ def require_everywhere(request: Request) -> None:
 async def require_execution(request: Request, execution_id: str) -> None:
     """Refuse an execution outside the sender's prefixes as if it were not there."""
     if who_asks(request).prefixes:
-        execution: dict[str, Any] = await request.app.state.front.execution(execution_id)
+        execution: ExecutionResult = await request.app.state.front.execution(execution_id)
         require_path(request, execution["playbook"]["path"], f"execution {execution_id}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from noetl.errors import BackendError, MissingExtra
+from noetl.json_value import Json
 from noetl.ports.bearer import SCOPES
 from noetl.server.access import NotProven, Who
 
@@ -75,7 +76,7 @@ class Provider:
             sub={"essential": True},
         )
 
-    def _who(self, claims: Mapping[str, Any]) -> Who:
+    def _who(self, claims: Mapping[str, Json]) -> Who:
         claimed: set[str] = set()
         for name in self._oidc.scope_claims:
             claimed |= _words(claims.get(name))
@@ -87,7 +88,7 @@ class Provider:
         name = str(claims.get("preferred_username") or claims.get("email") or subject)[:200]
         return Who(name, scopes, prefixes, key=f"oidc:{subject}")
 
-    async def _keys_with(self, key_id: Any) -> Any:
+    async def _keys_with(self, key_id: object) -> Any:
         """The provider's keys; asked for again when they are old or lack the one that is named."""
         async with self._asking:
             age = self._clock() - self._asked_at
@@ -118,7 +119,7 @@ class Provider:
         return KeySet.import_key_set(await _json(place))
 
 
-def _words(claim: Any) -> set[str]:
+def _words(claim: Json) -> set[str]:
     if isinstance(claim, str):
         return set(claim.split())
     return {item for item in claim if isinstance(item, str) and item} if isinstance(claim, list) else set()

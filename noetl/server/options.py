@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from prometheus_client.metrics_core import Metric
 
@@ -18,7 +17,7 @@ class Options:
     """Everything about a server that is not the product behind it."""
 
     kinds: Kinds  # what playbooks are checked against
-    tools: Sequence[Mapping[str, Any]] = ()  # what each kind says of itself
+    tools: Sequence[Mapping[str, object]] = ()  # what each kind says of itself
     version: str = ""
     static: Path = STATIC
     ready_after_ms: int = 30_000  # work that is due for longer than this makes the server not ready

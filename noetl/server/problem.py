@@ -61,7 +61,7 @@ class Problem(Exception):
         self.status, self.detail, self.hint, self.headers = status, detail, hint, headers or {}
 
 
-def finding(diagnostic: Diagnostic) -> dict[str, Any]:
+def finding(diagnostic: Diagnostic) -> dict[str, object]:
     """One finding about a playbook as a JSON object."""
     fields = ("code", "severity", "message", "line", "column", "path", "hint")
     return {field: getattr(diagnostic, field) for field in fields}
@@ -74,11 +74,11 @@ def problem(
     code: str | None = None,
     hint: str | None = None,
     headers: dict[str, str] | None = None,
-    diagnostics: list[dict[str, Any]] | None = None,
+    diagnostics: list[dict[str, object]] | None = None,
 ) -> Response:
     """The answer that says what went wrong."""
     code = code or CODES.get(status, "request")
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "type": TYPES + code,
         "title": TITLES.get(status, "The request failed"),
         "status": status,

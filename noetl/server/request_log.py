@@ -3,7 +3,6 @@
 import logging
 import time
 from contextvars import ContextVar
-from typing import Any
 
 import uuid_utils
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -61,7 +60,7 @@ def _tell(scope: Scope, status: int, seconds: float) -> None:
     level = logging.ERROR if status >= 500 else logging.DEBUG if ordinary else logging.INFO
     if not LOG.isEnabledFor(level):
         return
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "method": scope["method"],
         "path": scope["path"][:500],
         "status": status,

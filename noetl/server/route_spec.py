@@ -37,7 +37,7 @@ ALWAYS = (400, 401, 403, 408, 413, 415, 429, 431, 503)  # what any guarded route
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-def schema_of(shape: Any) -> dict[str, Any]:
+def schema_of(shape: object) -> dict[str, Any]:
     """A shape in the OpenAPI document, by reference where it has a name there."""
     if isinstance(shape, type) and issubclass(shape, msgspec.Struct):
         return {"$ref": REFERENCE.format(name=shape.__name__)}  # all of them are in the document
@@ -47,12 +47,12 @@ def schema_of(shape: Any) -> dict[str, Any]:
 
 def describe(
     scope: Scope,
-    answers: Mapping[int, Any],
+    answers: Mapping[int, object],
     *,
-    body: Any = None,
+    body: object = None,
     optional_body: bool = False,
     problems: Sequence[int] = (),
-    parameters: Sequence[dict[str, Any]] = (),
+    parameters: Sequence[Mapping[str, object]] = (),
 ) -> dict[str, Any]:
     """The keyword arguments of a route: its scope, its answers, its body and its problems."""
     extra: dict[str, Any] = {SCOPE: scope}
@@ -75,7 +75,7 @@ def describe(
     }
 
 
-def _answer(shape: Any) -> dict[str, Any]:
+def _answer(shape: object) -> dict[str, object]:
     if shape is None:
         return {"description": "Done"}
     if isinstance(shape, str):  # a media type
@@ -85,7 +85,7 @@ def _answer(shape: Any) -> dict[str, Any]:
     return {"description": words, "content": {"application/json": {"schema": schema_of(shape)}}}
 
 
-def _problem(status: int) -> dict[str, Any]:
+def _problem(status: int) -> dict[str, object]:
     content = {problem.MEDIA_TYPE: {"schema": schema_of(shapes.ProblemAnswer)}}
     return {"description": problem.TITLES[status], "content": content}
 
@@ -133,7 +133,7 @@ def openapi(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
-def _is_shape(value: Any) -> bool:
+def _is_shape(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, msgspec.Struct) and value is not msgspec.Struct
 
 

@@ -21,6 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from noetl.errors import MissingExtra
+from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Size, define, doc, read_knobs
@@ -174,7 +175,10 @@ def connect(path: str, call: Call, knobs: Knobs, remote: Sequence[Attach] = ()) 
     """A connection that reaches what was attached, and nothing outside the allowed folders."""
     if path != MEMORY and not knobs.read_only:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-    config: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
     if knobs.memory:
         config["memory_limit"] = knobs.memory
     if knobs.threads:
@@ -215,7 +219,7 @@ def _statements(
         connection.commit()
 
 
-def _bind(params: Params | None, names: set[str], used: int) -> tuple[Any, int]:
+def _bind(params: Params | None, names: set[str], used: int) -> tuple[Json, int]:
     """The values one statement takes: by name, or the next ones of the list."""
     if isinstance(params, dict):
         if missing := sorted(names - params.keys()):

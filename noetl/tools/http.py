@@ -218,7 +218,7 @@ async def _options(request: Request, knobs: Knobs, call: Call) -> dict[str, Any]
         headers.setdefault(knobs.idempotency_header or "Idempotency-Key", call.idempotency_key)
     if call.trace is not None:
         headers.setdefault("traceparent", call.trace)
-    options: dict[str, Any] = {
+    options: dict[str, object] = {
         "params": pairs(request.params) + (auth_query(call.auth) if call.auth else []),
         "allow_redirects": request.follow_redirects,
         "max_redirects": 10,
@@ -240,7 +240,7 @@ def _timeout(knobs: Knobs) -> "ClientTimeout":
     return ClientTimeout(total=total, connect=connect, sock_connect=connect, sock_read=read)
 
 
-async def _body(request: Request, headers: dict[str, str], call: Call) -> Any:
+async def _body(request: Request, headers: dict[str, str], call: Call) -> object:
     from noetl.tools.parts.http_request import json_body, multipart, pairs
 
     bodies = [name for name in ("json", "body", "form") if getattr(request, name) is not None]
@@ -262,7 +262,7 @@ def _content_type(headers: dict[str, str], media: str) -> None:
         headers["Content-Type"] = media
 
 
-async def _files(files: Mapping[str, str | Part], call: Call) -> list[dict[str, Any]]:
+async def _files(files: Mapping[str, str | Part], call: Call) -> list[dict[str, object]]:
     import asyncio
 
     parts = []
@@ -271,7 +271,7 @@ async def _files(files: Mapping[str, str | Part], call: Call) -> list[dict[str, 
         if (part.path is None) == (part.content is None):
             raise Failed("input", f"file {field!r} needs exactly one of path, content")
         path = inside(call, part.path) if part.path is not None else ""
-        content: Any = await asyncio.to_thread(_open, path) if path else (part.content or "").encode()
+        content: object = await asyncio.to_thread(_open, path) if path else (part.content or "").encode()
         name = part.filename or os.path.basename(path) or field
         parts.append({"field": field, "content": content, "filename": name, "type": part.content_type})
     return parts

@@ -224,7 +224,7 @@ async def _run_typed(
 
 
 async def _chunks(
-    connection: "Connection", prepared: "PreparedStatement", arguments: list[Any], word: str
+    connection: "Connection", prepared: "PreparedStatement", arguments: list[object], word: str
 ) -> AsyncGenerator[list[list[Any]], None]:
     """Rows a piece at a time where a cursor can be had; other statements give theirs at once."""
     from noetl.tools.parts.postgres_values import from_pg

@@ -11,9 +11,10 @@ of a loop say: `rx({{ iter.angle }}) q[0];`. Where OpenQASM itself has two brace
 between them.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 from noetl.ports.call import PYTHON_HOST, Call, no_python_host
 from noetl.ports.envelope import Envelope, Failed, ok
 from noetl.ports.tool import Input, Size, define, doc, invoke
@@ -123,7 +124,7 @@ async def _remote(job: Job, call: Call) -> Envelope:
     from noetl.tools import get
 
     url = job.backend.rstrip("/") + "/jobs"
-    request: dict[str, Any] = {"url": url, "method": "POST"}
+    request: dict[str, Json] = {"url": url, "method": "POST"}
     if job.action == "submit":
         request["json"] = {"circuit": job.circuit, "shots": job.shots}
     else:

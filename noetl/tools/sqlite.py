@@ -180,7 +180,7 @@ def _execute(file: File, sql: Sql, attach: dict[str, str], knobs: Knobs, call: C
 
 
 def _statements(
-    connection: "apsw.Connection", text: str, bindings: Any, knobs: Knobs, results: list[Result]
+    connection: "apsw.Connection", text: str, bindings: object, knobs: Knobs, results: list[Result]
 ) -> None:
     """Run every statement of a text; in one transaction when there are several and none minds."""
     statements = split(text)

@@ -1,7 +1,7 @@
 """The product of a server far away. Every method is one route; the shapes are those of the port."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from typing import Any, cast
 from urllib.parse import quote
 
 import msgspec
@@ -13,6 +13,7 @@ from noetl.adapters.http.schedules import HttpSchedules
 from noetl.core.event import Event, iso
 from noetl.core.message import Control
 from noetl.core.reading.task_logs import lines_of
+from noetl.ports.answers import Difference, ExecutionResult, Explanation, LogLine
 from noetl.ports.front import Ask, Find, NewToken, Slice, Started, TokenAsk, Worker
 from noetl.ports.store import AccessToken, Listed, PlaybookText, Projection, Row, Summary
 
@@ -113,10 +114,10 @@ class HttpFront(HttpSchedules):
         page = await self.client.ask("GET", "/executions", query=query)
         return Listed([_summary(item) for item in page["items"]], page["cursor"])
 
-    async def execution(self, execution_id: str, *, wait_s: float = 0) -> dict[str, Any]:
+    async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionResult:
         """How it stands; the server waits for the end, for so many seconds at the most."""
         query = {"wait": int(wait_s) or None}
-        result: dict[str, Any] = await self.client.ask("GET", _execution(execution_id), query=query)
+        result: ExecutionResult = await self.client.ask("GET", _execution(execution_id), query=query)
         return result
 
     async def status(self, execution_id: str) -> str:
@@ -162,16 +163,16 @@ class HttpFront(HttpSchedules):
 
     async def logs(
         self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
-    ) -> list[dict[str, Any]]:
+    ) -> list[LogLine]:
         """What tasks wrote to their output, from an event on; the lines of one event stay together."""
-        lines: list[dict[str, Any]] = []
+        lines: list[LogLine] = []
         start: int | None = first
         while start is not None and len(lines) < limit:
             query: dict[str, Any] = {"from": start, "limit": PAGE, "name": "task.done", "step": step}
             page = await self.client.ask("GET", f"{_execution(execution_id)}/events", query=query)
             for envelope in page["items"]:
                 if len(lines) < limit:
-                    lines += lines_of(envelope)
+                    lines += cast(Iterator[LogLine], lines_of(envelope))
             start = page["next"]
         return lines
 
@@ -186,15 +187,15 @@ class HttpFront(HttpSchedules):
         answer: dict[str, Any] = await self.client.ask("GET", path, query={"at": at})
         return answer
 
-    async def why(self, execution_id: str, step: str | None = None) -> dict[str, Any]:
+    async def why(self, execution_id: str, step: str | None = None) -> Explanation:
         """The decisions explained in words."""
         path = f"{_execution(execution_id)}/why"
-        explanation: dict[str, Any] = await self.client.ask("GET", path, query={"step": step})
+        explanation: Explanation = await self.client.ask("GET", path, query={"step": step})
         return explanation
 
-    async def diff(self, one: str, other: str) -> dict[str, Any]:
+    async def diff(self, one: str, other: str) -> Difference:
         """How two executions differ."""
-        difference: dict[str, Any] = await self.client.ask("GET", f"{_execution(one)}/diff/{_id(other)}")
+        difference: Difference = await self.client.ask("GET", f"{_execution(one)}/diff/{_id(other)}")
         return difference
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Any:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from noetl.json_value import Json
+
 if TYPE_CHECKING:
     from noetl.cli.playbooks.validation import CheckResult
     from noetl.dsl.sugar.generated_tasks import Origin
@@ -50,7 +52,7 @@ def command(playbook: str, step_name: str | None, debug_map: bool, as_json: bool
     return 0
 
 
-def _with_label(tree: Any) -> dict[str, Any]:
+def _with_label(tree: object) -> dict[str, Any]:
     """The expanded tree with the label that says so; only then may task names hold dots."""
     from noetl.dsl.grammar.playbook import COMPILED_LABEL
     from noetl.dsl.yaml.tree import plain
@@ -61,12 +63,12 @@ def _with_label(tree: Any) -> dict[str, Any]:
     return {**value, "metadata": {**metadata, "labels": labels}}
 
 
-def _step(tree: dict[str, Any], name: str) -> dict[str, Any]:
+def _step(tree: dict[str, Any], name: str) -> dict[str, Json]:
     import difflib
 
     from noetl.errors import NotFound
 
-    steps: dict[str, dict[str, Any]] = {step["step"]: step for step in tree["workflow"]}
+    steps: dict[str, dict[str, Json]] = {step["step"]: step for step in tree["workflow"]}
     if name in steps:
         return steps[name]
     near = difflib.get_close_matches(name, list(steps), n=1)
@@ -83,7 +85,7 @@ def _debug_map(checked: "CheckResult", step_name: str | None, as_json: bool) -> 
     return "\n".join(f"{label.ljust(width)}  {place}" for label, place in rows)
 
 
-def _origin(origin: "Origin") -> dict[str, Any]:
+def _origin(origin: "Origin") -> dict[str, object]:
     return {
         "step": origin.owner,
         "task": origin.label,
@@ -95,7 +97,7 @@ def _origin(origin: "Origin") -> dict[str, Any]:
     }
 
 
-def _yaml(name: str, value: dict[str, Any]) -> str:
+def _yaml(name: str, value: dict[str, Json]) -> str:
     from noetl import __version__
     from noetl.dsl.yaml.source import dump
 

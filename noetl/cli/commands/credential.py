@@ -9,6 +9,7 @@ import click
 
 from noetl.cli import options
 from noetl.cli.terminal import emit, note
+from noetl.json_value import Json
 
 NAME = re.compile(r"[A-Za-z_][\w.-]*")
 
@@ -44,7 +45,7 @@ def set_credential(name: str, fields: tuple[str, ...], value: str | None, file: 
     note(f"stored {name}: {', '.join(material)}")
 
 
-def _material(fields: tuple[str, ...], value: str | None, file: str | None) -> dict[str, Any]:
+def _material(fields: tuple[str, ...], value: str | None, file: str | None) -> dict[str, Json]:
     from noetl.cli.running.run_input import read_payload
 
     if value == "-" and file == "-":
@@ -64,8 +65,7 @@ def _material(fields: tuple[str, ...], value: str | None, file: str | None) -> d
     return material
 
 
-async def _keep(name: str, material: dict[str, Any]) -> None:
-
+async def _keep(name: str, material: dict[str, Json]) -> None:
     from noetl.cli.connection.connection import connect
 
     async with connect(make=True) as connection:
@@ -118,7 +118,6 @@ def show(name: str, as_json: bool) -> None:
 
 
 async def _fields(name: str) -> dict[str, Any]:
-
     from noetl.cli.connection.connection import connect
 
     async with connect() as connection:
@@ -135,7 +134,6 @@ def delete(name: str) -> None:
 
 
 async def _delete(name: str) -> None:
-
     from noetl.cli.connection.connection import connect
 
     async with connect() as connection:

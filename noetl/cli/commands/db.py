@@ -30,7 +30,7 @@ class Span(click.ParamType[int]):
 
     name = "span"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read a span."""
         match = _SPAN.fullmatch(str(value).strip())
         if match is None:

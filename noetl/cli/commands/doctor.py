@@ -3,7 +3,7 @@
 import asyncio
 import dataclasses
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +11,7 @@ from noetl.cli import options
 from noetl.cli.terminal import Paint, Tone, colourful, emit
 
 if TYPE_CHECKING:
-    from noetl.cli.doctor_checks import Finding
+    from noetl.cli.doctor_checks import Finding, SettingFields
 
 EXIT_NEEDED = 3
 TONES: dict[str, Tone] = {"ok": "good", "warning": "warning", "error": "error", "unused": "faint"}
@@ -42,7 +42,7 @@ def command(as_json: bool) -> int:
     return EXIT_NEEDED if any(item.state == "error" for item in findings) else 0
 
 
-def _tell(findings: "list[Finding]", settings: list[dict[str, Any]]) -> None:
+def _tell(findings: "list[Finding]", settings: "list[SettingFields]") -> None:
     paint = Paint(colourful(sys.stdout))
     width = max(len(item.name) for item in findings)
     for item in findings:

@@ -1,7 +1,6 @@
 """`noetl register`, also `noetl catalog register`: keep playbooks in the catalog under their paths."""
 
 import asyncio
-from typing import Any
 
 import click
 
@@ -38,7 +37,7 @@ async def _register(files: tuple[str, ...], as_json: bool) -> int:
         print_findings(source)
     if wrong:
         return 1
-    done: list[dict[str, Any]] = []
+    done: list[dict[str, str | int]] = []
     async with connect(make=True) as connection:
         for source in sources:
             text = text_of(source)

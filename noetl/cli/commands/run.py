@@ -1,13 +1,27 @@
 """`noetl run`: run a playbook, in this process or on a server, and say how it went."""
 
 import asyncio
-from typing import Any
+from typing import Literal, Unpack
 
 import click
 
 from noetl.cli import options
 
-FOR_A_NEW_RUN = {
+
+class RunChoices(options.OutputChoices):
+    """The options of `run`."""
+
+    assignments: tuple[str, ...]
+    input_file: str | None
+    until: str | None
+    detach: bool
+    idempotency_key: str | None
+    fail_on_errors: bool
+    resume: bool
+
+
+NewRunOption = Literal["assignments", "input_file", "until", "detach", "idempotency_key"]
+FOR_A_NEW_RUN: dict[str, NewRunOption] = {
     "--set": "assignments",
     "--input": "input_file",
     "--until": "until",
@@ -37,7 +51,7 @@ SERVER = "Run on this server: its address, or the name of a context."
     "--fail-on-errors", is_flag=True, help="Exit with 1 also when iterations of a best-effort loop failed."
 )
 @click.option("--resume", is_flag=True, help="Go on with the newest execution instead of starting one.")
-def command(playbook: str | None, **choices: Any) -> int:
+def command(playbook: str | None, **choices: Unpack[RunChoices]) -> int:
     """Run a playbook and say how it went.
 
     FILE is a playbook file or `-`; PATH is the path of a registered playbook or of one in the project folder.
@@ -68,7 +82,7 @@ def command(playbook: str | None, **choices: Any) -> int:
     return asyncio.run(run_flow.run(settings, playbook, run_options, watch))
 
 
-def _check(playbook: str | None, choices: dict[str, Any]) -> None:
+def _check(playbook: str | None, choices: RunChoices) -> None:
     """Refuse what cannot be meant together."""
     if choices["resume"] and playbook is not None:
         raise click.UsageError("--resume goes on with the newest execution; it takes no playbook")

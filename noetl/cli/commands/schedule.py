@@ -1,7 +1,7 @@
 """`noetl schedule`: playbooks that are started by the clock. A server, or `noetl dev`, starts them."""
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import click
 
@@ -23,6 +23,16 @@ Examples:
 
 Schedules rest in the store; whichever server runs over it starts what is due, each tick once.
 """
+
+
+class ScheduleChoices(options.WorkloadChoices):
+    """The options of `schedule add`."""
+
+    cron: str | None
+    timezone: str
+    every: int | None
+    catch_up: Literal["one", "skip"]
+    paused: bool
 
 
 @click.group("schedule", epilog=EPILOG)
@@ -49,9 +59,9 @@ def command() -> None:
 @click.option("--paused", is_flag=True, help="Do not begin yet.")
 @options.server
 @options.as_json
-def add(name: str, path: str, as_json: bool, **choices: Any) -> None:
+def add(name: str, path: str, as_json: bool, **choices: Unpack[ScheduleChoices]) -> None:
     """Start the registered playbook PATH by the clock."""
-    schedule = asyncio.run(_add(name, options.path(path), **choices))
+    schedule = asyncio.run(_add(name, options.path(path), choices))
     if as_json:
         _print(schedule)
         return
@@ -60,7 +70,7 @@ def add(name: str, path: str, as_json: bool, **choices: Any) -> None:
     note("a server starts it: noetl server start, or noetl dev")
 
 
-async def _add(name: str, path: str, **choices: Any) -> "Schedule":
+async def _add(name: str, path: str, choices: ScheduleChoices) -> "Schedule":
     from noetl.cli.connection.connection import connect
     from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running.run_input import read_payload
@@ -188,7 +198,7 @@ async def _set_enabled(name: str, *, enabled: bool) -> "Schedule":
 @options.output_options
 @options.timeout
 @options.server
-def run(name: str, **choices: Any) -> int:
+def run(name: str, **choices: Unpack[options.OutputChoices]) -> int:
     """Start at once what a schedule starts, and say how it went; its ticks stay where they are."""
     from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running import run_flow
@@ -210,7 +220,7 @@ def _moment(ms: int | None) -> str:
     return f"{iso(ms or 0)[:19].replace('T', ' ')} UTC"
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     import msgspec
 
     return msgspec.json.encode(value).decode()

@@ -1,10 +1,9 @@
 """`noetl server`: start, stop and look at servers."""
 
-from typing import Any
-
 import click
 
 from noetl.cli import options
+from noetl.cli.processes.lifecycle import ProcessFields
 from noetl.cli.terminal import emit, note
 from noetl.settings import Settings, load
 
@@ -13,6 +12,12 @@ Examples:
   noetl server start
   NOETL_STORE=postgresql://localhost/noetl NOETL_BUS=nats://localhost:4222 noetl server start --background
 """
+
+
+class ServerFields(ProcessFields):
+    """A server of this machine, and whether it answers."""
+
+    ready: bool
 
 
 @click.group("server")
@@ -104,7 +109,7 @@ def status(as_json: bool) -> int:
     return 0 if servers and all(server["ready"] for server in servers) else 3
 
 
-def _looked_at(process: dict[str, Any]) -> dict[str, Any]:
+def _looked_at(process: ProcessFields) -> ServerFields:
     import urllib.error
     import urllib.request
 

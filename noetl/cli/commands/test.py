@@ -1,10 +1,11 @@
 """`noetl test`: run the tests of playbooks, or record one. What a test says is the language's room's."""
 
-from typing import Any
+from typing import Unpack
 
 import click
 
 from noetl.cli import options
+from noetl.cli.testing.choices import TestChoices
 
 EPILOG = """\b
 Examples:
@@ -29,7 +30,7 @@ Exit codes: 0 every test passed, 1 one failed or is not valid, 2 a file cannot b
 @click.option("--input", "input_file", metavar="FILE|-", help="With --record: workload values from a file.")
 @options.as_json
 @click.option("-q", "--quiet", is_flag=True, help="Only what failed, and no coverage.")
-def command(paths: tuple[str, ...], record: bool, **choices: Any) -> int:
+def command(paths: tuple[str, ...], record: bool, **choices: Unpack[TestChoices]) -> int:
     """Run the tests of playbooks and say which arcs and rules they went through.
 
     PATH is a test file (*.test.yaml), a playbook whose tests stand beside it, or a folder; without one, this
@@ -43,7 +44,7 @@ def command(paths: tuple[str, ...], record: bool, **choices: Any) -> int:
     return _run(paths, choices)
 
 
-def _run(paths: tuple[str, ...], choices: dict[str, Any]) -> int:
+def _run(paths: tuple[str, ...], choices: TestChoices) -> int:
     from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running.run_summary import indented_json
     from noetl.cli.terminal import emit, failure
@@ -65,7 +66,7 @@ def _run(paths: tuple[str, ...], choices: dict[str, Any]) -> int:
     return session.code
 
 
-def _record(paths: tuple[str, ...], choices: dict[str, Any]) -> int:
+def _record(paths: tuple[str, ...], choices: TestChoices) -> int:
     from noetl.cli.testing import recording
 
     if len(paths) != 1:

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -12,7 +12,7 @@ from noetl.cli import options
 from noetl.cli.commands.db import Span
 from noetl.cli.connection.caller import caller
 from noetl.cli.terminal import emit, note
-from noetl.ports.bearer import SCOPES, token_facts
+from noetl.ports.bearer import SCOPES, Scope, token_facts
 
 if TYPE_CHECKING:
     from noetl.ports.front import NewToken, Tokens
@@ -27,6 +27,14 @@ Examples:
 
 Without --server these are the tokens of the store of this project, as on the machine of a server.
 """
+
+
+class TokenChoices(TypedDict):
+    """The options of `token create`."""
+
+    scopes: tuple[Scope, ...]
+    prefixes: tuple[str, ...]
+    expires: int | None
 
 
 @click.group("token", epilog=EPILOG)
@@ -49,11 +57,11 @@ def command() -> None:
 @click.option("--expires", type=Span(), metavar="SPAN", help="For how long, as in 30d.  [default: no end]")
 @options.server
 @options.as_json
-def create(name: str, as_json: bool, **choices: Any) -> None:
+def create(name: str, as_json: bool, **choices: Unpack[TokenChoices]) -> None:
     """Make a token for NAME and print it. It cannot be shown again."""
     from noetl.cli.running.run_summary import indented_json
 
-    new_token = asyncio.run(_create(name, **choices))
+    new_token = asyncio.run(_create(name, choices))
     if as_json:
         emit(indented_json({**token_facts(new_token.token), "token": new_token.bearer}))
         return
@@ -61,7 +69,7 @@ def create(name: str, as_json: bool, **choices: Any) -> None:
     note(f"token {new_token.token.id} for '{name}': {_words(new_token.token)}; it is not shown again")
 
 
-async def _create(name: str, *, expires: int | None, **choices: tuple[str, ...]) -> "NewToken":
+async def _create(name: str, choices: TokenChoices) -> "NewToken":
     from noetl.ports.front import TokenAsk
 
     ask = TokenAsk(
@@ -69,7 +77,7 @@ async def _create(name: str, *, expires: int | None, **choices: tuple[str, ...])
         name=name,
         scopes=list(choices["scopes"]),
         prefixes=list(choices["prefixes"]),
-        expires_ms=expires,
+        expires_ms=choices["expires"],
     )
     async with _tokens() as tokens:
         return await tokens.new_token(ask)

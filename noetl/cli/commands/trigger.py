@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -25,6 +25,16 @@ What a message says, as JSON, becomes the workload's key that --as names.
 """
 
 
+class TriggerChoices(options.WorkloadChoices):
+    """The options of `trigger add`."""
+
+    webhook: bool
+    secret: str | None
+    subject: str | None
+    queue: str | None
+    payload_key: str
+
+
 @click.group("trigger", epilog=EPILOG)
 def command() -> None:
     """Start playbooks by messages: calls of a webhook, or a NATS subject."""
@@ -42,11 +52,11 @@ def command() -> None:
 @options.workload
 @options.server
 @options.as_json
-def add(name: str, path: str, as_json: bool, **choices: Any) -> None:
+def add(name: str, path: str, as_json: bool, **choices: Unpack[TriggerChoices]) -> None:
     """Start the registered playbook PATH by messages; of a webhook, print its secret, this once."""
     if choices["webhook"] == (choices["subject"] is not None):
         raise click.UsageError("give either --webhook or --subject SUBJECT")
-    new_trigger = asyncio.run(_add(name, options.path(path), **choices))
+    new_trigger = asyncio.run(_add(name, options.path(path), choices))
     if as_json:
         from noetl.cli.running.run_summary import indented_json
         from noetl.ports.schedule import trigger_facts
@@ -61,7 +71,7 @@ def add(name: str, path: str, as_json: bool, **choices: Any) -> None:
         note("servers that have a bus (NOETL_BUS) listen; what is said while none runs starts nothing")
 
 
-async def _add(name: str, path: str, **choices: Any) -> "NewTrigger":
+async def _add(name: str, path: str, choices: TriggerChoices) -> "NewTrigger":
     from noetl.cli.connection.connection import connect
     from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running.run_input import read_payload

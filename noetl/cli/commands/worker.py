@@ -113,12 +113,12 @@ def list_workers(as_json: bool) -> None:
         note("no worker is known; start one with: noetl worker start")
 
 
-def _line(worker: dict[str, Any]) -> str:
+def _line(worker: dict[str, object]) -> str:
     """One worker in words: what each knows of it differs between a server and this machine."""
     from noetl.adapters.http.moment import ms
     from noetl.cli.running.run_summary import duration
 
-    ran = duration(time.time() * 1000 - ms(worker["started_at"]))
+    ran = duration(time.time() * 1000 - ms(str(worker["started_at"])))
     parts = [f"{worker['worker_id']}  pool {worker['pool']}  up {ran}"]
     if "pid" in worker:
         parts.append(f"pid {worker['pid']}")
@@ -131,13 +131,13 @@ def _line(worker: dict[str, Any]) -> str:
     return "  ".join(parts)
 
 
-def _local(settings: Settings) -> list[dict[str, Any]]:
+def _local(settings: Settings) -> list[dict[str, object]]:
     from noetl.cli.processes import lifecycle
 
-    return lifecycle.running(settings, "worker")
+    return [{**process} for process in lifecycle.running(settings, "worker")]
 
 
-async def _server_workers(server: str, token: str | None) -> list[dict[str, Any]]:
+async def _server_workers(server: str, token: str | None) -> list[dict[str, object]]:
     from noetl.adapters.http.front import HttpFront
 
     front = HttpFront(server, token)
@@ -147,7 +147,7 @@ async def _server_workers(server: str, token: str | None) -> list[dict[str, Any]
         await front.close()
 
 
-def _worker_fields(worker: Worker) -> dict[str, Any]:
+def _worker_fields(worker: Worker) -> dict[str, object]:
     """A worker with its times as the server's API writes them."""
     times = {"heard_at": iso(worker.heard_at), "started_at": iso(worker.started_at)}
     return {**msgspec.structs.asdict(worker), **times}

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from noetl.cli.playbooks.validation import CheckResult, tally
 from noetl.dsl.diagnostic import Diagnostic
@@ -21,7 +20,7 @@ def render(results: Sequence[CheckResult]) -> str:
     return json.dumps(report, indent=2, ensure_ascii=False)
 
 
-def finding(diagnostic: Diagnostic) -> dict[str, Any]:
+def finding(diagnostic: Diagnostic) -> dict[str, object]:
     """One finding as a JSON object."""
     return {
         "code": diagnostic.code,

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import Any
 from urllib.parse import quote
 
 from noetl import __version__
@@ -28,7 +27,7 @@ def render(results: Sequence[CheckResult]) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
 
 
-def _driver(codes: list[str]) -> dict[str, Any]:
+def _driver(codes: list[str]) -> dict[str, object]:
     return {
         "name": "noetl",
         "version": __version__,
@@ -36,7 +35,7 @@ def _driver(codes: list[str]) -> dict[str, Any]:
     }
 
 
-def _rule(code: Code) -> dict[str, Any]:
+def _rule(code: Code) -> dict[str, object]:
     return {
         "id": code.name,
         "shortDescription": {"text": code.title},
@@ -45,7 +44,7 @@ def _rule(code: Code) -> dict[str, Any]:
     }
 
 
-def _result(name: str, finding: Diagnostic, codes: list[str]) -> dict[str, Any]:
+def _result(name: str, finding: Diagnostic, codes: list[str]) -> dict[str, object]:
     text = finding.message + (f"\nfix: {finding.hint}" if finding.hint else "")
     region = {"startLine": finding.line, "startColumn": finding.column}
     place = {"artifactLocation": {"uri": _uri(name)}, "region": region}

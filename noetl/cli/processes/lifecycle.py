@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from noetl.adapters.clock.wall import now_ms
 from noetl.cli.exit_codes import EXIT_USAGE
@@ -27,13 +27,24 @@ LOOK_S = 0.05
 LOG_LINES = 20
 
 
+class ProcessFields(TypedDict):
+    """What a process says of itself in its file."""
+
+    pid: int
+    started_at: str
+    url: NotRequired[str]  # of a server
+    worker_id: NotRequired[str]
+    pool: NotRequired[str]
+    log: NotRequired[str]
+
+
 def folder(settings: Settings) -> Path:
     """Where processes say that they run."""
     return settings.home / "run"
 
 
 @contextmanager
-def announce(settings: Settings, kind: str, **facts: Any) -> Iterator[None]:
+def announce(settings: Settings, kind: str, **facts: str) -> Iterator[None]:
     """Say that this process runs, for as long as it does."""
     place = folder(settings) / f"{kind}-{os.getpid()}.json"
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -46,12 +57,12 @@ def announce(settings: Settings, kind: str, **facts: Any) -> Iterator[None]:
         place.unlink(missing_ok=True)
 
 
-def running(settings: Settings, kind: str) -> list[dict[str, Any]]:
+def running(settings: Settings, kind: str) -> list[ProcessFields]:
     """The processes of a kind that run; what others left behind is cleared away."""
     processes = []
     for place in sorted(folder(settings).glob(f"{kind}-*.json")):
         with suppress(OSError, ValueError):
-            process = json.loads(place.read_text())
+            process: ProcessFields = json.loads(place.read_text())
             if _is_ours(process["pid"]):
                 processes.append(process)
             else:
@@ -71,7 +82,7 @@ def _is_ours(pid: int) -> bool:
         return True  # no /proc here
 
 
-def start_background(settings: Settings, kind: str, arguments: list[str]) -> dict[str, Any]:
+def start_background(settings: Settings, kind: str, arguments: list[str]) -> ProcessFields:
     """Start a process of its own with its output in a file; what it says once it runs."""
     place = folder(settings)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)

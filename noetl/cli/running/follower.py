@@ -16,6 +16,7 @@ from noetl.cli.connection.connection import Connection
 from noetl.cli.options import server_flag
 from noetl.core.event import Event
 from noetl.core.message import Control
+from noetl.ports.answers import ExecutionResult
 from noetl.wiring.embedded import Embedded
 
 CHECK_S = 0.5
@@ -89,14 +90,14 @@ class Feed:
             self.embedded.engine.listeners.remove(self)
 
 
-async def follow_embedded(feed: Feed, timeout_s: float | None = None) -> dict[str, Any]:
+async def follow_embedded(feed: Feed, timeout_s: float | None = None) -> ExecutionResult:
     """Wait until an execution that runs here is over, paused, interrupted or out of time; how it stands."""
     async with _ticking(feed.watch):
         with _signals() as stops:
             return await _follow(feed, timeout_s, stops)
 
 
-async def _follow(feed: Feed, timeout_s: float | None, stops: "StopRequests") -> dict[str, Any]:
+async def _follow(feed: Feed, timeout_s: float | None, stops: "StopRequests") -> ExecutionResult:
     embedded, execution_id, watch = feed.embedded, feed.execution_id or "", feed.watch
     waiting = asyncio.ensure_future(_until_all_quiet(embedded, execution_id, watch))
     first = asyncio.ensure_future(stops.first.wait())
@@ -150,7 +151,7 @@ async def _until_quiet(embedded: Embedded, execution_id: str) -> None:
         await _drop(waiting)
 
 
-async def _drained_result(embedded: Embedded, execution_id: str) -> dict[str, Any]:
+async def _drained_result(embedded: Embedded, execution_id: str) -> ExecutionResult:
     """How an execution stands that was drained; it may have come to its end by that."""
     result = await embedded.front.execution(execution_id)
     if result["status"] in ("pending", "running", "waiting"):
@@ -163,7 +164,7 @@ async def _drained_result(embedded: Embedded, execution_id: str) -> dict[str, An
 
 async def follow_remote(
     connection: Connection, execution_id: str, watch: EventListener, timeout_s: float | None = None
-) -> tuple[dict[str, Any], bool]:
+) -> tuple[ExecutionResult, bool]:
     """Follow an execution that runs elsewhere until it is over or rests, or as long as one wants to wait.
 
     How it stands then, and whether the user left it.
@@ -193,7 +194,7 @@ def _goes_on(execution_id: str) -> str:
     )
 
 
-async def _read(connection: Connection, execution_id: str, watch: EventListener) -> dict[str, Any]:
+async def _read(connection: Connection, execution_id: str, watch: EventListener) -> ExecutionResult:
     """Tell a watch every event, until the execution is over, rests, or has nobody who runs it."""
     paused, last = False, 0
     async with aclosing(_batches(connection, execution_id)) as batches:
@@ -240,7 +241,7 @@ async def _batches(
 
 async def _abandoned_result(
     connection: Connection, execution_id: str, watch: EventListener
-) -> dict[str, Any]:
+) -> ExecutionResult:
     """How an execution stands whose process is gone."""
     result = await connection.front.execution(execution_id)
     if result["status"] in ("pending", "running", "waiting"):

@@ -5,11 +5,52 @@ Only counting is here; drawing it is progress_tree.py's, telling it in lines wat
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal, TypedDict, cast
 
 from noetl.core.event import Event, step_of
+from noetl.ports.answers import StepFields
 
 StepState = Literal["queued", "running", "waiting", "held", "done", "failed", "refused"]
+
+
+class LoopCounts(TypedDict):
+    """How the iterations of a loop ended."""
+
+    done: int
+    failed: int
+
+
+class LoopOutput(TypedDict, total=False):
+    """The output of a step, as far as it is looked at."""
+
+    loop: LoopCounts
+
+
+class CallFields(TypedDict, total=False):
+    """The playbook that a task called."""
+
+    path: str
+
+
+# What events say, as far as it is looked at; `for` is a word of Python, so it has no class.
+EventFields = TypedDict(
+    "EventFields",
+    {
+        "step": str,
+        "steps": dict[str, StepFields],
+        "total": int,
+        "kept": bool,
+        "iterations": list[int],
+        "waits_for": list[str],
+        "signal": str,
+        "approval": str,
+        "child": str,
+        "call": CallFields | None,
+        "for": str,
+        "output": LoopOutput | None,
+    },
+    total=False,
+)
 
 
 @dataclass(slots=True)
@@ -81,7 +122,7 @@ class Progress:
                 self.seq, self.now = seq, event.ts
                 handler = HANDLERS.get(event.name)
                 if handler is not None:
-                    handler(self, event, event.data or {})
+                    handler(self, event, cast(EventFields, event.data or {}))
 
     def _step(self, name: str) -> StepProgress:
         step = self.steps.get(name)
@@ -92,7 +133,7 @@ class Progress:
     def _of(self, event: Event) -> StepProgress:
         return self._step(step_of(event.run or ""))
 
-    def _scheduled(self, event: Event, data: dict[str, Any]) -> None:
+    def _scheduled(self, event: Event, data: EventFields) -> None:
         step = self._step(data["step"])
         step.state, step.began, step.ended, step.why = "queued", event.ts, None, ""
         step.runs += 1
@@ -103,68 +144,68 @@ class Progress:
             step.loop = loop or LoopProgress(data["total"], event.ts)
             step.loop.began = event.ts
 
-    def _restored(self, event: Event, data: dict[str, Any]) -> None:
+    def _restored(self, event: Event, data: EventFields) -> None:
         step = self._step(data["step"])
         loop = step.loop = step.loop or LoopProgress(data["total"], event.ts)
         loop.kept += len(data["iterations"])
         loop.done += len(data["iterations"])
 
-    def _kept(self, event: Event, data: dict[str, Any]) -> None:
+    def _kept(self, event: Event, data: EventFields) -> None:
         for name, count in data.get("steps", {}).items():
             step = self._step(name)
             step.runs, step.began, step.ended = count["runs"], event.ts, event.ts
             step.state, step.why = ("failed" if count["status"] == "failed" else "done"), "kept"
 
-    def _started(self, event: Event, data: dict[str, Any]) -> None:
+    def _started(self, event: Event, data: EventFields) -> None:
         self._of(event).state = "running"
 
-    def _task_started(self, event: Event, data: dict[str, Any]) -> None:
+    def _task_started(self, event: Event, data: EventFields) -> None:
         step = self._of(event)
         if step.loop is None:
             step.state, step.task, step.attempt, step.why = "running", event.label, event.attempt or 1, ""
 
-    def _parked(self, event: Event, data: dict[str, Any]) -> None:
+    def _parked(self, event: Event, data: EventFields) -> None:
         step = self._of(event)
         if step.loop is None:
             step.state, step.why = "waiting", waits_for(data)
 
-    def _resumed(self, event: Event, data: dict[str, Any]) -> None:
+    def _resumed(self, event: Event, data: EventFields) -> None:
         step = self._of(event)
         step.state, step.why = "running", ""
 
-    def _iteration_started(self, event: Event, data: dict[str, Any]) -> None:
+    def _iteration_started(self, event: Event, data: EventFields) -> None:
         loop = self._of(event).loop
         if loop is not None and event.at and event.at.rfind("[") == 0:
             loop.started += 1
 
-    def _iteration_done(self, event: Event, data: dict[str, Any]) -> None:
+    def _iteration_done(self, event: Event, data: EventFields) -> None:
         loop = self._of(event).loop
         if loop is not None and event.at and event.at.rfind("[") == 0:
             loop.done += 1
 
-    def _iteration_failed(self, event: Event, data: dict[str, Any]) -> None:
+    def _iteration_failed(self, event: Event, data: EventFields) -> None:
         loop = self._of(event).loop
         if loop is not None and event.at and event.at.rfind("[") == 0:
             loop.failed += 1
 
-    def _handed_back(self, event: Event, data: dict[str, Any]) -> None:
+    def _handed_back(self, event: Event, data: EventFields) -> None:
         loop = self._of(event).loop
         if loop is not None:
             loop.started = loop.over - loop.kept
 
-    def _held(self, event: Event, data: dict[str, Any]) -> None:
+    def _held(self, event: Event, data: EventFields) -> None:
         step = self._step(data["step"])
         if not step.active:
             step.state, step.began, step.ended = "held", event.ts, None
             step.why = f"for {', '.join(data.get('waits_for', ()))}"
 
-    def _refused(self, event: Event, data: dict[str, Any]) -> None:
+    def _refused(self, event: Event, data: EventFields) -> None:
         step = self._step(data["step"])
         if not step.active:
             step.state, step.ended, step.why = "refused", event.ts, ""
             step.began = step.began or event.ts
 
-    def _ended(self, event: Event, data: dict[str, Any]) -> None:
+    def _ended(self, event: Event, data: EventFields) -> None:
         step = self._of(event)
         step.active -= 1
         step.ended = event.ts
@@ -178,7 +219,7 @@ class Progress:
         self.changed.append(step)
 
 
-def waits_for(data: dict[str, Any]) -> str:
+def waits_for(data: EventFields) -> str:
     """What a parked task waits for, in a few words."""
     if data.get("signal"):
         waiting_for = data.get("approval", data["signal"])
@@ -190,7 +231,7 @@ def waits_for(data: dict[str, Any]) -> str:
     return "to try again" if data.get("for") == "retry" else "for its time"
 
 
-HANDLERS: dict[str, Callable[[Progress, Event, dict[str, Any]], None]] = {
+HANDLERS: dict[str, Callable[[Progress, Event, EventFields], None]] = {
     "execution.restored": Progress._kept,
     "loop.restored": Progress._restored,
     "step.scheduled": Progress._scheduled,

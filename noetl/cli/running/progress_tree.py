@@ -3,13 +3,14 @@
 Hearing an event only counts; the drawing is done by the clock, whatever the number of events.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from noetl.adapters.clock.wall import now_ms
 from noetl.cli.running.progress import LoopProgress, StepProgress
 from noetl.cli.running.run_summary import duration, number
 from noetl.cli.running.watches import TextWatch, loop_words
 from noetl.core.event import Event
+from noetl.ports.answers import ExecutionResult
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +66,7 @@ class TreeWatch(TextWatch):
         else:
             self._live.console.print(text, markup=False)
 
-    def ended(self, result: dict[str, Any]) -> None:
+    def ended(self, result: ExecutionResult) -> None:
         """Leave the tree as it is, then the rest."""
         self.tick()
         self.stop()

@@ -5,7 +5,6 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from noetl.cli.connection.caller import caller
 from noetl.cli.connection.connection import connect, connect_server, find_execution, has_data
@@ -16,6 +15,7 @@ from noetl.cli.running.run_embedded import EmbeddedRunner
 from noetl.cli.running.run_remote import RemoteRunner, follow_elsewhere
 from noetl.cli.running.runner import Runner, Watch
 from noetl.errors import NotFound, PlaybookError
+from noetl.json_value import Json
 from noetl.ports.front import Ask
 from noetl.ports.schedule import unknown_schedule
 from noetl.settings import Settings
@@ -27,7 +27,7 @@ REJECTED = 1
 class RunOptions:
     """How a playbook is to be run."""
 
-    payload: dict[str, Any]
+    payload: dict[str, Json]
     timeout_s: float | None = None
     until: str | None = None
     idempotency_key: str | None = None

@@ -2,14 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
 from noetl.errors import RequestError
+from noetl.json_value import Json
 
 
-def read_payload(file: str | None, assignments: tuple[str, ...]) -> dict[str, Any]:
+def read_payload(file: str | None, assignments: tuple[str, ...]) -> dict[str, Json]:
     """The request payload."""
     payload = _from_file(file) if file else {}
     for assignment in assignments:
@@ -17,7 +17,7 @@ def read_payload(file: str | None, assignments: tuple[str, ...]) -> dict[str, An
     return payload
 
 
-def _from_file(name: str) -> dict[str, Any]:
+def _from_file(name: str) -> dict[str, Json]:
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text()
     except OSError as error:
@@ -33,7 +33,7 @@ def _from_file(name: str) -> dict[str, Any]:
     return value
 
 
-def _assign(payload: dict[str, Any], assignment: str) -> None:
+def _assign(payload: dict[str, Json], assignment: str) -> None:
     key, separator, text = assignment.partition("=")
     if not separator or not key or any(not part for part in key.split(".")):
         raise click.UsageError(f"--set takes key=value, not '{assignment}'")
@@ -47,7 +47,7 @@ def _assign(payload: dict[str, Any], assignment: str) -> None:
     place[last] = read_value(text, f"--set {key}") if text else ""
 
 
-def read_value(text: str, what: str) -> Any:
+def read_value(text: str, what: str) -> Json:
     """A value as YAML types it; what is no YAML value stands for itself when it is one line of text."""
     from noetl.dsl.yaml.source import parse
     from noetl.dsl.yaml.tree import plain
@@ -57,7 +57,8 @@ def read_value(text: str, what: str) -> Any:
     parsed = parse(text)
     errors = [finding for finding in parsed.diagnostics if finding.severity == "error"]
     if not errors:
-        return plain(parsed.tree)
+        value: Json = plain(parsed.tree)
+        return value
     if what.startswith("--") and "\n" not in text and text[:1] not in "[{":
         return text
     finding = errors[0]

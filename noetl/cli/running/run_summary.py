@@ -1,6 +1,6 @@
 """How a run ended, for a person: the tally, the task that failed and its input, what to do next."""
 
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
 
@@ -9,6 +9,8 @@ from noetl.cli.terminal import Paint, Tone, counted
 from noetl.core.program.program import Program
 from noetl.core.reading import explain_text
 from noetl.errors import PlaybookError
+from noetl.json_value import Json
+from noetl.ports.answers import ExecutionResult, Failure
 from noetl.ports.store import PlaybookText
 
 TONES: dict[str, Tone] = {"completed": "good", "paused": "warning", "interrupted": "warning"}
@@ -29,7 +31,7 @@ def compile_entry(entry: PlaybookText) -> Program:
     return compile_program(loaded.playbook, kinds(), entry.hash)
 
 
-def tally_lines(result: dict[str, Any], paint: Paint) -> list[str]:
+def tally_lines(result: ExecutionResult, paint: Paint) -> list[str]:
     """One line that says how it went, one for each failure that an arc took."""
     counts, failed = result["counts"], result["counts"].get("failed_iterations", 0)
     parts = [counted(counts["steps"], "step"), counted(counts["tasks"], "task")]
@@ -49,18 +51,18 @@ def tally_lines(result: dict[str, Any], paint: Paint) -> list[str]:
     return lines
 
 
-def failure_fate(failure: dict[str, Any]) -> str:
+def failure_fate(failure: Failure) -> str:
     """What became of a failure that an arc took."""
     if failure.get("answered"):
         return f"answered by the arc to {failure['taken_by']}"
     return f"taken by the arc to {failure['taken_by']}, which does not ask about it"
 
 
-def _tone(failure: dict[str, Any]) -> Tone:
+def _tone(failure: Failure) -> Tone:
     return "warning" if failure.get("answered") else "error"
 
 
-def _failure_lines(failures: list[dict[str, Any]], paint: Paint) -> list[str]:
+def _failure_lines(failures: list[Failure], paint: Paint) -> list[str]:
     lines = [
         f"  {paint('failed', _tone(item))}  {item['step']}, {failure_fate(item)}: "
         f"{(item['error'] or {}).get('message', 'no error was given')}"
@@ -71,7 +73,7 @@ def _failure_lines(failures: list[dict[str, Any]], paint: Paint) -> list[str]:
     return lines
 
 
-def error_lines(error: dict[str, Any], execution_id: str, paint: Paint) -> list[str]:
+def error_lines(error: Mapping[str, Json], execution_id: str, paint: Paint) -> list[str]:
     """Where it failed: step, task, input, what the error says, and the commands that show more."""
     names = {"step": "step", "task": "task", "iteration": "iteration", "attempt": "attempt"}
     place = [f"{name} {error[key]}" for key, name in names.items() if error.get(key) is not None]
@@ -86,7 +88,7 @@ def error_lines(error: dict[str, Any], execution_id: str, paint: Paint) -> list[
 
 
 def detail_lines(
-    error: dict[str, Any] | None, indent: str, printed: list[tuple[str, list[str]]] | None = None
+    error: Mapping[str, Json] | None, indent: str, printed: list[tuple[str, list[str]]] | None = None
 ) -> list[str]:
     """What an error says beside its message, in a column of names and one of lines; nothing of it twice."""
     from noetl.cli.formats.text import printable as safe
@@ -107,7 +109,7 @@ def _cut(text: str, limit: int = SHOWN_INPUT) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
 
 
-def stuck_lines(result: dict[str, Any], paint: Paint) -> list[str]:
+def stuck_lines(result: ExecutionResult, paint: Paint) -> list[str]:
     """Why it is stuck, and what can be done."""
     execution_id = result["execution_id"]
     return [
@@ -117,12 +119,12 @@ def stuck_lines(result: dict[str, Any], paint: Paint) -> list[str]:
     ]
 
 
-def short_json(value: Any, limit: int = SHOWN_INPUT) -> str:
+def short_json(value: object, limit: int = SHOWN_INPUT) -> str:
     """A value as one line of JSON, cut where it is long."""
     return _cut(msgspec.json.encode(value).decode(), limit)
 
 
-def indented_json(value: Any) -> str:
+def indented_json(value: object) -> str:
     """A value as indented JSON text."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 

@@ -4,12 +4,13 @@ The engine of this process is an EmbeddedRunner (run_embedded), a server is a Re
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.running.follower import EventListener
 from noetl.cli.terminal import note
 from noetl.errors import PlaybookError
+from noetl.ports.answers import ExecutionResult
 from noetl.ports.front import Ask, Front, Started
 
 EXIT_OF = {
@@ -32,11 +33,11 @@ class Watch(EventListener, Protocol):
         """The run begins."""
         ...
 
-    def ended(self, result: dict[str, Any]) -> None:
+    def ended(self, result: ExecutionResult) -> None:
         """The run is over, paused or interrupted."""
         ...
 
-    def detached(self, result: dict[str, Any]) -> None:
+    def detached(self, result: ExecutionResult) -> None:
         """Another process goes on with the run."""
         ...
 
@@ -70,7 +71,7 @@ class Runner(Protocol):
         ...
 
 
-def exit_code(result: dict[str, Any], watch: Watch) -> int:
+def exit_code(result: ExecutionResult, watch: Watch) -> int:
     """Show how a run stands; the exit code."""
     watch.ended(result)
     if watch.fails_on_errors and result["status"] == "completed" and result["counts"]["failed_iterations"]:

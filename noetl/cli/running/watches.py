@@ -2,7 +2,6 @@
 
 import sys
 import time
-from typing import Any
 
 import msgspec
 
@@ -22,6 +21,7 @@ from noetl.cli.running.run_summary import (
 from noetl.cli.terminal import Paint, Tone, colourful, emit, note
 from noetl.core.event import Event, envelope
 from noetl.errors import PlaybookError
+from noetl.ports.answers import ExecutionResult
 
 LOOP_LINE_S = 10.0  # how often a long loop says in a log file how far it is
 
@@ -54,11 +54,11 @@ class JsonWatch:
     def stop(self) -> None:
         """There is nothing to put in order."""
 
-    def ended(self, result: dict[str, Any]) -> None:
+    def ended(self, result: ExecutionResult) -> None:
         """The result."""
         emit(indented_json(result))
 
-    def detached(self, result: dict[str, Any]) -> None:
+    def detached(self, result: ExecutionResult) -> None:
         """How it stands."""
         emit(indented_json(result))
 
@@ -87,10 +87,10 @@ class EventWatch(JsonWatch):
             encode, name = msgspec.json.encode, self._execution_id
             emit("\n".join(encode(envelope(name, seq, event)).decode() for seq, event in numbered))
 
-    def ended(self, result: dict[str, Any]) -> None:
+    def ended(self, result: ExecutionResult) -> None:
         """The last event said it."""
 
-    def detached(self, result: dict[str, Any]) -> None:
+    def detached(self, result: ExecutionResult) -> None:
         """Its events are printed by whoever asks for them."""
         note(result["execution_id"])
 
@@ -142,7 +142,7 @@ class TextWatch:
     def stop(self) -> None:
         """There is nothing to put in order."""
 
-    def ended(self, result: dict[str, Any]) -> None:
+    def ended(self, result: ExecutionResult) -> None:
         """The output as data, then the tally, then what failed and what can be done."""
         if result["status"] == "completed" and result["output"] is not None:
             emit(indented_json(result["output"]))
@@ -151,7 +151,7 @@ class TextWatch:
                 note(text)
         self._next(result)
 
-    def _next(self, result: dict[str, Any]) -> None:
+    def _next(self, result: ExecutionResult) -> None:
         execution_id, error = result["execution_id"], result["error"]
         if error and result["status"] in ("failed", "timeout", "cancelled"):
             for text in error_lines(error, execution_id, self.paint):
@@ -163,7 +163,7 @@ class TextWatch:
             resume = f"noetl execution resume {execution_id}{server_flag()}"
             note(f"  {self.paint('=', 'info')} go on with: {resume}")
 
-    def detached(self, result: dict[str, Any]) -> None:
+    def detached(self, result: ExecutionResult) -> None:
         """The id as data, and how to look after it."""
         emit(result["execution_id"])
         if not self.quiet:

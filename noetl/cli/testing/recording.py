@@ -3,14 +3,16 @@
 import asyncio
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from noetl.cli.playbooks.playbook_text import text_of
 from noetl.cli.playbooks.sources import Source, is_test, read_one
 from noetl.cli.terminal import emit, note
 from noetl.cli.testing import files
+from noetl.cli.testing.choices import TestChoices
 from noetl.cli.testing.files import CaseFile
 from noetl.errors import RequestError
+from noetl.json_value import Json
 
 if TYPE_CHECKING:
     from noetl.core.testing.expectations import Facts
@@ -27,7 +29,7 @@ HEAD = (
 )
 
 
-def record(path: str, choices: dict[str, Any]) -> int:
+def record(path: str, choices: TestChoices) -> int:
     """Record a playbook into a new test file, or the tests of a file again."""
     from noetl.cli.connection.embedded_engine import current_settings
 
@@ -40,7 +42,7 @@ def target_of(path: str) -> str:
     return path if is_test(path) else files.file_beside(path)
 
 
-def _new(path: str, choices: dict[str, Any], settings: "Settings") -> int:
+def _new(path: str, choices: TestChoices, settings: "Settings") -> int:
     from noetl.cli.playbooks.validation import check
     from noetl.cli.running.run_input import read_payload
     from noetl.cli.running.watches import print_findings
@@ -68,7 +70,7 @@ def _new(path: str, choices: dict[str, Any], settings: "Settings") -> int:
     return 0 if choices["as_json"] else _verify(target, case.name, settings)
 
 
-def _record_again(path: str, choices: dict[str, Any], settings: "Settings") -> int:
+def _record_again(path: str, choices: TestChoices, settings: "Settings") -> int:
     if not os.path.exists(path):
         raise RequestError(f"there is no '{path}'", hint="noetl test --record PLAYBOOK makes one")
     file = files.load(path)
@@ -90,7 +92,7 @@ def _record_case(path: str, name: str, settings: "Settings", *, as_json: bool) -
     assert file.playbook is not None
     case = next(entry for entry in file.suite.cases if entry.name == name)
     recorded = _record_calls(file.playbook.source, case, settings)
-    parts: dict[str, Any] = {"given": None, "children": None, **recorded.parts}
+    parts: dict[str, Json] = {"given": None, "children": None, **recorded.parts}
     text = _rewritten(file, name, parts)
     if "expect" not in case.node:
         from noetl.dsl.testing.suite import read_suite
@@ -105,7 +107,7 @@ def _record_case(path: str, name: str, settings: "Settings", *, as_json: bool) -
     return 0 if as_json else _verify(path, name, settings)
 
 
-def _rewritten(file: CaseFile, name: str, parts: dict[str, Any]) -> str:
+def _rewritten(file: CaseFile, name: str, parts: dict[str, Json]) -> str:
     from noetl.dsl.testing.write_suite import NotInBlocks, with_parts
 
     tests = file.suite.tree["tests"]
@@ -129,7 +131,7 @@ def _reread(file: CaseFile, text: str) -> CaseFile:
 class Recording:
     """What a real run gave: the recorded parts of a test, how many calls, and what had to be cut."""
 
-    parts: dict[str, Any]
+    parts: dict[str, Json]
     calls: int
     cut: list[str]
     status: str
@@ -147,8 +149,8 @@ def _record_calls(source: Source, case: "Case", settings: "Settings") -> Recordi
         message = f"{source.name} made {len(calls)} tool calls; at most {CALLS_MAX} are recorded"
         raise RequestError(message, hint="record it with a smaller workload: --set KEY=VALUE")
     own, cut = _answers([call for call in calls if call.execution_id == recording.main])
-    parts: dict[str, Any] = {"given": own} if own else {}
-    children: dict[str, Any] = {}
+    parts: dict[str, Json] = {"given": own} if own else {}
+    children: dict[str, Json] = {}
     for path in dict.fromkeys(call.place.playbook for call in calls if call.execution_id != recording.main):
         mine = [call for call in calls if call.execution_id != recording.main and call.place.playbook == path]
         children[path], more = _answers(mine)
@@ -158,7 +160,7 @@ def _record_calls(source: Source, case: "Case", settings: "Settings") -> Recordi
     return Recording(parts, len(calls), cut, recording.facts.status)
 
 
-def _answers(calls: "list[Called]") -> tuple[dict[str, Any], list[str]]:
+def _answers(calls: "list[Called]") -> tuple[dict[str, Json], list[str]]:
     from noetl.dsl.testing.write_suite import answers
 
     return answers([(call.place, call.output) for call in calls])
@@ -170,20 +172,20 @@ def _facts(source: Source, case: "Case", settings: "Settings") -> "Facts":
     return rehearse(settings, case, text_of(source), os.path.abspath(source.name)).facts
 
 
-def _expect(facts: "Facts") -> dict[str, Any]:
+def _expect(facts: "Facts") -> dict[str, Json]:
     """What a recorded test expects: how it ended, with what, and the way it took."""
     from collections import Counter
 
     from noetl.dsl.testing.write_suite import size
 
-    expect: dict[str, Any] = {"status": facts.status}
+    expect: dict[str, Json] = {"status": facts.status}
     if facts.error is not None:
         keys = ("kind", "step", "task")
         expect["error"] = {key: facts.error[key] for key in keys if facts.error.get(key) is not None}
     elif size(facts.output) <= OUTPUT_BYTES:
         expect["output"] = facts.output
     listed = len(facts.steps) <= STEPS_LISTED
-    expect["steps"] = facts.steps if listed else dict(Counter(facts.steps))
+    expect["steps"] = [*facts.steps] if listed else {**Counter(facts.steps)}
     return expect
 
 

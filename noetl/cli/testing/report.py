@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from noetl.cli.formats import json, text
 from noetl.cli.playbooks.validation import CheckResult
@@ -15,7 +15,7 @@ from noetl.dsl.yaml.one_line import shortened
 
 if TYPE_CHECKING:
     from noetl.cli.testing.outcome import CoverageByPlaybook, Outcome, Session
-    from noetl.core.testing.coverage import ArcUse, Coverage, RuleUse
+    from noetl.core.testing.coverage import ArcUse, Coverage, RuleUse, StepUse
     from noetl.wiring.playbook_test import Rehearsal
     from noetl.worker.scripted_toolbox import Called
 
@@ -126,7 +126,7 @@ def _unmatched_rule(rule: "RuleUse") -> str:
     return f"{SORTS[rule.sort]} {rule.index} of {rule.place} never decided: {when}, {rule.does}"
 
 
-def _guard(when: Any) -> str:
+def _guard(when: object) -> str:
     return shortened(" ".join(str(when).split()), GUARD_SHOWN)
 
 
@@ -147,7 +147,7 @@ def closing(session: "Session", *, quiet: bool) -> None:
     note(f"{mark}: {', '.join(parts)}")
 
 
-def as_object(session: "Session") -> dict[str, Any]:
+def as_object(session: "Session") -> dict[str, object]:
     """Everything for programs."""
     return {
         "tests": [_test(outcome) for outcome in session.outcomes],
@@ -162,7 +162,7 @@ def as_object(session: "Session") -> dict[str, Any]:
     }
 
 
-def _test(outcome: "Outcome") -> dict[str, Any]:
+def _test(outcome: "Outcome") -> dict[str, object]:
     return {
         "file": outcome.file.name,
         "name": outcome.name,
@@ -175,7 +175,7 @@ def _test(outcome: "Outcome") -> dict[str, Any]:
     }
 
 
-def _call(call: "Called") -> dict[str, Any]:
+def _call(call: "Called") -> dict[str, object]:
     place, output = call.place, call.output
     which = {"run": place.run, "iteration": list(place.iteration), "visit": place.visit}
     return {
@@ -188,7 +188,7 @@ def _call(call: "Called") -> dict[str, Any]:
     }
 
 
-def _coverage_fields(name: str, coverage: "Coverage") -> dict[str, Any]:
+def _coverage_fields(name: str, coverage: "Coverage") -> dict[str, object]:
     return {
         "file": name,
         "path": coverage.playbook.path,
@@ -209,5 +209,5 @@ def _coverage_fields(name: str, coverage: "Coverage") -> dict[str, Any]:
     }
 
 
-def _at(use: Any) -> dict[str, int]:
+def _at(use: "StepUse | ArcUse | RuleUse") -> dict[str, int]:
     return {"line": use.mark.line, "column": use.mark.column}

@@ -6,9 +6,9 @@ what a playbook says. What only few readings need is imported by them: every run
 
 import asyncio
 import hashlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import msgspec
 
@@ -36,6 +36,7 @@ from noetl.core.state import State
 from noetl.dsl.effective_spec import LIMITS
 from noetl.dsl.nearest import nearest
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
+from noetl.ports.answers import Difference, ExecutionResult, Explanation, LogLine
 from noetl.ports.front import (
     ME,
     Ask,
@@ -257,7 +258,7 @@ class LocalFront:
         counts = await self._engine.read(item.execution_id, lambda state: shown(state)["counts"])
         return item if counts is None else _counted(item, counts)
 
-    async def execution(self, execution_id: str, *, wait_s: float = 0) -> dict[str, Any]:
+    async def execution(self, execution_id: str, *, wait_s: float = 0) -> ExecutionResult:
         """How it stands: from memory while it runs here, else from the projection."""
         state = await self._over(execution_id, wait_s) if wait_s else None
         if state is not None and state.ended:  # committed, and as it will be for ever
@@ -269,7 +270,8 @@ class LocalFront:
         if summary.stuck is not None:
             return await self._shown_stuck(summary)
         if summary.result:
-            return {**kept_result(summary), **moments(summary), "log": self._store.path}
+            kept = {**kept_result(summary), **moments(summary), "log": self._store.path}
+            return cast(ExecutionResult, kept)
         return self._shown(await newest_state(self._store, execution_id), summary)
 
     async def _over(self, execution_id: str, wait_s: float) -> State | None:
@@ -291,10 +293,10 @@ class LocalFront:
                 if any(event.name == "execution.paused" for event in events):
                     return
 
-    def _shown_live(self, state: State) -> dict[str, Any]:
+    def _shown_live(self, state: State) -> ExecutionResult:
         return self._shown(state, summary_of(state, None, None))
 
-    async def _shown_stuck(self, summary: Summary) -> dict[str, Any]:
+    async def _shown_stuck(self, summary: Summary) -> ExecutionResult:
         """As much as can be read of it, and why it is stuck."""
         from noetl.control.front.stuck import UNREADABLE, outline_of, shown_stuck
 
@@ -302,11 +304,13 @@ class LocalFront:
             state = await newest_state(self._store, summary.execution_id)
         except UNREADABLE:
             state = outline_of(summary)
-        return {**self._shown(state, summary), "status": summary.status, "stuck": shown_stuck(summary)}
+        stuck = {"status": summary.status, "stuck": shown_stuck(summary)}
+        return cast(ExecutionResult, {**self._shown(state, summary), **stuck})
 
-    def _shown(self, state: State, summary: Summary) -> dict[str, Any]:
+    def _shown(self, state: State, summary: Summary) -> ExecutionResult:
         result = result_so_far(state, self._engine.now())
-        return {**result, **moments(summary), **request_of(state), "log": self._store.path}
+        whole = {**result, **moments(summary), **request_of(state), "log": self._store.path}
+        return cast(ExecutionResult, whole)
 
     async def status(self, execution_id: str) -> str:
         """Its status, and no more than that."""
@@ -347,11 +351,11 @@ class LocalFront:
 
     async def logs(
         self, execution_id: str, *, first: int = 1, limit: int = 500, step: str | None = None
-    ) -> list[dict[str, Any]]:
+    ) -> list[LogLine]:
         """What tasks wrote to their output, from an event on; the lines of one event stay together."""
-        lines: list[dict[str, Any]] = []
+        lines: list[LogLine] = []
         async for envelope in envelopes(self._store, execution_id, first=first, name="task.done", step=step):
-            lines += lines_of(envelope)
+            lines += cast(Iterator[LogLine], lines_of(envelope))
             if len(lines) >= limit:
                 break
         return lines
@@ -381,7 +385,7 @@ class LocalFront:
         program = with_fragments(await self._catalog.program(digest), fragments)
         return graph(sketch(program.playbook))
 
-    async def why(self, execution_id: str, step: str | None = None) -> dict[str, Any]:
+    async def why(self, execution_id: str, step: str | None = None) -> Explanation:
         """The decisions explained in words."""
         from noetl.core.reading.explain import explain
 
@@ -414,7 +418,7 @@ class LocalFront:
             hint = f"did you mean '{near}'?" if near else f"its steps: {', '.join(known)}"
             raise NotFound(f"the playbook has no step '{step}'", hint=hint)
 
-    async def diff(self, one: str, other: str) -> dict[str, Any]:
+    async def diff(self, one: str, other: str) -> Difference:
         """How two executions differ."""
         from noetl.core.reading.compare import Course, compare
 
@@ -423,7 +427,7 @@ class LocalFront:
             courses.append(course := Course(State(execution_id)))
             async for row in rows_of(self._store, execution_id):
                 course.take(events_of(row))
-        return await asyncio.to_thread(compare, courses[0], courses[1])
+        return cast(Difference, await asyncio.to_thread(compare, courses[0], courses[1]))
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Any:
         """A template's value as it would have been after an event."""

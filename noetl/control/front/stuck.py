@@ -13,6 +13,7 @@ from noetl.core.event import Event, iso
 from noetl.core.reading.explain import Reason, explain
 from noetl.core.state import State
 from noetl.errors import Conflict, InvariantViolation
+from noetl.ports.answers import Explanation
 from noetl.ports.store import Store, Stuck, Summary
 
 _LOG = logging.getLogger("noetl.engine")
@@ -47,7 +48,7 @@ def outline_of(summary: Summary) -> State:
     return state
 
 
-async def why_stuck(store: Store, summary: Summary, step: str | None) -> dict[str, Any]:
+async def why_stuck(store: Store, summary: Summary, step: str | None) -> Explanation:
     """What stopped it and what can be done, before the decisions as far as the log can be read."""
     execution_id, why = summary.execution_id, _why(summary)
     log: list[tuple[int, Event]] = []

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query, Request
 from starlette.responses import Response
@@ -114,7 +114,7 @@ async def validate(request: Request) -> Response:
     )
 
 
-def entry(playbook: PlaybookText) -> dict[str, Any]:
+def entry(playbook: PlaybookText) -> dict[str, object]:
     """A registered playbook without its text."""
     return {
         "path": playbook.path,

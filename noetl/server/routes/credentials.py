@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from noetl.core.event import iso
 from noetl.errors import NotFound, RequestError
+from noetl.json_value import Json
 from noetl.server.access import require_everywhere
 from noetl.server.paging import MOST, Cursor, Limit, page
 from noetl.server.reply import front_of, read, reply
@@ -40,7 +41,7 @@ async def put(request: Request) -> Response:
     return await store_credential(request, name, await read(request, dict[str, Any]))
 
 
-async def store_credential(request: Request, name: str, material: dict[str, Any]) -> Response:
+async def store_credential(request: Request, name: str, material: dict[str, Json]) -> Response:
     """Store the fields of a credential."""
     if not material:
         raise RequestError("a credential has at least one field", hint='{"value": "..."}')

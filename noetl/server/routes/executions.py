@@ -4,7 +4,7 @@ import asyncio
 import re
 import time
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Path, Query, Request
 from pydantic import BeforeValidator
@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from noetl.core.state import STATUSES
 from noetl.errors import NotFound, RequestError
+from noetl.ports.answers import ExecutionResult, ExecutionRow
 from noetl.ports.front import ME, Ask, Find, Started, listed
 from noetl.server.access import require, require_execution, require_path, who_asks
 from noetl.server.paging import Cursor
@@ -109,15 +110,19 @@ async def begin(request: Request, ask: Ask, wait_s: int = 0) -> Response:
     elif ask.path is not None:
         require_path(request, ask.path, f"playbook '{ask.path}'")
     started = await front_of(request).start(ask)
-    result = await _after_waiting(request, started.execution_id, wait_s) if wait_s else {}
+    result = await _after_waiting(request, started.execution_id, wait_s) if wait_s else None
     return begun_reply(started, 200 if started.existed else 201, result)
 
 
-def begun_reply(started: Started, status: int = 201, result: dict[str, Any] | None = None) -> Response:
+def begun_reply(started: Started, status: int = 201, result: ExecutionResult | None = None) -> Response:
     """The answer to a request for an execution, with how it stands when that is known."""
-    body = {"execution_id": started.execution_id, "status": started.status, "path": started.path}
+    body: dict[str, object] = {
+        "execution_id": started.execution_id,
+        "status": started.status,
+        "path": started.path,
+    }
     headers = {"Location": f"/api/v1/executions/{started.execution_id}"}
-    return reply({**body, **(result or {})}, status, headers)
+    return reply(body if result is None else {**body, **result}, status, headers)
 
 
 def wait_of(request: Request) -> int:
@@ -128,7 +133,7 @@ def wait_of(request: Request) -> int:
     return int(text)
 
 
-async def _after_waiting(request: Request, execution_id: str, wait_s: int) -> dict[str, Any]:
+async def _after_waiting(request: Request, execution_id: str, wait_s: int) -> ExecutionResult:
     """How an execution stands once it is over, after a while, or when this server stops."""
     over = asyncio.ensure_future(front_of(request).execution(execution_id, wait_s=wait_s))
     closing = asyncio.ensure_future(request.app.state.closing.wait())
@@ -190,7 +195,7 @@ async def list_executions(
     return reply({"items": items, "cursor": following})
 
 
-async def _visible(request: Request, find: Find) -> tuple[list[dict[str, Any]], str | None]:
+async def _visible(request: Request, find: Find) -> tuple[list[ExecutionRow], str | None]:
     """A page of what the sender sees; pages in which they see nothing are passed over, within reason."""
     who, now = who_asks(request), time.time_ns() // 1_000_000
     for _ in range(PAGES_PASSED):

@@ -28,7 +28,7 @@ async def workers(request: Request, cursor: Cursor = None, limit: Limit = MOST) 
     return reply({"items": [_worker(worker) for worker in items], "cursor": more})
 
 
-def _worker(worker: Worker) -> dict[str, Any]:
+def _worker(worker: Worker) -> dict[str, object]:
     times = {"heard_at": iso(worker.heard_at), "started_at": iso(worker.started_at)}
     leases = [
         {**lease, "since": iso(lease["since"])} if "since" in lease else lease for lease in worker.leases

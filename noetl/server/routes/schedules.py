@@ -79,7 +79,9 @@ async def put_schedule(request: Request, name: Name) -> Response:
     return reply(await _kept_schedule(request, name, body, new=False))
 
 
-async def _kept_schedule(request: Request, name: str, body: ScheduleChange, *, new: bool) -> dict[str, Any]:
+async def _kept_schedule(
+    request: Request, name: str, body: ScheduleChange, *, new: bool
+) -> dict[str, object]:
     _require_standing(request, body.path)
     fields = {field: getattr(body, field) for field in ScheduleChange.__struct_fields__}
     ask = ScheduleAsk(**{**fields, "name": name, "by": who_asks(request).name})
@@ -172,7 +174,7 @@ async def _own_trigger(request: Request, name: str) -> Trigger:
     return trigger
 
 
-def _new_trigger_fields(new_trigger: NewTrigger) -> dict[str, Any]:
+def _new_trigger_fields(new_trigger: NewTrigger) -> dict[str, object]:
     return {**trigger_facts(new_trigger.trigger), "secret": new_trigger.secret}
 
 

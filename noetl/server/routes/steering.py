@@ -19,8 +19,8 @@ STATES = (404, 409)
 
 
 def _describe(
-    answers: dict[int, Any], body: Any, *, optional: bool, problems: tuple[int, ...] = STATES
-) -> Any:
+    answers: dict[int, object], body: object, *, optional: bool, problems: tuple[int, ...] = STATES
+) -> dict[str, Any]:
     parameters = (ID_PARAMETER,)
     return describe(
         "run", answers, body=body, optional_body=optional, problems=problems, parameters=parameters

@@ -1,6 +1,6 @@
 """Bearer tokens, and the session of the web page. A token is shown once, when it is made."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from fastapi import Path, Request
@@ -95,7 +95,7 @@ async def log_out(request: Request) -> Response:
     return answer
 
 
-def _session(who: Who, csrf: str | None) -> dict[str, Any]:
+def _session(who: Who, csrf: str | None) -> dict[str, object]:
     return {
         "name": who.name,
         "scopes": sorted(scope for scope in ("read", "run", "write", "admin") if who.may(scope)),

@@ -3,8 +3,9 @@
 import os
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from noetl.json_value import Json
 from noetl.ports.call import Secret
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.sql import quote
@@ -43,13 +44,13 @@ def attach_postgres(connection: "DuckDBPyConnection", name: str, secret: Secret,
     connection.execute(f"attach '' as {quote(name)} (type postgres, secret {inner}{access})")
 
 
-def _login(secret: Secret) -> Mapping[str, Any]:
+def _login(secret: Secret) -> Mapping[str, Json]:
     from urllib.parse import unquote, urlsplit
 
     address = str(secret.get("dsn") or secret.get("value") or "")
     if "://" in address:
         parts = urlsplit(address)
-        login: dict[str, Any] = {
+        login: dict[str, Json] = {
             "host": parts.hostname,
             "port": parts.port,
             "user": parts.username,

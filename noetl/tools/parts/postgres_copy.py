@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from noetl.dsl.yaml.tree import Value
+from noetl.json_value import Json
 from noetl.ports.call import Call
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.sql import Result, quote
@@ -18,7 +19,7 @@ def changed_rows(tag: str) -> int:
     return int(last) if last.isdigit() else 0
 
 
-async def rows_of(rows: list[Any] | dict[str, Any], call: Call) -> list[Any]:
+async def rows_of(rows: list[Json] | dict[str, Json], call: Call) -> list[Json]:
     """The rows themselves; a reference is resolved first."""
     if isinstance(rows, list):
         return rows
@@ -48,7 +49,7 @@ async def load(
     return Result(changed=changed_rows(tag))
 
 
-def _records(rows: list[Any], columns: list[str], types: list[str]) -> Iterator[tuple[Any, ...]]:
+def _records(rows: list[Json], columns: list[str], types: list[str]) -> Iterator[tuple[object, ...]]:
     from noetl.tools.parts.postgres_values import to_pg
 
     for row in rows:
@@ -62,7 +63,7 @@ def _keys(rows: list[Any]) -> list[str]:
     return list(rows[0]) if rows else []
 
 
-def _cells(row: Any, columns: list[str]) -> list[Value]:
+def _cells(row: Json, columns: list[str]) -> list[Value]:
     cells = [row.get(column) for column in columns] if isinstance(row, dict) else row
     if not isinstance(cells, list) or len(cells) != len(columns):
         raise Failed("input", f"a row of copy does not have the columns {', '.join(columns)}")

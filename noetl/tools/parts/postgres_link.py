@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from noetl.errors import MissingExtra
+from noetl.json_value import Json
 from noetl.ports.call import Call, Secret
 from noetl.ports.envelope import Failed
 from noetl.tools.parts.postgres_moments import understand
@@ -82,13 +83,13 @@ class Types:
     """The parameter types of statements that answer no rows, as they were when last asked for."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, Sequence[Any]] = OrderedDict()
+        self._known: OrderedDict[str, Sequence[object]] = OrderedDict()
 
-    def get(self, text: str) -> Sequence[Any] | None:
+    def get(self, text: str) -> Sequence[object] | None:
         """Those of a statement."""
         return self._known.get(text)
 
-    def keep(self, text: str, types: Sequence[Any]) -> None:
+    def keep(self, text: str, types: Sequence[object]) -> None:
         """Keep those of a statement."""
         self._known[text] = types
         if len(self._known) > STATEMENTS_MAX:
@@ -104,7 +105,7 @@ def types_of(call: Call) -> Types:
     return call.resource("postgres", Pools).types(call)
 
 
-def _digest(secret: Any) -> str:
+def _digest(secret: object) -> str:
     """Secrets are not kept as keys."""
     return hashlib.sha256(repr(secret).encode()).hexdigest()
 
@@ -193,7 +194,7 @@ async def _tidy(connection: "Connection") -> None:
     await connection.execute(f"{connection.get_reset_query()}\ndiscard temp;")
 
 
-def _options(secret: Secret | None) -> dict[str, Any]:
+def _options(secret: Secret | None) -> dict[str, Json]:
     """What the driver needs, out of a secret with fields or with a whole address."""
     if not secret:
         raise Failed("auth", "postgres needs auth: a secret with host, user, password and database, or a dsn")
@@ -212,7 +213,7 @@ def _options(secret: Secret | None) -> dict[str, Any]:
     return options
 
 
-def failed(problem: "PostgresError", place: Mapping[str, Any] | None = None) -> Failed:
+def failed(problem: "PostgresError", place: Mapping[str, Json] | None = None) -> Failed:
     """An error of the server as the failure of a call; `place` is where in the SQL it is."""
     state = str(problem.sqlstate or "")
     message = str(problem.args[0]) if problem.args else type(problem).__name__

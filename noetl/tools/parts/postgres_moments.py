@@ -37,7 +37,7 @@ def write_date(value: Any) -> bytes:
     return _DAYS.pack(_far(value, 31) if isinstance(value, str) else value.toordinal() - _FIRST_DAY)
 
 
-def read_date(raw: bytes) -> Any:
+def read_date(raw: bytes) -> object:
     """A date, or the text of an infinity."""
     (days,) = _DAYS.unpack(raw)
     try:
@@ -55,7 +55,7 @@ def write_moment(value: Any) -> bytes:
     return _MICROSECONDS.pack((value - _FIRST) // _ONE)
 
 
-def read_moment(raw: bytes, zone: datetime.tzinfo | None) -> Any:
+def read_moment(raw: bytes, zone: datetime.tzinfo | None) -> object:
     """A moment, or the text of an infinity."""
     (count,) = _MICROSECONDS.unpack(raw)
     try:

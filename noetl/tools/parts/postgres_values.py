@@ -14,7 +14,7 @@ from noetl.ports.envelope import Failed
 from noetl.tools.parts.postgres_moments import INFINITIES
 
 
-def bind(values: Sequence[Value], types: Sequence[Any]) -> list[Any]:
+def bind(values: Sequence[Value], types: Sequence[Any]) -> list[object]:
     """The values of a statement's parameters; Failed when there are too few of them."""
     if len(values) < len(types):
         raise Failed("input", f"the SQL takes {len(types)} values, but params has {len(values)}")
@@ -90,7 +90,7 @@ def _truth(value: Value) -> bool:
     return bool(value)
 
 
-_TO: dict[str, Callable[[Value], Any]] = {
+_TO: dict[str, Callable[[Value], object]] = {
     "timestamptz": _moment,
     "timestamp": _wall_clock,
     "date": _date,
@@ -106,7 +106,7 @@ _TO: dict[str, Callable[[Value], Any]] = {
 }
 
 
-def from_pg(value: Any) -> Any:
+def from_pg(value: Any) -> object:
     """What the driver made of a column, as something that has a JSON form."""
     kind = type(value)
     if kind in (int, str, float, bool, bytes, decimal.Decimal) or value is None:
@@ -121,7 +121,7 @@ def from_pg(value: Any) -> Any:
     return value
 
 
-def _own(value: Any) -> Any:
+def _own(value: Any) -> object:
     """The driver's own types: composite rows, ranges, bit strings, points; its UUID is an ordinary one."""
     if hasattr(value, "items"):
         return {name: from_pg(item) for name, item in value.items()}

@@ -5,7 +5,6 @@ Each database says it in its own way; here the ways are read. What an error mean
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from noetl.dsl.yaml.tree import Value
 from noetl.tools.parts.statements import sent_places, split
@@ -53,7 +52,7 @@ def in_duckdb(text: str, message: str, statement: str, start: int) -> dict[str, 
     return {"position": position(text, offset)} if 0 <= offset <= len(text) else {}
 
 
-def in_postgres(text: str, params: Any, sent: str, character: int) -> dict[str, Value]:
+def in_postgres(text: str, params: object, sent: str, character: int) -> dict[str, Value]:
     """PostgreSQL counts characters of the statement as it was sent, with numbers for names."""
     statements = split(text)
     starts = _starts(text, statements)

@@ -25,7 +25,7 @@ BLANKS = " \t\r\n"
 ITEM_CHARS = 64 * 1024**2  # the largest row
 
 
-async def in_thread(job: Callable[..., T], *args: Any) -> T:
+async def in_thread(job: Callable[..., T], *args: object) -> T:
     """Do a short job in a thread; cancelled, wait for its end, so that nothing is used by two at once."""
     import asyncio
 

@@ -1,5 +1,7 @@
 """Where a run is: what is counted from its events, and how that is told."""
 
+from typing import Any
+
 import pytest
 
 from noetl.cli.running.progress import LoopProgress, Progress, StepProgress
@@ -150,7 +152,7 @@ def test_numbers_and_values_are_kept_readable():
 def test_the_tally_lists_ten_failures_and_counts_the_rest():
     failure = {"step": "a", "error": {"message": "broken"}, "taken_by": "b"}
     counts = {"events": 1200, "steps": 1, "tasks": 2, "iterations": 0}
-    result = {"status": "completed", "duration_ms": 5, "counts": counts, "failures": [failure] * 12}
+    result: Any = {"status": "completed", "duration_ms": 5, "counts": counts, "failures": [failure] * 12}
     lines = tally_lines(result, PLAIN)
     assert lines[0] == "completed in 5 ms: 1 step, 2 tasks, 1,200 events"
     assert lines[1] == "  failed  a, taken by the arc to b, which does not ask about it: broken"
@@ -160,7 +162,7 @@ def test_the_tally_lists_ten_failures_and_counts_the_rest():
 def test_the_tally_says_what_an_execution_went_on_from_and_without():
     failure = {"step": "a", "error": {"message": "broken"}, "taken_by": "b", "answered": True}
     counts = {"events": 9, "steps": 2, "tasks": 3, "iterations": 10000, "failed_iterations": 1040}
-    result = {
+    result: Any = {
         "status": "completed",
         "duration_ms": 5,
         "counts": counts,
@@ -208,7 +210,7 @@ def test_a_tree_says_how_many_steps_it_leaves_out(running, first):
 
 
 def test_what_an_error_says_cannot_move_the_cursor():
-    error = {"kind": "http", "message": "m", "details": {"body": "a\x1b[2Jb\rc", "input": {"n": 1}}}
+    error: Any = {"kind": "http", "message": "m", "details": {"body": "a\x1b[2Jb\rc", "input": {"n": 1}}}
     told = error_lines(error, "e1", PLAIN)
     assert told[1] == '  input  {"n":1}'
     assert "\x1b" not in "".join(told)

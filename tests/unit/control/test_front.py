@@ -74,7 +74,7 @@ async def ended(made: Embedded, started: Started) -> dict[str, Any]:
     async with asyncio.timeout(LONG):
         async for _ in made.front.follow(started.execution_id):
             pass
-    return await made.front.execution(started.execution_id)
+    return {**await made.front.execution(started.execution_id)}
 
 
 async def heard(made: Embedded, execution_id: str, first: int = 1) -> list[tuple[int, Event]]:

@@ -25,8 +25,7 @@ async def called(folder: Path, path: str, *, files: bool) -> dict[str, object]:
         started = await made.front.start(ask)
         async for _ in made.front.follow(started.execution_id):
             pass
-        shown: dict[str, object] = await made.front.execution(started.execution_id)
-        return shown
+        return {**await made.front.execution(started.execution_id)}
 
 
 @pytest.mark.parametrize("path", ["tests/child", "child.yaml", "{folder}/child.yaml"])

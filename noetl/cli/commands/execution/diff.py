@@ -1,14 +1,17 @@
 """`noetl execution diff`: how two executions differ."""
 
 import asyncio
-from typing import Any
+from typing import Literal
 
 import click
 
 from noetl.cli import options
 from noetl.cli.terminal import emit, note
+from noetl.ports.answers import Change, Difference
 
 SHOWN = 100
+PAIRS: tuple[Literal["status", "playbook", "error"], ...] = ("status", "playbook", "error")
+VALUES: tuple[Literal["workload", "ctx", "outputs"], ...] = ("workload", "ctx", "outputs")
 
 
 @click.command("diff")
@@ -37,18 +40,18 @@ async def _diff(first: str, second: str, as_json: bool) -> None:
         note("the same path to the same result")
 
 
-def _lines(difference: dict[str, Any]) -> list[str]:
+def _lines(difference: Difference) -> list[str]:
     from noetl.cli.running.run_summary import duration, short_json
 
     lines = [f"a  {difference['a']}", f"b  {difference['b']}"]
-    for name in ("status", "playbook", "error"):
-        sides = [short_json(side, 200) for side in difference[name] or ()]
-        lines += [f"{name}: {' -> '.join(sides)}"] if sides else []
+    for name in PAIRS:
+        pair = difference[name]
+        lines += [f"{name}: {' -> '.join(short_json(side, 200) for side in pair)}"] if pair else []
     if difference["path"]:
         lines += ["path:", *(f"  {line}" for line in difference["path"][:SHOWN])]
-    for name in ("workload", "ctx", "outputs"):
-        if difference[name]:
-            lines += [f"{name}:", *(f"  {_change(item)}" for item in difference[name][:SHOWN])]
+    for value in VALUES:
+        if difference[value]:
+            lines += [f"{value}:", *(f"  {_change(item)}" for item in difference[value][:SHOWN])]
     lines += [f"left out: {count} more in {place}" for place, count in difference["left_out"].items()]
     width = max(map(len, difference["timing_ms"]), default=0)
     lines.append("timing:")
@@ -58,7 +61,7 @@ def _lines(difference: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _change(item: dict[str, Any]) -> str:
+def _change(item: Change) -> str:
     from noetl.cli.running.run_summary import short_json
 
     if "a" not in item:

@@ -1,13 +1,21 @@
 """`noetl execution events`: what happened, in order."""
 
 import asyncio
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import click
 import msgspec
 
 from noetl.cli import options
 from noetl.cli.terminal import emit, note
+
+
+class EventChoices(TypedDict):
+    """Which events are wanted."""
+
+    first: int
+    name: str | None
+    step: str | None
 
 
 @click.command("events")
@@ -18,12 +26,12 @@ from noetl.cli.terminal import emit, note
 )
 @click.option("--name", metavar="GLOB", help="Only events whose name matches, as in 'task.*'.")
 @click.option("--step", metavar="S", help="Only events of a step.")
-def command(execution: str, as_json: bool, **which: Any) -> None:
+def command(execution: str, as_json: bool, **which: Unpack[EventChoices]) -> None:
     """Print the events of an execution, in the order of their sequence numbers."""
     asyncio.run(_print(execution, as_json, which))
 
 
-async def _print(execution: str, as_json: bool, which: dict[str, Any]) -> None:
+async def _print(execution: str, as_json: bool, which: EventChoices) -> None:
     from noetl.cli.commands.execution.pages import envelopes
     from noetl.cli.connection.connection import connect, find_execution
 

@@ -3,8 +3,8 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import nullcontext
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TextIO
 
 import click
 import msgspec
@@ -59,7 +59,7 @@ async def _write(pieces: AsyncIterator[str], output: str | None) -> None:
             file.write(piece)
 
 
-def _file(name: str) -> Any:
+def _file(name: str) -> AbstractContextManager[TextIO]:
     from noetl.errors import RequestError
 
     try:

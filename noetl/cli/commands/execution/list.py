@@ -2,20 +2,31 @@
 
 import asyncio
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
+import msgspec
 
 from noetl.adapters.clock.wall import now_ms
 from noetl.cli import options
 from noetl.cli.terminal import counted, emit, note
 from noetl.core.state import STATUSES
+from noetl.ports.answers import ExecutionRow
 
 if TYPE_CHECKING:
     from noetl.cli.connection.connection import Connection
 
 PAGE = 500
 NONE = "no executions; start one with: noetl run FILE"
+
+
+class ListChoices(TypedDict):
+    """Which executions are wanted."""
+
+    status: str | None
+    path: str | None
+    limit: int
+    children: bool
 
 
 @click.command("list")
@@ -27,18 +38,18 @@ NONE = "no executions; start one with: noetl run FILE"
 @click.option("--all", "children", is_flag=True, help="Also those that other executions started.")
 @options.server
 @options.as_json
-def command(as_json: bool, **filters: Any) -> None:
+def command(as_json: bool, **filters: Unpack[ListChoices]) -> None:
     """List the newest executions of this project, or of the server."""
     asyncio.run(_list(as_json, filters))
 
 
-async def _list(as_json: bool, filters: dict[str, Any]) -> None:
+async def _list(as_json: bool, filters: ListChoices) -> None:
     from noetl.cli.connection.connection import connect, has_data
     from noetl.cli.connection.embedded_engine import current_settings
     from noetl.cli.running.run_summary import indented_json
 
     settings = current_settings()
-    rows: list[dict[str, Any]] = []
+    rows: list[ExecutionRow] = []
     if has_data(settings):
         async with connect(settings) as connection:
             rows = await _rows(connection, filters)
@@ -51,15 +62,16 @@ async def _list(as_json: bool, filters: dict[str, Any]) -> None:
         emit(_line(row))
 
 
-async def _rows(connection: "Connection", filters: dict[str, Any]) -> list[dict[str, Any]]:
+async def _rows(connection: "Connection", filters: ListChoices) -> list[ExecutionRow]:
     from noetl.ports.front import Find, listed
 
     now = now_ms()
-    rows: list[dict[str, Any]] = []
+    rows: list[ExecutionRow] = []
     cursor = None
     while len(rows) < filters["limit"]:
         some = min(PAGE, filters["limit"] - len(rows))
-        page = await connection.front.executions(Find(**{**filters, "cursor": cursor, "limit": some}))
+        find = Find(status=filters["status"], path=filters["path"], children=filters["children"])
+        page = await connection.front.executions(msgspec.structs.replace(find, cursor=cursor, limit=some))
         for item in page.items:
             running = item.status in ("pending", "running", "waiting")
             interrupted = running and await connection.interrupted(item.execution_id)
@@ -70,7 +82,7 @@ async def _rows(connection: "Connection", filters: dict[str, Any]) -> list[dict[
     return rows
 
 
-def _line(row: dict[str, Any]) -> str:
+def _line(row: ExecutionRow) -> str:
     from noetl.cli.running.run_summary import duration
 
     moment = datetime.fromisoformat(row["requested_at"]).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")

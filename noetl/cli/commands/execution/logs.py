@@ -1,13 +1,13 @@
 """`noetl execution logs`: what the tasks of an execution printed."""
 
 import asyncio
-from typing import Any
 
 import click
 import msgspec
 
 from noetl.cli import options
 from noetl.cli.terminal import emit, note
+from noetl.ports.answers import LogLine
 
 
 @click.command("logs")
@@ -33,7 +33,7 @@ async def _print(execution: str, step: str | None, as_json: bool) -> None:
         note("no task printed anything")
 
 
-def _log_line(line: dict[str, Any]) -> str:
+def _log_line(line: LogLine) -> str:
     place = f"{line['step']}{line['iteration'] or ''}/{line['task']}"
     attempt_words = f" attempt {line['attempt']}" if (line["attempt"] or 1) > 1 else ""
     return f"{line['ts'][11:23]}  {place}{attempt_words}  {line['text']}"

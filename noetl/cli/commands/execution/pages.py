@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
+from noetl.ports.answers import LogLine
 from noetl.ports.front import Front
 
 PAGE = 1000
@@ -21,7 +22,7 @@ async def envelopes(
         first = page[-1]["seq"] + 1
 
 
-async def lines(front: Front, execution_id: str, step: str | None) -> AsyncIterator[dict[str, Any]]:
+async def lines(front: Front, execution_id: str, step: str | None) -> AsyncIterator[LogLine]:
     """Every line that tasks wrote to their output."""
     first = 1
     while True:

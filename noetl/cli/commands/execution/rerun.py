@@ -1,7 +1,7 @@
 """`noetl execution rerun`: an ended execution again from any step, perhaps with a changed playbook."""
 
 import asyncio
-from typing import Any
+from typing import Unpack
 
 import click
 
@@ -16,7 +16,9 @@ from noetl.cli import options
 @click.option("--playbook", metavar="FILE", help="Go on with this playbook instead.")
 @options.output_options
 @options.timeout
-def command(execution: str, start: str, playbook: str | None, **choices: Any) -> int:
+def command(
+    execution: str, start: str, playbook: str | None, **choices: Unpack[options.OutputChoices]
+) -> int:
     """Run an ended execution again from a step on, as a new execution that keeps what does not depend on it.
 
     A step that ran often begins again with its first run. What had failed or was cut off runs again too.

@@ -1,7 +1,7 @@
 """`noetl execution resume`: go on with an execution that was interrupted, crashed or paused."""
 
 import asyncio
-from typing import Any
+from typing import Unpack
 
 import click
 
@@ -12,7 +12,7 @@ from noetl.cli import options
 @options.execution
 @options.output_options
 @options.timeout
-def command(execution: str, **choices: Any) -> int:
+def command(execution: str, **choices: Unpack[options.OutputChoices]) -> int:
     """Go on with an execution in this process, from where it stood; shows progress like `noetl run`.
 
     One that is paused but still has its process, or a server, is resumed there and watched from here.

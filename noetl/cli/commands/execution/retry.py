@@ -1,7 +1,7 @@
 """`noetl execution retry`: an ended execution again, from what failed."""
 
 import asyncio
-from typing import Any
+from typing import Unpack
 
 import click
 
@@ -15,7 +15,7 @@ from noetl.cli import options
 )
 @options.output_options
 @options.timeout
-def command(execution: str, step: str | None, **choices: Any) -> int:
+def command(execution: str, step: str | None, **choices: Unpack[options.OutputChoices]) -> int:
     """Run a failed or cancelled execution again from what failed: a new one that keeps what succeeded.
 
     Of a loop only the iterations that did not end well run again.

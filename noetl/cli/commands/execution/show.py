@@ -1,12 +1,12 @@
 """`noetl execution show`: how one execution stands or ended."""
 
 import asyncio
-from typing import Any
 
 import click
 
 from noetl.cli import options
 from noetl.cli.terminal import emit, note
+from noetl.ports.answers import ExecutionResult, PlaybookFields
 
 
 @click.command("show")
@@ -37,7 +37,7 @@ async def _show(execution: str, as_json: bool) -> None:
         note(f"its process is gone; go on with: noetl execution resume {result['execution_id']}")
 
 
-def _lines(result: dict[str, Any]) -> list[str]:
+def _lines(result: ExecutionResult) -> list[str]:
     from noetl.cli.running.run_summary import detail_lines, duration, failure_fate, short_json
     from noetl.core.reading import explain_text
 
@@ -71,7 +71,7 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _executor(playbook: dict[str, Any]) -> str:
+def _executor(playbook: PlaybookFields) -> str:
     """The version that the playbook's executor section names."""
     version = playbook.get("executor_version")
     return "" if version is None else f"  executor {version}"

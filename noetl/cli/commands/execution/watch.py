@@ -1,7 +1,7 @@
 """`noetl execution watch`: follow an execution that a server or another process runs."""
 
 import asyncio
-from typing import Any
+from typing import Unpack
 
 import click
 
@@ -11,7 +11,7 @@ from noetl.cli import options
 @click.command("watch")
 @options.execution
 @options.output_options
-def command(execution: str, **choices: Any) -> int:
+def command(execution: str, **choices: Unpack[options.OutputChoices]) -> int:
     """Follow an execution until it is over or paused, as `noetl run` shows it; the exit code is the run's.
 
     Ctrl-C stops watching; the execution goes on.

@@ -2,12 +2,12 @@
 
 import asyncio
 import sys
-from typing import Any
 
 import click
 
 from noetl.cli import options
 from noetl.cli.terminal import Paint, colourful, emit, note
+from noetl.ports.answers import Explanation, Reason
 
 
 @click.command("why")
@@ -34,7 +34,7 @@ async def _why(execution: str, step: str | None, as_json: bool) -> None:
         _tell(explanation)
 
 
-def _tell(explanation: dict[str, Any]) -> None:
+def _tell(explanation: Explanation) -> None:
     from noetl.cli.running.run_summary import detail_lines
 
     paint = Paint(colourful(sys.stdout))
@@ -43,13 +43,14 @@ def _tell(explanation: dict[str, Any]) -> None:
     printed: list[tuple[str, list[str]]] = []  # a task and its step fail with one error
     for reason in explanation["reasons"]:
         emit(_line(reason, width, paint))
-        for line in detail_lines(reason["facts"].get("error"), " " * (width + 10), printed):
+        error = reason["facts"].get("error")
+        for line in detail_lines(error if isinstance(error, dict) else None, " " * (width + 10), printed):
             emit(line)
     if not explanation["reasons"]:
         note("the log says nothing about it")
 
 
-def _line(reason: dict[str, Any], width: int, paint: Paint) -> str:
+def _line(reason: Reason, width: int, paint: Paint) -> str:
     seq = paint(f"{reason['seq']:>6}", "faint")
     place = paint(f"{reason['step'] or '':<{width}}", "info")
     return f"{seq}  {place}  {reason['text']}"

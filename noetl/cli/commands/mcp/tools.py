@@ -7,7 +7,6 @@ that whoever called can do better next time.
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -18,8 +17,9 @@ from noetl.core.state import STATUSES
 from noetl.core.values.schema_check import schema_problem
 from noetl.dsl.nearest import nearest
 from noetl.errors import NoetlError, PlaybookError
+from noetl.ports.mcp_protocol import Message
 
-Work = Callable[[SharedConnection, Mapping[str, Any], ToolRequest], Awaitable[dict[str, Any]]]
+Work = Callable[[SharedConnection, work.Arguments, ToolRequest], Awaitable[Message]]
 
 INSTRUCTIONS = (
     "NoETL runs workflows written as YAML playbooks: steps with tools, joined by arcs with conditions. To "
@@ -38,19 +38,19 @@ class ToolSpec:
     name: str
     title: str
     description: str
-    arguments: dict[str, Any]
+    arguments: Mapping[str, object]
     work: Work
     required: tuple[str, ...] = ()
     changes: bool = False  # whether anything is different afterwards
     ends: bool = False  # whether that could be something lost
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Message:
         """What its arguments must be."""
-        schema: dict[str, Any] = {"type": "object", "properties": self.arguments}
+        schema: Message = {"type": "object", "properties": self.arguments}
         return {**schema, "required": list(self.required), "additionalProperties": False}
 
-    def listed(self) -> dict[str, Any]:
+    def listed(self) -> Message:
         """The tool as clients see it."""
         hints = {
             "readOnlyHint": not self.changes,
@@ -66,11 +66,11 @@ class ToolSpec:
         }
 
 
-def _text(words: str) -> dict[str, Any]:
+def _text(words: str) -> Message:
     return {"type": "string", "minLength": 1, "description": words}
 
 
-def _number(words: str, default: int, most: int) -> dict[str, Any]:
+def _number(words: str, default: int, most: int) -> Message:
     return {"type": "integer", "minimum": 1, "maximum": most, "default": default, "description": words}
 
 
@@ -261,7 +261,7 @@ class Toolbox:
         self._product = product
         self._offers = {offer.name: offer for offer in TOOLS if not (read_only and offer.changes)}
 
-    def list_tools(self) -> list[dict[str, Any]]:
+    def list_tools(self) -> list[Message]:
         """Every tool, in the order of the table."""
         return [offer.listed() for offer in self._offers.values()]
 
@@ -272,7 +272,7 @@ class Toolbox:
         near = nearest(name, self._offers)
         return f"there is no tool {name!r}; " + (f"did you mean {near!r}?" if near else "see tools/list")
 
-    async def call(self, name: str, arguments: Mapping[str, Any], request: ToolRequest) -> dict[str, Any]:
+    async def call(self, name: str, arguments: work.Arguments, request: ToolRequest) -> Message:
         """The result of a call."""
         offer = self._offers[name]
         wrong = schema_problem(offer.schema, dict(arguments), "arguments")
@@ -287,15 +287,15 @@ class Toolbox:
         return _result(answer) | {"isError": False}
 
 
-def _error_fields(error: NoetlError) -> dict[str, Any]:
+def _error_fields(error: NoetlError) -> Message:
     return {"code": error.code, "message": error.message, "hint": error.hint}
 
 
-def _error_result(error: dict[str, Any]) -> dict[str, Any]:
+def _error_result(error: Message) -> Message:
     return _result({"error": error}) | {"isError": True}
 
 
-def _result(answer: dict[str, Any]) -> dict[str, Any]:
+def _result(answer: Message) -> Message:
     """Data for programs, and the same as text for those that only read text."""
     body = msgspec.json.encode(answer)
     return {"content": [{"type": "text", "text": body.decode()}], "structuredContent": msgspec.Raw(body)}

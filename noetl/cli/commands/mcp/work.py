@@ -17,8 +17,10 @@ from noetl.cli.connection.connection import Connection, find_execution, has_data
 from noetl.cli.playbooks.sources import Source, read_one
 from noetl.core.event import Event
 from noetl.core.message import Control
+from noetl.dsl.diagnostic import Diagnostic
 from noetl.errors import BackendError, RequestError
 from noetl.ports.front import Ask, Find, Started, listed
+from noetl.ports.mcp_protocol import Message
 
 WAIT_S = 60
 CHECK_S = 0.5
@@ -41,14 +43,14 @@ def _source(arguments: Arguments) -> Source:
     )
 
 
-def findings(diagnostics: Iterable[Any]) -> list[dict[str, Any]]:
+def findings(diagnostics: Iterable[Diagnostic]) -> list[Message]:
     """Findings as `noetl validate` prints them for programs."""
     from noetl.cli.formats.json import finding
 
     return [finding(diagnostic) for diagnostic in diagnostics]
 
 
-async def validate(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def validate(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """Every finding of a playbook."""
     from noetl.cli.playbooks.validation import check, tally
 
@@ -62,7 +64,7 @@ async def validate(product: SharedConnection, arguments: Arguments, request: Too
     }
 
 
-async def tool_kinds(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def tool_kinds(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """The kinds, or one in full."""
     from noetl import tools
     from noetl.cli.tool_page import facts
@@ -74,7 +76,7 @@ async def tool_kinds(product: SharedConnection, arguments: Arguments, request: T
     return {"kinds": [{"kind": name, "summary": tools.get(name).kind.summary} for name in names]}
 
 
-async def register(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def register(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """Keep a playbook."""
     connection = await product.for_running()
     text, file = await _runnable_text(connection, _source(arguments))
@@ -93,7 +95,7 @@ async def _runnable_text(connection: Connection, source: Source) -> tuple[str, s
     return text, None if source.name == TEXT else file_of(source)
 
 
-async def playbooks(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def playbooks(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """What is registered, or the text of one."""
     if not has_data(product.settings) and "path" not in arguments:
         return {"items": []}
@@ -105,7 +107,7 @@ async def playbooks(product: SharedConnection, arguments: Arguments, request: To
     return {"items": [{"path": item.path, "version": item.version, "hash": item.hash} for item in entries]}
 
 
-async def test(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def test(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """Run tests in a process of their own: each has a clock of its own, too."""
     words = [sys.executable, "-m", "noetl.cli", "test", "--json", arguments.get("path", ".")]
     pipe = asyncio.subprocess.PIPE
@@ -120,14 +122,14 @@ async def test(product: SharedConnection, arguments: Arguments, request: ToolReq
         raise
     if process.returncode not in (0, 1):
         raise RequestError(errors.decode(errors="replace").strip()[:2000] or "the tests could not be run")
-    report: dict[str, Any] = msgspec.json.decode(printed)
+    report: Message = msgspec.json.decode(printed)
     return report
 
 
 # Executions
 
 
-async def run(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def run(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """Start a playbook and wait for its end."""
     ask = Ask(
         workload=arguments.get("workload", {}),
@@ -146,7 +148,7 @@ async def run(product: SharedConnection, arguments: Arguments, request: ToolRequ
     )
 
 
-async def retry(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def retry(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """Run again from what failed, and wait for the end."""
     connection = await product.for_running()
     started = await connection.front.retry(
@@ -157,7 +159,7 @@ async def retry(product: SharedConnection, arguments: Arguments, request: ToolRe
 
 async def _follow_to_end(
     connection: Connection, started: Started, wait_s: float, request: ToolRequest
-) -> dict[str, Any]:
+) -> Message:
     """How an execution stands when it is over, rests, or has taken too long; withdrawn, it is cancelled."""
     following = asyncio.ensure_future(_follow(connection, started.execution_id, request))
     try:
@@ -171,11 +173,12 @@ async def _follow_to_end(
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
     result = await connection.front.execution(started.execution_id)
+    answer: Message = {**result}
     if not over and result["status"] in ("pending", "running", "waiting"):
-        result["hint"] = f"it goes on; `execution` with {started.execution_id} tells how it stands"
+        answer["hint"] = f"it goes on; `execution` with {started.execution_id} tells how it stands"
     if result["status"] == "failed":
-        result["why"] = (await connection.front.why(started.execution_id))["summary"]
-    return result
+        answer["why"] = (await connection.front.why(started.execution_id))["summary"]
+    return answer
 
 
 async def _wait(connection: Connection, following: "asyncio.Future[None]", wait_s: float) -> bool:
@@ -209,7 +212,7 @@ def _steps(events: list[Event]) -> str:
 ENDED = ("step.done", "step.failed", "loop.done")
 
 
-async def executions(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def executions(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """The newest executions."""
     if not has_data(product.settings):
         return {"items": []}
@@ -220,22 +223,23 @@ async def executions(product: SharedConnection, arguments: Arguments, request: T
     return {"items": [listed(item, now) for item in page.items]}
 
 
-async def execution(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def execution(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """One of them, and what it waits for."""
     async with product.for_reading() as connection:
         execution_id = await find_execution(connection.front, arguments["execution"])
         result = await connection.front.execution(execution_id)
+        answer: Message = {**result}
         if result["status"] in ("running", "waiting", "paused"):
             state = await connection.front.state(execution_id)
-            result["waiting"] = [
+            answer["waiting"] = [
                 {"step_run_id": run["id"], **waits}
                 for run in state["runs"]
                 for waits in run.get("waiting", ())
             ]
-    return result
+    return answer
 
 
-async def why(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def why(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """An execution explained; of very many reasons the last are the telling ones."""
     async with product.for_reading() as connection:
         explanation = await connection.front.why(
@@ -245,7 +249,7 @@ async def why(product: SharedConnection, arguments: Arguments, request: ToolRequ
     return {**explanation, "reasons": explanation["reasons"][left_out:], "left_out": left_out}
 
 
-async def events(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def events(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """A page of events, no larger than an answer may be."""
     limit = arguments.get("limit", 100)
     which = {"name": arguments.get("name"), "step": arguments.get("step")}
@@ -264,7 +268,7 @@ async def events(product: SharedConnection, arguments: Arguments, request: ToolR
     return {"items": items, "next": items[-1]["seq"] + 1 if len(items) < len(page) else None}
 
 
-async def render(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def render(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """A template's value."""
     async with product.for_reading() as connection:
         execution_id = await find_execution(connection.front, arguments["execution"])
@@ -273,14 +277,14 @@ async def render(product: SharedConnection, arguments: Arguments, request: ToolR
         }
 
 
-async def cancel(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def cancel(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """End an execution."""
     return await _send_control(
         product, arguments, Control("cancel", why=arguments.get("why"), by=caller("mcp"))
     )
 
 
-async def signal(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def signal(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """Tell an execution what it waits for."""
     return await _send_control(
         product,
@@ -289,7 +293,7 @@ async def signal(product: SharedConnection, arguments: Arguments, request: ToolR
     )
 
 
-async def release(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> dict[str, Any]:
+async def release(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
     """Let an execution that is stuck go on, here while the conversation lasts."""
     connection = await product.for_running()
     execution_id = await find_execution(connection.front, arguments["execution"])
@@ -297,7 +301,7 @@ async def release(product: SharedConnection, arguments: Arguments, request: Tool
     return {"execution_id": execution_id, "status": await connection.front.status(execution_id)}
 
 
-async def _send_control(product: SharedConnection, arguments: Arguments, control: Control) -> dict[str, Any]:
+async def _send_control(product: SharedConnection, arguments: Arguments, control: Control) -> Message:
     async with product.for_reading() as connection:
         execution_id = await find_execution(connection.front, arguments["execution"])
         await connection.front.control(execution_id, control)
