@@ -48,6 +48,19 @@ class Code:
         return Diagnostic(self.name, self.severity, message, mark, hint)
 
 
+def finding_fields(diagnostic: Diagnostic) -> dict[str, str | int | None]:
+    """One finding as readers see it."""
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity,
+        "message": diagnostic.message,
+        "line": diagnostic.line,
+        "column": diagnostic.column,
+        "path": diagnostic.path,
+        "hint": diagnostic.hint,
+    }
+
+
 def in_order(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Findings by position, each once."""
     unique = dict.fromkeys(findings)

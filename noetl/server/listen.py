@@ -92,8 +92,8 @@ def _plain() -> Any:
 def bind(host: str, port: int, *, guarded: bool) -> socket.socket:
     """A socket on an address; one that others can reach only when a guard stands before it."""
     if not guarded and not is_loopback(host):
-        told = f"{host} can be reached by other machines, and nothing would ask them who they are"
-        raise RequestError(told, hint="turn authentication on, or listen on 127.0.0.1")
+        message = f"{host} can be reached by other machines, and nothing would ask them who they are"
+        raise RequestError(message, hint="turn authentication on, or listen on 127.0.0.1")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError) as error:
@@ -105,8 +105,8 @@ def bind(host: str, port: int, *, guarded: bool) -> socket.socket:
         bound.listen(1024)
     except OSError as error:
         bound.close()
-        told = f"cannot listen on {host}:{port}: {error.strerror or error}"
-        raise BackendError(told, hint="another port: --port 0 takes a free one") from None
+        message = f"cannot listen on {host}:{port}: {error.strerror or error}"
+        raise BackendError(message, hint="another port: --port 0 takes a free one") from None
     bound.setblocking(False)
     return bound
 

@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
 
-from noetl.dsl.diagnostic import Diagnostic
+from noetl.dsl.diagnostic import finding_fields
 from noetl.errors import BackendError, Conflict, NoetlError, NotFound, PlaybookError, RequestError
 
 MEDIA_TYPE = "application/problem+json"
@@ -61,12 +61,6 @@ class Problem(Exception):
         self.status, self.detail, self.hint, self.headers = status, detail, hint, headers or {}
 
 
-def finding(diagnostic: Diagnostic) -> dict[str, object]:
-    """One finding about a playbook as a JSON object."""
-    fields = ("code", "severity", "message", "line", "column", "path", "hint")
-    return {field: getattr(diagnostic, field) for field in fields}
-
-
 def problem(
     status: int,
     detail: str,
@@ -74,7 +68,7 @@ def problem(
     code: str | None = None,
     hint: str | None = None,
     headers: dict[str, str] | None = None,
-    diagnostics: list[dict[str, object]] | None = None,
+    diagnostics: list[dict[str, str | int | None]] | None = None,
 ) -> Response:
     """The answer that says what went wrong."""
     code = code or CODES.get(status, "request")
@@ -112,7 +106,9 @@ def of_error(error: NoetlError) -> Response:
     """The answer to an error of ours."""
     status = status_of(error)
     headers = {"Retry-After": str(RETRY_AFTER_S)} if status == 503 else None
-    findings = [finding(item) for item in error.diagnostics] if isinstance(error, PlaybookError) else None
+    findings = (
+        [finding_fields(item) for item in error.diagnostics] if isinstance(error, PlaybookError) else None
+    )
     return problem(
         status, error.message, code=error.code, hint=error.hint, headers=headers, diagnostics=findings
     )

@@ -2,6 +2,7 @@
 
 import asyncio
 import difflib
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ from noetl.cli import options
 from noetl.cli.commands import register
 from noetl.cli.terminal import emit, note
 from noetl.errors import NotFound
+from noetl.ports.front import Front
 from noetl.ports.store import PlaybookText
 
 
@@ -52,20 +54,18 @@ def _entry_fields(entry: PlaybookText) -> dict[str, Any]:
     return {**identity, **details, "registered_at": iso(entry.registered_at)}
 
 
-async def _entries(path: str | None) -> list[PlaybookText]:
-    from noetl.cli.connection.connection import connect, has_data
-    from noetl.cli.connection.embedded_engine import current_settings
+async def _entries(path: str | None) -> Sequence[PlaybookText]:
+    from noetl.cli.connection.connection import call_front, list_from_front
 
-    settings = current_settings()
-    if not has_data(settings):
-        if path is not None:
-            raise _unknown_path(path)
-        return []
-    async with connect(settings) as connection:
-        entries = list(await connection.front.playbooks(path))
+    async def read(front: Front) -> Sequence[PlaybookText]:
+        entries = await front.playbooks(path)
         if path is not None and not entries:
-            await connection.front.playbook(path)  # says that there is none, and which one is near
+            await front.playbook(path)  # says that there is none, and which one is near
         return entries
+
+    if path is None:
+        return await list_from_front(read)
+    return await call_front(read, _unknown_path(path))
 
 
 def _unknown_path(path: str) -> NotFound:
@@ -94,14 +94,12 @@ def show(path: str, version: int | None, as_json: bool) -> None:
 
 async def _texts(path: str, *versions: int | None) -> list[PlaybookText]:
     """Versions of a playbook with their texts; None is the newest."""
-    from noetl.cli.connection.connection import connect, has_data
-    from noetl.cli.connection.embedded_engine import current_settings
+    from noetl.cli.connection.connection import call_front
 
-    settings = current_settings()
-    if not has_data(settings):
-        raise _unknown_path(path)
-    async with connect(settings) as connection:
-        return [await connection.front.playbook(path, version) for version in versions]
+    async def read(front: Front) -> list[PlaybookText]:
+        return [await front.playbook(path, version) for version in versions]
+
+    return await call_front(read, _unknown_path(path))
 
 
 @command.command("diff")
@@ -146,16 +144,8 @@ def _diff_lines(older: PlaybookText, newer: PlaybookText) -> list[str]:
 @options.server
 def delete(path: str, version: int | None) -> None:
     """Take a playbook off the catalog; executions that ran it keep its text, its file stays."""
-    count = asyncio.run(_delete(path, version))
+    from noetl.cli.connection.connection import call_front
+
+    delete = call_front(lambda front: front.delete_playbook(path, version), _unknown_path(path))
+    count = asyncio.run(delete)
     note(f"deleted {path}: {count} version{'' if count == 1 else 's'}")
-
-
-async def _delete(path: str, version: int | None) -> int:
-    from noetl.cli.connection.connection import connect, has_data
-    from noetl.cli.connection.embedded_engine import current_settings
-
-    settings = current_settings()
-    if not has_data(settings):
-        raise _unknown_path(path)
-    async with connect(settings) as connection:
-        return await connection.front.delete_playbook(path, version)

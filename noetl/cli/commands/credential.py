@@ -3,7 +3,6 @@
 import asyncio
 import re
 import sys
-from typing import Any
 
 import click
 
@@ -77,7 +76,11 @@ async def _keep(name: str, material: dict[str, Json]) -> None:
 @options.as_json
 def list_credentials(as_json: bool) -> None:
     """List the names of credentials and when each was set."""
-    names = asyncio.run(_names())
+    from noetl.cli.connection.connection import list_from_front
+    from noetl.core.event import iso
+
+    credentials = asyncio.run(list_from_front(lambda front: front.credentials()))
+    names = [(name, iso(moment)) for name, moment in credentials]
     if as_json:
         from noetl.cli.running.run_summary import indented_json
 
@@ -90,38 +93,20 @@ def list_credentials(as_json: bool) -> None:
         emit(f"{name:<{width}}  set {moment[:19]}")
 
 
-async def _names() -> list[tuple[str, str]]:
-    from noetl.cli.connection.connection import connect, has_data
-    from noetl.cli.connection.embedded_engine import current_settings
-    from noetl.core.event import iso
-
-    settings = current_settings()
-    if not has_data(settings):
-        return []
-    async with connect(settings) as connection:
-        return [(name, iso(moment)) for name, moment in await connection.front.credentials()]
-
-
 @command.command("show")
 @click.argument("name")
 @options.server
 @options.as_json
 def show(name: str, as_json: bool) -> None:
     """Show which fields a credential has and when it was set; never their values."""
+    from noetl.cli.connection.connection import call_front
     from noetl.cli.running.run_summary import indented_json
 
-    fields = asyncio.run(_fields(name))
+    fields = asyncio.run(call_front(lambda front: front.credential(name)))
     if as_json:
         emit(indented_json(fields))
     else:
         emit(f"{name}  set {fields['set_at'][:19]}\nfields: {', '.join(fields['fields'])}")
-
-
-async def _fields(name: str) -> dict[str, Any]:
-    from noetl.cli.connection.connection import connect
-
-    async with connect() as connection:
-        return await connection.front.credential(name)
 
 
 @command.command("delete")

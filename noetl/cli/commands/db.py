@@ -51,8 +51,8 @@ def init() -> int:
 
     admin = store_admin()
     before, after = admin.migrate()
-    told = f"schema {after}" if before in (0, after) else f"schema {before} -> {after}"
-    note(f"{'there is a store already' if before else 'made a store'}: {admin.shown} ({told})")
+    schema_words = f"schema {after}" if before in (0, after) else f"schema {before} -> {after}"
+    note(f"{'there is a store already' if before else 'made a store'}: {admin.shown} ({schema_words})")
     return 0
 
 
@@ -120,13 +120,13 @@ def gc(older_than: int, executions_older_than: int | None, dry_run: bool, as_jso
 def _collected_line(collected: "Collected", dry_run: bool) -> str:
     from noetl.cli.terminal import counted
 
-    told = "would remove" if dry_run else "removed"
-    told += f" {counted(collected.payloads, 'payload')} ({size(collected.bytes)})"
-    told += f" and {counted(collected.executions, 'execution')}"
+    verb = "would remove" if dry_run else "removed"
+    verb += f" {counted(collected.payloads, 'payload')} ({size(collected.bytes)})"
+    verb += f" and {counted(collected.executions, 'execution')}"
     if collected.trimmed:
-        told += "; would take" if dry_run else "; took"
-        told += f" task detail out of {counted(collected.trimmed, 'execution')}"
-    return told
+        verb += "; would take" if dry_run else "; took"
+        verb += f" task detail out of {counted(collected.trimmed, 'execution')}"
+    return verb
 
 
 async def _collect(admin: "StoreAdmin", ttl_ms: int, retention_ms: int | None, dry_run: bool) -> "Collected":
@@ -163,8 +163,12 @@ def _as_data(extent: "Extent") -> dict[str, Any]:
 
 def _lines(facts: dict[str, Any]) -> list[str]:
     schema, newest = facts["schema"], facts["newest_schema"]
-    told = "up to date" if schema == newest else f"this noetl works with {newest}"
-    lines = [("store", facts["store"]), ("schema", f"{schema} ({told})"), ("size", size(facts["file_bytes"]))]
+    state_words = "up to date" if schema == newest else f"this noetl works with {newest}"
+    lines = [
+        ("store", facts["store"]),
+        ("schema", f"{schema} ({state_words})"),
+        ("size", size(facts["file_bytes"])),
+    ]
     if "executions" in facts:
         lines += _content(facts)
     elif schema < newest:

@@ -119,8 +119,8 @@ def _reported(name: str, wanted: Wanted) -> "tuple[FileReport, int]":
 
 def _examined(name: str, wanted: Wanted) -> tuple[dict[str, Any], int]:
     from noetl.cli.exit_codes import EXIT_USAGE
-    from noetl.cli.formats.json import finding
     from noetl.cli.playbooks import sources
+    from noetl.dsl.diagnostic import finding_fields
     from noetl.dsl.migrate import migrate
     from noetl.errors import PlaybookError, RequestError
     from noetl.tools import kinds
@@ -131,7 +131,7 @@ def _examined(name: str, wanted: Wanted) -> tuple[dict[str, Any], int]:
         if wanted.write and migrated.changed and name != sources.STDIN:
             _replace(name, migrated.text)
     except PlaybookError as error:
-        return {"file": source.name, "diagnostics": [finding(item) for item in error.diagnostics]}, 1
+        return {"file": source.name, "diagnostics": [finding_fields(item) for item in error.diagnostics]}, 1
     except RequestError as error:
         return {"file": name, "error": error.message}, EXIT_USAGE
     notes = [

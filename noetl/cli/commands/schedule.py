@@ -97,10 +97,11 @@ async def _add(name: str, path: str, choices: ScheduleChoices) -> "Schedule":
 @options.as_json
 def list_schedules(as_json: bool) -> None:
     """List schedules with their next tick."""
+    from noetl.cli.connection.connection import list_from_front
     from noetl.cli.running.run_summary import indented_json
     from noetl.ports.schedule import schedule_facts
 
-    schedules = asyncio.run(_list())
+    schedules = asyncio.run(list_from_front(lambda front: front.schedules()))
     if as_json:
         emit(indented_json([schedule_facts(schedule) for schedule in schedules]))
         return
@@ -112,17 +113,6 @@ def list_schedules(as_json: bool) -> None:
         trouble = f"  last tick failed: {schedule.last_error}" if schedule.last_error is not None else ""
         trouble += f"  {schedule.skipped.total} ticks skipped so far" if schedule.skipped is not None else ""
         emit(f"{schedule.name:<{width}}  {when}  {schedule_words(schedule)}  {schedule.path}{trouble}")
-
-
-async def _list() -> "list[Schedule]":
-    from noetl.cli.connection.connection import connect, has_data
-    from noetl.cli.connection.embedded_engine import current_settings
-
-    settings = current_settings()
-    if not has_data(settings):
-        return []
-    async with connect(settings) as connection:
-        return list(await connection.front.schedules())
 
 
 @command.command("show")

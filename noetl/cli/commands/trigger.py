@@ -101,10 +101,11 @@ async def _add(name: str, path: str, choices: TriggerChoices) -> "NewTrigger":
 @options.as_json
 def list_triggers(as_json: bool) -> None:
     """List triggers: what each listens to, and what it starts."""
+    from noetl.cli.connection.connection import list_from_front
     from noetl.cli.running.run_summary import indented_json
     from noetl.ports.schedule import trigger_facts
 
-    triggers = asyncio.run(_list())
+    triggers = asyncio.run(list_from_front(lambda front: front.triggers()))
     if as_json:
         emit(indented_json([trigger_facts(trigger) for trigger in triggers]))
         return
@@ -113,17 +114,6 @@ def list_triggers(as_json: bool) -> None:
     width = max((len(trigger.name) for trigger in triggers), default=0)
     for trigger in triggers:
         emit(f"{trigger.name:<{width}}  {_words(trigger)}{'' if trigger.enabled else '  (paused)'}")
-
-
-async def _list() -> "list[Trigger]":
-    from noetl.cli.connection.connection import connect, has_data
-    from noetl.cli.connection.embedded_engine import current_settings
-
-    settings = current_settings()
-    if not has_data(settings):
-        return []
-    async with connect(settings) as connection:
-        return list(await connection.front.triggers())
 
 
 @command.command("show")

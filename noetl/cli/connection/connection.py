@@ -1,7 +1,7 @@
 """What a command speaks to: the server that the settings name, else the store of this project."""
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from noetl.wiring.embedded import Embedded
 
 Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 LAST = "@last"
 SOME = 5
 _BEGINNING = re.compile("[0-9a-f]{1,32}")
@@ -57,10 +58,20 @@ async def connect(settings: Settings | None = None, *, make: bool = False) -> As
         yield Connection(engine.front, chosen, embedded=engine)
 
 
-async def call_front(work: Callable[[Front], Awaitable[Answer]]) -> Answer:
-    """What the product of a server, or of this project, answers."""
-    async with connect() as connection:
+async def call_front(
+    work: Callable[[Front], Awaitable[Answer]], without_data: NotFound | None = None
+) -> Answer:
+    """What the product of a server, or of this project, answers; `without_data` where nothing is kept yet."""
+    settings = current_settings()
+    if without_data is not None and not has_data(settings):
+        raise without_data
+    async with connect(settings) as connection:
         return await work(connection.front)
+
+
+async def list_from_front(work: Callable[[Front], Awaitable[Sequence[Item]]]) -> Sequence[Item]:
+    """The same for a list, which is empty where nothing is kept yet."""
+    return await call_front(work) if has_data(current_settings()) else []
 
 
 @asynccontextmanager

@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 
 from noetl.cli.playbooks.validation import CheckResult, tally
-from noetl.dsl.diagnostic import Diagnostic
+from noetl.dsl.diagnostic import finding_fields
 
 
 def render(results: Sequence[CheckResult]) -> str:
     """Files with their findings, and the totals."""
     counts = tally(results)
-    files = [{"file": r.name, "diagnostics": [finding(d) for d in r.diagnostics]} for r in results]
+    files = [{"file": r.name, "diagnostics": [finding_fields(d) for d in r.diagnostics]} for r in results]
     report = {
         "files": files,
         "errors": counts["error"],
@@ -18,16 +18,3 @@ def render(results: Sequence[CheckResult]) -> str:
         "infos": counts["info"],
     }
     return json.dumps(report, indent=2, ensure_ascii=False)
-
-
-def finding(diagnostic: Diagnostic) -> dict[str, object]:
-    """One finding as a JSON object."""
-    return {
-        "code": diagnostic.code,
-        "severity": diagnostic.severity,
-        "message": diagnostic.message,
-        "line": diagnostic.line,
-        "column": diagnostic.column,
-        "path": diagnostic.path,
-        "hint": diagnostic.hint,
-    }

@@ -6,7 +6,6 @@ import time
 import msgspec
 
 from noetl.adapters.clock.wall import now_ms
-from noetl.cli.formats.json import finding
 from noetl.cli.options import server_flag
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.running.progress import LoopProgress, Progress, StepProgress
@@ -20,6 +19,7 @@ from noetl.cli.running.run_summary import (
 )
 from noetl.cli.terminal import Paint, Tone, colourful, emit, note
 from noetl.core.event import Event, envelope
+from noetl.dsl.diagnostic import finding_fields
 from noetl.errors import PlaybookError
 from noetl.ports.answers import ExecutionResult
 
@@ -35,7 +35,7 @@ class JsonWatch:
 
     def rejected(self, source: Source, error: PlaybookError) -> None:
         """The findings instead of a result."""
-        findings = [finding(item) for item in error.diagnostics]
+        findings = [finding_fields(item) for item in error.diagnostics]
         emit(indented_json({"status": "rejected", "diagnostics": findings}))
 
     def began(self, execution_id: str, path: str, page: str | None = None) -> None:

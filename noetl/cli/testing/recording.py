@@ -116,9 +116,9 @@ def _rewritten(file: CaseFile, name: str, parts: dict[str, Json]) -> str:
         return with_parts(text_of(file.source), tests, index, parts)
     except NotInBlocks:
         mark = file.suite.cases[index].mark
-        told = f"{file.name}:{mark.line}:{mark.column}: the test '{name}' is written on one line"
+        message = f"{file.name}:{mark.line}:{mark.column}: the test '{name}' is written on one line"
         hint = "write each of its keys on a line of its own; then it can be recorded"
-        raise RequestError(told, hint=hint) from None
+        raise RequestError(message, hint=hint) from None
 
 
 def _reread(file: CaseFile, text: str) -> CaseFile:

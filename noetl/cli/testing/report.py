@@ -4,12 +4,13 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from noetl.cli.formats import json, text
+from noetl.cli.formats import text
 from noetl.cli.playbooks.validation import CheckResult
 from noetl.cli.running.run_summary import detail_lines
 from noetl.cli.terminal import Paint, colourful, counted, emit, note
 from noetl.cli.testing.files import CaseFile
 from noetl.cli.testing.files import invalid_texts as wrong_with
+from noetl.dsl.diagnostic import finding_fields
 from noetl.dsl.sugar.labels import is_generated
 from noetl.dsl.yaml.one_line import shortened
 
@@ -152,7 +153,7 @@ def as_object(session: "Session") -> dict[str, object]:
     return {
         "tests": [_test(outcome) for outcome in session.outcomes],
         "unusable": [
-            {"file": wrong.name, "diagnostics": [json.finding(item) for item in wrong.diagnostics]}
+            {"file": wrong.name, "diagnostics": [finding_fields(item) for item in wrong.diagnostics]}
             for file in session.unusable
             for wrong in wrong_with(file)
         ],
@@ -169,7 +170,7 @@ def _test(outcome: "Outcome") -> dict[str, object]:
         "status": "passed" if outcome.passed else "failed",
         "duration_ms": outcome.duration_ms,
         "skipped_ms": outcome.rehearsal.skipped_ms,
-        "failures": [json.finding(item) for item in outcome.findings],
+        "failures": [finding_fields(item) for item in outcome.findings],
         "steps": outcome.rehearsal.facts.steps,
         "calls": [_call(call) for call in outcome.rehearsal.calls],
     }

@@ -8,6 +8,7 @@ from fastapi import Query, Request
 from starlette.responses import Response
 
 from noetl.core.event import iso
+from noetl.dsl.diagnostic import finding_fields
 from noetl.dsl.load import Loaded, load
 from noetl.dsl.tool_kind import Kinds
 from noetl.errors import NotFound, PlaybookError
@@ -15,7 +16,6 @@ from noetl.ports.store import PlaybookText
 from noetl.server.access import require_path, who_asks
 from noetl.server.isolated_check import withstand
 from noetl.server.paging import Cursor, Limit, page
-from noetl.server.problem import finding
 from noetl.server.reply import front_of, options_of, read, reply
 from noetl.server.route_spec import describe
 from noetl.server.route_spec import router as make_router
@@ -105,7 +105,7 @@ async def validate(request: Request) -> Response:
     counts = Counter(item.severity for item in loaded.diagnostics)
     return reply(
         {
-            "diagnostics": [finding(item) for item in loaded.diagnostics],
+            "diagnostics": [finding_fields(item) for item in loaded.diagnostics],
             "errors": counts["error"],
             "warnings": counts["warning"],
             "infos": counts["info"],

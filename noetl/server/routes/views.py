@@ -14,6 +14,7 @@ from starlette.types import Send
 
 from noetl.core.event import Event, envelope, step_of
 from noetl.core.reading.overview import Entry, slowest, throughput
+from noetl.dsl.diagnostic import finding_fields
 from noetl.dsl.model import Playbook, Task
 from noetl.dsl.net.diagram import graph as graph_of
 from noetl.dsl.net.diagram import sketch
@@ -22,7 +23,6 @@ from noetl.ports.front import Find, Front, counts_of, listed
 from noetl.ports.store import Summary
 from noetl.server.access import require_everywhere, require_execution, who_asks
 from noetl.server.log_projections import Reading, Readings, events_from
-from noetl.server.problem import finding
 from noetl.server.reply import front_of, options_of, read, reply
 from noetl.server.route_spec import describe
 from noetl.server.route_spec import router as make_router
@@ -361,7 +361,7 @@ async def graph(request: Request) -> Response:
     loaded = await check_text(body.playbook, options_of(request).kinds, strict=body.strict)
     playbook = loaded.playbook
     drawing = graph_of(sketch(playbook)) if playbook is not None and playbook.steps else None
-    findings = [finding(diagnostic) for diagnostic in loaded.diagnostics]
+    findings = [finding_fields(diagnostic) for diagnostic in loaded.diagnostics]
     workload = dict(playbook.workload) if playbook is not None else {}
     return reply({"graph": drawing, "diagnostics": findings, "workload": workload})
 

@@ -43,11 +43,11 @@ def _source(arguments: Arguments) -> Source:
     )
 
 
-def findings(diagnostics: Iterable[Diagnostic]) -> list[Message]:
+def findings(diagnostics: Iterable[Diagnostic]) -> list[dict[str, str | int | None]]:
     """Findings as `noetl validate` prints them for programs."""
-    from noetl.cli.formats.json import finding
+    from noetl.dsl.diagnostic import finding_fields
 
-    return [finding(diagnostic) for diagnostic in diagnostics]
+    return [finding_fields(diagnostic) for diagnostic in diagnostics]
 
 
 async def validate(product: SharedConnection, arguments: Arguments, request: ToolRequest) -> Message:
