@@ -48,3 +48,12 @@ async def test_requests_statements_and_commands_do_what_they_did(
         "read": "2\ndone now\n",
         "report": {"n": 2, "code": 200, "tried": 2, "typed": "application/json"},
     }
+
+
+async def test_code_finds_the_names_that_were_there_and_failures_are_gone_past(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = await migrated_run(tmp_path, "sessions")
+    assert done.status == "completed", done.error
+    assert done.output == {"owner": "me", "previous": None, "size": 3, "count": 1, "named": "run of "}

@@ -46,7 +46,9 @@ def rewrite_original(rw: Rewriting, root: Collection) -> None:
     _rewrite_root(rw, root)
     _rewrite_executor(rw, root)
     rewrite_keychain(rw, root)
-    steps, blocks = maps(root.get("workflow")), _blocks(root)
+    steps = maps(root.get("workflow"))
+    _drop_uncalled(rw, root, steps)
+    blocks = _blocks(root)
     for step in steps:
         _rewrite_step(rw, step)
     for block in blocks:
@@ -80,6 +82,25 @@ def _blocks(root: Collection) -> list[Collection]:
     if as_list(book) is not None:
         return maps(book)
     return [block for entry in entries(book) if (block := as_map(entry.value)) is not None]
+
+
+def _drop_uncalled(rw: Rewriting, root: Collection, steps: list[Collection]) -> None:
+    """A block that calls no playbook in particular, and that nobody calls, could never run."""
+    called = {str(task.word(key)) for step in steps for task in _tasks(step) for key in ("name", "block")}
+    book = as_list(root.get("workbook"))
+    for entry in list(book.entries) if book is not None else []:
+        block = as_map(entry.value)
+        task = block.map_at("tool") if block is not None else None
+        nowhere = task is not None and task.word("kind") == "playbook" and "path" not in task
+        if book is not None and block is not None and nowhere and str(block.word("name")) not in called:
+            book.drop(entry)
+            rw.review(
+                entry.mark, f"block '{block.word('name')}' is gone: it names no playbook, and nobody calls it"
+            )
+    if book is not None and not book.entries:
+        holder = root.entry("workbook")
+        if holder is not None:
+            root.drop(holder)
 
 
 # ---- the root ---------------------------------------------------------------------------------------------

@@ -30,7 +30,6 @@ def rewrite_names(rw: Rewriting, root: Collection, steps: list[Collection]) -> N
     known = {*keys(root.get("workload")), *(str(step.word("step")) for step in steps)}
     for step in steps:
         _read_engine(rw, step, known)
-        _name_errors(rw, step)
 
 
 # ---- steps ------------------------------------------------------------------------------------------------
@@ -101,7 +100,8 @@ def _read_engine(rw: Rewriting, step: Collection, known: set[str]) -> None:
 # ---- kinds of errors --------------------------------------------------------------------------------------
 
 
-def _name_errors(rw: Rewriting, step: Collection) -> None:
+def name_errors(rw: Rewriting, step: Collection) -> None:
+    """Ask for errors by the names they have today."""
     single = step.map_at("tool")
     for task in [single] if single is not None else maps(step.get("tool")):
         names = REQUEST_ERRORS if task.word("kind") == "http" else ELSEWHERE

@@ -8,15 +8,30 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from noetl.dsl.migrate.editable_tree import Collection, Node, Scalar, as_map, entries, keys, maps, quoted
+from noetl.dsl.migrate.editable_tree import (
+    Collection,
+    Node,
+    Scalar,
+    as_map,
+    at,
+    entries,
+    keys,
+    maps,
+    quoted,
+    says,
+    scalars,
+)
 from noetl.dsl.migrate.original_code import code_of
 from noetl.dsl.migrate.original_http import result_of
+from noetl.dsl.migrate.original_names import name_errors
+from noetl.dsl.migrate.original_sql import share_database
 from noetl.dsl.migrate.original_workload import computed_workload, note_templates
 from noetl.dsl.migrate.rewriting import Rewriting
 from noetl.dsl.migrate.set_spellings import written
 from noetl.dsl.migrate.tasks import tasks_of
 from noetl.dsl.migrate.templates import edit_scalar
 from noetl.dsl.older_spellings.respell import edit_paths, paths_in
+from noetl.dsl.templates.facts import plain_path
 from noetl.dsl.templates.reads import Path
 from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.yaml.tree import NOWHERE
@@ -198,6 +213,9 @@ def rewrite_results(
         return  # nothing else is older: the names mean what they mean today
     book = _book(root, steps)
     note_templates(rw, root)
+    share_database(rw, steps)
+    for step in steps:
+        name_errors(rw, step)
     edited: list[Scalar] = []
     for step in steps:
         edited += _rewrite_owner(rw, book, step, step.word("step"))
@@ -269,6 +287,7 @@ def _rewrite_owner(rw: Rewriting, book: Book, owner: Collection, name: str | Non
     tasks = [*tasks_of(owner)]
     labels = {str(task.word("name")): _answer_of(task) for task in tasks if task.word("name")}
     inside = {**outside, **{label: answer for label, answer in labels.items() if label not in hidden}}
+    _tolerate(tasks)
     before: Answer | None = None
     for task in tasks:
         _rewrite_task(Reader(rw, inside, None, before, computed, edited=edited), task, name)
@@ -280,6 +299,29 @@ def _rewrite_owner(rw: Rewriting, book: Book, owner: Collection, name: str | Non
             output = after if entry.key in ("set", "output", "next") else None
             Reader(rw, outside, own, output, computed, edited=edited).read(entry.value)
     return edited
+
+
+def _tolerate(tasks: list[Collection]) -> None:
+    """A `set` of a task that failed and went on was applied; today it is not, and its name may be missing."""
+    missing: set[str] = set()
+    for task in tasks:
+        inputs = as_map(task.get("input"))
+        for scalar in scalars(inputs) if inputs is not None else ():
+            path = plain_path(scalar.value)
+            if path is not None and path[-1] in missing and path[:-1] in ((), ("step",)):
+                name = ".".join(path)
+                edit_scalar(scalar, lambda text, name=name: text.replace(name, f"{name} | default(none)"))  # type: ignore[misc]
+        own = task.map_at("set")
+        if own is not None and _goes_on(task):
+            missing |= written(own, "step")
+
+
+def _goes_on(task: Collection) -> bool:
+    """Whether a rule of a task continues after an error."""
+    rules = maps(at(task, "spec", "policy", "rules"))
+    return any(
+        "error" in str(rule.word("when")) and says(at(rule, "then", "do"), "continue") for rule in rules
+    )
 
 
 def _rewrite_task(around: Reader, task: Collection, step: str | None) -> None:

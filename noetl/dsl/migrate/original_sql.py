@@ -8,11 +8,13 @@ from noetl.dsl.migrate.editable_tree import (
     as_map,
     at,
     item,
+    keys,
     mapping,
     pair,
     plain,
     quoted,
     says,
+    scalars,
 )
 from noetl.dsl.migrate.remarks import remark
 from noetl.dsl.migrate.rewriting import Rewriting
@@ -49,7 +51,11 @@ def _number_ids(rw: Rewriting, task: Collection) -> None:
 
 
 def _with_numbers(text: str) -> str:
-    return BARE_ID.sub(NUMBER, text)
+    def number(found: re.Match[str]) -> str:
+        before = text[: found.start()]
+        return found[0] if before.count("'") % 2 or before.count('"') % 2 else NUMBER
+
+    return BARE_ID.sub(number, text)
 
 
 def _read_script(rw: Rewriting, owner: Collection, task: Collection, name: str) -> None:
@@ -79,3 +85,25 @@ def _read_script(rw: Rewriting, owner: Collection, task: Collection, name: str) 
     entry.rename("command")
     entry.value, entry.gap = quoted("{{ " + label + ".data }}", entry.mark), " "
     rw.changed(entry.mark, f"the statements of 'script' are now read by a task '{label}'")
+
+
+def share_database(rw: Rewriting, steps: list[Collection]) -> None:
+    """DuckDB tasks without a database shared one in an execution; today each has its own in memory."""
+    owners = {id(task): step for step in steps for task in tasks_of(step) if task.word("kind") == "duckdb"}
+    tasks = [task for step in steps for task in tasks_of(step) if id(task) in owners]
+    loose = [task for task in tasks if "database" not in keys(task.get("input"))]
+    if len(loose) < 2 or any("loop" in owners[id(task)] for task in loose) or not _makes_table(loose):
+        return
+    for task in loose:
+        inputs = task.map_at("input")
+        if inputs is not None and inputs.entries:
+            first = inputs.entries[0]
+            entry = pair("database", quoted("{{ execution_id }}.duckdb"), mark=first.mark)
+            entry.column = first.column
+            inputs.insert(0, entry)
+            remark(rw, inputs, entry, "tasks of an execution shared one database: here it is a file")
+
+
+def _makes_table(tasks: list[Collection]) -> bool:
+    texts = [scalar.value.lower() for task in tasks for scalar in scalars(task)]
+    return any("create " in text and "table" in text for text in texts)

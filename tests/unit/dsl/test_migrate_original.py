@@ -141,10 +141,10 @@ TASKS = [
     ),
     (
         "an error by its name elsewhere",
-        "kind: http\ninput: {url: u}\nspec:\n  policy:\n    rules:\n"
+        "kind: http\nurl: u\nspec:\n  policy:\n    rules:\n"
         "      - {when: \"{{ output.error.kind == 'rate_limit' }}\", then: {do: retry}}\n"
         '      - {when: "{{ output.error.status in [500] }}", then: {do: fail}}',
-        "kind: http\ninput: {url: u}\nspec:\n  policy:\n    rules:\n"
+        "kind: http\ninput:\n  url: u\nspec:\n  policy:\n    rules:\n"
         '      - {when: "{{ output.http.status == 429 }}", then: {do: retry}}\n'
         '      - {when: "{{ output.http.status in [500] }}", then: {do: fail}}',
     ),
@@ -294,6 +294,32 @@ def test_templates_in_code_become_inputs_that_it_reads() -> None:
             TODAY
     """
     assert rewritten(before).text == doc(after.replace("TODAY", today), HEAD + "workload: {kb: 1}\n")
+
+
+def test_a_block_that_could_never_run_is_gone() -> None:
+    book = "workbook:\n  - name: b\n    tool: {kind: playbook, retry: {max_attempts: 2}}\n"
+    result = rewritten(doc("- {step: a, tool: {kind: noop}}", HEAD + book))
+    assert result.text == doc("- {step: a, tool: {kind: noop}}")
+    assert looks(result) == ["block 'b' is gone: it names no playbook, and nobody calls it"]
+
+
+def test_duckdb_tasks_of_an_execution_share_their_database() -> None:
+    steps = "- {step: a, tool: {kind: duckdb, query: create table t (x int)}}\n- {step: b, tool: {kind: duckdb, query: q}}"
+    assert rewritten(doc(steps)).text.count('database: "{{ execution_id }}.duckdb"') == 2
+
+
+def test_a_name_that_a_failed_task_did_not_set_may_be_missing() -> None:
+    before = """\
+    - step: a
+      tool:
+        - name: bad
+          kind: python
+          code: "1 / 0"
+          spec: {policy: {rules: [{when: "{{ output.status == 'error' }}", then: {do: continue}}]}}
+          set: {kept: "{{ output }}"}
+        - {name: next, kind: noop, input: {x: "{{ kept }}"}}
+    """
+    assert 'x: "{{ kept | default(none) }}"' in rewritten(doc(before)).text
 
 
 def test_a_validator_that_meets_libs_asks_for_imports() -> None:
