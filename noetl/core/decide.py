@@ -66,8 +66,8 @@ def _tell_whether_it_waits(draft: Draft, before: str) -> None:
     state = draft.state
     waits = status_of(state) == "waiting"
     if state.parent and waits != (before == "waiting") and not state.ended:
-        told = messages.ChildWaits(state.execution_id, state.seq, waits)
-        draft.command(messages.TellParent(state.parent["execution_id"], told))
+        child_waits = messages.ChildWaits(state.execution_id, state.seq, waits)
+        draft.command(messages.TellParent(state.parent["execution_id"], child_waits))
 
 
 HANDLERS: Mapping[type, Handler] = {

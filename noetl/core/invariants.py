@@ -147,10 +147,10 @@ class Checker:
         own = (lease for lease in self.state.leases.values() if lease.run == run.id)
         shares = data.get("share", 1) + sum(in_flight(run.loop, lease) for lease in own)
         if shares > self.limits.get(run.id, 1):
-            told = (
+            message = (
                 f"the shares of {run.id} are {shares}; at most {self.limits.get(run.id, 1)} may run at once"
             )
-            self._violate(4, told)
+            self._violate(4, message)
 
     def _step_started(self, seq: int, event: Event, data: dict[str, Any]) -> None:
         lease = str(data.get("lease", event.run))
@@ -169,8 +169,8 @@ class Checker:
             self._violate(8, "the workflow finished while tokens or runs were live")
         unanswered = self.state.unanswered
         if data["status"] == "completed" and unanswered is not None:
-            told = f"step {unanswered['step']} failed and nothing asked about it"
-            self._violate(8, f"the workflow completed although {told}")
+            message = f"step {unanswered['step']} failed and nothing asked about it"
+            self._violate(8, f"the workflow completed although {message}")
 
     def _processed(self, seq: int, event: Event, data: dict[str, Any]) -> None:
         self.processed += 1

@@ -72,20 +72,20 @@ class RecordedEvaluator:
         """The recorded value of a guard."""
         if guard.template is None:
             return GuardResult(bool(guard.literal))
-        found = self._answers.get(place)
-        if found is None:
+        answer = self._answers.get(place)
+        if answer is None:
             raise self._failed(place)
-        return GuardResult(found[0], found[1])
+        return GuardResult(answer[0], answer[1])
 
     def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
         """The recorded value of a template."""
         if value.static and place[0] != "arc-args":  # which lie over args that may rest in the result store
-            known = self._answers.get(place)
-            return known if rests_elsewhere(known) else value.render({})
+            existing_answer = self._answers.get(place)
+            return existing_answer if rests_elsewhere(existing_answer) else value.render({})
         if place not in self._answers:
             raise self._failed(place)
-        found = self._answers[place]
-        return (found - self._started_at) / 1000 if place[-1] == "deadline" else found
+        answer = self._answers[place]
+        return (answer - self._started_at) / 1000 if place[-1] == "deadline" else answer
 
     def writes(self, place: Place, writes: Sequence[Write], scope: Scope, lenient: bool = False) -> SetResult:
         """The recorded pairs of a `set`."""

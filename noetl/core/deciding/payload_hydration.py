@@ -43,12 +43,12 @@ def hydrated(draft: Draft, run: Run, output: dict[str, Any]) -> dict[str, Any]:
     if size > most:
         raise EvaluationError("limit", f"output.data: {too_large(run.step, size, most)}")
     try:
-        found = draft.hydrated[ref["locator"]["key"]]
+        payload = draft.hydrated[ref["locator"]["key"]]
     except KeyError:
         raise EvaluationError("reference", f"output.data: {gone(ref)}") from None
-    if isinstance(found, UnreadablePayload):
-        raise EvaluationError(found.kind, f"output.data: {found.message}")
-    return {**output, "data": found}
+    if isinstance(payload, UnreadablePayload):
+        raise EvaluationError(payload.kind, f"output.data: {payload.message}")
+    return {**output, "data": payload}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +121,22 @@ def result_references(
     """Payloads of finished steps that the templates of this decision may read: whose, and the references."""
     if not program.results_read or (isinstance(message, Report) and not _may_end(message)):
         return
-    found = {name: one for name, one in _finished(program, state, message) if is_stored(one, payloads)}
+    found = {
+        name: envelope
+        for name, envelope in _finished(program, state, message)
+        if is_stored(envelope, payloads)
+    }
     reading = ahead(program, state, message) if found else None
     if reading is None:
         return
     asked = set()
     for path in (*reading.paths, *((name,) for name in found if reading.unknown)):
         for name in [name for name in found if path[0] in (name, name.rpartition(".")[2])]:
-            for one in payload_reads(found, [(name, *path[1:])]):
-                ref = stored_payload(one.envelope)
+            for payload_read in payload_reads(found, [(name, *path[1:])]):
+                ref = stored_payload(payload_read.envelope)
                 if ref is not None and not is_loaded(ref, payloads) and ref["locator"]["key"] not in asked:
                     asked.add(ref["locator"]["key"])
-                    yield one.owner, ref
+                    yield payload_read.owner, ref
 
 
 def _finished(program: Program, state: State, message: Message) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -190,11 +194,11 @@ def outputs_of(run: Run, report: Report) -> tuple[list[dict[str, Any]], list[str
     if not carried and run.loop is None:
         return [], []
     outputs = [data.get("output") or {} for data in carried]
-    packs = [one["part"][0] for one in outputs if "part" in one]
+    packs = [output["part"][0] for output in outputs if "part" in output]
     if run.loop is not None:
         outputs += [{"ref": ref} for ref in run.loop.refs.values()]
         packs += [key for key, _ in run.loop.parts.values()]
-    refs = [ref for one in outputs if "part" not in one and (ref := stored_payload(one)) is not None]
+    refs = [ref for output in outputs if "part" not in output and (ref := stored_payload(output)) is not None]
     return refs, list(dict.fromkeys(packs))
 
 

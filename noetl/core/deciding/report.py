@@ -88,8 +88,8 @@ def _left(run: Run, lease: Lease) -> int:
 def _unfinished(draft: Draft, run: Run, lease: Lease, why: str) -> None:
     """A worker says that nothing more comes, and has not said how it ended: that is an end too."""
     what = f"{_left(run, lease)} iterations" if lease.lo is not None else f"step run {run.id}"
-    told = f"the worker ended its lease and did not say how {what} ended"
-    error = problem("internal", f"{told}; {why}" if why else told)
+    message = f"the worker ended its lease and did not say how {what} ended"
+    error = problem("internal", f"{message}; {why}" if why else message)
     if lease.lo is None:
         finish(draft, run, lost(run, error))
     else:

@@ -234,8 +234,8 @@ class ReportCheck:
             known = (frame.get("visits", {}).get(label.rpartition("/")[2], 0), 0), False
         last, ended = known
         if now < last and now != (1, 1):
-            told = f"visit {last[0]}, attempt {last[1]}"
-            return f"visit {now[0]}, attempt {now[1]} of {label} comes after {told}"
+            message = f"visit {last[0]}, attempt {last[1]}"
+            return f"visit {now[0]}, attempt {now[1]} of {label} comes after {message}"
         if ends and ended and now == last:
             return f"visit {now[0]}, attempt {now[1]} of {label} is over"
         return None
@@ -281,17 +281,17 @@ def _misshapen(shape: type[msgspec.Struct] | None, data: Mapping[str, Any], body
     return _badly_made(found, data, body)
 
 
-def _badly_made(found: msgspec.Struct, data: Mapping[str, Any], body: bytes) -> str | None:
+def _badly_made(event: msgspec.Struct, data: Mapping[str, Any], body: bytes) -> str | None:
     """What the shape of an event or checkpoint does not say: paths, references, marks, calls."""
     if "writes" in data or "sent" in data:  # most have nothing of all this: look before asking
-        for path, _ in (*getattr(found, "writes", ()), *getattr(found, "sent", ())):
+        for path, _ in (*getattr(event, "writes", ()), *getattr(event, "sent", ())):
             if len(path) < 2 or path[0] not in ("ctx", "step"):
                 return f"{'.'.join(path)!r} is no path that can be written"
-    if "output" in data and _refers_badly(getattr(found, "output", None)):
+    if "output" in data and _refers_badly(getattr(event, "output", None)):
         return "its reference is malformed"
-    if "results" in data and any(map(_refers_badly, getattr(found, "results", {}).values())):
+    if "results" in data and any(map(_refers_badly, getattr(event, "results", {}).values())):
         return "its reference is malformed"
-    if "call" in data and isinstance(found, _Parked) and found.call is not None and found.key is None:
+    if "call" in data and isinstance(event, _Parked) and event.call is not None and event.key is None:
         return "a call needs a key"
     if _OVER_MARK in body and not all(map(_is_mark, _marks(data))):
         return "a mark in it is malformed"

@@ -56,11 +56,11 @@ def route(draft: Draft, run: Run, name: str, output: dict[str, Any], of: str | N
 
 def _unroutable(error: EvaluationError, run: Run, name: str, output: dict[str, Any]) -> dict[str, Any]:
     """Why the arcs could not be evaluated; when the step had failed, that failure is told as well."""
-    told = error.message
+    message = error.message
     if name == "step.failed":
         own = (output.get("error") or {}).get("message")
-        told += f" (the step had failed: {own}; guard the arc with event.ok)"
-    return {**problem(error.kind, told), "step": run.step}
+        message += f" (the step had failed: {own}; guard the arc with event.ok)"
+    return {**problem(error.kind, message), "step": run.step}
 
 
 def _event_data(output: dict[str, Any]) -> dict[str, Any]:

@@ -36,14 +36,14 @@ def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | 
         return None
     problems = fragment_problems(draft.program, steps, wanted.max_steps, wanted.kinds)
     if problems:
-        told = "; ".join(found["message"] for found in problems[:3])
+        message = "; ".join(found["message"] for found in problems[:3])
         return problem(
-            "synthesis", f"the fragment of step {run.step!r} is not valid: {told}", diagnostics=problems
+            "synthesis", f"the fragment of step {run.step!r} is not valid: {message}", diagnostics=problems
         )
     fragment = normalised(draft.program, steps)
     if (size := size_of(fragment)) > draft.limit("max_payload_bytes"):
-        told = f"the fragment of step {run.step!r} has {size} bytes, more than limits.max_payload_bytes"
-        return problem("limit", told)
+        message = f"the fragment of step {run.step!r} has {size} bytes, more than limits.max_payload_bytes"
+        return problem("limit", message)
     return fragment
 
 

@@ -67,8 +67,8 @@ def _give_up(draft: Draft, step: str) -> None:
         draft.emit("token.discarded", token=token.id, step=step, reason="join impossible")
     if not ran:
         sources = ", ".join(draft.step(step).sources)
-        told = f"step {step!r} waits for a token from each of {sources}; one can no longer come"
-        abort(draft, {**problem("join", told), "step": step})
+        message = f"step {step!r} waits for a token from each of {sources}; one can no longer come"
+        abort(draft, {**problem("join", message), "step": step})
 
 
 def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None:

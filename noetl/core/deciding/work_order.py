@@ -29,7 +29,9 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
         step=run.step,
         program=state.hash,
         pool=step.pool or program.pool,
-        fragments=[{"origin": one.origin, "steps": one.steps} for one in state.fragments.values()],
+        fragments=[
+            {"origin": fragment.origin, "steps": fragment.steps} for fragment in state.fragments.values()
+        ],
         workload=_workload(state.workload or {}, step.workload_keys),
         ctx=pruned(seen(state.ctx, run.ctx_then), step.ctx_keys),
         input=run.input,
@@ -39,7 +41,9 @@ def build_order(state: State, program: Program, lease: Lease, hydrated: Mapping[
         loop=_loop_order(run, lease, hydrated),
         frames={at: _frame(frame, hydrated) for at, frame in run.frame.items()},
         outcomes={at: _outcome(outcome, hydrated) for at, outcome in run.outcomes.items()},
-        answers={at: {**one, "data": loaded(one.get("data"), hydrated)} for at, one in answered.items()},
+        answers={
+            at: {**output, "data": loaded(output.get("data"), hydrated)} for at, output in answered.items()
+        },
         waiting=[at for at, parked in run.parked.items() if parked.output is None],
         answered=list(run.answers_left().values()),
         started=run.started_at is not None,

@@ -80,8 +80,8 @@ def _wait(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effect, 
     name = _signal_name(frame, visit)
     if seconds is None and name is None:
         empty = " and ".join(sorted(given)) or "nothing"
-        told = f"waits for a time, a signal or an approval; {empty} was given without a value"
-        return failed(problem("value", f"task {visit.label!r} {told}"))
+        message = f"waits for a time, a signal or an approval; {empty} was given without a value"
+        return failed(problem("value", f"task {visit.label!r} {message}"))
     if seconds is not None and seconds <= SHORT_WAIT_S and name is None:
         yield Sleep(seconds if bound is None else min(seconds, bound))
         return ok() if bound is None or seconds <= bound else too_slow(visit.label, bound)
@@ -127,8 +127,8 @@ def _moment(value: Any) -> int:
             "value", f"until is {value!r}; it must be a date and time such as 2030-01-31T12:00:00Z"
         ) from None
     if moment.tzinfo is None:
-        told = f"until is {str(value)!r}, which names no time zone"
-        raise EvaluationError("value", f"{told}; write one at its end, such as 2030-01-31T12:00:00Z")
+        message = f"until is {str(value)!r}, which names no time zone"
+        raise EvaluationError("value", f"{message}; write one at its end, such as 2030-01-31T12:00:00Z")
     return int(moment.timestamp() * 1000)
 
 
@@ -162,8 +162,8 @@ def _workbook(frame: Frame, visit: Visit, bound: float | None) -> Generator[Effe
     task = visit.task
     block = task.block or task.label
     if frame.prefix.count("/") >= CALL_DEPTH:
-        told = f"task {task.label!r}: blocks call one another more than {CALL_DEPTH} deep, here {block!r}"
-        return failed(problem("limit", f"{told}; end the recursion, or use a loop"))
+        message = f"task {task.label!r}: blocks call one another more than {CALL_DEPTH} deep, here {block!r}"
+        return failed(problem("limit", f"{message}; end the recursion, or use a loop"))
     at = f"{frame.at}/{_call(visit, frame.attempt)}"
     keyed = f"{frame.at if frame.keyed is None else frame.keyed}/{_call(visit, frame.answered + 1)}"
     if bound is not None and frame.call_ends is None:  # else it is taken up again

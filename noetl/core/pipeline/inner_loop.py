@@ -155,14 +155,25 @@ def inner_loop_result(
     level: InnerLoop, outcomes: Sequence[IterationOutcome | None]
 ) -> tuple[dict[str, Any], Writes]:
     """What an inner loop amounts to: its output envelope and the writes it passes outward."""
-    errors = [(i, one.error) for i, one in enumerate(outcomes) if one is not None and not one.well]
-    done = sum(1 for one in outcomes if one is not None and one.well)
+    errors = [
+        (i, iteration_outcome.error)
+        for i, iteration_outcome in enumerate(outcomes)
+        if iteration_outcome is not None and not iteration_outcome.well
+    ]
+    done = sum(
+        1 for iteration_outcome in outcomes if iteration_outcome is not None and iteration_outcome.well
+    )
     totals = loop_totals(level.total, done, len(errors))
     if errors and not level.best_effort:
         return failed(errors[0][1] or {}, loop=totals), []
     if errors:
         totals["errors"] = bounded_errors([(index, short(error or {})) for index, error in errors[:100]])
-    data = [one.output.get("data") if one is not None and one.well else None for one in outcomes]
+    data = [
+        iteration_outcome.output.get("data")
+        if iteration_outcome is not None and iteration_outcome.well
+        else None
+        for iteration_outcome in outcomes
+    ]
     try:
         writes = _combined(level, outcomes)
     except PatchProblem as wrong:
@@ -174,9 +185,9 @@ def _combined(level: InnerLoop, outcomes: Sequence[IterationOutcome | None]) -> 
     """All writes in index order; a failed iteration contributes nothing."""
     writes = [
         (index, path, value)
-        for index, one in enumerate(outcomes)
-        if one is not None and one.well
-        for path, value in one.writes
+        for index, iteration_outcome in enumerate(outcomes)
+        if iteration_outcome is not None and iteration_outcome.well
+        for path, value in iteration_outcome.writes
     ]
     return merged(
         writes,

@@ -207,8 +207,8 @@ def _carried_out(
         return failed(problem(wrong.kind, around.redactor.clean(message)))
     engine_kind = ENGINE_KINDS.get(task.kind)
     if engine_kind is not None and (unknown := _unknown_inputs(frame, visit)):
-        told = f"task {task.label!r}: {task.kind} takes no input {', '.join(map(repr, unknown))}"
-        return failed(problem("input", told))
+        text = f"task {task.label!r}: {task.kind} takes no input {', '.join(map(repr, unknown))}"
+        return failed(problem("input", text))
     if engine_kind is not None:
         output: dict[str, Any] = yield from engine_kind(frame, visit, bound_s(spec))
     else:
@@ -266,10 +266,10 @@ def _rendered_spec(frame: Frame, task: TaskProgram) -> Mapping[str, Any]:
 
 
 def _secrets(names: frozenset[str]) -> Generator[Effect, Any, Mapping[str, Any]]:
-    found: Mapping[str, Any] | EvaluationError = yield NeedSecrets(names)
-    if isinstance(found, EvaluationError):
-        raise found
-    return found
+    secrets: Mapping[str, Any] | EvaluationError = yield NeedSecrets(names)
+    if isinstance(secrets, EvaluationError):
+        raise secrets
+    return secrets
 
 
 def _auth(frame: Frame, task: TaskProgram, auth: CompiledValue) -> Generator[Effect, Any, Any]:

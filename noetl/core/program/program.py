@@ -250,7 +250,13 @@ def _results_read(steps: Mapping[str, StepProgram]) -> frozenset[str]:
     names |= {task for step in steps.values() if step.reads_itself for task in step.wants_results}
     if any(step.synthesize for step in steps.values()):  # what it makes may name any
         return frozenset(names)
-    read = PathSet().union(*(mentions for one in steps.values() for mentions in (one.arrival, one.boundary)))
+    read = PathSet().union(
+        *(
+            mentions
+            for step_program in steps.values()
+            for mentions in (step_program.arrival, step_program.boundary)
+        )
+    )
     return frozenset(path[0] for path in read.paths if path[0] in names)
 
 
@@ -380,8 +386,8 @@ class _StepCompiler:
         if self.step.loop is None:
             return frozenset()
         collection = compile_value(self.step.loop.collection)
-        given = compile_value(self.step.whole_input or self.step.input)
-        return collection.paths | given.paths if collection.paths else frozenset()
+        compiled_value = compile_value(self.step.whole_input or self.step.input)
+        return collection.paths | compiled_value.paths if collection.paths else frozenset()
 
     def _worker_reads(self, pipeline: Pipeline) -> PathSet:
         """What the worker renders: the pipeline, the loops inside the step's, and the blocks it may call."""

@@ -53,8 +53,8 @@ def _with_failed_iterations(past: LogHistory) -> set[str]:
         return found
     name, origin = past.state.execution_id, past.state.retry_of
     if past.state.failed_iterations:
-        told = f"the iterations that failed are of execution {origin}, from which {name} kept them"
-        raise Conflict(told, hint=f"noetl execution retry {origin} --step STEP")
+        message = f"the iterations that failed are of execution {origin}, from which {name} kept them"
+        raise Conflict(message, hint=f"noetl execution retry {origin} --step STEP")
     hint = f"noetl execution rerun {name} --from STEP runs it again from a step"
     raise Conflict(f"execution {name} completed; there is nothing to retry", hint=hint)
 
@@ -184,8 +184,8 @@ def _results(past: LogHistory, kept: dict[str, PastRun], program: Program) -> di
     """The latest kept output of every step that a template reads."""
     results: dict[str, Any] = dict(past.base.get("results", {}))
     for run in kept.values():
-        known = program.steps.get(run.step)
-        if run.ended is not None and (known is None or known.read_later):
+        step_program = program.steps.get(run.step)
+        if run.ended is not None and (step_program is None or step_program.read_later):
             results[run.step] = run.output
     return results
 

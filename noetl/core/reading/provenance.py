@@ -38,7 +38,7 @@ class Provenance:
             self._logged(seq, event, data)
 
     def _written(self, path: str, seq: int, event: Event, origin: str | None) -> None:
-        for below in [known for known in self.writers if known.startswith(f"{path}.")]:
+        for below in [writer for writer in self.writers if writer.startswith(f"{path}.")]:
             del self.writers[below]
         self.writers[path] = {
             "seq": seq,

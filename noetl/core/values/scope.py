@@ -79,8 +79,10 @@ class Scope:
             ref = stored_payload(reading.envelope)
             if ref is not None and ref["meta"].get("bytes", 0) <= self.most:
                 key = ref["locator"]["key"]
-                known = self.payloads.get(key, _MISSING)
-                if known is _MISSING or (isinstance(known, UnreadablePayload) and known.kind == "backend"):
+                payload = self.payloads.get(key, _MISSING)
+                if payload is _MISSING or (
+                    isinstance(payload, UnreadablePayload) and payload.kind == "backend"
+                ):
                     found[key] = reading.owner, ref
         return list(found.values())
 
