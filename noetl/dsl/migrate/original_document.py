@@ -178,7 +178,7 @@ def _rewrite_step(rw: Rewriting, step: Collection) -> None:
     _move_to_task(rw, step)
     routing = at(step, "next", "spec")
     router = as_map(routing)
-    if router is not None:
+    if router is not None and router.entries:
         _drop_unknown(rw, router, {"mode", "policy"}, "a token that no arc takes ends there")
         holder = step.map_at("next")
         empty = holder.entry("spec") if holder is not None else None
@@ -226,10 +226,16 @@ def _rewrite_block(rw: Rewriting, block: Collection) -> None:
             gone(rw, block, entry, "a block is its tool, input, loop, set and output")
     drop_output_options(rw, block)
     for task in [block, *_tasks(block)]:
-        for entry in entries(as_map(task.get("input"))) if "kind" in task else []:
+        for entry in entries(as_map(task.get("input"))) if _is_older_task(rw, task) else []:
             if is_nothing(entry.value) and isinstance(entry.value, Scalar):
                 entry.value, entry.gap = quoted("{{ input." + str(entry.key) + " }}", entry.mark), " "
                 rw.changed(entry.mark, f"the input '{entry.key}' is now handed on from the caller")
+
+
+def _is_older_task(rw: Rewriting, task: Collection) -> bool:
+    """Whether inputs of a task stand beside its kind: a null of today's input is a null."""
+    kind = rw.kind_of(task)
+    return kind is not None and any(key in kind.inputs for key in task.names)
 
 
 # ---- names that reached the tool --------------------------------------------------------------------------

@@ -110,7 +110,7 @@ def _lift_spec(rw: Rewriting, task: Collection, kind: Kind) -> None:
     if lifted:
         names = ", ".join(f"'{entry.key}'" for entry in lifted)
         rw.changed(holder.mark, f"inputs under 'spec' now stand under 'input': {names}")
-    if not spec.entries:
+    if lifted and not spec.entries:
         task.drop(holder)
 
 

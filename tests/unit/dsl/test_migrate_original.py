@@ -359,3 +359,10 @@ def test_a_step_called_like_a_path_gets_a_name() -> None:
     )
     after = "- {step: a_b_c, tool: {kind: noop}, next: {arcs: [{step: step_1st}]}}\n- {step: step_1st, tool: {kind: noop}}"
     assert rewritten(doc(before)).text == doc(after)
+
+
+def test_a_null_that_a_block_gives_its_task_today_stays_null() -> None:
+    text = doc("- {step: a, tool: {kind: workbook, block: b}}") + (
+        "workbook: {b: {tool: {name: t, kind: python, input: {code: result = n, n: null}}}}\n"
+    )
+    assert rewritten(text).text == text
