@@ -10,10 +10,10 @@ _COMPARED_MAX = 300  # comparing is slow: of more names, only those that begin o
 _SEPARATORS = str.maketrans("", "", "_- ")
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The closest known name, whatever its case and separators; None when nothing is close."""
     by_sound: dict[str, str] = {}
-    for candidate in known:
+    for candidate in candidates:
         by_sound.setdefault(_sound(candidate), candidate)
     sound = _sound(name)
     if sound in by_sound:

@@ -115,9 +115,9 @@ def _check_else(checker: Checker, rule: Map, directives: tuple[str, ...]) -> tup
     return body["then"], body.at("then")
 
 
-def _unknown(checker: Checker, node: Map, keys: list[str], known: tuple[str, ...]) -> None:
+def _unknown(checker: Checker, node: Map, keys: list[str], candidates: tuple[str, ...]) -> None:
     for key in keys:
-        guess = nearest(key, known)
+        guess = nearest(key, candidates)
         hint = f"did you mean '{guess}'?" if guess else "a rule has 'when' and 'then', or 'else' with 'then'"
         if key in OPTION_OWNER or key in THEN_COMMON:
             hint = f"write then: {{{key}: {flow(node[key])}}}"
@@ -131,11 +131,11 @@ def _check_then(checker: Checker, then: Json, mark: Mark, directives: tuple[str,
         checker.report(RULE_WITHOUT_DO, mark, message, f"write then: {{do: {meant}}}")
         return
     do = then.get("do")
-    known = {**THEN_COMMON, **DIRECTIVE_OPTIONS.get(do, {})} if isinstance(do, str) else THEN_COMMON
-    unknown = [key for key in then if key not in known]
+    options = {**THEN_COMMON, **DIRECTIVE_OPTIONS.get(do, {})} if isinstance(do, str) else THEN_COMMON
+    unknown = [key for key in then if key not in options]
     for key, value in then.items():
-        if key in known and key != "do":
-            checker.walk(known[key].shape, value, then.at(key), key)
+        if key in options and key != "do":
+            checker.walk(options[key].shape, value, then.at(key), key)
     misspelt = next((key for key in unknown if nearest(key, ["do"]) or then[key] in DIRECTIVES), None)
     if "do" not in then and misspelt is None:
         checker.report(
@@ -154,10 +154,10 @@ def _report_options(checker: Checker, then: Map, unknown: list[str], do: Json) -
                 message = f"'{key}' goes with do: {owner}, not with do: {do}"
                 checker.report(STRAY_OPTION, then.at_key(key), message, f"remove {key}, or write do: {owner}")
             continue
-        known = [*THEN_COMMON, *(DIRECTIVE_OPTIONS.get(do, {}) if isinstance(do, str) else OPTION_OWNER)]
+        options = [*THEN_COMMON, *(DIRECTIVE_OPTIONS.get(do, {}) if isinstance(do, str) else OPTION_OWNER)]
         lost = then[key] in DIRECTIVES and "do" not in then
-        guess = "do" if lost else nearest(key, [name for name in known if name not in then])
-        hint = f"did you mean '{guess}'?" if guess else f"known keys: {', '.join(known)}"
+        guess = "do" if lost else nearest(key, [name for name in options if name not in then])
+        hint = f"did you mean '{guess}'?" if guess else f"known keys: {', '.join(options)}"
         checker.report(UNKNOWN_KEY, then.at_key(key), f"unknown key '{key}' in then", hint)
 
 

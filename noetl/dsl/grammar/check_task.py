@@ -167,7 +167,7 @@ def _check_of_kind(checker: Checker, node: Map, kind: Kind) -> None:
 
 
 def _report_unknown(checker: Checker, node: Map, kind: Kind, unknown: list[str], missing: list[str]) -> None:
-    known: dict[str, object] = {**TASK.keys, **dict.fromkeys(kind.beside)}
+    keys: dict[str, object] = {**TASK.keys, **dict.fromkeys(kind.beside)}
     for key in list(unknown):
         if key in kind.knobs or key in TASK_SPEC.keys:
             message = f"'{key}' stands beside 'kind': it is a knob"
@@ -178,7 +178,7 @@ def _report_unknown(checker: Checker, node: Map, kind: Kind, unknown: list[str],
         own = {key: f"write: input: {{{key}: …}}" for key in unknown if key not in advice and key != "do"}
         advice |= own
     shape = Record(f"a task of kind '{kind.name}'", TASK.keys, advice=advice)
-    checker.unknown(shape, node, unknown, missing, {**known, **kind.inputs})
+    checker.unknown(shape, node, unknown, missing, {**keys, **kind.inputs})
 
 
 def _check_input(checker: Checker, node: Map, kind: Kind, *, misspelt: bool) -> None:
@@ -223,8 +223,8 @@ def _report_unknown_inputs(
         guess = nearest(key, missing) or nearest(key, [name for name in kind.inputs if name not in values])
         if guess in missing:
             missing.remove(guess)
-        known = ", ".join(kind.inputs) or "none"
-        hint = f"did you mean '{guess}'?" if guess else f"inputs of {kind.name}: {known}"
+        inputs = ", ".join(kind.inputs) or "none"
+        hint = f"did you mean '{guess}'?" if guess else f"inputs of {kind.name}: {inputs}"
         message = f"kind '{kind.name}' takes no input '{key}'"
         checker.report(UNKNOWN_INPUT, values.at_key(key), message, hint)
 

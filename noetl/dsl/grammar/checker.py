@@ -138,18 +138,18 @@ class Checker:
         self.missing(shape, node, missing)
 
     def unknown(
-        self, shape: Record, node: Map, unknown: list[str], missing: list[str], known: Mapping[str, object]
+        self, shape: Record, node: Map, unknown: list[str], missing: list[str], keys: Mapping[str, object]
     ) -> None:
         """Report unknown keys; one that looks like a missing key takes its finding over."""
         for count, key in enumerate(unknown):
             if self._misplaced(shape, node, key):
                 missing[:] = [name for name in missing if shape is not ADMIT_THEN]
                 continue
-            free = [name for name in known if name not in node]
+            free = [name for name in keys if name not in node]
             guess = (nearest(key, missing) or nearest(key, free)) if count < _GUESSED_MAX else None
             if guess in missing:
                 missing.remove(guess)
-            hint = f"did you mean '{guess}'?" if guess else f"known keys: {', '.join(known)}"
+            hint = f"did you mean '{guess}'?" if guess else f"known keys: {', '.join(keys)}"
             if not guess and key in shape.advice:
                 hint = shape.advice[key]
                 lead = hint.removeprefix("write: ").partition(":")[0]

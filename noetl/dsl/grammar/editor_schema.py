@@ -316,7 +316,9 @@ class _Builder:
 
     def layer(self, record: Record) -> Schema:
         """The knobs of an executor, step or loop, and under each kind's name the defaults of its tasks."""
-        defaults = {one: self.defaults_of(kind) for one, kind in self.kinds.items() if one not in record.keys}
+        defaults = {
+            name: self.defaults_of(kind) for name, kind in self.kinds.items() if name not in record.keys
+        }
         return self.shared(self.slug(record), partial(self.record, record, defaults))
 
     def defaults_of(self, kind: Kind) -> Schema:

@@ -34,9 +34,9 @@ def mismatch(field: Field, value: Json) -> str | None:
         place = _PLACE.search(text)
         steps = [key or index for key, index in _STEPS.findall(place[1])] if place else []
         if SOME_VALUE in steps:
-            known = _without_templates(value, steps)
-            if known is not value:
-                return mismatch(field, known)
+            checkable = _without_templates(value, steps)
+            if checkable is not value:
+                return mismatch(field, checkable)
         elif _is_rendered(value, steps):
             return None
         problem = _in_words(_PLACE.sub("", text), field)

@@ -33,9 +33,9 @@ Applicator = Callable[[Compiling, Node, Keywords], None]
 
 def all_of(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`allOf`."""
-    inner = [compiling.node(one) for one in schema["allOf"]]
+    inner = [compiling.node(subschema) for subschema in schema["allOf"]]
     node.together += inner
-    node.checks += [holding(one) for one in inner]
+    node.checks += [holding(subschema) for subschema in inner]
 
 
 def holding(inner: Node) -> Check:
@@ -49,12 +49,12 @@ def _verdict(inner: Node) -> Check:
 
 def any_of(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`anyOf`."""
-    inner = [compiling.node(one) for one in schema["anyOf"]]
-    node.conditional += [(_verdict(one), one) for one in inner]
+    inner = [compiling.node(subschema) for subschema in schema["anyOf"]]
+    node.conditional += [(_verdict(subschema), subschema) for subschema in inner]
 
     def check(value: Json, run: Run) -> bool:
-        for one in inner:  # a plain loop: it stands on the stack once per level
-            if run.verdict(one, value):
+        for subschema in inner:  # a plain loop: it stands on the stack once per level
+            if run.verdict(subschema, value):
                 return True
         return run.fail(
             f"{excerpt(value)} is not valid under any of the schemas listed in the 'anyOf' keyword"
@@ -65,13 +65,13 @@ def any_of(compiling: Compiling, node: Node, schema: Keywords) -> None:
 
 def one_of(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`oneOf`."""
-    inner = [compiling.node(one) for one in schema["oneOf"]]
-    node.conditional += [(_verdict(one), one) for one in inner]
+    inner = [compiling.node(subschema) for subschema in schema["oneOf"]]
+    node.conditional += [(_verdict(subschema), subschema) for subschema in inner]
 
     def check(value: Json, run: Run) -> bool:
         fitting = 0
-        for one in inner:
-            fitting += run.verdict(one, value)
+        for subschema in inner:
+            fitting += run.verdict(subschema, value)
             if fitting > 1:
                 break
         how = "more than one" if fitting else "any"
@@ -108,18 +108,18 @@ def condition(compiling: Compiling, node: Node, schema: Keywords) -> None:
 
 def dependent_schemas(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`dependentSchemas`."""
-    for name, one in schema["dependentSchemas"].items():
-        _depend(compiling, node, name, one)
+    for name, subschema in schema["dependentSchemas"].items():
+        _depend(compiling, node, name, subschema)
 
 
 def dependencies(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`dependencies` of the older drafts: names that must be there too, or a schema."""
-    for name, one in schema["dependencies"].items():
-        if isinstance(one, list):
-            needed = required(compiling.document, one)
+    for name, subschema in schema["dependencies"].items():
+        if isinstance(subschema, list):
+            needed = required(compiling.document, subschema)
             node.checks.append(_when_present(name, needed))
         else:
-            _depend(compiling, node, name, one)
+            _depend(compiling, node, name, subschema)
 
 
 def _depend(compiling: Compiling, node: Node, name: str, schema: Json) -> None:
@@ -137,10 +137,10 @@ def _when_present(name: str, check: Check) -> Check:
 
 def properties(compiling: Compiling, node: Node, schema: Keywords) -> None:
     """`properties`, `patternProperties` and `additionalProperties`, which know of each other."""
-    named = {name: compiling.node(one) for name, one in schema.get("properties", {}).items()}
+    named = {name: compiling.node(subschema) for name, subschema in schema.get("properties", {}).items()}
     patterns = [
-        (usable_pattern(text), compiling.node(one))
-        for text, one in schema.get("patternProperties", {}).items()
+        (usable_pattern(text), compiling.node(subschema))
+        for text, subschema in schema.get("patternProperties", {}).items()
     ]
     rest = compiling.node(schema["additionalProperties"]) if "additionalProperties" in schema else None
     closed = schema.get("additionalProperties") is False
@@ -155,14 +155,14 @@ def properties(compiling: Compiling, node: Node, schema: Keywords) -> None:
                 schemas = _for(name, named, patterns, None if closed else rest, run)
                 if closed and not schemas:
                     unexpected.append(repr(name))
-                for one in schemas:
-                    fits = run.holds_at(one, item, name) and fits
+                for subschema in schemas:
+                    fits = run.holds_at(subschema, item, name) and fits
                 if (unexpected or not fits) and run.enough():
                     return False
             return fits if not unexpected else _unexpected("Additional properties", unexpected, run)
         run.spend(len(named))
-        for name, one in named.items():
-            if name in value and not run.holds_at(one, value[name], name):
+        for name, subschema in named.items():
+            if name in value and not run.holds_at(subschema, value[name], name):
                 fits = False
                 if run.enough():
                     return False
@@ -185,7 +185,7 @@ def _for(
 ) -> list[Node]:
     """The schemas of what is under a key."""
     run.spend(1 + len(patterns) * (1 + len(name) // CHARS_PER_STEP))
-    fitting = [one for usable, one in patterns if usable.search(name)]
+    fitting = [subschema for usable, subschema in patterns if usable.search(name)]
     if name in named:
         fitting.append(named[name])
     return fitting or ([] if rest is None else [rest])
@@ -219,8 +219,8 @@ def unevaluated_properties(compiling: Compiling, node: Node, schema: Keywords) -
     def check(value: Json, run: Run) -> bool:
         if not isinstance(value, dict):
             return True
-        known = run.seen_names(others, value)
-        wrong = [name for name in value if name not in known and not run.verdict(inner, value[name])]
+        evaluated = run.seen_names(others, value)
+        wrong = [name for name in value if name not in evaluated and not run.verdict(inner, value[name])]
         return not wrong or _unexpected("Unevaluated properties", [repr(name) for name in wrong], run)
 
     node.checks.append(check)
@@ -248,19 +248,19 @@ def items(compiling: Compiling, node: Node, schema: Keywords) -> None:
     listed, word = schema.get("prefixItems", []), "items"
     if isinstance(schema.get("items"), list):
         listed, word = schema["items"], "additionalItems"
-    first = [compiling.node(one) for one in listed]
+    first = [compiling.node(subschema) for subschema in listed]
     rest = compiling.node(schema[word]) if word in schema else None
 
     def check(value: Json, run: Run) -> bool:
         if not isinstance(value, list):
             return True
-        known = len(first)
+        prefix = len(first)
         fits = True
         for index, item in enumerate(value):
-            one = first[index] if index < known else rest
-            if one is None:
+            subschema = first[index] if index < prefix else rest
+            if subschema is None:
                 break
-            if not run.holds_at(one, item, index):
+            if not run.holds_at(subschema, item, index):
                 fits = False
                 if run.enough():
                     break
@@ -320,9 +320,11 @@ def unevaluated_items(compiling: Compiling, node: Node, schema: Keywords) -> Non
     def check(value: Json, run: Run) -> bool:
         if not isinstance(value, list):
             return True
-        known = run.seen_indexes(others, value)
+        evaluated = run.seen_indexes(others, value)
         wrong = [
-            item for index, item in enumerate(value) if index not in known and not run.verdict(inner, item)
+            item
+            for index, item in enumerate(value)
+            if index not in evaluated and not run.verdict(inner, item)
         ]
         return not wrong or _unexpected("Unevaluated items", [f"'{excerpt(item)}'" for item in wrong], run)
 

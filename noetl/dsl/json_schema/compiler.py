@@ -79,10 +79,10 @@ class _Compiler:
             return self._always if schema else self._never
         if not isinstance(schema, dict):
             raise SchemaError(f"{excerpt(schema)} stands where a schema belongs")
-        known = self._nodes.get(id(schema))
-        if known is not None:
-            known.shared = True
-            return known
+        compiled = self._nodes.get(id(schema))
+        if compiled is not None:
+            compiled.shared = True
+            return compiled
         self._depth += 1
         if self._depth > REFERENCE_DEPTH:
             raise SchemaLimit(f"the schema refers to schemas more than {REFERENCE_DEPTH} levels deep")
@@ -134,15 +134,15 @@ class _Compiler:
             open_: set[int] = set()
             pending = [(node, False)]
             while pending:
-                one, leaving = pending.pop()
+                subschema, leaving = pending.pop()
                 if leaving:
-                    open_.discard(id(one))
-                    finished.add(id(one))
+                    open_.discard(id(subschema))
+                    finished.add(id(subschema))
                     continue
-                if id(one) in finished:
+                if id(subschema) in finished:
                     continue
-                if id(one) in open_:
+                if id(subschema) in open_:
                     raise SchemaError(ENDLESS, hint=INTO)
-                open_.add(id(one))
-                pending.append((one, True))
-                pending += [(other, False) for other in one.in_place()]
+                open_.add(id(subschema))
+                pending.append((subschema, True))
+                pending += [(other, False) for other in subschema.in_place()]

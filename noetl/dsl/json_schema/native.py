@@ -40,11 +40,11 @@ def native(schema: Keywords | bool) -> Native | None:
     count = 0
     pending: list[Json] = [schema]
     while pending:
-        one = pending.pop()
-        if isinstance(one, bool):
+        subschema = pending.pop()
+        if isinstance(subschema, bool):
             continue
         count += 1
-        if not isinstance(one, dict) or count > SCHEMAS or not one.keys() <= _PLAIN:
+        if not isinstance(subschema, dict) or count > SCHEMAS or not subschema.keys() <= _PLAIN:
             return None
-        pending.extend(subschemas(one))
+        pending.extend(subschemas(subschema))
     return None if isinstance(schema, bool) else Native(schema)

@@ -77,12 +77,12 @@ class Run:
         # The problems of one place are named there, even if the same value fits elsewhere.
         place = None if self.problems is None else tuple(self.path)
         key = (id(node), id(value), place)
-        known = self._verdicts.get(key)
-        if known is None:
-            known = self._verdicts[key] = self._evaluate(node, value)
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            verdict = self._verdicts[key] = self._evaluate(node, value)
         else:
             self.spend(1)
-        return known
+        return verdict
 
     def _evaluate(self, node: Node, value: Json) -> bool:
         self._depth += 1
@@ -144,12 +144,17 @@ class Run:
 
     def seen_names(self, node: Node, value: dict[str, Json]) -> Seen:
         """The keys of a mapping that a schema, and those it applies in place, have looked at."""
-        return self._seen(node, value, "names", lambda one: one.names(value) if one.names else set())
+        return self._seen(
+            node, value, "names", lambda subschema: subschema.names(value) if subschema.names else set()
+        )
 
     def seen_indexes(self, node: Node, value: list[Json]) -> Seen:
         """The items of a list that a schema, and those it applies in place, have looked at."""
         return self._seen(
-            node, value, "indexes", lambda one: one.indexes(value, self) if one.indexes else set()
+            node,
+            value,
+            "indexes",
+            lambda subschema: subschema.indexes(value, self) if subschema.indexes else set(),
         )
 
     def _seen(self, node: Node, value: Json, what: str, own: Callable[[Node], Seen]) -> Seen:

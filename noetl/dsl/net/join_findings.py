@@ -71,8 +71,8 @@ class _Region:
             steps = [self.members[m] for m in members]
             cycle = set(steps)
             sure = [self._sure(step, masks, cycle) for step in steps]
-            known = [mask for mask in sure if mask is not None]
-            masks.update(dict.fromkeys(steps, reduce(and_, known) if known else 0))
+            certain = [mask for mask in sure if mask is not None]
+            masks.update(dict.fromkeys(steps, reduce(and_, certain) if certain else 0))
         return masks
 
     def _sure(self, step: int, masks: dict[int, int], cycle: set[int]) -> int | None:

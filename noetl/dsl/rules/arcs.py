@@ -31,12 +31,12 @@ def unknown_step(context: RuleContext) -> Iterator[Diagnostic]:
 def unknown_event(context: RuleContext) -> Iterator[Diagnostic]:
     """`event.name` is compared with names that events have."""
     for site in context.sites:
-        known = SEEN.get(site.boundary)
-        for path, name in site.facts.comparisons if known else ():
-            if path == ("event", "name") and isinstance(name, str) and known and name not in known:
-                close = nearest(name, known)
+        names = SEEN.get(site.boundary)
+        for path, name in site.facts.comparisons if names else ():
+            if path == ("event", "name") and isinstance(name, str) and names and name not in names:
+                close = nearest(name, names)
                 where = site.boundary.description
-                hint = f"did you mean '{close}'?" if close else f"{where} sees {', '.join(known)}"
+                hint = f"did you mean '{close}'?" if close else f"{where} sees {', '.join(names)}"
                 yield UNKNOWN_EVENT.at(site.mark, f"event.name is never '{name}' in {where}", hint)
 
 

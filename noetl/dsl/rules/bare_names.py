@@ -129,8 +129,8 @@ def fall_through_field(context: RuleContext) -> Iterator[Diagnostic]:
     for site in context.sites:
         for read in site.facts.reads:
             root = read.path[0]
-            known = ENVELOPE_FIELDS if root in context.step_names else ENVELOPE
-            if len(read.path) > 1 and read.path[1] not in known and is_result(context, site, root):
+            fields = ENVELOPE_FIELDS if root in context.step_names else ENVELOPE
+            if len(read.path) > 1 and read.path[1] not in fields and is_result(context, site, root):
                 full = ".".join((root, "data", *read.path[1:]))
                 message = f"'{read.dotted}' is {full}: a field of the payload, not of the output itself"
                 yield FALL_THROUGH_FIELD.at(site.mark, message, f"write {full}")

@@ -48,7 +48,7 @@ def _writers(context: RuleContext, owner: Owner) -> list[Owner]:
     for caller in owners:
         for task in caller.tasks:
             block = context.playbook.workbook.get(task.block or "")
-            if block is not None and all(block is not known for known in owners):
+            if block is not None and all(block is not other for other in owners):
                 owners.append(block)
     return owners
 

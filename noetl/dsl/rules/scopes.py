@@ -103,9 +103,9 @@ def _member(context: RuleContext, site: TemplateSite, read: Read) -> Iterator[Di
             return
 
 
-def _is_misspelt(key: str, known: Iterable[str]) -> bool:
+def _is_misspelt(key: str, names: Iterable[str]) -> bool:
     """Whether a key looks like a known one with a slip; one that is only similar may come by request."""
-    close = nearest(key, known)
+    close = nearest(key, names)
     if close is None:
         return False
     return sorted(close) == sorted(key) or SequenceMatcher(None, key, close).ratio() >= SLIP
@@ -117,9 +117,9 @@ def _is_unknown_input(context: RuleContext, site: TemplateSite) -> bool:
     return uncalled or context.names.any_input(site)
 
 
-def _undefined(site: TemplateSite, read: Read, why: str, known: Iterable[str]) -> Diagnostic:
+def _undefined(site: TemplateSite, read: Read, why: str, names: Iterable[str]) -> Diagnostic:
     scope = read.path[0]
-    close = nearest(read.path[1], known)
+    close = nearest(read.path[1], names)
     hint = f"did you mean '{scope}.{close}'?" if close else None
     return UNDEFINED_NAME.at(
         site.mark, f"'{scope}.{read.path[1]}' is read in {site.description}, but {why}", hint
@@ -143,19 +143,19 @@ def _iteration(context: RuleContext, site: TemplateSite, read: Read) -> Iterator
     key = read.path[1 + outward] if len(read.path) > 1 + outward else None
     written = context.names.readable(site, "iter") if outward == 0 else frozenset()
     bound = BOUND if iterators else BOUND[2:] if isinstance(site.owner, Block) else ()
-    known = {*written, *bound, *iterators[len(iterators) - 1 - outward :][:1]}
-    if key is not None and key not in known:
-        yield _unknown_item(site, read, key, iterators, known)
+    names = {*written, *bound, *iterators[len(iterators) - 1 - outward :][:1]}
+    if key is not None and key not in names:
+        yield _unknown_item(site, read, key, iterators, names)
 
 
 def _unknown_item(
-    site: TemplateSite, read: Read, key: str, iterators: tuple[str, ...], known: Iterable[str]
+    site: TemplateSite, read: Read, key: str, iterators: tuple[str, ...], names: Iterable[str]
 ) -> Diagnostic:
     hint = None
     if key in iterators:
         outward = len(iterators) - 1 - iterators.index(key)
         hint = f"write: {'.'.join(['iter', *['parent'] * outward, key])}"
-    elif close := nearest(key, known):
+    elif close := nearest(key, names):
         hint = f"did you mean 'iter.{close}'?"
     message = f"'{read.dotted}' is read in {site.description}, but the iteration has no '{key}'"
     return UNDEFINED_NAME.at(site.mark, message, hint)

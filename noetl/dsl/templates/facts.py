@@ -209,7 +209,7 @@ def _value(reduced: Reduced, facts: Facts) -> Value:
     if reduced.kind == "const":
         return reduced.operands[0]
     if reduced.kind == "path":
-        return next((value for known, value in facts if known == reduced.operands), UNKNOWN)
+        return next((value for path, value in facts if path == reduced.operands), UNKNOWN)
     values = [_value(operand, facts) for operand in reduced.operands]
     match reduced.kind:
         case "not":

@@ -52,13 +52,13 @@ def equal(left: Run, right: Run) -> Run:
     return run
 
 
-def among(left: Run, known: list[Value]) -> Run:
+def among(left: Run, constants: list[Value]) -> Run:
     """`a in [constants]`."""
 
     def run(scope: Scope) -> bool:
         value = left(scope)
         if type(value) in SCALARS or value is ABSENT:
-            return value in known
+            return value in constants
         raise Deopt
 
     return run

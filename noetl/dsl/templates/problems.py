@@ -121,18 +121,18 @@ def _wrong_filter(node: nodes.Filter | nodes.Test) -> Iterator[Problem]:
         yield from _unknown_constant("test", node.args[position], TESTS)
 
 
-def _unknown_constant(what: str, node: nodes.Node, known: Iterable[str]) -> Iterator[Problem]:
+def _unknown_constant(what: str, node: nodes.Node, names: Iterable[str]) -> Iterator[Problem]:
     if isinstance(node, nodes.Const) and isinstance(node.value, str):
-        yield from _unknown(what, node.value, known)
+        yield from _unknown(what, node.value, names)
 
 
-def _unknown(what: str, name: str, known: Iterable[str]) -> Iterator[Problem]:
-    if name in known:
+def _unknown(what: str, name: str, names: Iterable[str]) -> Iterator[Problem]:
+    if name in names:
         return
     if name == "random":
         yield "the filter random is not allowed: templates are pure", "draw in a python task"
         return
-    close = nearest(name, known)
+    close = nearest(name, names)
     yield f"there is no {what} {name!r}", f"did you mean {close!r}?" if close else None
 
 

@@ -117,7 +117,7 @@ def _marked(value: Value) -> list[tuple[str, Mark]]:
     return [(name, value.at(index)) for index, name in enumerate(value or ())]
 
 
-def _unknown(mark: Mark, message: str, name: str, known: list[str]) -> Diagnostic:
-    guess = nearest(name, known)
-    hint = f"did you mean '{guess}'?" if guess else f"known: {', '.join(known) or 'none'}"
+def _unknown(mark: Mark, message: str, name: str, names: list[str]) -> Diagnostic:
+    guess = nearest(name, names)
+    hint = f"did you mean '{guess}'?" if guess else f"known: {', '.join(names) or 'none'}"
     return WRONG_VALUE.at(mark, f"{message} in the playbook", hint)

@@ -12,8 +12,11 @@ def suite_schema() -> Schema:
     schema, answer = record_schema(FILE, TITLE), record_schema(ANSWER, TITLE)
     body = {key: answer[key] for key in ("type", "properties", "additionalProperties")}
     schema["$defs"] |= {**answer["$defs"], "answer": body}
-    one = {"$ref": "#/$defs/answer"}
-    given = {"type": "object", "additionalProperties": {"anyOf": [one, {"type": "array", "items": one}]}}
+    answer = {"$ref": "#/$defs/answer"}
+    given = {
+        "type": "object",
+        "additionalProperties": {"anyOf": [answer, {"type": "array", "items": answer}]},
+    }
     for place in (schema, schema["$defs"][TEST.name.removeprefix("a ")]):
         place["properties"]["given"] |= given
         place["properties"]["children"] |= {"additionalProperties": given}

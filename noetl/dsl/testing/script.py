@@ -88,6 +88,6 @@ def output_of(answer: Answer) -> dict[str, Json]:
     output: dict[str, Json] = {"status": "ok", "data": plain(node.get("data"))}
     if "error" in node:
         given = plain(node["error"])
-        known: dict[str, Json] = {"code": None, "message": UNSAID, "retryable": False, "details": {}}
-        output |= {"status": "error", "error": {**known, **given}}
+        defaults: dict[str, Json] = {"code": None, "message": UNSAID, "retryable": False, "details": {}}
+        output |= {"status": "error", "error": {**defaults, **given}}
     return output | {key: plain(node[key]) for key in HELD if key in node}

@@ -106,9 +106,9 @@ def _repeated_names(cases: tuple[Case, ...]) -> list[Diagnostic]:
     first: dict[str, Case] = {}
     findings = []
     for case in cases:
-        known = first.setdefault(case.name, case)
-        if known is not case:
-            message = f"the test '{case.name}' is there twice; first at line {known.mark.line}"
+        earlier = first.setdefault(case.name, case)
+        if earlier is not case:
+            message = f"the test '{case.name}' is there twice; first at line {earlier.mark.line}"
             findings.append(WRONG_VALUE.at(case.mark, message, "give one of them another name"))
     return findings
 

@@ -376,7 +376,7 @@ class _Assembly:
                 return
         finding = explain(error, self.last, self.source, self.frame.path if self.frame else "")
         template = refusal.UNQUOTED_TEMPLATE.name
-        if not any(known.code == template and known.line == finding.line for known in self.findings):
+        if not any(earlier.code == template and earlier.line == finding.line for earlier in self.findings):
             self.findings.append(finding)
 
 
