@@ -8,7 +8,14 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from noetl.dsl.grammar.editor_schema_kind import TEMPLATE, Schema, input_schema, knob_schemas, templated
+from noetl.dsl.grammar.editor_schema_kind import (
+    TEMPLATE,
+    WHOLE_TEMPLATE,
+    Schema,
+    input_schema,
+    knob_schemas,
+    templated,
+)
 from noetl.dsl.grammar.keychain import KEYCHAIN
 from noetl.dsl.grammar.playbook import (
     ADMIT_THEN,
@@ -118,7 +125,7 @@ class _Builder:
             case Free():
                 return {}
             case FreeMap(whole=whole):
-                return {"anyOf": [{"type": _MAPPING}, TEMPLATE]} if whole else {"type": _MAPPING}
+                return {"anyOf": [{"type": _MAPPING}, WHOLE_TEMPLATE]} if whole else {"type": _MAPPING}
             case Const(value=value):
                 return {"const": value}
             case Either(options=options):
@@ -243,7 +250,7 @@ class _Builder:
         }
         more["kind"] = {"const": kind.name, "description": kind.summary}
         needed = any(field.required for field in kind.inputs.values()) or bool(kind.one_of)
-        others = [*([] if kind.untemplated else [TEMPLATE]), *([] if needed else [{"type": "null"}])]
+        others = [*([] if kind.untemplated else [WHOLE_TEMPLATE]), *([] if needed else [{"type": "null"}])]
         whole = {"anyOf": [self.kind_input(kind), *others]} if others else self.kind_input(kind)
         more["input"] = {"description": TASK.keys["input"].doc, **whole}
         more["spec"] = {"description": TASK.keys["spec"].doc, **self.kind_spec(kind)}
@@ -341,7 +348,7 @@ _RULE_FORMS: list[Schema] = [
     {"required": ["when", "then"], "not": {"required": ["else"]}},
     {
         "required": ["else"],
-        "properties": {"else": {"type": "object"}, "when": False, "then": False},
+        "properties": {"else": {"type": "object", "minProperties": 1}, "when": False, "then": False},
     },
     {
         "required": ["else", "then"],

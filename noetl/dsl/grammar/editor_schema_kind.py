@@ -10,6 +10,11 @@ from noetl.dsl.tool_kind import Field, Kind
 Schema = dict[str, Any]
 
 _NULL: Schema = {"type": "null"}
+WHOLE_TEMPLATE: Schema = {
+    "type": "string",
+    "pattern": r"^\{\{[\s\S]*\}\}\s*$",
+    "description": "One template and nothing else.",
+}
 TEMPLATE: Schema = {"type": "string", "pattern": r"\{[{%#]", "description": "A template."}
 
 

@@ -10,14 +10,16 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from noetl.dsl.diagnostic import has_errors
+from noetl.dsl.diagnostic import Diagnostic, has_errors
 from noetl.dsl.migrate.rewriting import Note, Rewriting
+from noetl.dsl.older_spellings.findings import DEPRECATIONS
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.source import parse
-from noetl.dsl.yaml.tree import Mark
+from noetl.dsl.yaml.tree import Map, Mark
 from noetl.errors import InvariantViolation, PlaybookError
 
 INDENTATION = re.compile(r"\n([ \t]+)\S")
+PROMISE = "`noetl migrate"  # the hint of a finding that says so
 BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -40,6 +42,8 @@ def migrate(text: str | bytes, *, kinds: Kinds) -> Migrated:
     ending = "\r\n" if "\r\n" in body else "\n"
     plain = body.replace(ending, "\n")
     new, notes = _rewritten(plain, kinds)
+    if not any(note.look for note in notes):
+        notes += _left(new, kinds)
     if new == plain:
         return Migrated(original, _in_order(notes), False)
     lead = original[: len(original) - len(body)]
@@ -73,6 +77,20 @@ def _rewritten(text: str, kinds: Kinds) -> tuple[str, list[Note]]:
             "migrating gave a text that is not valid YAML", hint="please report the playbook"
         )
     return new, rewriting.notes
+
+
+def _left(text: str, kinds: Kinds) -> list[Note]:
+    """What is still an older spelling: a migration that leaves something never seems to be done."""
+    from noetl.dsl.migrate.loading import rewrite_tree
+
+    tree = parse(text).tree
+    findings = rewrite_tree(tree, kinds)[1] if isinstance(tree, Map) else ()
+    return [_left_note(one) for one in findings if one.code in DEPRECATIONS or PROMISE in (one.hint or "")]
+
+
+def _left_note(finding: Diagnostic) -> Note:
+    hint = (finding.hint or "").partition(f"; {PROMISE}")[0] or None
+    return Note(finding.mark, f"left as it is: {finding.message}", hint, look=True)
 
 
 def _is_json(text: str) -> bool:

@@ -248,3 +248,11 @@ def test_a_writer_that_went_wrong_never_reaches_the_file(
     result = migrate(text, kinds=kinds())
     assert (result.text, result.changed) == (text, False)
     assert result.notes[0].look
+
+
+@pytest.mark.parametrize("entry", ["set_prev: start", "tool: [{name: a, kind: noop, case: b}]"])
+def test_what_cannot_be_rewritten_is_left_with_a_note(entry: str) -> None:
+    head = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: p, path: p}\n"
+    migrated = migrate(f"{head}workflow:\n- step: start\n  {entry}\n", kinds=kinds())
+    assert [(note.line, note.look) for note in migrated.notes] == [(6, True)]
+    assert "not part of the language" in migrated.notes[0].message
