@@ -131,7 +131,8 @@ class _Builder:
             case Either(options=options):
                 return {"anyOf": [self.shape(option) for option in options]}
             case ListOf(item=item, least=least):
-                return {"type": "array", "items": self.shape(item), "minItems": least}
+                kind = "array" if least else ["array", "null"]  # a key without a value is an empty list
+                return {"type": kind, "items": self.shape(item), "minItems": least}
             case Record():
                 more = {} if shape is not LOOP_POLICY else {key: LOOP_SPEC.keys[key] for key in SCHEDULING}
                 also = {name: self.key(key) for name, key in more.items()}

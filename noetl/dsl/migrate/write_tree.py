@@ -50,11 +50,11 @@ class _Writer:
             return _beside(head, entry, node.source, column - node.column)
         if node.flow or not node.entries:
             inline = self._inline(node, self.document.pad)
-            if inline is not None and "\n" not in node.source:
+            if inline is not None and ("\n" not in node.source or not node.entries):
                 line = _beside(head, entry, inline, 0)
                 if len(line[0]) <= self.document.width or not node.entries:
                     return line
-        if entry.key is None and entry.gap and not node.props and not entry.after:
+        if node.entries and entry.key is None and entry.gap and not node.props and not entry.after:
             return self._after_dash(entry, node, head, column)
         props = (entry.gap or " ") + node.props if node.props else ""
         return [head + props + entry.after, *self._block(node, column + self._indent(entry, node))]

@@ -256,3 +256,10 @@ def test_what_cannot_be_rewritten_is_left_with_a_note(entry: str) -> None:
     migrated = migrate(f"{head}workflow:\n- step: start\n  {entry}\n", kinds=kinds())
     assert [(note.line, note.look) for note in migrated.notes] == [(6, True)]
     assert "not part of the language" in migrated.notes[0].message
+
+
+def test_a_step_that_keeps_no_key_is_still_written() -> None:
+    head = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: p, path: p}\n"
+    migrated = migrate(f"{head}workflow:\n- description: load\nworkload: {{}}\n", kinds=kinds())
+    assert migrate(migrated.text, kinds=kinds()).text == migrated.text
+    assert any(note.look for note in migrated.notes)

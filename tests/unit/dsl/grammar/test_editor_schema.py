@@ -56,6 +56,7 @@ def test_the_example_of_every_kind_passes(name):
         workflow("- step: a\n  spec:\n  input:\n  set:\n  tool: {kind: noop, spec: null, input: null}"),
         task("{kind: noop, spec: {policy: {rules: [{else: null, then: {do: continue}}]}}}"),
         task("{kind: http, input: {url: 'http://x', params: null}}"),
+        workflow("- step: a\n  tool: {kind: noop}\n  next: {arcs: null}"),
         task("{kind: sqlite, input: {query: 'select 1', command: null}}"),
     ],
 )  # fmt: skip
