@@ -247,8 +247,6 @@ def _give_names(
     """Hand a task what it found without being given it: the step's input, the workload, results."""
     kind = rw.kind_of(task)
     outer = keys(owner.get("input")) + keys(owner.get("args"))
-    if kind is not None and kind.beside and outer and "input" not in task and "args" not in task:
-        _give(rw, task, {name: "{{ input." + name + " }}" for name in outer})
     if kind is None or kind.name != "python":
         wanted = [name for name in outer if kind is not None and name in kind.inputs and not _has(task, name)]
         _give(rw, task, {name: "{{ input." + name + " }}" for name in wanted})
