@@ -89,4 +89,5 @@ def _step(number: int, last: bool) -> str:
               then: {{do: retry, attempts: 3, delay: 0.5}}
     set: {{ctx.count_{number}: "{{{{ output.data }}}}"}}
 """
-    return text if last else f"{text}    next: {{arcs: [{{step: s{number + 1}}}]}}\n"
+    arc = f"{{step: s{number + 1}, when: '{{{{ event.ok }}}}'}}"
+    return text if last else f"{text}    next: {{arcs: [{arc}]}}\n"
