@@ -124,6 +124,9 @@ def _rewrite_workbook(rw: Rewriting, root: Collection) -> None:
         _unwrap_tasks(entry, tasks, inside)
         rw.changed(tasks.mark, "the blocks of 'workbook.tasks' now stand directly under 'workbook'")
     if not rw.loading:
+        book_list = as_list(entry.value) if entry is not None else None
+        if entry is not None and book_list is not None and not book_list.entries:
+            root.drop(entry)  # a list without blocks says nothing
         for _, block in _blocks(root):
             _wrap_task(rw, block)
 

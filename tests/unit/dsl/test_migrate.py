@@ -263,3 +263,9 @@ def test_a_step_that_keeps_no_key_is_still_written() -> None:
     migrated = migrate(f"{head}workflow:\n- description: load\nworkload: {{}}\n", kinds=kinds())
     assert migrate(migrated.text, kinds=kinds()).text == migrated.text
     assert any(note.look for note in migrated.notes)
+
+
+def test_a_workbook_without_tasks_is_migrated_once() -> None:
+    head = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: p, path: p}\n"
+    migrated = migrate(f"{head}workflow: [{{step: a}}]\nworkbook: {{tasks: []}}\n", kinds=kinds())
+    assert migrate(migrated.text, kinds=kinds()).text == migrated.text
