@@ -227,7 +227,9 @@ def _rewrite_block(rw: Rewriting, block: Collection) -> None:
     drop_output_options(rw, block)
     for task in [block, *_tasks(block)]:
         for entry in entries(as_map(task.get("input"))) if _is_older_task(rw, task) else []:
-            if is_nothing(entry.value) and isinstance(entry.value, Scalar):
+            found = code_of(task)
+            read = found is not None and str(entry.key) in found[2].read_names
+            if read and is_nothing(entry.value) and isinstance(entry.value, Scalar):
                 entry.value, entry.gap = quoted("{{ input." + str(entry.key) + " }}", entry.mark), " "
                 rw.changed(entry.mark, f"the input '{entry.key}' is now handed on from the caller")
 
