@@ -66,7 +66,7 @@ def test_check_exits_1_when_something_would_change(noetl, write) -> None:
     assert "failed: old.yaml: 1 place would be rewritten" in done.stderr
     assert "ok: new.yaml" in done.stderr
     assert noetl("migrate", "--check", "new.yaml").returncode == 0
-    assert "" in noetl("migrate", "--check", "--diff", "old.yaml").stdout
+    assert "@@ -" in noetl("migrate", "--check", "--diff", "old.yaml").stdout
     assert (noetl.folder / "old.yaml").read_text() == OLD
 
 

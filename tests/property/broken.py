@@ -10,9 +10,12 @@ from itertools import cycle
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.source import parse
@@ -109,7 +112,11 @@ def generated(seed_text: str, kinds: Kinds) -> list[Tree]:
         if len(str(tree)) < 2 * LONGEST:
             trees.append(tree)
 
-    draw()
+    # Hypothesis also draws constants from the modules that happen to be loaded; a fixed case must not know them.
+    with patch.object(providers.HypothesisProvider, "_local_constants", Constants()):
+        providers.CONSTANTS_CACHE.cache.clear()
+        draw()
+        providers.CONSTANTS_CACHE.cache.clear()
     return [Aging(random, kinds).playbook(tree) if index % 2 else tree for index, tree in enumerate(trees)]
 
 

@@ -165,7 +165,7 @@ TASK = Record(
         "type": "write: kind",
         "label": "write: name",
         "vars": "write: set: {step.…: …}",
-        "libs": "write import lines in the code; `noetl migrate` does it",
+        "libs": "write import lines in the code; `noetl migrate FILE` does it",
         "return_step": "leave it out: the answer is the child's output, see executor.spec.final_step",
         "credential": "write: auth",
         "payload": "write: input: {json: …} for a request, input: {…} for a playbook",

@@ -19,7 +19,7 @@ from noetl.dsl.yaml.tree import Map, Mark
 from noetl.errors import InvariantViolation, PlaybookError
 
 INDENTATION = re.compile(r"\n([ \t]+)\S")
-PROMISE = "`noetl migrate"  # the hint of a finding that says so
+PROMISE = "`noetl migrate FILE`"  # the hint of a finding that says so
 BYTE_ORDER_MARK = "\ufeff"
 
 
