@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from noetl.dsl.diagnostic import has_errors
 from noetl.dsl.load import load
 from noetl.dsl.migrate import migrate
-from noetl.dsl.migrate.read_tree import UnusualLayout, read
-from noetl.dsl.migrate.write_tree import write
 from noetl.dsl.older_spellings.findings import DEPRECATIONS
+from noetl.dsl.yaml.read_editable import UnusualLayout, read
 from noetl.dsl.yaml.source import dump, parse
 from noetl.dsl.yaml.tree import plain
+from noetl.dsl.yaml.write_editable import write
 from noetl.errors import PlaybookError
 from tests.property.aged import Aging, Author
 from tests.property.playbooks import Tree, playbooks

@@ -1,6 +1,6 @@
 """Older playbook text to canonical text: comments, order and style stay. The one door is `migrate`.
 
-text --read--> editable tree --documents, steps, tasks, ...--> today's spelling --write--> text
+text --read--> editable tree --rewrite_text--> today's spelling --write--> text
 
 A text that is canonical already comes back byte for byte; migrating twice is migrating once.
 """
@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from noetl.dsl.diagnostic import Diagnostic, has_errors
-from noetl.dsl.migrate.rewriting import Note, Rewriting
 from noetl.dsl.older_spellings.findings import DEPRECATIONS
+from noetl.dsl.older_spellings.rewriting import Note, Rewriting
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.source import parse
 from noetl.dsl.yaml.tree import Map, Mark
@@ -52,10 +52,10 @@ def migrate(text: str | bytes, *, kinds: Kinds) -> Migrated:
 
 
 def _rewritten(text: str, kinds: Kinds) -> tuple[str, list[Note]]:
-    from noetl.dsl.migrate.documents import rewrite_document
-    from noetl.dsl.migrate.editable_tree import as_map, shape
-    from noetl.dsl.migrate.read_tree import UnusualLayout, read
-    from noetl.dsl.migrate.write_tree import write
+    from noetl.dsl.migrate.rewrite_text import rewrite_text
+    from noetl.dsl.yaml.editable_tree import as_map, shape
+    from noetl.dsl.yaml.read_editable import UnusualLayout, read
+    from noetl.dsl.yaml.write_editable import write
 
     try:
         document = read(text)
@@ -68,7 +68,7 @@ def _rewritten(text: str, kinds: Kinds) -> tuple[str, list[Note]]:
         return text, [_untouched(1, "a layout that cannot be kept")]
     before = shape(root)
     rewriting = Rewriting(document, kinds, document.anchored())
-    rewrite_document(rewriting, root)
+    rewrite_text(rewriting, root)
     if shape(root) == before:
         return text, rewriting.notes
     new = write(document)
@@ -81,7 +81,7 @@ def _rewritten(text: str, kinds: Kinds) -> tuple[str, list[Note]]:
 
 def _left(text: str, kinds: Kinds) -> list[Note]:
     """What is still an older spelling: a migration that leaves something never seems to be done."""
-    from noetl.dsl.migrate.loading import rewrite_tree
+    from noetl.dsl.older_spellings.loading import rewrite_tree
 
     tree = parse(text).tree
     findings = rewrite_tree(tree, kinds)[1] if isinstance(tree, Map) else ()

@@ -1,1 +1,1 @@
-"""Older spellings: their codes, their words in templates, and when `load` needs the rewrites of migrate."""
+"""Older spellings and their rewrites, once for all: `load` reads what they give, `migrate` writes it."""

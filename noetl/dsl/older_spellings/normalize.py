@@ -34,7 +34,7 @@ def normalize(tree: Value, kinds: Kinds) -> Normalized:
     canonical = _canonical(tree, kinds)
     if not has_errors(canonical.grammar) and not _has_older_names(tree):
         return canonical
-    from noetl.dsl.migrate.loading import rewrite_tree
+    from noetl.dsl.older_spellings.loading import rewrite_tree
 
     today, findings = rewrite_tree(tree, kinds)
     return _canonical(today, kinds, findings)

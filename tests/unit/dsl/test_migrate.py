@@ -240,7 +240,7 @@ def test_a_writer_that_went_wrong_never_reaches_the_file(
 ) -> None:
     text = doc("- step: a\n  tool: {go: {kind: noop}}")
     texts = iter([written] if error is None else [text, written])
-    monkeypatch.setattr("noetl.dsl.migrate.write_tree.write", lambda document: next(texts))
+    monkeypatch.setattr("noetl.dsl.yaml.write_editable.write", lambda document: next(texts))
     if error is not None:
         with pytest.raises(error):
             migrate(text, kinds=kinds())

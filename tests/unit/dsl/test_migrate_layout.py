@@ -2,9 +2,9 @@
 
 import pytest
 
-from noetl.dsl.migrate.editable_tree import Collection, as_map, pair, plain, shifted
-from noetl.dsl.migrate.read_tree import Document, UnusualLayout, read
-from noetl.dsl.migrate.write_tree import write
+from noetl.dsl.yaml.editable_tree import Collection, as_map, pair, plain, shifted
+from noetl.dsl.yaml.read_editable import Document, UnusualLayout, read
+from noetl.dsl.yaml.write_editable import write
 
 TEXTS = {
     "empty values": "a:\nb:   \nc: # nothing\nd: ~\n",

@@ -325,7 +325,7 @@ def test_a_name_that_a_failed_task_did_not_set_may_be_missing() -> None:
 def test_a_validator_that_meets_libs_asks_for_imports() -> None:
     found = load(one("kind: python\nlibs: {json: json}\ninput: {code: x}"), kinds=kinds()).diagnostics
     hints = [str(d.hint) for d in found if "'libs'" in d.message]
-    assert hints == ["write import lines in the code; `noetl migrate` does it"]
+    assert hints == ["write import lines in the code; `noetl migrate FILE` does it"]
 
 
 KEYCHAIN = """\

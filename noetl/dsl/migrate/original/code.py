@@ -1,0 +1,211 @@
+"""Python code as the original ran it: modules named by `libs`, names that were simply there, a bare `return`.
+
+Only what the code needs to find the same names is written; the code itself stays as it is.
+"""
+
+from collections.abc import Container
+
+from noetl.dsl.migrate.original.code_names import Code, indented_main, without_templates
+from noetl.dsl.migrate.original.literal_block import edit_lines
+from noetl.dsl.migrate.original.remarks import remark
+from noetl.dsl.older_spellings.rewriting import Rewriting
+from noetl.dsl.yaml.editable_tree import (
+    Collection,
+    Entry,
+    Node,
+    Scalar,
+    as_list,
+    as_map,
+    entries,
+    is_nothing,
+    keys,
+    mapping,
+    pair,
+    quoted,
+)
+
+OWN = ("code", "script", "timeout", "libs")  # what stands under `input` and is no variable
+ALL_INPUTS = ("input_data", "args")  # names under which the code found all of its inputs
+
+
+def code_of(task: Collection) -> tuple[Collection, Entry, Code] | None:
+    """Where the code of a task stands, and what can be told of it; none when it does not parse."""
+    for holder in (task, task.map_at("input")):
+        entry = holder.entry("code") if holder is not None else None
+        if holder is not None and entry is not None and isinstance(entry.value, Scalar):
+            code = Code.read(entry.value.value)
+            return (holder, entry, code) if code is not None else None
+    return None
+
+
+def variables_of(task: Collection) -> list[str]:
+    """The names that the inputs of a task give its code."""
+    given = [*keys(task.get("input")), *keys(task.get("args"))]
+    return [*dict.fromkeys(name for name in given if name not in OWN)]
+
+
+def rewrite_code(rw: Rewriting, task: Collection) -> None:
+    """Give the code of a task the names it read from nowhere."""
+    found = code_of(task)
+    if found is None:
+        _keep_libs(rw, task)
+        return
+    _, entry, code = found
+    lines = _imports(rw, task, code)
+    code = found[2].after(lines)
+    names = variables_of(task)
+    lines += _modules(rw, entry, code, names)
+    _rename_timeout(rw, task, entry, code, lines)
+    lines += _all_inputs(rw, task, entry, code, variables_of(task))
+    if lines:
+        entry.value = edit_lines(_scalar(entry), lambda text: found[2].lead(lines))
+    if code.returns:
+        taken = variables_of(task)
+        entry.value = edit_lines(_scalar(entry), lambda text: indented_main(text, taken))
+        rw.changed(entry.mark, "code that returns a value is now 'def main'")
+
+
+def take_templates(rw: Rewriting, task: Collection, known: Container[str]) -> None:
+    """Templates in the code, which is never one: what they read becomes inputs."""
+    found = code_of(task)
+    if found is None or "{{" not in found[2].text:
+        return
+    _, entry, code = found
+    text, read = without_templates(code.text, known)
+    if not read:
+        return
+    given = inputs_of(task, entry)
+    if given is None:
+        return
+    entry.value = edit_lines(_scalar(entry), lambda _: text)
+    for name, path in read.items():
+        if name not in given:
+            given.add(pair(name, quoted("{{ " + path + " }}")))
+    rw.changed(entry.mark, f"templates in the code are now inputs that it reads: {', '.join(read)}")
+
+
+def inputs_of(task: Collection, entry: Entry) -> Collection | None:
+    """The `input` of a task, made before an entry when there is none; none when it is no mapping."""
+    if is_nothing(task.get("input")):
+        empty = task.entry("input")
+        place = next((i for i, each in enumerate(task.entries) if each in (empty, entry)), len(task.entries))
+        if empty is not None:
+            task.drop(empty)
+        task.insert(place, pair("input", mapping(flow=task.flow), mark=entry.mark))
+    return task.map_at("input")
+
+
+def _scalar(entry: Entry) -> Scalar:
+    assert isinstance(entry.value, Scalar)
+    return entry.value
+
+
+# ---- modules ----------------------------------------------------------------------------------------------
+
+
+def _imports(rw: Rewriting, task: Collection, code: Code) -> list[str]:
+    """The import lines that `libs` stands for."""
+    lines: list[str] = []
+    for holder in (task, task.map_at("input")):
+        entry = holder.entry("libs") if holder is not None else None
+        if holder is None or entry is None or (holder is not task and "libs" in code.read_names):
+            continue
+        asked = [*_asked(entry.value)]
+        lines += [line for name, line in asked if line and name not in code.bound]
+        left = [name for name, line in asked if not line and name.partition("-")[0] not in code.bound]
+        holder.drop(entry)
+        rw.changed(entry.mark, "'libs' is now import lines in the code")
+        if left:
+            rw.review(entry.mark, f"packages that the workers must have: {', '.join(left)}")
+    return lines
+
+
+def _asked(node: Node) -> list[tuple[str, str]]:
+    """Each name that `libs` binds with its import line; a package that is only installed has none."""
+    found: list[tuple[str, str]] = []
+    listed = as_list(node)
+    if isinstance(node, Scalar) and not is_nothing(node):
+        return [_package(node.value)]
+    for value in listed.values() if listed is not None else []:
+        inner = as_map(value)
+        found += [_bound(each) for each in entries(inner)] if inner is not None else []
+        found += [_package(value.value)] if isinstance(value, Scalar) else []
+    found += [_bound(each) for each in entries(as_map(node))]
+    return found
+
+
+def _bound(entry: Entry) -> tuple[str, str]:
+    """`name: module`, `name: {from: module, import: name}`."""
+    name, given = str(entry.key), as_map(entry.value)
+    if given is not None:
+        module, member = given.word("from"), given.word("import") or name
+        if module is None:
+            return name, f"import {member}" + (f" as {name}" if member != name else "")
+        return name, f"from {module} import {member}" + (f" as {name}" if member != name else "")
+    module = entry.value.value if isinstance(entry.value, Scalar) and not is_nothing(entry.value) else name
+    return name, f"import {module}" + (f" as {name}" if module != name else "")
+
+
+def _package(word: str) -> tuple[str, str]:
+    """A package that is listed: its import line where the code can read it under that name."""
+    name = word.strip()
+    return (name, f"import {name}") if name.replace(".", "").isidentifier() else (name, "")
+
+
+def _modules(rw: Rewriting, entry: Entry, code: Code, names: list[str]) -> list[str]:
+    """Modules that were there without being imported."""
+    lines = [line for name, line in code.missing_modules() if name not in names]
+    if lines:
+        rw.changed(entry.mark, f"the code imports what was simply there: {'; '.join(lines)}")
+    return lines
+
+
+def _keep_libs(rw: Rewriting, task: Collection) -> None:
+    entry = task.entry("libs")
+    if entry is not None:
+        remark(rw, task, entry, "'libs' imports nothing", "write import lines in the code or script")
+
+
+# ---- inputs -----------------------------------------------------------------------------------------------
+
+
+def _rename_timeout(rw: Rewriting, task: Collection, entry: Entry, code: Code, lines: list[str]) -> None:
+    """`timeout` under `input` is the tool's own: a variable of that name comes under another one."""
+    given = task.map_at("input")
+    own = given.entry("timeout") if given is not None else None
+    if given is None or own is None or "timeout" not in code.read_names:
+        return
+    own.rename("timeout_value")
+    lines.append("timeout = timeout_value")
+    rw.changed(own.mark, "the input 'timeout' is now 'timeout_value', which the code calls 'timeout'")
+
+
+def _all_inputs(rw: Rewriting, task: Collection, entry: Entry, code: Code, names: list[str]) -> list[str]:
+    """`input_data` and `args`: a mapping of all inputs."""
+    lines = []
+    for whole in ALL_INPUTS:
+        if whole in names:
+            continue
+        if whole in code.parameters:
+            _give_whole(rw, task, entry, whole, names)
+        elif whole in code.free:
+            inside = ", ".join(f'"{name}": {name}' for name in names)
+            lines.append(f"{whole} = {{{inside}}}")
+            rw.changed(entry.mark, f"'{whole}', all inputs of the code, is now written out")
+    return lines
+
+
+def _give_whole(rw: Rewriting, task: Collection, entry: Entry, whole: str, names: list[str]) -> None:
+    """`def main(input_data)`: an input that holds the others."""
+    given = inputs_of(task, entry)
+    if given is None:
+        return
+    inner = mapping()
+    for name in names:
+        value = given.get(name)
+        text = value.value if isinstance(value, Scalar) else ""
+        same = Scalar(value.text, value.value, value.style) if isinstance(value, Scalar) else quoted(text)
+        if isinstance(value, Scalar) and value.style != "block":
+            inner.add(pair(name, same))
+    given.add(pair(whole, inner))
+    rw.changed(entry.mark, f"'{whole}', all inputs of the code, is now an input of its own")

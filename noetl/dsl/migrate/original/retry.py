@@ -1,0 +1,211 @@
+"""`retry:` of a task, a mapping in the original: rules of its policy today."""
+
+from noetl.dsl.error_kinds import ELSEWHERE, TOOLS
+from noetl.dsl.migrate.original.remarks import gone, remark
+from noetl.dsl.older_spellings.respell import edit_paths
+from noetl.dsl.older_spellings.rewriting import Rewriting
+from noetl.dsl.templates.reads import Path
+from noetl.dsl.yaml.editable_tree import (
+    Collection,
+    Entry,
+    Node,
+    Scalar,
+    as_list,
+    as_map,
+    at,
+    is_nothing,
+    item,
+    listing,
+    mapping,
+    pair,
+    plain,
+    quoted,
+)
+
+ATTEMPTS = ("max_attempts", "attempts", "max_retries", "count", "times")
+DELAYS = ("delay", "initial_delay", "backoff_seconds", "delay_seconds", "interval", "backoff_delay")
+LONGEST = ("max_delay", "max_backoff", "max_delay_seconds")
+GROWTH = {
+    "exponential": "exponential",
+    "linear": "linear",
+    "fixed": "none",
+    "none": "none",
+    "constant": "none",
+}
+CONDITIONS = ("when", "retry_when", "retry_on", "on", "retry_on_status", "retry_on_kinds", "status_codes")
+FAILED = "output.status == 'error'"
+# What a condition of the original read, and where it is read today.
+READ = {
+    ("error",): "output.error",
+    ("status_code",): "output.http.status",
+    ("response", "status_code"): "output.http.status",
+    ("response",): "output.data",
+    ("result",): "output.data",
+    ("data",): "output.data",
+    ("attempt",): "_attempt",
+}
+
+
+def rewrite_retry(rw: Rewriting, task: Collection) -> None:
+    """Make the `retry` of a task a rule of its policy."""
+    entry = task.entry("retry")
+    if entry is None:
+        return
+    if is_nothing(entry.value) or _says_no(entry.value):
+        gone(rw, task, entry, "a task without a rule that retries is not retried")
+        return
+    if at(task, "spec", "policy") is not None or "eval" in task:
+        remark(
+            rw,
+            task,
+            entry,
+            "'retry' stands beside a policy",
+            "make it a rule: then: {do: retry, attempts: …}",
+        )
+        return
+    given = as_map(entry.value)
+    rules = [_rule(rw, given, entry)] if given is not None else [_plain(entry.value)]
+    stop = _stop(given)
+    policy = mapping([pair("on_unmatched", plain("by_status"))])
+    policy.add(pair("rules", listing([item(rule) for rule in [*stop, *rules]])))
+    _put(task, entry, policy)
+    rw.changed(entry.mark, "'retry' is now a rule of spec.policy")
+
+
+def _says_no(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value.lower() in ("false", "no", "off", "0")
+
+
+def _plain(node: Node) -> Collection:
+    """`retry: 3` and `retry: true`."""
+    options = [pair("do", plain("retry"))]
+    if isinstance(node, Scalar) and node.value.isdigit():
+        options.append(pair("attempts", plain(node.value)))
+    return _guarded(FAILED, options)
+
+
+def _guarded(condition: str, options: list[Entry]) -> Collection:
+    guard = pair("when", quoted("{{ " + condition + " }}"))
+    return mapping([guard, pair("then", mapping(options, flow=True))])
+
+
+def _rule(rw: Rewriting, given: Collection, entry: Entry) -> Collection:
+    options = [pair("do", plain("retry"))]
+    for name, keys in (("attempts", ATTEMPTS), ("delay", DELAYS), ("max_delay", LONGEST)):
+        value = next((given.get(key) for key in keys if key in given), None)
+        if isinstance(value, Scalar) and not value.empty:
+            options.append(pair(name, Scalar(value.text, value.value, value.style)))
+    options += _growth(given, {str(option.key) for option in options})
+    jitter = given.word("jitter")
+    if jitter in ("true", "false"):
+        options.append(pair("jitter", plain(jitter)))
+    _warn_unread(rw, given, entry)
+    return _guarded(_condition(rw, given, entry), options)
+
+
+def _growth(given: Collection, named: set[str]) -> list[Entry]:
+    """`backoff` was the way the delay grows, or the delay itself; a multiplier above 1 makes it grow."""
+    backoff, multiplier = given.word("backoff"), given.word("backoff_multiplier")
+    if backoff is not None and backoff in GROWTH:
+        return [pair("backoff", plain(GROWTH[backoff]))] if GROWTH[backoff] != "none" else []
+    found = []
+    if backoff is not None and "delay" not in named:
+        found.append(pair("delay", plain(backoff)))
+    if multiplier is not None and multiplier not in ("1", "1.0"):
+        found.append(pair("backoff", plain("exponential")))
+    return found
+
+
+def _warn_unread(rw: Rewriting, given: Collection, entry: Entry) -> None:
+    known = {
+        *ATTEMPTS,
+        *DELAYS,
+        *LONGEST,
+        *CONDITIONS,
+        "backoff",
+        "backoff_multiplier",
+        "jitter",
+        "stop_when",
+    }
+    for key in given.names:
+        if key not in known:
+            rw.review(entry.mark, f"'{key}' of 'retry' is gone: a rule that retries has no such option")
+
+
+# ---- when -------------------------------------------------------------------------------------------------
+
+
+def _condition(rw: Rewriting, given: Collection, entry: Entry) -> str:
+    asked = [_asked(rw, key, given.get(key), entry) for key in CONDITIONS if not is_nothing(given.get(key))]
+    parts = [part for parts in asked for part in parts]
+    if not parts:
+        return FAILED
+    joined = " or ".join(dict.fromkeys(parts))
+    return joined if _is_expression(given) else f"{FAILED} and ({joined})"
+
+
+def _is_expression(given: Collection) -> bool:
+    """Whether the author wrote the condition, which may hold for an answer that is no error."""
+    return any(_expression(given.get(key)) is not None for key in CONDITIONS)
+
+
+def _expression(node: Node | None) -> str | None:
+    text = node.value.strip() if isinstance(node, Scalar) else ""
+    return text[2:-2].strip() if text.startswith("{{") and text.endswith("}}") else None
+
+
+def _asked(rw: Rewriting, key: str, node: Node | None, entry: Entry) -> list[str]:
+    inside = _expression(node)
+    if inside is not None:
+        rewritten = edit_paths("{{ " + inside + " }}", _today)
+        return [f"({rewritten[2:-2].strip()})"]
+    items = as_list(node)
+    words = [each.value for each in items.values() if isinstance(each, Scalar)] if items is not None else []
+    if isinstance(node, Scalar):
+        words = [node.value]
+    codes = [word for word in words if word.isdigit()]
+    kinds = [word for word in words if not word.isdigit()]
+    found = [f"output.http.status in [{', '.join(codes)}]"] if codes else []
+    return found + [part for word in kinds for part in _kind(rw, word, entry)]
+
+
+def _kind(rw: Rewriting, word: str, entry: Entry) -> list[str]:
+    word = word.lower()
+    if word in ("error", "any", "all", "failure", "exception"):
+        return [FAILED]
+    if word in ELSEWHERE:
+        return [ELSEWHERE[word]]
+    if word in TOOLS or word in ("timeout", "child"):
+        return [f"output.error.kind == '{word}'"]
+    rw.review(entry.mark, f"'{word}' of 'retry' is no kind of error; errors that may pass are retried")
+    return ["output.error.retryable"]
+
+
+def _today(path: Path) -> tuple[int, str] | None:
+    for length in (2, 1):
+        if path[:length] in READ:
+            return length, READ[path[:length]]
+    return None
+
+
+def _stop(given: Collection | None) -> list[Collection]:
+    """`stop_when`: the answer is taken as it is."""
+    inside = _expression(given.get("stop_when")) if given is not None else None
+    if inside is None:
+        return []
+    condition = edit_paths("{{ " + inside + " }}", _today)[2:-2].strip()
+    return [_guarded(condition, [pair("do", plain("continue"))])]
+
+
+def _put(task: Collection, entry: Entry, policy: Collection) -> None:
+    spec = task.map_at("spec")
+    entry.value = mapping([pair("policy", policy)])
+    if spec is None:
+        empty = task.entry("spec")
+        if empty is not None:
+            task.drop(empty)
+        entry.rename("spec")
+        return
+    task.pull(entry)
+    spec.flow = spec.flow and task.flow
+    spec.add(Entry(policy, "policy", "policy", [*filter(str.strip, entry.before)], column=entry.column))

@@ -1,0 +1,109 @@
+"""SQL as the original ran it: from a file, and with execution ids that were numbers."""
+
+import re
+
+from noetl.dsl.migrate.original.remarks import remark
+from noetl.dsl.older_spellings.rewriting import Rewriting
+from noetl.dsl.older_spellings.tasks import as_pipeline, free_label, tasks_of
+from noetl.dsl.older_spellings.templates import edit_scalar
+from noetl.dsl.yaml.editable_tree import (
+    Collection,
+    Scalar,
+    as_map,
+    at,
+    item,
+    keys,
+    mapping,
+    pair,
+    plain,
+    quoted,
+    says,
+    scalars,
+)
+
+SQL = ("postgres", "duckdb", "sqlite")
+BARE_ID = re.compile(r"(?<![\w'\":/}-])\{\{\s*(?:job\.uuid|(?:job\.)?execution_id)\s*\}\}(?![\w'\":/{-])")
+NUMBER = "{{ execution_id[-15:] | int(0, 16) }}"
+
+
+def rewrite_sql(rw: Rewriting, owner: Collection, name: str) -> None:
+    """Bring the SQL tasks of a step or block to text that runs here."""
+    for task in [*tasks_of(owner)]:
+        if task.word("kind") in SQL:
+            _number_ids(rw, task)
+            _read_script(rw, owner, task, name)
+
+
+def _number_ids(rw: Rewriting, task: Collection) -> None:
+    """The id of an execution is a text here; where it stood as a number, one made of it does."""
+    for holder in (task, task.map_at("input")):
+        for key in ("command", "query"):
+            entry = holder.entry(key) if holder is not None else None
+            if holder is None or entry is None or not isinstance(entry.value, Scalar):
+                continue
+            if "execution_id" in entry.value.value and edit_scalar(entry.value, _with_numbers):
+                remark(
+                    rw,
+                    holder,
+                    entry,
+                    "the id of an execution is a text here; a number made of it stands for it",
+                )
+
+
+def _with_numbers(text: str) -> str:
+    def number(found: re.Match[str]) -> str:
+        before = text[: found.start()]
+        return found[0] if before.count("'") % 2 or before.count('"') % 2 else NUMBER
+
+    return BARE_ID.sub(number, text)
+
+
+def _read_script(rw: Rewriting, owner: Collection, task: Collection, name: str) -> None:
+    """`script: {uri, source}`: a task before it reads the statements."""
+    entry = task.entry("script")
+    given = as_map(entry.value) if entry is not None else None
+    uri = given.get("uri") if given is not None else None
+    source = at(given, "source", "type")
+    if entry is None or not isinstance(uri, Scalar) or not (source is None or says(source, "file", "http")):
+        return
+    tasks = as_pipeline(owner, name)
+    place = next((i for i, each in enumerate(tasks.values()) if each is task), None)
+    if place is None:
+        remark(
+            rw, task, entry, "'script' is read by a task of its own", "read the file before, and use its text"
+        )
+        return
+    label = free_label(tasks, f"{task.word('name')}_script")
+    is_file = not says(source, "http")
+    inputs = [pair("action", plain("read")), pair("path", uri), pair("format", plain("text"))]
+    if not is_file:
+        inputs = [pair("url", uri), pair("response", plain("text"))]
+    uri.column = 0
+    kind = pair("kind", plain("file" if is_file else "http"))
+    reader = mapping([pair("name", plain(label)), kind, pair("input", mapping(inputs, flow=True))])
+    tasks.insert(place, item(reader, mark=entry.mark))
+    entry.rename("command")
+    entry.value, entry.gap = quoted("{{ " + label + ".data }}", entry.mark), " "
+    rw.changed(entry.mark, f"the statements of 'script' are now read by a task '{label}'")
+
+
+def share_database(rw: Rewriting, steps: list[Collection]) -> None:
+    """DuckDB tasks without a database shared one in an execution; today each has its own in memory."""
+    owners = {id(task): step for step in steps for task in tasks_of(step) if task.word("kind") == "duckdb"}
+    tasks = [task for step in steps for task in tasks_of(step) if id(task) in owners]
+    loose = [task for task in tasks if "database" not in keys(task.get("input"))]
+    if len(loose) < 2 or any("loop" in owners[id(task)] for task in loose) or not _makes_table(loose):
+        return
+    for task in loose:
+        inputs = task.map_at("input")
+        if inputs is not None and inputs.entries:
+            first = inputs.entries[0]
+            entry = pair("database", quoted("{{ execution_id }}.duckdb"), mark=first.mark)
+            entry.column = first.column
+            inputs.insert(0, entry)
+            remark(rw, inputs, entry, "tasks of an execution shared one database: here it is a file")
+
+
+def _makes_table(tasks: list[Collection]) -> bool:
+    texts = [scalar.value.lower() for task in tasks for scalar in scalars(task)]
+    return any("create " in text and "table" in text for text in texts)

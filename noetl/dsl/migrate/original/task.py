@@ -1,0 +1,311 @@
+"""Tasks as the original NoETL spelt them: keys beside `kind` that have another name or place today.
+
+Comes before inputs are folded under `input`. http.py's payloads, `retry` and python code have files of their
+own: http.py, retry.py, code.py.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from noetl.dsl.grammar.task import TASK, TASK_SPEC
+from noetl.dsl.migrate.original.code import rewrite_code
+from noetl.dsl.migrate.original.http import rewrite_request
+from noetl.dsl.migrate.original.literal_block import literal
+from noetl.dsl.migrate.original.remarks import gone, remark
+from noetl.dsl.migrate.original.retry import rewrite_retry
+from noetl.dsl.older_spellings.rewriting import Rewriting
+from noetl.dsl.older_spellings.tasks import OWN_KEYS
+from noetl.dsl.tool_kind import Kind
+from noetl.dsl.yaml.editable_tree import (
+    Collection,
+    Entry,
+    Scalar,
+    as_list,
+    as_map,
+    at,
+    is_nothing,
+    mapping,
+    pair,
+    plain,
+    says,
+)
+
+# The input of a kind that went by another name.
+RENAMED: Mapping[str, Mapping[str, str]] = {
+    "http": {"verify_ssl": "verify", "endpoint": "url", "query": "params"},
+    "nats": {"operation": "action"},
+    "shell": {"cmds": "command", "cmd": "command", "commands": "command"},
+    "duckdb": {"commands": "command", "sql": "command"},
+    "sqlite": {"commands": "command", "sql": "command"},
+    "postgres": {"commands": "command", "sql": "command"},
+    "playbook": {"payload": "input", "data": "input"},
+}
+TIMEOUTS = ("timeout", "timeout_s", "timeout_seconds")
+# What stood beside `kind` and decides nothing here.
+IDLE: Mapping[str, str] = {
+    "return_step": "the answer is the output of the child's last step, or of its executor.spec.final_step",
+    "task": "a task is called by its name",
+    "description": "a task has no description",
+    "assert": "nothing checked it; spec.validate takes a JSON Schema",
+    "cache": "nothing is kept between executions",
+}
+OUTPUT_OPTIONS = frozenset({"store", "select", "output_select", "ttl", "compression", "format", "scope"})
+
+
+def rewrite_original_task(rw: Rewriting, task: Collection) -> None:
+    """Bring the keys of one task of the original to where they stand today."""
+    kind = rw.kind_of(task)
+    if kind is None:
+        return
+    _lift_spec(rw, task, kind)
+    _rename(rw, task, kind)
+    _join_lines(rw, task, kind)
+    _move_timeout(rw, task)
+    _name_auth(rw, task)
+    _drop_idle(rw, task, kind)
+    drop_output_options(rw, task)
+    rewrite_retry(rw, task)
+    if kind.name == "http":
+        rewrite_request(rw, task)
+    if kind.name == "nats":
+        _name_action(rw, task)
+    if kind.name == "transfer":
+        _name_places(rw, task)
+    if kind.name == "python":
+        _take_script(rw, task)
+        rewrite_code(rw, task)
+
+
+def holders(task: Collection) -> Iterator[Collection]:
+    """Where inputs can stand: beside `kind`, and under `input`."""
+    yield task
+    inside = task.map_at("input")
+    if inside is not None:
+        yield inside
+
+
+def _lift_spec(rw: Rewriting, task: Collection, kind: Kind) -> None:
+    """Inputs under `spec` stand beside `kind`, whence they are folded with the others."""
+    holder = task.entry("spec")
+    spec = as_map(holder.value) if holder is not None else None
+    if holder is None or spec is None:
+        return
+    inputs = {
+        *kind.inputs,
+        *kind.beside,
+        *RENAMED.get(kind.name, {}),
+        "input",
+        "args",
+        "auth",
+        "libs",
+        "payload",
+    }
+    lifted = [
+        entry
+        for entry in spec.entries
+        if entry.key in inputs and entry.key not in TASK_SPEC.keys and entry.key not in kind.knobs
+    ]
+    for entry in lifted:
+        if str(entry.key) not in task:
+            task.insert(task.place(holder), spec.pull(entry))
+    if lifted:
+        names = ", ".join(f"'{entry.key}'" for entry in lifted)
+        rw.changed(holder.mark, f"inputs under 'spec' now stand under 'input': {names}")
+    if lifted and not spec.entries:
+        task.drop(holder)
+
+
+def _rename(rw: Rewriting, task: Collection, kind: Kind) -> None:
+    for old, new in RENAMED.get(kind.name, {}).items():
+        if old in kind.inputs:
+            continue
+        for holder in [task] if kind.beside else holders(task):
+            entry = holder.entry(old)
+            if entry is None:
+                continue
+            if new in holder:
+                remark(rw, holder, entry, f"'{old}' stands beside '{new}'", f"keep one of them, as '{new}'")
+                continue
+            entry.rename(new)
+            rw.changed(entry.mark, f"'{old}' is now '{new}'")
+
+
+def _join_lines(rw: Rewriting, task: Collection, kind: Kind) -> None:
+    """A list of command lines or statements is one text, run from top to bottom."""
+    if kind.name not in ("shell", "postgres", "duckdb", "sqlite"):
+        return
+    for holder in holders(task):
+        entry = holder.entry("command")
+        lines = as_list(entry.value) if entry is not None else None
+        if entry is None or lines is None or not _are_lines(lines, kind):
+            continue
+        texts = [node.value.strip() for node in lines.values() if isinstance(node, Scalar)]
+        if kind.name == "shell":
+            text = "\n".join(["set -e", *texts] if len(texts) > 1 else texts)
+        else:
+            text = "\n".join(line if line.endswith(";") else f"{line};" for line in texts)
+        entry.value = literal(text, entry.column, mark=entry.mark)
+        rw.changed(entry.mark, "a list of commands is now one text with a line each")
+
+
+def _are_lines(lines: Collection, kind: Kind) -> bool:
+    """Whether a list holds commands, and is not the words of one."""
+    texts = [node.value for node in lines.values() if isinstance(node, Scalar)]
+    if len(texts) != len(lines.entries) or not texts:
+        return False
+    return kind.name != "shell" or (" " in texts[0].strip() and any(" " in text.strip() for text in texts))
+
+
+def _move_timeout(rw: Rewriting, task: Collection) -> None:
+    for key in TIMEOUTS:
+        entry = task.entry(key)
+        if entry is None:
+            continue
+        spec = _spec(task, entry)
+        if spec is None or "timeout" in spec:
+            gone(rw, task, entry, "'spec.timeout' is given")
+            continue
+        task.pull(entry)
+        entry.rename("timeout")
+        spec.add(entry)
+        rw.changed(entry.mark, f"'{key}' is now 'spec.timeout'")
+
+
+def _spec(task: Collection, entry: Entry) -> Collection | None:
+    """The `spec` of a task, made where an entry stands when there is none."""
+    if is_nothing(task.get("spec")):
+        empty = task.entry("spec")
+        if empty is not None:
+            task.drop(empty)
+        task.insert(task.place(entry), pair("spec", mapping(flow=True), mark=entry.mark))
+    return task.map_at("spec")
+
+
+# ---- credentials ------------------------------------------------------------------------------------------
+
+
+def _name_auth(rw: Rewriting, task: Collection) -> None:
+    """`auth` is the name of a keychain entry or credential."""
+    for key in ("credential", "credentials"):
+        entry = task.entry(key)
+        if entry is not None and isinstance(entry.value, Scalar) and "auth" not in task:
+            entry.rename("auth")
+            rw.changed(entry.mark, f"'{key}' is now 'auth'")
+    entry = task.entry("auth")
+    given = as_map(entry.value) if entry is not None else None
+    if entry is None or given is None:
+        return
+    name = _credential(given)
+    if name is None:
+        remark(
+            rw, task, entry, "'auth' is the name of one credential", "declare it under keychain and name it"
+        )
+        return
+    entry.value, entry.gap = name, " "
+    name.column = entry.column
+    rw.changed(entry.mark, "'auth' is now the name of the credential alone")
+
+
+def _credential(given: Collection) -> Scalar | None:
+    """The one credential that a mapping names."""
+    inner = [as_map(node) for node in given.values()]
+    if len(inner) == 1 and inner[0] is not None:
+        return _credential(inner[0])
+    found = [given.get(key) for key in ("credential", "key", "name") if key in given]
+    return found[0] if found and isinstance(found[0], Scalar) and not found[0].empty else None
+
+
+# ---- what decides nothing ---------------------------------------------------------------------------------
+
+
+def _drop_idle(rw: Rewriting, task: Collection, kind: Kind) -> None:
+    for entry in list(task.entries):
+        key = str(entry.key)
+        if key == "pool" and kind.name in ("postgres", "duckdb"):
+            gone(rw, task, entry, "a worker has one pool per credential; its size is spec.pool_size")
+        elif (
+            key in IDLE
+            and key not in kind.inputs
+            and key not in TASK.keys
+            and not (kind.name == "python" and key == "task")
+        ):
+            gone(rw, task, entry, IDLE[key])
+        elif _is_unknown(key, kind):
+            remark(rw, task, entry, f"'{key}' is no input of kind '{kind.name}'", _inputs_of(kind))
+
+
+def _is_unknown(key: str, kind: Kind) -> bool:
+    own = key in OWN_KEYS or key in TASK.keys or key in kind.inputs or key in kind.beside
+    later = key in ("libs", "retry", "payload", "data", "output_select", "script", *TIMEOUTS)
+    return not (own or later or kind.open_input)
+
+
+def _inputs_of(kind: Kind) -> str:
+    return f"its inputs are: {', '.join(kind.inputs)}"
+
+
+def drop_output_options(rw: Rewriting, holder: Collection) -> None:
+    """Where a result is kept, and what of it is shown, decides nothing: large ones are kept by reference."""
+    for key in ("output_select", "result_store"):
+        entry = holder.entry(key)
+        if entry is not None:
+            gone(rw, holder, entry, "all of the data can be read, large results by reference")
+    entry = holder.entry("output")
+    given = as_map(entry.value) if entry is not None else None
+    if entry is not None and given is not None and given.entries and OUTPUT_OPTIONS.issuperset(given.names):
+        gone(rw, holder, entry, "all of the data can be read, large results by reference")
+
+
+# ---- kinds ------------------------------------------------------------------------------------------------
+
+ACTIONS = {"kv_set": "kv_put", "kv_list": "kv_keys", "pub": "publish", "js_publish": "publish"}
+
+
+def _name_action(rw: Rewriting, task: Collection) -> None:
+    for holder in holders(task):
+        entry = holder.entry("action")
+        if entry is None or not isinstance(entry.value, Scalar) or entry.value.value not in ACTIONS:
+            continue
+        old = entry.value.value
+        entry.value = plain(ACTIONS[old])
+        if old == "js_publish" and "stream" not in holder:
+            holder.insert(holder.place(entry) + 1, pair("stream", plain("true")))
+        rw.changed(entry.mark, f"the action '{old}' is now '{ACTIONS[old]}'")
+
+
+def _name_places(rw: Rewriting, task: Collection) -> None:
+    """The places of a transfer say `kind`; what concerns both stands beside them."""
+    for holder in holders(task):
+        for side in ("source", "target"):
+            place = holder.map_at(side)
+            old = place.entry("type") if place is not None else None
+            if place is None or old is None or "kind" in place:
+                continue
+            old.rename("kind")
+            rw.changed(old.mark, f"'type' of the {side} is now 'kind'")
+            method = place.entry("method")
+            if method is not None:
+                gone(rw, place, method, "rows are read with GET and sent with POST")
+            for key in ("mapping", "mode", "keys", "chunk_size"):
+                shared = place.entry(key)
+                if shared is not None and key not in holder:
+                    holder.add(place.pull(shared))
+                    rw.changed(shared.mark, f"'{key}' of the {side} now stands beside it")
+
+
+def _take_script(rw: Rewriting, task: Collection) -> None:
+    """`script: {uri, source: {type: file}}` is the file's name."""
+    for holder in holders(task):
+        entry = holder.entry("script")
+        given = as_map(entry.value) if entry is not None else None
+        uri = given.get("uri") if given is not None else None
+        if entry is None or given is None or not isinstance(uri, Scalar):
+            continue
+        source = at(given, "source", "type")
+        if source is not None and not says(source, "file"):
+            remark(
+                rw, holder, entry, "'script' is a file here", "fetch it before, or put the code under 'code'"
+            )
+            continue
+        uri.column = entry.column
+        entry.value, entry.gap = uri, " "
+        rw.changed(entry.mark, "'script' is now the file itself")

@@ -1,0 +1,182 @@
+"""`case` of a step, as far as the language can say what it says: guarded arcs, or a choice between tasks.
+
+Whatever else a `case` does is left as it is, with a note: guessing would change what the playbook does.
+"""
+
+from dataclasses import dataclass
+
+from noetl.dsl.older_spellings.findings import LEGACY_CASE
+from noetl.dsl.older_spellings.policies import rewrite_guard
+from noetl.dsl.older_spellings.positioned import positioned
+from noetl.dsl.older_spellings.rewriting import Rewriting
+from noetl.dsl.older_spellings.tasks import NO_CASE, as_pipeline
+from noetl.dsl.older_spellings.templates import mentions
+from noetl.dsl.yaml.editable_tree import (
+    Collection,
+    Entry,
+    Node,
+    Scalar,
+    as_list,
+    as_map,
+    entries,
+    item,
+    listing,
+    mapping,
+    maps,
+    pair,
+    plain,
+    scalars,
+)
+from noetl.dsl.yaml.one_line import flow
+
+LEFT = "write guarded arcs under next, or a 'choose' item under tool"
+
+
+@dataclass(slots=True)
+class Branch:
+    """One branch: its guard (None is else) and what it does, by action."""
+
+    guard: Entry | None
+    actions: dict[str, Entry]
+    source: Entry
+
+
+def rewrite_case(rw: Rewriting, step: Collection) -> None:
+    """Turn a `case` into arcs when it only routes, into a `choose` when it only runs tasks."""
+    entry = step.entry("case")
+    if entry is None:
+        return
+    if rw.loading:
+        _refuse_case(rw, step, entry)
+        return
+    branches = _branches(rw, entry)
+    if branches and all(set(branch.actions) == {"next"} for branch in branches):
+        done = _as_arcs(rw, step, entry, branches)
+    elif branches and all(set(branch.actions) in ({"tool"}, {"pipe"}) for branch in branches):
+        done = _as_choice(step, entry, branches)
+    else:
+        done = False
+    if not done:
+        rw.review(entry.mark, "'case' was left as it is: it has no mechanical replacement", LEFT)
+
+
+def _refuse_case(rw: Rewriting, step: Collection, entry: Entry) -> None:
+    """What a `case` means depends on when it was asked, so `load` only says what it could become."""
+    mark = entry.mark
+    step.drop(entry)
+    router = mapping([entry])
+    silent = rw.silent()
+    silent.loading = False
+    rewrite_case(silent, router)
+    arcs = positioned(router).get("next")
+    write = flow(arcs) if arcs else '{arcs: [{step: …, when: "{{ … }}"}]}'
+    rw.legacy(LEGACY_CASE, mark, NO_CASE, f"next: {write}")
+
+
+def _branches(rw: Rewriting, entry: Entry) -> list[Branch]:
+    """Every branch, or none when one of them is of another shape."""
+    found = []
+    for source in entries(as_list(entry.value)):
+        body = as_map(source.value)
+        if body is None:
+            return []
+        rewrite_guard(rw, body)
+        guard, last = body.entry("when"), body.entry("else")
+        actions = _actions((last or body.entry("then") or source).value)
+        if not actions or (guard is None) == (last is None):
+            return []
+        found.append(Branch(guard, actions, source))
+    return found
+
+
+def _actions(node: Node) -> dict[str, Entry]:
+    """What a branch does: a mapping of actions, or a list of mappings with one action each."""
+    inner = as_map(node)
+    if inner is not None and inner.names == ["then"]:
+        return _actions(inner.entries[0].value)
+    found = (
+        entries(inner) if inner is not None else [action for part in maps(node) for action in part.entries]
+    )
+    actions = {str(action.key): action for action in found}
+    return actions if len(actions) == len(found) else {}
+
+
+# ---- arcs -------------------------------------------------------------------------------------------------
+
+
+def _as_arcs(rw: Rewriting, step: Collection, entry: Entry, branches: list[Branch]) -> bool:
+    targets = [_targets(branch.actions["next"].value) for branch in branches]
+    several, given = any(len(arcs) > 1 for arcs in targets), step.entry("next")
+    if not all(targets) or (several and len(branches) > 1):
+        return False
+    if any(
+        "when" in arc for branch, arcs in zip(branches, targets, strict=True) if branch.guard for arc in arcs
+    ):
+        return False
+    if given is not None and (as_list(given.value) is None or several):
+        return False
+    arcs = listing(flow=step.flow)
+    for branch, found in zip(branches, targets, strict=True):
+        _add_arcs(arcs, branch, found)
+    if given is not None:
+        arcs.entries += entries(given.value)
+        step.drop(given)
+    router = mapping([pair("arcs", arcs)], flow=step.flow)
+    if several:
+        router.insert(0, pair("spec", mapping([pair("mode", plain("inclusive"))], flow=True)))
+    entry.rename("next")
+    entry.value = router
+    rw.review(entry.mark, "'case' is now 'next': its guards are asked once, when the step has ended")
+    return True
+
+
+def _targets(node: Node) -> list[Collection]:
+    """The arcs of an action `next`: a step's name, one arc, or a list of either."""
+    arcs = []
+    for each in [entry.value for entry in entries(node)] if as_list(node) is not None else [node]:
+        arc = as_map(each)
+        if isinstance(each, Scalar) and not each.empty:
+            arc = mapping([pair("step", each)], flow=True)
+        if arc is None or "step" not in arc:
+            return []
+        arcs.append(arc)
+    return arcs
+
+
+def _add_arcs(arcs: Collection, branch: Branch, found: list[Collection]) -> None:
+    for number, arc in enumerate(found):
+        if branch.guard is not None:
+            arc.add(pair("when", branch.guard.value, mark=branch.guard.mark))
+        holder = arcs.add(item(arc, mark=branch.source.mark))
+        if number == 0:
+            holder.before, holder.column = branch.source.before, branch.source.column
+
+
+# ---- choices ----------------------------------------------------------------------------------------------
+
+
+def _as_choice(step: Collection, entry: Entry, branches: list[Branch]) -> bool:
+    guards = [scalar for branch in branches if branch.guard for scalar in scalars(branch.guard.value)]
+    if any(mentions(scalar.value, "event") for scalar in guards):
+        return False  # a task knows nothing of events
+    choices = listing([_choice(branch, flow=step.flow) for branch in branches], flow=step.flow)
+    choice = mapping([pair("name", plain("case")), pair("choose", choices)], flow=step.flow)
+    if "tool" in step:
+        step.drop(entry)
+        as_pipeline(step, step.word("step") or "step").add(item(choice, mark=entry.mark))
+    else:
+        entry.rename("tool")
+        entry.value = listing([item(choice, mark=entry.mark)], flow=step.flow)
+    return True
+
+
+def _choice(branch: Branch, *, flow: bool) -> Entry:
+    tasks = next(iter(branch.actions.values())).value
+    if as_list(tasks) is None:
+        tasks = listing([item(tasks)], flow=flow)
+    body = [pair("else", tasks)]
+    if branch.guard is not None:
+        body = [pair("when", branch.guard.value, mark=branch.guard.mark), pair("then", tasks)]
+    holder = item(mapping(body, flow=flow), mark=branch.source.mark)
+    holder.before, holder.column = branch.source.before, branch.source.column
+    return holder

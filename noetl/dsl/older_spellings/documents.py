@@ -1,0 +1,162 @@
+"""The root of a document of any age: `vars`, `executor.kind`, `workbook.tasks`; then its steps and blocks."""
+
+from noetl.dsl.older_spellings.findings import EXECUTOR_KIND, LEGACY_VARS, WORKBOOK_TASKS
+from noetl.dsl.older_spellings.positioned import positioned
+from noetl.dsl.older_spellings.respelling import defined_by, note_older_names
+from noetl.dsl.older_spellings.rewriting import Rewriting
+from noetl.dsl.older_spellings.steps import rewrite_body, rewrite_step
+from noetl.dsl.yaml.editable_tree import (
+    Collection,
+    Entry,
+    Node,
+    Scalar,
+    as_list,
+    as_map,
+    at,
+    entries,
+    indented,
+    keys,
+    mapping,
+    maps,
+    pair,
+    says,
+)
+from noetl.dsl.yaml.one_line import flow
+
+PROFILES = ("auto", "local", "distributed")
+
+
+Blocks = list[tuple[str, Collection]]
+
+
+def rewrite_document(rw: Rewriting, root: Collection) -> tuple[list[Collection], Blocks]:
+    """Bring a whole playbook to today's spelling, in place; its steps, and its blocks by name."""
+    steps, blocks = maps(root.get("workflow")), _blocks(root)
+    if rw.loading:  # first, so that hints show today's names
+        defined = defined_by(root)
+        for owner in (*steps, *(block for _, block in blocks)):
+            note_older_names(rw, defined, owner)
+    _rewrite_vars(rw, root)
+    _rewrite_executor(rw, root)
+    _rewrite_workbook(rw, root)
+    for step in steps:
+        rewrite_step(rw, step)
+    for name, block in blocks:
+        rewrite_body(rw, block, name)
+    return steps, blocks
+
+
+def _rewrite_vars(rw: Rewriting, root: Collection) -> None:
+    """Variables of the document: what nothing writes is input."""
+    entry = root.entry("vars")
+    if entry is None:
+        return
+    message = "'vars' is not a section of a playbook: inputs are 'workload', shared state is 'ctx'"
+    rw.legacy(LEGACY_VARS, entry.mark, message, f"workload: {flow(positioned(entry.value))}")
+    if rw.loading:
+        root.drop(entry)
+        return
+    values, workload = as_map(entry.value), root.entry("workload")
+    given = as_map(workload.value) if workload is not None else None
+    if values is None or (workload is not None and given is None):
+        rw.review(entry.mark, "'vars' was left as it is", "put the values under workload")
+        return
+    rw.root_vars = set(values.names)
+    if given is None:
+        entry.rename("workload")
+    else:
+        for value in list(values.entries):
+            if given.entry(str(value.key)) is None:
+                given.add(values.pull(value))
+            else:
+                rw.review(value.mark, f"'{value.key}' of 'vars' is gone: 'workload' has a value of that name")
+        root.drop(entry)
+    rw.review(
+        entry.mark, "'vars' is now part of 'workload', which no step can change", "what steps write is ctx"
+    )
+
+
+def _rewrite_executor(rw: Rewriting, root: Collection) -> None:
+    executor = root.map_at("executor")
+    entry = executor.entry("kind") if executor is not None else None
+    if executor is None or entry is None:
+        return
+    if executor.entry("profile") is not None:
+        if not rw.loading:
+            executor.drop(entry)
+            rw.review(entry.mark, "'executor.kind' is gone: 'profile' says the same")
+        return
+    message = "'executor.kind' is an older spelling of 'executor.profile'"
+    rw.deprecated(EXECUTOR_KIND, entry.mark, message, f"profile: {flow(positioned(entry.value))}")
+    entry.rename("profile")
+    rw.changed(entry.mark, "'executor.kind' is now 'executor.profile'")
+    if not says(entry.value, *PROFILES):
+        rw.review(entry.mark, f"the profile must be one of {', '.join(PROFILES)}")
+
+
+def _rewrite_workbook(rw: Rewriting, root: Collection) -> None:
+    entry = root.entry("workbook")
+    while entry is not None and (inside := _wrapped(entry.value)) is not None:
+        book = entry.value
+        assert isinstance(book, Collection)
+        tasks = book.entries[0]
+        message = "'workbook.tasks' is an older spelling: blocks stand directly under 'workbook'"
+        rw.deprecated(WORKBOOK_TASKS, tasks.mark, message, f"workbook: {flow(positioned(inside))}")
+        inside.end_with(book.trailing)
+        _unwrap_tasks(entry, tasks, inside)
+        rw.changed(tasks.mark, "the blocks of 'workbook.tasks' now stand directly under 'workbook'")
+    if not rw.loading:
+        book_list = as_list(entry.value) if entry is not None else None
+        if entry is not None and book_list is not None and not book_list.entries:
+            root.drop(entry)  # a list without blocks says nothing
+        for _, block in _blocks(root):
+            _wrap_task(rw, block)
+
+
+def _unwrap_tasks(entry: Entry, tasks: Entry, inside: Collection) -> None:
+    """Put the blocks in the place of `tasks`; what was said about it goes above the first of them."""
+    if not inside.entries or inside.flow:
+        entry.before += indented(tasks.comments, entry.column)
+        entry.gap = " "
+    else:
+        inside.entries[0].lead_with(tasks.comments)
+    entry.value = inside
+
+
+def _wrapped(book: Node | None) -> Collection | None:
+    """What stands under the `tasks` of an older workbook; a block may be called `tasks`, too."""
+    inside = at(book, "tasks") if keys(book) == ["tasks"] else None
+    return inside if isinstance(inside, Collection) and not _is_block(as_map(inside)) else None
+
+
+def _is_block(node: Collection | None) -> bool:
+    return node is not None and isinstance(node.get("tool"), Collection)
+
+
+def _wrap_task(rw: Rewriting, block: Collection) -> None:
+    """A named task of the older catalogue is a block with that one task."""
+    if "kind" not in block or "tool" in block:
+        return
+    inside = mapping([entry for entry in block.entries if entry.key != "name"], flow=block.flow)
+    inside.column = block.column
+    kept = [entry for entry in block.entries if entry.key == "name"]
+    block.entries = [*kept, pair("tool", inside, mark=block.mark)]
+    rw.changed(block.mark, "a task of the workbook is now a block with that task")
+
+
+def _blocks(root: Collection) -> list[tuple[str, Collection]]:
+    """Every block of the workbook with its name; a list of named blocks counts too."""
+    book = root.get("workbook")
+    while (inside := _wrapped(book)) is not None:
+        book = inside
+    if as_list(book) is not None:
+        return [(block.word("name") or "block", block) for block in maps(book)]
+    return [(str(entry.key), block) for entry in entries(book) if (block := as_map(entry.value)) is not None]
+
+
+def entry_step(root: Collection, steps: list[Collection]) -> str | None:
+    named = at(root, "executor", "spec", "entry_step")
+    names = [step.word("step") for step in steps]
+    if isinstance(named, Scalar) and not named.empty:
+        return named.value
+    return "start" if "start" in names else names[0] if names else None

@@ -1,0 +1,193 @@
+"""`set_prev: X` of a task or a directive: a `noop` with `output: X` right after the task.
+
+Every way out of the task that does not set `_prev` must pass by that noop, so directives that fell through
+jump to the next task, and every way that does set it ends where it ended before.
+"""
+
+from dataclasses import dataclass
+
+from noetl.dsl.older_spellings.policies import then_of
+from noetl.dsl.older_spellings.rewriting import Rewriting
+from noetl.dsl.older_spellings.tasks import as_pipeline, free_label
+from noetl.dsl.older_spellings.templates import edit_scalar, mentions, name_output
+from noetl.dsl.yaml.editable_tree import (
+    Collection,
+    Entry,
+    as_list,
+    as_map,
+    at,
+    item,
+    listing,
+    mapping,
+    maps,
+    pair,
+    plain,
+    quoted,
+    scalars,
+    word,
+)
+
+HINT = "keep the value in iter or step and read it from there"
+
+
+@dataclass(slots=True)
+class Way:
+    """One way out of a task that sets `_prev`: the body of its rule, and the value."""
+
+    then: Collection
+    entry: Entry
+    do: str
+    to: str | None
+
+
+def rewrite_previous(rw: Rewriting, owner: Collection, name: str) -> None:
+    """Replace every `set_prev` of a step's or block's pipeline."""
+    tool = owner.get("tool")
+    single = as_map(tool)
+    if not any(_sets(task) for task in ([single] if single is not None else maps(tool))):
+        return
+    tasks = as_pipeline(owner, name)
+    for holder in list(tasks.entries):
+        task = as_map(holder.value)
+        if task is not None and _ways(task):
+            _rewrite_task(rw, tasks, tasks.place(holder), task)
+        if task is not None and "set_prev" in task:
+            _rewrite_own(rw, tasks, tasks.place(holder), task)
+
+
+def _sets(task: Collection) -> bool:
+    return "set_prev" in task or bool(_ways(task))
+
+
+def _rewrite_own(rw: Rewriting, tasks: Collection, place: int, task: Collection) -> None:
+    """A task's own `set_prev` holds whenever the task went well and the next one follows."""
+    entry = task.entry("set_prev")
+    assert entry is not None
+    directives = {then.word("do") or "continue" for then in _thens(task)}
+    if directives & {"jump", "break", "skip"}:
+        rw.review(entry.mark, "'set_prev' was left as it is: not every way goes on to the next task", HINT)
+        return
+    if "continue" in directives and "fail" not in directives:
+        told = "'set_prev' held when the task went well; the new task also follows an error that is continued"
+        rw.review(entry.mark, told, HINT)
+    label = free_label(tasks, f"{task.word('name')}_prev")
+    tasks.insert(place + 1, item(_noop(rw, Way(task, entry, "continue", None), label, task), mark=entry.mark))
+
+
+def _thens(task: Collection) -> list[Collection]:
+    found = (then_of(rule) for rule in maps(at(task, "spec", "policy", "rules")))
+    return [then for then in found if then is not None]
+
+
+def _ways(task: Collection) -> list[Way]:
+    found = []
+    for then in _thens(task):
+        entry = then.entry("set_prev")
+        if entry is not None:
+            found.append(Way(then, entry, then.word("do") or "continue", then.word("to")))
+    return found
+
+
+def _rewrite_task(rw: Rewriting, tasks: Collection, place: int, task: Collection) -> None:
+    after = _next_label(tasks, place)
+    ways = [way for way in _ways(task) if _goes_on(rw, way, task)]
+    if not ways:
+        return
+    if after == "" or any(then.word("do") == "skip" for then in _thens(task)):
+        rw.review(
+            ways[0].entry.mark, "'set_prev' was left as it is: a way past the new task is missing", HINT
+        )
+        return
+    ways.sort(key=lambda way: way.do != "continue")  # the first noop is the one the task falls through to
+    _pass_by(task, [way.then for way in ways], after)
+    for number, way in enumerate(ways):
+        label = free_label(tasks, f"{task.word('name')}_prev" + (f"_{number + 1}" if number else ""))
+        if number or way.do != "continue":
+            _direct(way.then, "jump", label)
+        noop = _noop(rw, way, label, task)
+        _lead_on(way, noop, after, last=number == len(ways) - 1)
+        tasks.insert(place + 1 + number, item(noop, mark=way.entry.mark))
+
+
+def _next_label(tasks: Collection, place: int) -> str | None:
+    """The label after a task: None at the end of the pipeline, empty when it cannot be told."""
+    if place + 1 == len(tasks.entries):
+        return None
+    task = as_map(tasks.entries[place + 1].value)
+    return (task.word("name") if task is not None else None) or ""
+
+
+def _goes_on(rw: Rewriting, way: Way, task: Collection) -> bool:
+    """Whether the directive goes on to where `_prev` can be read; the others are dealt with here."""
+    if way.do in ("continue", "jump", "break"):
+        return True
+    if way.do == "retry" and any(mentions(scalar.value, "_prev") for scalar in scalars(task)):
+        rw.review(
+            way.entry.mark, "'set_prev' of 'retry' was left as it is: no task can come in between", HINT
+        )
+        return False
+    way.then.drop(way.entry)
+    rw.review(way.entry.mark, f"'set_prev' of '{way.do}' set what nothing could read and is gone")
+    return False
+
+
+def _noop(rw: Rewriting, way: Way, label: str, task: Collection) -> Collection:
+    """The task that takes over the value; what it read of the output it now reads by the task's name."""
+    name = task.word("name") or ""
+    for scalar in scalars(way.entry.value):
+        if mentions(scalar.value, "_prev"):
+            message = f"'set_prev' read '_prev', which in the new task is the data of '{name}'"
+            rw.review(way.entry.mark, message, HINT)
+        edit_scalar(scalar, lambda text: name_output(text, name))
+    output = way.then.pull(way.entry)
+    output.rename("output")
+    rw.changed(output.mark, f"'set_prev' is now the output of the task '{label}'")
+    return mapping([pair("name", word(label)), pair("kind", plain("noop")), output], flow=task.flow)
+
+
+def _pass_by(task: Collection, setting: list[Collection], after: str | None) -> None:
+    """Send every other way that fell through past the noops."""
+    for then in _thens(task):
+        if then not in setting and then.word("do") == "continue":
+            _direct(then, *_onward(after))
+    policy, rules = as_map(at(task, "spec", "policy")), as_list(at(task, "spec", "policy", "rules"))
+    if policy is None or rules is None or any("else" in rule for rule in maps(rules)):
+        return
+    unmatched = policy.entry("on_unmatched")
+    if unmatched is not None and policy.word("on_unmatched") == "by_status":
+        guard = pair("when", quoted("{{ output.status == 'error' }}"))
+        failed = pair("then", mapping([pair("do", plain("fail"))], flow=True))
+        rules.add(item(mapping([guard, failed], flow=rules.flow)))
+        policy.drop(unmatched)
+    rules.add(item(_otherwise(*_onward(after), flow=rules.flow)))
+
+
+def _onward(after: str | None) -> tuple[str, str | None]:
+    """The directive that goes on after the noops."""
+    return ("jump", after) if after is not None else ("break", None)
+
+
+def _lead_on(way: Way, noop: Collection, after: str | None, *, last: bool) -> None:
+    """Let a noop end where the directive it came from ended."""
+    if way.do == "continue" and last:
+        return
+    do, to = (way.do, way.to) if way.do != "continue" else _onward(after)
+    rules = listing([item(_otherwise(do, to, flow=True))], flow=True)
+    noop.add(pair("spec", mapping([pair("policy", mapping([pair("rules", rules)], flow=True))], flow=True)))
+
+
+def _otherwise(do: str, to: str | None, *, flow: bool) -> Collection:
+    """The rule `else: {then: {do: …}}`."""
+    then = mapping([pair("do", plain(do))], flow=True)
+    _direct(then, do, to)
+    return mapping([pair("else", mapping([pair("then", then)], flow=True))], flow=flow)
+
+
+def _direct(then: Collection, do: str, to: str | None) -> None:
+    """Give a rule's body another directive."""
+    entry, target = then.entry("do") or then.add(pair("do", plain(do))), then.entry("to")
+    entry.value = plain(do)
+    if target is not None:
+        then.pull(target)
+    if to is not None:
+        then.insert(then.place(entry) + 1, pair("to", word(to)))

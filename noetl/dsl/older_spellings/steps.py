@@ -1,0 +1,362 @@
+"""Steps of every age: `when`, `vars`, `args`, `pipe`, `next_mode`, lists under `next`, loop scheduling."""
+
+from noetl.dsl.older_spellings.cases import rewrite_case
+from noetl.dsl.older_spellings.findings import (
+    ARGS,
+    LEGACY_EVAL,
+    LEGACY_NEXT_MODE,
+    LEGACY_PIPE,
+    LEGACY_VARS,
+    LEGACY_WHEN,
+    NEXT_NOT_ROUTER,
+)
+from noetl.dsl.older_spellings.policies import (
+    TRUE,
+    admission,
+    policy_of_eval,
+    rewrite_guard,
+    rewrite_rules,
+    with_braces,
+)
+from noetl.dsl.older_spellings.positioned import positioned, scalar_value
+from noetl.dsl.older_spellings.previous import rewrite_previous
+from noetl.dsl.older_spellings.rewriting import Rewriting
+from noetl.dsl.older_spellings.set_spellings import rewrite_set
+from noetl.dsl.older_spellings.tasks import NO_PIPE, as_pipeline, free_label, rewrite_tool, shown_pipeline
+from noetl.dsl.older_spellings.templates import mentions
+from noetl.dsl.yaml.editable_tree import (
+    Collection,
+    Entry,
+    Scalar,
+    as_list,
+    as_map,
+    at,
+    entries,
+    item,
+    listing,
+    mapping,
+    maps,
+    pair,
+    plain,
+    quoted,
+    says,
+    scalars,
+)
+from noetl.dsl.yaml.one_line import flow
+
+AFTERWARDS = (
+    "outcome",
+    "output",
+    "result",
+    "_prev",
+    "event",
+)  # what can only be read once the tools have run
+
+
+def rewrite_step(rw: Rewriting, step: Collection) -> None:
+    """Bring one step to today's spelling; what depends on other steps comes later."""
+    if rw.loading:
+        _refuse_vars(rw, step)
+    _rewrite_pipe(rw, step)
+    _rewrite_eval(rw, step)
+    rewrite_case(rw, step)
+    _rewrite_next(rw, step)
+    _rewrite_admission(rw, step)
+    for key in ("when", "expr"):
+        _rewrite_when(rw, step, key)
+    rewrite_body(rw, step, step.word("step") or "step")
+
+
+def rewrite_body(rw: Rewriting, owner: Collection, name: str) -> None:
+    """Bring what a step and a workbook block share to today's spelling."""
+    if not rw.loading:
+        _rewrite_args(rw, owner)
+    loop = owner.map_at("loop")
+    if loop is not None:
+        _lift_scheduling(rw, loop)
+    rewrite_tool(rw, owner)
+    rewrite_set(rw, owner, None)
+    if not rw.loading:
+        rewrite_previous(rw, owner, name)
+        _rewrite_vars(rw, owner, name)
+
+
+def _rewrite_pipe(rw: Rewriting, step: Collection) -> None:
+    entry = step.entry("pipe")
+    if entry is None:
+        return
+    rw.legacy(LEGACY_PIPE, entry.mark, NO_PIPE, f"tool: {shown_pipeline(entry.value)}")
+    if step.entry("tool") is not None:
+        hint = "put their tasks into one list"
+        rw.leave(step, entry, "'pipe' was left as it is: the step also has a 'tool'", hint)
+        return
+    entry.rename("tool")
+    rw.changed(entry.mark, "'pipe' is now 'tool': a list under 'tool' is the pipeline")
+
+
+def _rewrite_eval(rw: Rewriting, step: Collection) -> None:
+    """Decisions about the output of a step's only task belong to that task."""
+    entry, task = step.entry("eval"), step.map_at("tool")
+    if entry is None:
+        return
+    if rw.loading:
+        _refuse_eval(rw, step, entry)
+        return
+    if task is None or "kind" not in task or "eval" in task:
+        rw.review(entry.mark, "'eval' of the step was left as it is", "move it to the task it is about")
+        return
+    entry.before = [*filter(str.strip, entry.before)]
+    task.add(step.pull(entry))
+
+
+def _refuse_eval(rw: Rewriting, step: Collection, entry: Entry) -> None:
+    """Which task of the step an `eval` is about is its author's to say."""
+    step.drop(entry)
+    tool = step.map_at("tool")
+    kind = tool.word("kind") if tool is not None else None
+    policy = flow({"policy": positioned(policy_of_eval(rw, entry))})
+    message = "'eval' is not part of the language: decisions stand in a task's spec.policy.rules"
+    rw.legacy(LEGACY_EVAL, entry.mark, message, f"tool: {{kind: {kind or '…'}, spec: {policy}}}")
+
+
+def _rewrite_args(rw: Rewriting, owner: Collection) -> None:
+    entry = owner.entry("args")
+    if entry is None:
+        return
+    values, given = as_map(entry.value), owner.map_at("input")
+    if values is None or (given is None and owner.entry("input") is not None):
+        rw.review(entry.mark, "'args' was left as it is", "write: input: {name: value}")
+        return
+    rw.changed(entry.mark, "'args' is now 'input'")
+    if given is None:
+        entry.rename("input")
+        return
+    for value in list(values.entries):
+        if given.entry(str(value.key)) is None:
+            given.add(values.pull(value))
+        else:
+            rw.review(
+                value.mark, f"'{value.key}' is given twice; the one under 'input' wins and this one is gone"
+            )
+    owner.drop(entry)
+
+
+# ---- admission ------------------------------------------------------------------------------------------
+
+
+def _rewrite_admission(rw: Rewriting, step: Collection) -> None:
+    rules = as_list(at(step, "spec", "policy", "admit", "rules"))
+    if rules is not None:
+        rewrite_rules(rw, rules)
+
+
+def _rewrite_when(rw: Rewriting, step: Collection, key: str) -> None:
+    """Make the guard of a step its admission."""
+    entry = step.entry(key)
+    if entry is None:
+        return
+    _refuse_when(rw, entry, key)
+    if says(entry.value, *TRUE) or (isinstance(entry.value, Scalar) and entry.value.empty):
+        step.drop(entry)
+        rw.changed(entry.mark, "a 'when' that always holds is gone")
+        return
+    with_braces(entry)
+    guard = Entry(entry.value, "when", "when", after=entry.after, mark=entry.mark)
+    if not _can_hold_policy(step):
+        rw.leave(step, entry, "'when' was left as it is: 'spec.policy' is not a mapping")
+        return
+    spec = step.map_at("spec")
+    policy = spec.map_at("policy") if spec is not None else None
+    if policy is not None and policy.entry("admit") is not None:
+        _refuse_first(rw, step, entry, policy)
+        return
+    admit = pair("admit", admission(guard, flow=step.flow), mark=entry.mark)
+    if spec is None:
+        entry.rename("spec")
+        entry.value, entry.after = (
+            mapping([pair("policy", mapping([admit], flow=step.flow))], flow=step.flow),
+            "",
+        )
+    else:
+        step.pull(entry)
+        admit.before, admit.column = [line for line in entry.before if line.strip()], entry.column
+        spec.child("policy").add(admit)
+    rw.changed(entry.mark, "'when' of the step is now spec.policy.admit; a token it refuses is discarded")
+
+
+def _refuse_when(rw: Rewriting, entry: Entry, key: str) -> None:
+    admit = positioned(admission(pair("when", entry.value), flow=True))
+    message = f"a step has no '{key}': admission stands in spec.policy.admit"
+    rw.legacy(LEGACY_WHEN, entry.mark, message, f"spec: {flow({'policy': {'admit': admit}})}")
+
+
+def _can_hold_policy(step: Collection) -> bool:
+    spec = step.entry("spec")
+    holder = as_map(spec.value) if spec is not None else None
+    policy = holder.entry("policy") if holder is not None else None
+    return (spec is None or holder is not None) and (policy is None or as_map(policy.value) is not None)
+
+
+def _refuse_first(rw: Rewriting, step: Collection, entry: Entry, policy: Collection) -> None:
+    """A step with both a guard and an admission: refuse when the guard does not hold, then ask the rules."""
+    rules = as_list(at(policy, "admit", "rules"))
+    text = entry.value.value.strip() if isinstance(entry.value, Scalar) else ""
+    inside = text.removeprefix("{{").removesuffix("}}").strip()
+    if rules is None or text != "{{" + text[2:-2] + "}}" or "{{" in inside or "{%" in text:
+        told = "'when' was left as it is: the step also has an admission"
+        rw.leave(step, entry, told, "join the two conditions")
+        return
+    step.drop(entry)
+    refuse = mapping([pair("allow", plain("false"))], flow=True)
+    guard = pair("when", quoted("{{ not (" + inside + ") }}"))
+    rules.insert(0, item(mapping([guard, pair("then", refuse)], flow=rules.flow)))
+    rw.changed(entry.mark, "'when' of the step is now the first rule of its admission")
+
+
+# ---- routing --------------------------------------------------------------------------------------------
+
+
+def _rewrite_next(rw: Rewriting, step: Collection) -> None:
+    entry = step.entry("next")
+    if entry is not None:
+        _make_router(rw, entry)
+    _move_mode(rw, step, as_map(entry.value) if entry is not None else None)
+    for arc in maps(at(step, "next", "arcs")):
+        rewrite_guard(rw, arc)
+        rewrite_set(rw, arc, None, bare=False)
+        _note_args(rw, arc)
+
+
+def _note_args(rw: Rewriting, arc: Collection) -> None:
+    """`args` of an arc still travel with the token; what replaces them depends on the steps it reaches."""
+    entry, target = arc.entry("args"), arc.word("step")
+    values = as_map(entry.value) if entry is not None else None
+    if entry is None or values is None:
+        return
+    shown = {f"ctx.{target}.{value.key}": positioned(value.value) for value in values.entries}
+    write = f"set: {flow(shown)} on the arc, and read them in the input of '{target}'"
+    rw.deprecated(ARGS, entry.mark, "'args' of an arc is an older way to hand values on", write)
+
+
+def _make_router(rw: Rewriting, entry: Entry) -> None:
+    node = entry.value
+    arcs = as_list(node)
+    if arcs is None and isinstance(node, Scalar) and not node.empty:
+        arcs = listing([item(node)], flow=True)
+    router = as_map(node)
+    if router is not None and "step" in router and "arcs" not in router:
+        arcs = listing([item(router)], flow=router.flow)
+    if arcs is None:
+        return
+    for arc in arcs.entries:
+        if isinstance(arc.value, Scalar) and isinstance(scalar_value(arc.value), str):
+            arc.value = mapping([pair("step", arc.value)], flow=True)
+    entry.value = mapping([pair("arcs", arcs)], flow=arcs.flow)
+    entry.gap = entry.gap if not arcs.flow else " "
+    message = "'next' is not a router: it is a mapping with 'arcs'"
+    rw.legacy(NEXT_NOT_ROUTER, entry.mark, message, f"next: {flow(positioned(entry.value))}")
+    rw.changed(entry.mark, "'next' is now a router with 'arcs'")
+
+
+def _move_mode(rw: Rewriting, step: Collection, router: Collection | None) -> None:
+    spec = step.entry("spec")
+    knobs = as_map(spec.value) if spec is not None else None
+    mode = knobs.entry("next_mode") if knobs is not None else None
+    if spec is None or knobs is None or mode is None:
+        return
+    message = "'spec.next_mode' is not part of the language: the mode belongs to the router"
+    write = f"next: {{spec: {{mode: {flow(positioned(mode.value))}}}, arcs: [...]}}"
+    rw.legacy(LEGACY_NEXT_MODE, mode.mark, message, write)
+    if router is None:
+        knobs.drop(mode)
+        rw.changed(mode.mark, "'next_mode' of a step without 'next' is gone")
+    else:
+        _give_mode(router, knobs.pull(mode))
+        rw.changed(mode.mark, "'spec.next_mode' is now 'next.spec.mode'")
+    if not knobs.entries:
+        step.drop(spec)
+
+
+def _give_mode(router: Collection, mode: Entry) -> None:
+    mode.rename("mode")
+    routing = router.map_at("spec")
+    if routing is not None and routing.entry("mode") is None:
+        routing.add(mode)
+    elif "spec" not in router:
+        holder = router.insert(0, pair("spec", mapping([mode], flow=True), mark=mode.mark))
+        holder.before, holder.after, holder.column = (
+            [*filter(str.strip, mode.before)],
+            mode.after,
+            mode.column,
+        )
+        mode.before, mode.after = [], ""
+
+
+# ---- loops ----------------------------------------------------------------------------------------------
+
+
+def _lift_scheduling(rw: Rewriting, loop: Collection) -> None:
+    """`mode` and `max_in_flight` stand in the loop's spec, not in its policy."""
+    spec = loop.map_at("spec")
+    policy = spec.entry("policy") if spec is not None else None
+    if spec is not None and policy is not None:
+        _lift_out(rw, spec, policy)
+    inner = loop.map_at("loop")
+    if inner is not None:
+        _lift_scheduling(rw, inner)
+
+
+def _lift_out(rw: Rewriting, spec: Collection, policy: Entry) -> None:
+    inside = as_map(policy.value)
+    for entry in entries(inside):
+        if inside is None or entry.key not in ("mode", "max_in_flight"):
+            continue
+        if entry.key in spec:
+            inside.drop(entry)
+        else:
+            spec.insert(spec.place(policy), inside.pull(entry))
+        rw.changed(entry.mark, f"'{entry.key}' of the loop now stands in its spec")
+        if not inside.entries:
+            spec.drop(policy)
+
+
+# ---- vars -----------------------------------------------------------------------------------------------
+
+
+def _refuse_vars(rw: Rewriting, step: Collection) -> None:
+    """Whether variables are set before the tools run or after is their author's to say."""
+    entry = step.entry("vars")
+    if entry is None:
+        return
+    values = {f"step.{value.key}": positioned(value.value) for value in entries(as_map(entry.value))}
+    message = "'vars' is not part of the language: state of one step run is 'step'"
+    rw.legacy(LEGACY_VARS, entry.mark, message, f"set: {flow(values or {'step.name': '…'})}")
+    step.drop(entry)
+
+
+def _rewrite_vars(rw: Rewriting, owner: Collection, name: str) -> None:
+    """Variables of a step: what they read decides whether they are set before the tools run or after."""
+    entry = owner.entry("vars")
+    if entry is None:
+        return
+    values = as_map(entry.value)
+    if values is None:
+        rw.review(
+            entry.mark, "'vars' was left as it is: it is not a mapping", "write: set: {step.name: value}"
+        )
+        return
+    late = any(mentions(scalar.value, name) for scalar in scalars(values) for name in AFTERWARDS)
+    if late or owner.entry("tool") is None:
+        entry.rename("set_vars")
+        rewrite_set(rw, owner, None)
+        rw.review(entry.mark, "'vars' is now the 'set' of the step: it is written when the step has ended")
+        return
+    owner.pull(entry)
+    tasks = as_pipeline(owner, name)
+    label = free_label(tasks, "init_vars")
+    entry.rename("set_vars")
+    entry.before = [line for line in entry.before if line.strip()]
+    first = mapping([pair("name", plain(label)), pair("kind", plain("noop")), entry], flow=tasks.flow)
+    tasks.insert(0, item(first, mark=entry.mark))
+    rewrite_set(rw, first, None)
+    rw.review(entry.mark, f"'vars' is now set by a first task '{label}'")
