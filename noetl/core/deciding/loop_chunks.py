@@ -12,7 +12,6 @@ from noetl.core.state import PENDING, RUNNING, Lease, LoopState, Run
 LANES = 8  # leases among which `max_in_flight` is divided at first
 LEASES_OUT = 16  # leases of a loop that take a worker's slot at one moment
 ITEMS = 100  # of a chunk, unless its share is larger
-ROUNDS = 8  # iterations that follow each other in a chunk at least where they take next to no time
 SPAN = 1000  # indexes that a chunk covers when most of them are over already: a retry
 
 
@@ -74,7 +73,7 @@ def _size(loop: LoopState, left: int, share: int) -> int:
         return ITEMS
     size = share * (left * 3 // (4 * loop.limit))
     if loop.quick:
-        size = max(size, left // 3, share * ROUNDS)
+        size = max(size, left // 3)
     return max(share, min(size, ITEMS))
 
 

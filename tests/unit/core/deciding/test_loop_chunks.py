@@ -104,7 +104,7 @@ def test_a_large_loop_has_few_chunks_and_small_ones_at_its_end(begin, items, lim
     assert granted[max(1, limit // 8)] > 1
 
 
-@pytest.mark.parametrize("slow, leases", [(True, 43), (False, 15)])
+@pytest.mark.parametrize("slow, leases", [(True, 43), (False, 20)])
 def test_where_iterations_take_no_time_there_are_fewer_chunks(begin, slow, leases):
     world = begin(loop(1000, 50))
     while world.live:
