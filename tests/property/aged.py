@@ -99,7 +99,7 @@ class Aging:
 
     def inputs(self, task: Tree) -> None:
         values, known = task.pop("input", {}), self.kinds[task["kind"]].inputs
-        beside = {key for key in values if key in known and key not in task and self.chance()}
+        beside = [key for key in values if key in known and key not in task and self.chance()]
         task |= {key: values[key] for key in beside}
         rest = {key: value for key, value in values.items() if key not in beside}
         if rest:
