@@ -366,3 +366,58 @@ def test_a_null_that_a_block_gives_its_task_today_stays_null() -> None:
         "workbook: {b: {tool: {name: t, kind: python, input: {code: result = n, n: null}}}}\n"
     )
     assert rewritten(text).text == text
+
+
+TODAYS = [
+    # What a step is given stays the step's: a task of today names what it takes.
+    """
+    - step: a
+      input: {params: {a: 1}, headers: {x: y}, command: select 1}
+      tool:
+        - {name: get, kind: http, input: {url: "http://127.0.0.1:1/{{ input.params.a }}"}}
+        - {name: rows, kind: sqlite, input: {database: a.db, query: "{{ input.command }}"}}
+    """,
+    # A value that is called like an option of the original is a value.
+    """
+    - step: a
+      tool: {kind: noop}
+      output: {format: csv, scope: "{{ execution_id }}"}
+    """,
+    """
+    - step: a
+      tool: {kind: noop}
+      output: {store: "{{ execution_id }}"}
+    """,
+]
+
+
+@pytest.mark.parametrize("steps", TODAYS)
+def test_a_playbook_of_today_stays_as_it_is(steps: str) -> None:
+    text = doc(dedent(steps).strip("\n"))
+    assert [d for d in load(text, kinds=kinds()).diagnostics if d.severity == "error"] == []
+    assert rewritten(text).text == text
+
+
+def test_main_that_takes_all_inputs_is_given_them_whatever_they_are() -> None:
+    code = "code: |\n  def main(input_data):\n      return input_data['n']"
+    text = rewritten(one(f"kind: python\nargs:\n  n: [1, 2]\n  t: |\n    a\n    b\n{code}")).text
+    assert "input_data:\n          n: [1, 2]\n          t: |\n            a\n            b\n" in text
+
+
+def test_main_that_takes_all_inputs_beside_others_is_left_to_its_author() -> None:
+    code = "code: |\n  def main(input_data, n):\n      return n"
+    text = one(f"kind: python\ninput: {{n: 1}}\n{code}")
+    assert "input_data:" not in rewritten(text).text
+    assert any("'main' takes 'input_data'" in message for message in looks(rewritten(text)))
+
+
+def test_a_name_that_a_failed_task_leaves_unset_is_said_to_be_null() -> None:
+    rules = "spec: {policy: {rules: [{when: \"{{ output.status == 'error' }}\", then: {do: continue}}]}}"
+    text = doc(
+        "- step: a\n  tool:\n"
+        f"  - {{name: x, kind: python, code: 'result = 1', set: {{step.n: '{{{{ output.data }}}}'}}, {rules}}}\n"
+        "  - {name: y, kind: python, input: {n: '{{ step.n }}'}, code: 'result = n'}"
+    )
+    migrated = rewritten(text)
+    assert "step.n | default(none)" in migrated.text
+    assert any("is null where the task" in note.message for note in migrated.notes)

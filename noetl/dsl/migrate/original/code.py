@@ -187,7 +187,7 @@ def _all_inputs(rw: Rewriting, task: Collection, entry: Entry, code: Code, names
         if whole in names:
             continue
         if whole in code.parameters:
-            _give_whole(rw, task, entry, whole, names)
+            _give_whole(rw, task, entry, whole, code.parameters & {*names})
         elif whole in code.free:
             inside = ", ".join(f'"{name}": {name}' for name in names)
             lines.append(f"{whole} = {{{inside}}}")
@@ -195,17 +195,19 @@ def _all_inputs(rw: Rewriting, task: Collection, entry: Entry, code: Code, names
     return lines
 
 
-def _give_whole(rw: Rewriting, task: Collection, entry: Entry, whole: str, names: list[str]) -> None:
-    """`def main(input_data)`: an input that holds the others."""
-    given = inputs_of(task, entry)
-    if given is None:
+def _give_whole(rw: Rewriting, task: Collection, entry: Entry, whole: str, others: frozenset[str]) -> None:
+    """`def main(input_data)`: the inputs become one that holds them."""
+    if others:
+        names = ", ".join(sorted(others))
+        rw.review(entry.mark, f"'main' takes '{whole}', all inputs, beside {names}", f"hand on '{whole}' too")
         return
     inner = mapping()
-    for name in names:
-        value = given.get(name)
-        text = value.value if isinstance(value, Scalar) else ""
-        same = Scalar(value.text, value.value, value.style) if isinstance(value, Scalar) else quoted(text)
-        if isinstance(value, Scalar) and value.style != "block":
-            inner.add(pair(name, same))
-    given.add(pair(whole, inner))
-    rw.changed(entry.mark, f"'{whole}', all inputs of the code, is now an input of its own")
+    for holder in (task.map_at("input"), task.map_at("args")):
+        for part in list(holder.entries) if holder is not None else []:
+            if holder is not None and part.key not in OWN:
+                inner.add(holder.pull(part))
+    inner.flow = not inner.entries
+    given = inputs_of(task, entry)
+    if given is not None:
+        given.add(pair(whole, inner))
+        rw.changed(entry.mark, f"'{whole}', all inputs of the code, is now the input that holds them")

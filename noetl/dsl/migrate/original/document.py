@@ -250,8 +250,7 @@ def _give_names(
     kind = rw.kind_of(task)
     outer = keys(owner.get("input")) + keys(owner.get("args"))
     if kind is None or kind.name != "python":
-        wanted = [name for name in outer if kind is not None and name in kind.inputs and not _has(task, name)]
-        _give(rw, task, {name: "{{ input." + name + " }}" for name in wanted})
+        _give_inputs(rw, task, outer)
         return
     found = code_of(task)
     if found is None:
@@ -264,6 +263,15 @@ def _give_names(
         _give_context(
             rw, task, {name: known[name] for name in sorted(code.keys_of("context") & known.keys())}
         )
+
+
+def _give_inputs(rw: Rewriting, task: Collection, outer: list[str]) -> None:
+    """The inputs of its step reached the tool; of today's task only what it cannot do without is certain."""
+    kind, older = rw.kind_of(task), _is_older_task(rw, task)
+    fields = kind.inputs if kind is not None else {}
+    wanted = [name for name in outer if name in fields and not _has(task, name)]
+    certain = [name for name in wanted if older or fields[name].required]
+    _give(rw, task, {name: "{{ input." + name + " }}" for name in certain})
 
 
 def _has(task: Collection, name: str) -> bool:

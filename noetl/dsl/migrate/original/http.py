@@ -2,7 +2,7 @@
 
 from noetl.dsl.migrate.original.remarks import remark
 from noetl.dsl.older_spellings.rewriting import Rewriting
-from noetl.dsl.yaml.editable_tree import Collection, Entry, Scalar, as_list, as_map, keys, mapping
+from noetl.dsl.yaml.editable_tree import Collection, Entry, Scalar, as_map, keys, mapping
 
 WITHOUT_BODY = ("GET", "HEAD", "DELETE", "OPTIONS")
 FORM = "x-www-form-urlencoded"
@@ -64,11 +64,8 @@ def _place(task: Collection, entry: Entry) -> str:
         return "params"
     if as_map(entry.value) is not None and _is_form(task):
         return "form"
-    if isinstance(entry.value, Scalar) and "{{" not in entry.value.value:
-        return "body"
-    if as_list(entry.value) is not None or isinstance(entry.value, Collection):
-        return "json"
-    return "json"
+    is_text = isinstance(entry.value, Scalar) and "{{" not in entry.value.value
+    return "body" if is_text else "json"
 
 
 def _word(task: Collection, key: str) -> str | None:

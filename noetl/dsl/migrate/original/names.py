@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from noetl.dsl.error_kinds import ELSEWHERE
 from noetl.dsl.grammar.playbook import RESERVED_NAMES
@@ -107,11 +108,11 @@ def name_errors(rw: Rewriting, step: Collection) -> None:
         names = REQUEST_ERRORS if task.word("kind") == "http" else ELSEWHERE
         spec = task.get("spec")
         for scalar in templates_under(rw, spec) if spec is not None else ():
-            if "output.error." in scalar.value and edit_scalar(scalar, lambda text: _errors(text, names)):  # noqa: B023
+            if "output.error." in scalar.value and edit_scalar(scalar, partial(_errors, names)):
                 rw.changed(scalar.mark, "the guard asks for an error by the name it has today")
 
 
-def _errors(text: str, names: dict[str, str]) -> str:
+def _errors(names: dict[str, str], text: str) -> str:
     text = KIND_IS.sub(lambda m: names.get(m[2], m[0]), text)
     text = KIND_IN.sub(lambda m: _any(m[0], m[1], names), text)
     return ERROR_STATUS.sub("output.http.status", text)

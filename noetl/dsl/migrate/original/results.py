@@ -7,6 +7,7 @@ and inputs, before templates are respelt. Where the answer of a request was read
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from noetl.dsl.migrate.original.code import code_of
 from noetl.dsl.migrate.original.http import result_of
@@ -287,7 +288,7 @@ def _rewrite_owner(rw: Rewriting, book: Book, owner: Collection, name: str | Non
     tasks = [*tasks_of(owner)]
     labels = {str(task.word("name")): _answer_of(task) for task in tasks if task.word("name")}
     inside = {**outside, **{label: answer for label, answer in labels.items() if label not in hidden}}
-    _tolerate(tasks)
+    _tolerate(rw, tasks)
     before: Answer | None = None
     for task in tasks:
         _rewrite_task(Reader(rw, inside, None, before, computed, edited=edited), task, name)
@@ -301,7 +302,7 @@ def _rewrite_owner(rw: Rewriting, book: Book, owner: Collection, name: str | Non
     return edited
 
 
-def _tolerate(tasks: list[Collection]) -> None:
+def _tolerate(rw: Rewriting, tasks: list[Collection]) -> None:
     """A `set` of a task that failed and went on was applied; today it is not, and its name may be missing."""
     missing: set[str] = set()
     for task in tasks:
@@ -310,10 +311,15 @@ def _tolerate(tasks: list[Collection]) -> None:
             path = plain_path(scalar.value)
             if path is not None and path[-1] in missing and path[:-1] in ((), ("step",)):
                 name = ".".join(path)
-                edit_scalar(scalar, lambda text, name=name: text.replace(name, f"{name} | default(none)"))  # type: ignore[misc]
+                edit_scalar(scalar, partial(_or_none, name))
+                rw.changed(scalar.mark, f"'{name}' is null where the task that sets it fails and goes on")
         own = task.map_at("set")
         if own is not None and _goes_on(task):
             missing |= written(own, "step")
+
+
+def _or_none(name: str, text: str) -> str:
+    return text.replace(name, f"{name} | default(none)")
 
 
 def _goes_on(task: Collection) -> bool:

@@ -1,7 +1,7 @@
 """Tasks as the original NoETL spelt them: keys beside `kind` that have another name or place today.
 
-Comes before inputs are folded under `input`. http.py's payloads, `retry` and python code have files of their
-own: http.py, retry.py, code.py.
+Comes before inputs are folded under `input`. What a request sends, `retry` and python code have files
+of their own.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,6 +14,7 @@ from noetl.dsl.migrate.original.remarks import gone, remark
 from noetl.dsl.migrate.original.retry import rewrite_retry
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.older_spellings.tasks import OWN_KEYS
+from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.tool_kind import Kind
 from noetl.dsl.yaml.editable_tree import (
     Collection,
@@ -27,6 +28,7 @@ from noetl.dsl.yaml.editable_tree import (
     pair,
     plain,
     says,
+    scalars,
 )
 
 # The input of a kind that went by another name.
@@ -49,6 +51,7 @@ IDLE: Mapping[str, str] = {
     "cache": "nothing is kept between executions",
 }
 OUTPUT_OPTIONS = frozenset({"store", "select", "output_select", "ttl", "compression", "format", "scope"})
+OUTPUT_CHOICES = frozenset({"store", "select", "output_select"})  # one of them is there, or it is a value
 
 
 def rewrite_original_task(rw: Rewriting, task: Collection) -> None:
@@ -251,8 +254,15 @@ def drop_output_options(rw: Rewriting, holder: Collection) -> None:
             gone(rw, holder, entry, "all of the data can be read, large results by reference")
     entry = holder.entry("output")
     given = as_map(entry.value) if entry is not None else None
-    if entry is not None and given is not None and given.entries and OUTPUT_OPTIONS.issuperset(given.names):
+    if entry is not None and given is not None and _are_options(given):
         gone(rw, holder, entry, "all of the data can be read, large results by reference")
+
+
+def _are_options(output: Collection) -> bool:
+    """Whether an `output` says where a result is kept; one with a template in it is a value of today."""
+    names = frozenset(output.names)
+    said = names <= OUTPUT_OPTIONS and not names.isdisjoint(OUTPUT_CHOICES)
+    return said and not any(is_template(scalar.value) for scalar in scalars(output))
 
 
 # ---- kinds ------------------------------------------------------------------------------------------------
