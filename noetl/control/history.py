@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator
 from fnmatch import fnmatchcase
-from typing import Any, Protocol
+from typing import Protocol
 
 from noetl.control.log_rows import events_of
-from noetl.core.event import Event, envelope
+from noetl.core.event import Event, EventEnvelope, envelope
 from noetl.core.fold import evolve
 from noetl.core.state import State
 from noetl.errors import NotFound
@@ -47,7 +47,7 @@ async def events(store: Store, execution_id: str, first: int = 1) -> AsyncIterat
 
 async def envelopes(
     store: Store, execution_id: str, *, first: int = 1, name: str | None = None, step: str | None = None
-) -> AsyncIterator[dict[str, Any]]:
+) -> AsyncIterator[EventEnvelope]:
     """Events as readers see them, those that match."""
     async for seq, event in events(store, execution_id, first):
         if name is not None and not fnmatchcase(event.name, name):

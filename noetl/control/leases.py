@@ -370,7 +370,7 @@ class WorkerLeases:
 
     def _shown(self, worker_id: str, worker: WorkerInfo) -> Worker:
         now, wall = self._clock(), self._wall()
-        leases = [
+        leases: list[dict[str, int | str]] = [
             {
                 "execution_id": execution_id,
                 "step_run_id": lease.run,

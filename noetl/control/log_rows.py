@@ -12,6 +12,7 @@ from noetl.core.message import Message, Report, Start
 from noetl.core.state import State, snapshot_of
 from noetl.core.values.patch import STORED, rests_elsewhere
 from noetl.errors import BackendError, InvariantViolation
+from noetl.ports.answers import Failure
 from noetl.ports.front import with_failed_iterations
 from noetl.ports.store import ROW_FORMAT, Append, Row, Summary, link
 
@@ -184,9 +185,14 @@ def shown_error(error: dict[str, Any] | None) -> dict[str, Any] | None:
     return {**{field: error.get(field) for field in fields}, **error}
 
 
-def shown_failures(state: State) -> list[dict[str, Any]]:
+def shown_failures(state: State) -> list[Failure]:
     """The failures that an arc took; older logs have only those that it took without asking about them."""
     return [
-        {**failure, "error": shown_error(failure["error"]), "answered": failure.get("answered", False)}
+        {
+            "step": failure["step"],
+            "error": shown_error(failure["error"]),
+            "taken_by": failure["taken_by"],
+            "answered": failure.get("answered", False),
+        }
         for failure in state.failures
     ]

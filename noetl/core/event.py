@@ -7,7 +7,7 @@ derived, such as event_id, entity and status, is derived when it is read. Nothin
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 import msgspec
 
@@ -27,6 +27,33 @@ class Event(msgspec.Struct, array_like=True, frozen=True, gc=False):
     visit: int | None = None
     attempt: int | None = None
     data: dict[str, Any] | None = None
+
+
+class EventEnvelope(TypedDict):
+    """An event as readers see it; ids that it does not have are left out."""
+
+    event_id: str
+    execution_id: str
+    seq: int
+    ts: str
+    source: Source
+    name: str
+    entity: str
+    entity_id: str
+    status: str
+    step: NotRequired[str]
+    step_run_id: NotRequired[str]
+    task_run_id: NotRequired[str]
+    iteration_id: NotRequired[str]
+    task_label: NotRequired[str]
+    visit: NotRequired[int]
+    attempt: NotRequired[int]
+    index: NotRequired[int | list[int]]
+    worker_id: NotRequired[str]
+    lease_epoch: NotRequired[int]
+    trace_id: str
+    parent_id: NotRequired[str]
+    data: dict[str, Any]
 
 
 # name -> (entity, status); a status of None is read from the event's own data
@@ -91,7 +118,7 @@ def task_run_id(event: Event) -> str | None:
     return f"{event.run}{event.at or ''}/{event.label}.{event.visit or 1}"
 
 
-def envelope(execution_id: str, seq: int, event: Event) -> dict[str, Any]:
+def envelope(execution_id: str, seq: int, event: Event) -> EventEnvelope:
     """The event as readers see it: every field of the contract, absent ids left out."""
     entity, status = CATALOGUE[event.name]
     data = event.data or {}
@@ -124,7 +151,7 @@ def envelope(execution_id: str, seq: int, event: Event) -> dict[str, Any]:
     }
     shown.update({key: value for key, value in optional.items() if value is not None})
     shown["data"] = data
-    return shown
+    return cast(EventEnvelope, shown)
 
 
 def index_of(address: str | None) -> int | list[int] | None:

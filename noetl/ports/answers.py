@@ -1,11 +1,11 @@
-"""What the front answers, field by field: an execution, why it went so, how two differ, what tasks printed.
+"""What the front answers, field by field: an execution, its state, why it went so, how two differ.
 
 Only shapes live here; values in them that users' playbooks made are Json.
 """
 
 from typing import NotRequired, TypedDict
 
-from noetl.json_value import Json
+from noetl.json_value import Json, JsonObject
 
 
 class PlaybookFields(TypedDict):
@@ -30,7 +30,7 @@ class Failure(TypedDict):
     step: str
     taken_by: str
     answered: NotRequired[bool]
-    error: dict[str, Json] | None
+    error: JsonObject | None
 
 
 class StuckFields(TypedDict):
@@ -50,18 +50,18 @@ class ExecutionResult(TypedDict):
     status: str
     playbook: PlaybookFields
     output: Json
-    error: dict[str, Json] | None
+    error: JsonObject | None
     failures: list[Failure]
-    ctx: dict[str, Json]
+    ctx: JsonObject
     steps: dict[str, StepFields]
     counts: dict[str, int]
     duration_ms: int
-    parent: dict[str, Json] | None
+    parent: JsonObject | None
     retry_of: str | None
     requested_at: str
     started_at: str | None
     ended_at: str | None
-    workload: dict[str, Json]
+    workload: JsonObject
     by: str
     log: str | None
     stuck: NotRequired[StuckFields]
@@ -84,13 +84,70 @@ class ExecutionRow(TypedDict):
     failed_iterations: int
 
 
+TokenFields = TypedDict(
+    "TokenFields", {"id": str, "step": str, "from": str | None, "held": bool, "reason": NotRequired[str]}
+)
+"""A token: at which step, where it came from, and why it is held there."""
+
+
+class WaitFields(TypedDict, total=False):
+    """What a parked task waits for, and when its own time is up."""
+
+    child: str
+    signal: str
+    approval: Json
+    until: str
+    expires: str
+
+
+ParkedFields = TypedDict("ParkedFields", {"address": str, "task": str, "for": WaitFields})
+"""A task that waits for something outside."""
+
+
+class RunFields(TypedDict):
+    """A run of a step that is not over: running, waiting or queued."""
+
+    id: str
+    step: str
+    status: str
+    scheduled_at: str
+    started_at: str | None
+    waiting: list[ParkedFields]
+    loop: NotRequired[dict[str, int]]
+
+
+class ExecutionState(TypedDict):
+    """The state of an execution after one of its events."""
+
+    execution_id: str
+    seq: int
+    last_seq: int
+    status: str
+    ctx: JsonObject
+    workload: JsonObject
+    steps: dict[str, StepFields]
+    tokens: list[TokenFields]
+    runs: list[RunFields]
+    failures: list[Failure]
+    error: JsonObject | None
+    output: Json
+
+
+class CredentialFields(TypedDict):
+    """What may be known of a credential: never a value."""
+
+    name: str
+    fields: list[str]
+    set_at: str
+
+
 class Reason(TypedDict):
     """One decision in words, and the event that says so."""
 
     seq: int
     step: str | None
     text: str
-    facts: dict[str, Json]
+    facts: JsonObject
 
 
 class Explanation(TypedDict):

@@ -8,18 +8,18 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
-from noetl.dsl.yaml.tree import Value
 from noetl.errors import BackendError, InvariantViolation
+from noetl.json_value import Json
 from noetl.ports.envelope import Failed, Reference
 from noetl.ports.network import PUBLIC_ONLY, Network
 
-Secret = Mapping[str, Value]
+Secret = Mapping[str, Json]
 
 
 class CallPayloads(Protocol):
     """The result store as a tool sees it. `get` verifies checksums; a missing payload raises NotFound."""
 
-    async def put(self, data: Value) -> Reference:
+    async def put(self, data: Json) -> Reference:
         """Store a JSON value."""
         ...
 
@@ -27,7 +27,7 @@ class CallPayloads(Protocol):
         """Store bytes as they arrive, without holding them all in memory."""
         ...
 
-    async def get(self, ref: Reference, most: int | None = None) -> Value:
+    async def get(self, ref: Reference, most: int | None = None) -> Json:
         """The payload of a reference: JSON as its value, text as text, other bytes as base64.
 
         Raises TooLarge when it has more than `most` bytes.
@@ -50,7 +50,7 @@ class Resources:
     """What the calls of one worker share: made at first use, closed together, the newest first."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+        self._made: dict[str, Any] = {}  # each of the type that its name is asked for with
         self._stack = AsyncExitStack()
 
     def give(self, name: str, resource: Resource) -> None:
@@ -100,8 +100,8 @@ class Call:
     task: str = ""
     attempt: int = 1
     idempotency_key: str = ""
-    prev: Value = None  # the value of the task before this one
-    spec: Mapping[str, Value] = field(default_factory=dict)  # the effective task spec, rendered
+    prev: Json = None  # the value of the task before this one
+    spec: Mapping[str, Json] = field(default_factory=dict)  # the effective task spec, rendered
     auth_name: str | None = None
     auth: Secret | None = None  # resolved; never part of an output
     secret: Callable[[str], Awaitable[Secret]] = _no_secret  # another one by name, or Failed
@@ -113,6 +113,12 @@ class Call:
     log: Callable[[str], None] = _no_log
     network: Network = PUBLIC_ONLY  # the addresses that requests may reach
     trace: str | None = None  # the W3C traceparent of this call, when the worker traces
+
+    def limit(self, name: str, default: int) -> int:
+        """One of the limits of the effective spec."""
+        limits = self.spec.get("limits")
+        limit = limits.get(name) if isinstance(limits, dict) else None
+        return limit if isinstance(limit, int) else default
 
     def resource(self, name: str, make: Callable[[], R]) -> R:
         """What calls of this worker share under a name."""
@@ -145,7 +151,7 @@ class Ran:
     """How a piece of code ended, and what it printed. `value` is already JSON."""
 
     ended: Literal["ok", "raised", "value", "timeout", "memory", "crashed"]
-    value: Value = None
+    value: Json = None
     raised: Raised | None = None
     message: str = ""  # for every ending but ok and raised
     exit_code: int | None = None
@@ -159,7 +165,7 @@ class PythonHost(Protocol):
     async def run(
         self,
         code: str,
-        variables: Mapping[str, Value],
+        variables: Mapping[str, Json],
         *,
         script: str | None = None,
         name: str | None = None,

@@ -2,12 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from noetl.core.message import Answer, Report, WorkOrder
 from noetl.core.state import Lease
+from noetl.json_value import Json, JsonObject
 
 
 class Reports(Protocol):
@@ -37,7 +38,7 @@ class Workers(Protocol):
         """Stop every lease of an execution at once: nothing that is reported of it counts any more."""
         ...
 
-    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: dict[str, Any]) -> None:
+    def deliver(self, execution_id: str, lease: str, address: str, task: str, output: JsonObject) -> None:
         """Give a pipeline that waits inside a held lease its answer."""
         ...
 
@@ -45,7 +46,7 @@ class Workers(Protocol):
 class Secrets(Protocol):
     """Where keychain entries and credentials come from, when a task needs them."""
 
-    async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Mapping[str, Any]:
+    async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Mapping[str, Json]:
         """The material under a name; raises NotFound.
 
         `refused` is the digest of material that somebody did not let in: a token of it is fetched anew.
@@ -53,6 +54,6 @@ class Secrets(Protocol):
         ...
 
 
-def material_digest(material: Mapping[str, Any]) -> str:
+def material_digest(material: Mapping[str, Json]) -> str:
     """What secret material can be told apart by without saying it."""
     return hashlib.sha256(msgspec.json.encode(material, order="sorted")).hexdigest()

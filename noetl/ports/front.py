@@ -5,13 +5,22 @@ answered as a mapping is what `--json` prints and the REST API sends.
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
-from noetl.core.event import Event, iso
+from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control
-from noetl.ports.answers import Difference, ExecutionResult, ExecutionRow, Explanation, LogLine
+from noetl.json_value import Json, JsonObject
+from noetl.ports.answers import (
+    CredentialFields,
+    Difference,
+    ExecutionResult,
+    ExecutionRow,
+    ExecutionState,
+    Explanation,
+    LogLine,
+)
 from noetl.ports.schedule import Schedule, Trigger
 from noetl.ports.store import AccessToken, Listed, PlaybookText, Projection, Row, Summary
 
@@ -23,7 +32,7 @@ class Ask(msgspec.Struct, kw_only=True, omit_defaults=True):
     file: str | None = None
     path: str | None = None
     version: int | None = None
-    workload: dict[str, Any] = {}
+    workload: JsonObject = {}
     idempotency_key: str | None = None
     until: str | None = None
     by: str = "cli"
@@ -60,7 +69,7 @@ class Find(msgspec.Struct, kw_only=True, omit_defaults=True):
 class Slice(msgspec.Struct, omit_defaults=True):
     """A part of a stored payload: items of a list, or the value that a path selects."""
 
-    data: Any
+    data: Json
     total: int | None = None  # how many items the whole list has
     offset: int = 0
     content_type: str = "application/json"
@@ -78,7 +87,7 @@ class Worker(msgspec.Struct, omit_defaults=True):
     version: str = ""
     host: str = ""
     draining: bool = False
-    leases: list[dict[str, Any]] = []  # execution_id, step_run_id, epoch, since
+    leases: list[dict[str, int | str]] = []  # execution_id, step_run_id, epoch, since
     finished: int = 0  # orders since it started
 
 
@@ -105,7 +114,7 @@ class ScheduleAsk(msgspec.Struct, kw_only=True, omit_defaults=True):
     name: str
     path: str
     version: int | None = None
-    workload: dict[str, Any] = {}
+    workload: JsonObject = {}
     cron: str | None = None
     timezone: str = "UTC"
     every_s: int | None = None
@@ -121,7 +130,7 @@ class TriggerAsk(msgspec.Struct, kw_only=True, omit_defaults=True):
     kind: str
     path: str
     version: int | None = None
-    workload: dict[str, Any] = {}
+    workload: JsonObject = {}
     payload_key: str = "payload"
     secret: str | None = None
     subject: str | None = None
@@ -273,7 +282,7 @@ class Readings(Protocol):
         limit: int = 500,
         name: str | None = None,
         step: str | None = None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[EventEnvelope]:
         """Envelopes of events that match, from a sequence number on."""
         ...
 
@@ -283,11 +292,11 @@ class Readings(Protocol):
         """What tasks wrote to their output, a line each, from an event on; the lines of an event together."""
         ...
 
-    async def state(self, execution_id: str, at: int | None = None) -> dict[str, Any]:
+    async def state(self, execution_id: str, at: int | None = None) -> ExecutionState:
         """The state after an event: status, ctx, workload, steps, tokens, runs, what waits."""
         ...
 
-    async def graph(self, execution_id: str) -> dict[str, Any]:
+    async def graph(self, execution_id: str) -> JsonObject:
         """The playbook that ran as steps and arcs, those that it was extended by included."""
         ...
 
@@ -299,7 +308,7 @@ class Readings(Protocol):
         """How two executions differ."""
         ...
 
-    async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Any:
+    async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Json:
         """A template's value as it would have been after an event; raises RequestError."""
         ...
 
@@ -313,7 +322,7 @@ class Readings(Protocol):
 class Credentials(Protocol):
     """Values only go in."""
 
-    async def put_credential(self, name: str, material: dict[str, Any]) -> None:
+    async def put_credential(self, name: str, material: JsonObject) -> None:
         """Keep a credential, sealed."""
         ...
 
@@ -321,7 +330,7 @@ class Credentials(Protocol):
         """Names, and when each was last set."""
         ...
 
-    async def credential(self, name: str) -> dict[str, Any]:
+    async def credential(self, name: str) -> CredentialFields:
         """A credential's name, the names of its fields and when it was set; never a value."""
         ...
 
@@ -397,7 +406,7 @@ class Triggers(Protocol):
         ...
 
     async def fire_trigger(
-        self, name: str, payload: Any, *, key: str | None = None, by: str | None = None
+        self, name: str, payload: Json, *, key: str | None = None, by: str | None = None
     ) -> Started:
         """Start what a trigger starts, with a payload."""
         ...

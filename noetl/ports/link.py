@@ -6,11 +6,12 @@ it was not heard, so that any message may be lost.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from noetl.core.message import Answer, Payload, Report, WorkOrder
+from noetl.json_value import JsonObject
 
 BEATS_PER_LEASE = 4  # how often a worker is heard in the time after which it counts as silent
 BEAT_MOST_S = 1.0
@@ -92,7 +93,7 @@ class Push(msgspec.Struct, omit_defaults=True):
     epoch: int
     address: str = ""
     task: str = ""
-    output: dict[str, Any] = {}
+    output: JsonObject = {}
 
 
 class SecretRequest(msgspec.Struct):

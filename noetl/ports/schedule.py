@@ -5,12 +5,13 @@ several servers over one store fire each tick once.
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from noetl.core.event import iso
 from noetl.errors import NotFound
+from noetl.json_value import JsonObject
 
 HOOKS = "/api/v1/hooks/"  # below it webhooks are called by their names
 
@@ -31,7 +32,7 @@ class Schedule(msgspec.Struct, kw_only=True):
     name: str
     path: str
     version: int | None = None  # None: the newest when it fires
-    workload: dict[str, Any] = {}
+    workload: JsonObject = {}
     cron: str | None = None
     timezone: str = "UTC"
     every_s: int | None = None
@@ -53,7 +54,7 @@ class Trigger(msgspec.Struct, kw_only=True):
     kind: str  # webhook | nats
     path: str
     version: int | None = None
-    workload: dict[str, Any] = {}
+    workload: JsonObject = {}
     payload_key: str = "payload"  # where the workload has what the message said
     secret: str | None = None  # of a webhook: the digest of what callers prove that they know
     subject: str | None = None
@@ -124,7 +125,7 @@ class ScheduleStore(Protocol):
         ...
 
 
-def schedule_facts(schedule: Schedule) -> dict[str, Any]:
+def schedule_facts(schedule: Schedule) -> JsonObject:
     """A schedule as readers see it."""
     shown = msgspec.structs.asdict(schedule)
     for field in ("next_at", "last_at", "created_at"):
@@ -135,7 +136,7 @@ def schedule_facts(schedule: Schedule) -> dict[str, Any]:
     return shown
 
 
-def trigger_facts(trigger: Trigger) -> dict[str, Any]:
+def trigger_facts(trigger: Trigger) -> JsonObject:
     """A trigger as readers see it: without its secret, and with the place where a webhook is called."""
     shown = msgspec.structs.asdict(trigger)
     del shown["secret"]

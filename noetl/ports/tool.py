@@ -6,18 +6,19 @@ Nothing here imports a driver. The kinds themselves are the tools' room; the wor
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, TypedDict, TypeVar, Unpack, get_args, get_origin
 
 import msgspec
 
 from noetl.dsl.tool_kind import Field, Kind
-from noetl.dsl.yaml.tree import Value
 from noetl.errors import InvariantViolation, NoetlError
+from noetl.json_value import Json, JsonObject
 from noetl.ports.call import Call
 from noetl.ports.envelope import Envelope, Failed, error
 from noetl.ports.values import ValueProblem
 
-Run = Callable[[Any, Call], Awaitable[Envelope]]
+Run = Callable[[Any, Call], Awaitable[Envelope]]  # of the struct that its own kind reads
+S = TypeVar("S", bound=msgspec.Struct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,22 @@ class Input(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """What every input and knob struct of a kind is: typed and closed."""
 
 
-def doc(sentence: str, **schema: Any) -> msgspec.Meta:
+def doc(sentence: str, **schema: Json) -> msgspec.Meta:
     """The sentence that authors read about an input, as in `Annotated[str, doc("...")]`."""
     return msgspec.Meta(description=sentence, extra_json_schema=schema or None)
+
+
+class KindFields(TypedDict, total=False):
+    """The fields of a Kind that its structs do not say."""
+
+    open_input: bool
+    one_of: tuple[tuple[str, ...], ...]
+    beside: tuple[str, ...]
+    defaults: Mapping[str, Json]
+    helper: str | None
+    sql_text: tuple[str, ...]
+    untemplated: tuple[str, ...]
+    example: str
 
 
 def describe(
@@ -56,7 +70,7 @@ def describe(
     text: str,
     struct: type[msgspec.Struct] | None = None,
     knobs: type[msgspec.Struct] | None = None,
-    **more: Any,
+    **more: Unpack[KindFields],
 ) -> Kind:
     """The kind as data: inputs and knobs from the structs, the summary from the first line of the text."""
     summary = text.strip().partition("\n")[0].rstrip(".")
@@ -71,7 +85,7 @@ def define(
     *,
     knobs: type[msgspec.Struct] | None = None,
     returns: str = "",
-    **more: Any,
+    **more: Unpack[KindFields],
 ) -> Tool:
     """A tool from one file's parts; `more` are the other fields of its Kind."""
     page = text or ""
@@ -90,23 +104,21 @@ def _fields(struct: type[msgspec.Struct] | None) -> dict[str, Field]:
     return fields
 
 
-def _sentence_of(annotation: Any) -> str:
+def _sentence_of(annotation: object) -> str:
     """The description in an Annotated type."""
-    if not hasattr(annotation, "__metadata__"):
-        return ""
-    for part in annotation.__metadata__:
+    for part in getattr(annotation, "__metadata__", ()):
         if isinstance(part, msgspec.Meta) and part.description:
             return part.description
     return ""
 
 
-def type_name(annotation: Any) -> str:
+def type_name(annotation: object) -> str:
     """A type as authors read it: `text`, `number`, `list of text`, `mapping {table, range}`."""
-    if hasattr(annotation, "__metadata__"):
-        return type_name(annotation.__origin__)
     if annotation in _NAMES:
         return _NAMES[annotation]
     origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return type_name(args[0])
     if origin is Literal:
         return " | ".join(f"`{item}`" for item in args)
     if origin is dict:
@@ -119,7 +131,7 @@ def type_name(annotation: Any) -> str:
     return " | ".join(names) or "mapping"
 
 
-_NAMES: dict[Any, str] = {
+_NAMES: dict[object, str] = {
     Any: "any value",
     str: "text",
     int: "integer",
@@ -131,7 +143,7 @@ _NAMES: dict[Any, str] = {
 }
 
 
-def convert(values: Mapping[str, Value], tool: Tool) -> Any:
+def convert(values: Mapping[str, Json], tool: Tool) -> Any:
     """Rendered input as the struct the tool reads; Failed (kind `input`) names the key that does not fit."""
     kind = tool.kind
     given = {key: value for key, value in values.items() if key in kind.inputs and value is not None}
@@ -146,7 +158,7 @@ def convert(values: Mapping[str, Value], tool: Tool) -> Any:
     return (converted, _rest(values, kind)) if kind.open_input else converted
 
 
-def read_knobs(struct: type[msgspec.Struct], call: Call) -> Any:
+def read_knobs(struct: type[S], call: Call) -> S:
     """The kind's own knobs out of the effective spec."""
     names = _names(struct)
     given = {key: value for key, value in call.spec.items() if key in names and value is not None}
@@ -158,18 +170,18 @@ def _names(struct: type[msgspec.Struct]) -> frozenset[str]:
     return frozenset(info.encode_name for info in msgspec.structs.fields(struct))
 
 
-def _rest(values: Mapping[str, Value], kind: Kind) -> dict[str, Value]:
+def _rest(values: Mapping[str, Json], kind: Kind) -> JsonObject:
     return {key: value for key, value in values.items() if key not in kind.inputs}
 
 
-def _known(values: Mapping[str, Value], kind: Kind) -> None:
+def _known(values: Mapping[str, Json], kind: Kind) -> None:
     unknown = sorted(key for key in values if key not in kind.inputs)
     if unknown and not kind.open_input:
         known = ", ".join(kind.inputs) or "none"
         raise Failed("input", f"{kind.name} has no input {unknown[0]!r}; its inputs are: {known}")
 
 
-def _exactly_one(given: Mapping[str, Value], kind: Kind) -> None:
+def _exactly_one(given: Mapping[str, Json], kind: Kind) -> None:
     for group in kind.one_of:
         found = [name for name in group if name in given]
         if len(found) != 1:
@@ -177,7 +189,7 @@ def _exactly_one(given: Mapping[str, Value], kind: Kind) -> None:
             raise Failed("input", f"{kind.name} needs exactly one of {', '.join(group)}; it was given {seen}")
 
 
-def _struct(given: dict[str, Value], struct: type[msgspec.Struct], what: str) -> Any:
+def _struct(given: Mapping[str, Json], struct: type[S], what: str) -> S:
     try:
         return msgspec.convert(given, struct, strict=False)
     except msgspec.ValidationError as problem:
@@ -188,7 +200,7 @@ def _struct(given: dict[str, Value], struct: type[msgspec.Struct], what: str) ->
         raise Failed("input", f"{what}{where}: {sentence}") from None
 
 
-def _placed(given: dict[str, Value], struct: type[msgspec.Struct], place: str) -> str:
+def _placed(given: Mapping[str, Json], struct: type[msgspec.Struct], place: str) -> str:
     """A place in an input with the key of its mapping; the converter says none, so each is tried alone."""
     name, _, rest = place.partition("[...]")
     inner = given.get(name)
@@ -200,7 +212,7 @@ def _placed(given: dict[str, Value], struct: type[msgspec.Struct], place: str) -
     return place
 
 
-async def invoke(tool: Tool, values: Mapping[str, Value], call: Call) -> Envelope:
+async def invoke(tool: Tool, values: Mapping[str, Json], call: Call) -> Envelope:
     """Convert the input and run the tool; every failure we can name becomes an envelope."""
     if tool.run is None:
         raise InvariantViolation(f"kind {tool.kind.name!r} is carried out by the engine, not by a worker")

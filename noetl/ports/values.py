@@ -8,13 +8,13 @@ import base64
 import datetime
 import decimal
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import overload
 
 import msgspec
 
-from noetl.dsl.yaml.tree import Value
 from noetl.errors import NoetlError
+from noetl.json_value import Json, JsonObject
 
 _DEPTH_MAX = 200
 _INT_EXPONENT_MAX = 40  # a numeric like 1E+100000 stays text instead of becoming a huge integer
@@ -26,18 +26,23 @@ class ValueProblem(NoetlError):
     code = "value"
 
 
-def to_json(value: object, path: str = "$") -> Value:
+@overload
+def to_json(value: Mapping[str, object], path: str = "$") -> JsonObject: ...
+@overload
+def to_json(value: str, path: str = "$") -> str: ...
+@overload
+def to_json(value: object, path: str = "$") -> Json: ...
+def to_json(value: object, path: str = "$") -> Json:
     """The value as plain JSON; raises ValueProblem naming the place of what cannot be one."""
     return _convert(value, path, 0)
 
 
-def _convert(value: Any, path: str, depth: int) -> Value:
-    kind = type(value)
-    if value is None or kind is bool or kind is int:
-        return value
-    if kind is str:
+def _convert(value: object, path: str, depth: int) -> Json:
+    if type(value) is str:
         return _text(value, path)
-    if kind is float:
+    if value is None or type(value) is int or type(value) is bool:
+        return value
+    if type(value) is float:
         return _number(value, path)
     if depth > _DEPTH_MAX:
         raise ValueProblem(f"the value at {path[:80]}… is nested deeper than {_DEPTH_MAX} levels")
@@ -50,8 +55,8 @@ def _convert(value: Any, path: str, depth: int) -> Value:
     return _scalar(value, path)
 
 
-def _mapping(value: dict[Any, Any], path: str, depth: int) -> Value:
-    converted: dict[str, Value] = {}
+def _mapping(value: dict[object, object], path: str, depth: int) -> Json:
+    converted: JsonObject = {}
     for key, item in value.items():
         name = _text(key, path) if type(key) is str else _key(key, path)
         if name in converted:
@@ -95,36 +100,34 @@ def _decimal(value: decimal.Decimal, path: str) -> int | float | str:
     return nearest if exact else str(value)
 
 
-def _scalar(value: Any, path: str) -> Value:
+def _scalar(value: object, path: str) -> Json:
     """A value of one of the types that have one obvious JSON form."""
-    for types, convert in _SCALARS:
-        if isinstance(value, types):
-            return convert(value, path)
+    if isinstance(value, str):
+        return _text(str.__str__(value), path)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return _number(float(value), path)
+    if isinstance(value, decimal.Decimal):
+        return _decimal(value, path)
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return str(msgspec.to_builtins(value))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return base64.b64encode(value).decode()
     if any(base.__module__ == "uuid" and base.__name__ == "UUID" for base in type(value).__mro__):
         return str(value)
     hint = "wrap it in list(...)" if isinstance(value, Iterable) else "make it a mapping, list or text"
     raise ValueProblem(f"the value at {path} is a {type(value).__name__}, which has no JSON form", hint=hint)
 
 
-# In this order: bool is an int and datetime is a date.
-_SCALARS: tuple[tuple[Any, Callable[[Any, str], Value]], ...] = (
-    (str, lambda value, path: _text(str.__str__(value), path)),
-    (bool, lambda value, path: bool(value)),
-    (int, lambda value, path: int(value)),
-    (float, lambda value, path: _number(float(value), path)),
-    (decimal.Decimal, _decimal),
-    ((datetime.date, datetime.time), lambda value, path: value.isoformat()),
-    (datetime.timedelta, lambda value, path: msgspec.to_builtins(value)),
-    ((bytes, bytearray, memoryview), lambda value, path: base64.b64encode(value).decode()),
-)
-
-
-def _in_order(items: list[Value]) -> list[Value]:
+def _in_order(items: list[Json]) -> list[Json]:
     """The items of a set in an order that does not depend on hashing."""
     return sorted(items, key=_rank)
 
 
-def _rank(item: Value) -> tuple[str, Any]:
+def _rank(item: Json) -> tuple[str, str | float]:
     if isinstance(item, str | int | float):
         return type(item).__name__, item
     return "~", msgspec.json.encode(item, order="sorted").decode()

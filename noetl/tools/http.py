@@ -289,7 +289,7 @@ async def _answer(response: "ClientResponse", request: Request, knobs: Knobs, ca
 
     hidden = str(call.auth["param"]) if call.auth and "param" in call.auth else None
     http = http_part(response, hidden)
-    hold = int(call.spec.get("limits", {}).get("max_hydrate_bytes", HOLD_BYTES))
+    hold = call.limit("max_hydrate_bytes", HOLD_BYTES)
     try:
         body = await read_body(
             response, request.response, Bounds(hold, knobs.max_response_bytes), call.payloads

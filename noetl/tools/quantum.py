@@ -46,6 +46,7 @@ workflow:
 
 SIMULATION = """\
 from noetl.tools.parts.quantum_simulator import counts, parse
+from noetl.json_value import Json
 result = counts(parse(circuit), shots, seed)
 """
 
@@ -87,7 +88,7 @@ async def _local(job: Job, call: Call) -> Envelope:
 async def _simulated(circuit: str, shots: int, seed: int, call: Call) -> Value:
     """The counts, from a process of their own: millions of multiplications would hold up every other task."""
     host = call.resource(PYTHON_HOST, no_python_host)
-    variables = {"circuit": circuit, "shots": shots, "seed": seed}
+    variables: dict[str, Json] = {"circuit": circuit, "shots": shots, "seed": seed}
     ran = await host.run(SIMULATION, variables, name="quantum")
     if ran.ended != "ok":
         kind = "limit" if ran.ended == "memory" else "crashed"

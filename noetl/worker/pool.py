@@ -93,7 +93,7 @@ class Pool:
         orders = [runner.order for runner, _ in self._running.values()]
         return [(order.execution_id, order.lease, order.epoch) for order in (*orders, *self._queue.values())]
 
-    def shown(self) -> list[dict[str, Any]]:
+    def shown(self) -> list[dict[str, int | str]]:
         """The orders that run, for people."""
         orders = [runner.order for runner, _ in self._running.values()]
         return [

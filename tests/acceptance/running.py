@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, urlparse
 from noetl.cli.connection.connection import find_execution
 from noetl.control.history import envelopes
 from noetl.control.log_audit import audit
+from noetl.core.event import EventEnvelope
 from noetl.errors import NotFound
 from noetl.settings import Settings, load
 from noetl.wiring.embedded import embedded
@@ -74,7 +75,7 @@ class Process:
         return subprocess.CompletedProcess([], self._process.returncode, out, err)
 
 
-def events(noetl: Noetl, name: str = "*", execution: str = "@last") -> list[dict[str, Any]]:
+def events(noetl: Noetl, name: str = "*", execution: str = "@last") -> list[EventEnvelope]:
     """The events of an execution; none while there is no execution."""
     if noetl.server is not None:
         printed = noetl("execution", "events", execution, "--json", "--name", name).stdout
@@ -84,7 +85,7 @@ def events(noetl: Noetl, name: str = "*", execution: str = "@last") -> list[dict
     return asyncio.run(_events(noetl.folder, name, execution))
 
 
-async def _events(folder: Path, name: str, execution: str) -> list[dict[str, Any]]:
+async def _events(folder: Path, name: str, execution: str) -> list[EventEnvelope]:
     async with embedded(_settings(folder)) as made:
         try:
             execution_id = await find_execution(made.front, execution)

@@ -84,7 +84,7 @@ def test_a_parent_killed_while_its_child_runs_finds_the_child_again(noetl, write
     )
     running = Process(noetl, "run", write("parent.yaml", parent), "-q")
     child = eventually(
-        lambda: next(iter(events(noetl, "task.parked")), {}).get("data", {}).get("child"), "the child"
+        lambda: next((event["data"]["child"] for event in events(noetl, "task.parked")), None), "the child"
     )
     eventually(lambda: events(noetl, "task.parked", child), "the child waits")
     running.kill()

@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from noetl.errors import BackendError, Conflict
+from noetl.json_value import JsonObject
 from noetl.ports.front import Ask
 from tests.distributed.cluster import LEASE_S, Cluster, Node
 from tests.engine.web import Web
@@ -128,7 +129,7 @@ class Soak:
         await self.cluster.finished(execution_id, WITHIN_S)
 
     async def _begin(self, tag: str) -> str:
-        workload = {"url": self.web.url, "tag": tag}
+        workload: JsonObject = {"url": self.web.url, "tag": tag}
         while True:
             server = self.dice.choice(self.servers)
             with suppress(BackendError, Conflict):  # it is away, or may have done it: the key tells

@@ -16,6 +16,7 @@ from noetl.adapters.memory.store import MemoryStore
 from noetl.control.history import envelopes
 from noetl.control.log_audit import audit
 from noetl.control.log_rows import shown
+from noetl.core.event import EventEnvelope
 from noetl.core.message import Control
 from noetl.settings import load
 from noetl.wiring.embedded import Embedded, assemble, new_execution_id
@@ -35,7 +36,7 @@ class Ran:
 
     execution_id: str
     result: dict[str, Any]
-    events: list[dict[str, Any]] = field(default_factory=list)
+    events: list[EventEnvelope] = field(default_factory=list)
 
     @property
     def status(self) -> str:
@@ -56,7 +57,7 @@ class Ran:
     def runs(self, step: str) -> int:
         return int(self.result["steps"].get(step, {}).get("runs", 0))
 
-    def named(self, name: str, **wanted: Any) -> list[dict[str, Any]]:
+    def named(self, name: str, **wanted: Any) -> list[EventEnvelope]:
         """Events of a name whose fields are as wanted."""
         return [
             event

@@ -7,13 +7,21 @@ from urllib.parse import quote
 import msgspec
 
 from noetl.adapters.http import stream
-from noetl.adapters.http.client import Client
+from noetl.adapters.http.client import Client, Query
 from noetl.adapters.http.moment import ms, ms_or_none
 from noetl.adapters.http.schedules import HttpSchedules
-from noetl.core.event import Event, iso
+from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control
 from noetl.core.reading.task_logs import lines_of
-from noetl.ports.answers import Difference, ExecutionResult, Explanation, LogLine
+from noetl.json_value import Json, JsonObject
+from noetl.ports.answers import (
+    CredentialFields,
+    Difference,
+    ExecutionResult,
+    ExecutionState,
+    Explanation,
+    LogLine,
+)
 from noetl.ports.front import Ask, Find, NewToken, Slice, Started, TokenAsk, Worker
 from noetl.ports.store import AccessToken, Listed, PlaybookText, Projection, Row, Summary
 
@@ -149,13 +157,13 @@ class HttpFront(HttpSchedules):
         limit: int = 500,
         name: str | None = None,
         step: str | None = None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[EventEnvelope]:
         """Envelopes of events that match, from a sequence number on."""
-        envelopes: list[dict[str, Any]] = []
+        envelopes: list[EventEnvelope] = []
         start: int | None = first
         while start is not None and len(envelopes) < limit:
             some = min(limit - len(envelopes), EVENTS_PAGE)
-            query: dict[str, Any] = {"from": start, "limit": some, "name": name, "step": step}
+            query: Query = {"from": start, "limit": some, "name": name, "step": step}
             page = await self.client.ask("GET", f"{_execution(execution_id)}/events", query=query)
             envelopes += page["items"]
             start = page["next"]
@@ -168,7 +176,7 @@ class HttpFront(HttpSchedules):
         lines: list[LogLine] = []
         start: int | None = first
         while start is not None and len(lines) < limit:
-            query: dict[str, Any] = {"from": start, "limit": PAGE, "name": "task.done", "step": step}
+            query: Query = {"from": start, "limit": PAGE, "name": "task.done", "step": step}
             page = await self.client.ask("GET", f"{_execution(execution_id)}/events", query=query)
             for envelope in page["items"]:
                 if len(lines) < limit:
@@ -176,15 +184,15 @@ class HttpFront(HttpSchedules):
             start = page["next"]
         return lines
 
-    async def graph(self, execution_id: str) -> dict[str, Any]:
+    async def graph(self, execution_id: str) -> JsonObject:
         """The playbook that ran as steps and arcs."""
-        drawing: dict[str, Any] = await self.client.ask("GET", f"{_execution(execution_id)}/graph")
+        drawing: JsonObject = await self.client.ask("GET", f"{_execution(execution_id)}/graph")
         return drawing
 
-    async def state(self, execution_id: str, at: int | None = None) -> dict[str, Any]:
+    async def state(self, execution_id: str, at: int | None = None) -> ExecutionState:
         """The state after an event, or now."""
         path = f"{_execution(execution_id)}/state"
-        answer: dict[str, Any] = await self.client.ask("GET", path, query={"at": at})
+        answer: ExecutionState = await self.client.ask("GET", path, query={"at": at})
         return answer
 
     async def why(self, execution_id: str, step: str | None = None) -> Explanation:
@@ -198,10 +206,11 @@ class HttpFront(HttpSchedules):
         difference: Difference = await self.client.ask("GET", f"{_execution(one)}/diff/{_id(other)}")
         return difference
 
-    async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Any:
+    async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Json:
         """A template's value as it would have been after an event."""
         body = {"template": template, "at": at}
-        return (await self.client.ask("POST", f"{_execution(execution_id)}/render", body=body))["value"]
+        answer: JsonObject = await self.client.ask("POST", f"{_execution(execution_id)}/render", body=body)
+        return answer["value"]
 
     async def result(
         self, key: str, *, offset: int = 0, limit: int | None = None, select: str | None = None
@@ -213,7 +222,7 @@ class HttpFront(HttpSchedules):
 
     # Credentials
 
-    async def put_credential(self, name: str, material: dict[str, Any]) -> None:
+    async def put_credential(self, name: str, material: JsonObject) -> None:
         """Keep a credential, sealed."""
         await self.client.ask("PUT", f"/credentials/{_id(name)}", body=material)
 
@@ -221,9 +230,9 @@ class HttpFront(HttpSchedules):
         """Names, and when each was last set."""
         return [(item["name"], ms(item["set_at"])) for item in await self._all("/credentials")]
 
-    async def credential(self, name: str) -> dict[str, Any]:
+    async def credential(self, name: str) -> CredentialFields:
         """A credential's name, its fields' names and when it was set."""
-        fields: dict[str, Any] = await self.client.ask("GET", f"/credentials/{_id(name)}")
+        fields: CredentialFields = await self.client.ask("GET", f"/credentials/{_id(name)}")
         return fields
 
     async def delete_credential(self, name: str) -> None:

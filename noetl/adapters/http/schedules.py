@@ -9,6 +9,7 @@ import msgspec
 from noetl.adapters.http.client import Client
 from noetl.adapters.http.moment import ms, ms_or_none
 from noetl.adapters.http.problem import error_of
+from noetl.json_value import Json
 from noetl.ports.front import NewTrigger, ScheduleAsk, Started, TriggerAsk, WebhookCall
 from noetl.ports.schedule import Schedule, Skipped, Trigger
 
@@ -81,7 +82,7 @@ class HttpSchedules:
         await self.client.ask("DELETE", f"/triggers/{_id(name)}")
 
     async def fire_trigger(
-        self, name: str, payload: Any, *, key: str | None = None, by: str | None = None
+        self, name: str, payload: Json, *, key: str | None = None, by: str | None = None
     ) -> Started:
         """Start what a trigger starts, with a payload."""
         body = {"payload": payload, "idempotency_key": key}

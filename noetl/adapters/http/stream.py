@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from typing import Any
 
 import aiohttp
 import msgspec
@@ -10,7 +9,7 @@ import msgspec
 from noetl.adapters.http.client import Client
 from noetl.adapters.http.moment import ms
 from noetl.adapters.http.problem import error_of
-from noetl.core.event import Event
+from noetl.core.event import Event, EventEnvelope
 from noetl.errors import BackendError
 
 PATIENCE_S = 120.0  # of a server that does not answer any more
@@ -90,7 +89,7 @@ def _field(block: bytes, name: bytes) -> bytes:
     return b"".join(line[len(start) :] for line in block.split(b"\n") if line.startswith(start))
 
 
-def event_of(envelope: dict[str, Any]) -> tuple[int, Event]:
+def event_of(envelope: EventEnvelope) -> tuple[int, Event]:
     """The event that an envelope shows, with its number; shown again it gives the same envelope."""
     run, task = envelope.get("step_run_id") or "", envelope.get("task_run_id")
     own = f"/{envelope.get('task_label')}.{envelope.get('visit') or 1}"

@@ -124,6 +124,7 @@ def show(name: str, as_json: bool) -> None:
     """Show what a trigger listens to and what it starts; never its secret."""
     from noetl.cli.connection.connection import call_front
     from noetl.cli.running.run_summary import indented_json
+    from noetl.core.event import iso
     from noetl.ports.schedule import trigger_facts
 
     trigger = asyncio.run(call_front(lambda front: front.trigger(name)))
@@ -132,7 +133,7 @@ def show(name: str, as_json: bool) -> None:
         emit(indented_json(facts))
         return
     emit(f"{name}: {_words(trigger)}{'' if trigger.enabled else '  (paused)'}")
-    emit(f"payload: workload.{trigger.payload_key}\nmade: {facts['created_at'][:19]} by {trigger.by}")
+    emit(f"payload: workload.{trigger.payload_key}\nmade: {iso(trigger.created_at)[:19]} by {trigger.by}")
 
 
 @command.command("delete")

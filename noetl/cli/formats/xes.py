@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import AsyncIterator
-from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import msgspec
+
+from noetl.core.event import EventEnvelope
 
 HEAD = """\
 <?xml version="1.0" encoding="UTF-8"?>
@@ -44,7 +45,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 OWN_FIELDS = ("seq", "name", "step_run_id", "task_run_id", "iteration_id", "attempt", "lease_epoch")
 
 
-async def document(execution_id: str, path: str, events: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
+async def document(execution_id: str, path: str, events: AsyncIterator[EventEnvelope]) -> AsyncIterator[str]:
     """The document, piece by piece."""
     yield HEAD
     yield "  <trace>\n"
@@ -55,7 +56,7 @@ async def document(execution_id: str, path: str, events: AsyncIterator[dict[str,
     yield TAIL
 
 
-def _event(event: dict[str, Any]) -> str:
+def _event(event: EventEnvelope) -> str:
     activity = event.get("task_label") or event.get("step") or event["name"]
     parts = [
         "    <event>\n",
@@ -69,7 +70,7 @@ def _event(event: dict[str, Any]) -> str:
         if isinstance(value, int):
             parts.append(f'      <int key="noetl_{name}" value="{value}"/>\n')
         elif value is not None:
-            parts.append(_string(f"noetl_{name}", value))
+            parts.append(_string(f"noetl_{name}", str(value)))
     if event["data"]:
         parts.append(_string("noetl_data", msgspec.json.encode(event["data"]).decode()))
     return "".join([*parts, "    </event>\n"])

@@ -25,13 +25,14 @@ from noetl.dsl.templates.limits import TemplateError
 from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.templates.template import CompiledValue, compile_value
 from noetl.errors import NotFound, RequestError
+from noetl.json_value import Json
 from noetl.ports.results import Payloads, TooLarge
 from noetl.ports.store import Store
 
 
 async def evaluated(
     store: Store, payloads: Payloads, execution_id: str, expression: str, *, seq: int | None, most: int
-) -> Any:
+) -> Json:
     """The value of a template, or of what stands between its braces, after an event or the newest.
 
     What it mentions of results in the result store is loaded, up to `most` bytes of each.

@@ -8,7 +8,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import msgspec
 
@@ -28,7 +28,7 @@ from noetl.control.schedules import ScheduleBook
 from noetl.control.tokens import TokenBook
 from noetl.control.triggers import Keeper, TriggerBook
 from noetl.core.deciding.synthesize import with_fragments
-from noetl.core.event import Event, iso
+from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control, Start
 from noetl.core.program.program import Program
 from noetl.core.reading.task_logs import lines_of
@@ -36,7 +36,15 @@ from noetl.core.state import State
 from noetl.dsl.effective_spec import LIMITS
 from noetl.dsl.nearest import nearest
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
-from noetl.ports.answers import Difference, ExecutionResult, Explanation, LogLine
+from noetl.json_value import Json, JsonObject
+from noetl.ports.answers import (
+    CredentialFields,
+    Difference,
+    ExecutionResult,
+    ExecutionState,
+    Explanation,
+    LogLine,
+)
 from noetl.ports.front import (
     ME,
     Ask,
@@ -338,9 +346,9 @@ class LocalFront:
         limit: int = 500,
         name: str | None = None,
         step: str | None = None,
-    ) -> list[dict[str, Any]]:
+    ) -> list[EventEnvelope]:
         """Envelopes of events that match, from a sequence number on."""
-        matching: list[dict[str, Any]] = []
+        matching: list[EventEnvelope] = []
         if limit < 1:
             return matching
         async for envelope in envelopes(self._store, execution_id, first=first, name=name, step=step):
@@ -360,7 +368,7 @@ class LocalFront:
                 break
         return lines
 
-    async def state(self, execution_id: str, at: int | None = None) -> dict[str, Any]:
+    async def state(self, execution_id: str, at: int | None = None) -> ExecutionState:
         """The state after an event, or now."""
         if at is not None:
             then = await state_at(self._store, execution_id, at)
@@ -371,7 +379,7 @@ class LocalFront:
         state = await newest_state(self._store, execution_id)
         return whole_state(state, state.seq)
 
-    async def graph(self, execution_id: str) -> dict[str, Any]:
+    async def graph(self, execution_id: str) -> JsonObject:
         """The playbook that ran as steps and arcs, those that it was extended by included."""
         from noetl.dsl.net.diagram import graph, sketch
 
@@ -429,13 +437,13 @@ class LocalFront:
                 course.take(events_of(row))
         return cast(Difference, await asyncio.to_thread(compare, courses[0], courses[1]))
 
-    async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Any:
+    async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Json:
         """A template's value as it would have been after an event."""
         summary = await self._store.summary(execution_id)
-        limits: Mapping[str, Any] = LIMITS
+        limits: Mapping[str, int | None] = LIMITS
         with suppress(NotFound):  # its playbook may have been taken off the catalog
             limits = (await self._catalog.program(summary.hash or "")).limits
-        most = int(limits["max_hydrate_bytes"])
+        most = limits["max_hydrate_bytes"] or 0
         return await evaluated(self._store, self._payloads, execution_id, template, seq=at, most=most)
 
     async def result(
@@ -446,7 +454,7 @@ class LocalFront:
 
     # Credentials
 
-    async def put_credential(self, name: str, material: dict[str, Any]) -> None:
+    async def put_credential(self, name: str, material: JsonObject) -> None:
         """Keep a credential, sealed."""
         await self._vault.keep(name, current_fields(material))
 
@@ -454,7 +462,7 @@ class LocalFront:
         """Names, and when each was last set."""
         return await self._store.secrets()
 
-    async def credential(self, name: str) -> dict[str, Any]:
+    async def credential(self, name: str) -> CredentialFields:
         """A credential's name, its fields' names and when it was set."""
         material = await self._vault.credential(name)
         moment = dict(await self._store.secrets()).get(name, 0)
@@ -525,7 +533,7 @@ class LocalFront:
         await self._triggers.delete(name)
 
     async def fire_trigger(
-        self, name: str, payload: Any, *, key: str | None = None, by: str | None = None
+        self, name: str, payload: Json, *, key: str | None = None, by: str | None = None
     ) -> Started:
         """Start what a trigger starts, with a payload."""
         return await self._triggers.fire(name, payload, key=key, by=by)
@@ -558,7 +566,7 @@ def _counted(item: Summary, counts: dict[str, int]) -> Summary:
     return msgspec.structs.replace(item, result=msgspec.json.encode({"counts": counts}))
 
 
-def _entered(value: Any, name: str) -> bytes:
+def _entered(value: Json, name: str) -> bytes:
     """A value that comes from outside, as JSON; raises RequestError for what the log does not keep."""
     text = msgspec.json.encode(value)
     if NUL in text:  # or a backslash before those letters: only a look at every text tells

@@ -7,6 +7,7 @@ from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import iso
 from noetl.core.fold import fold
 from noetl.core.state import Parked, Run, State, Token, restore
+from noetl.ports.answers import ExecutionState, ParkedFields, RunFields, TokenFields, WaitFields
 from noetl.ports.store import Store, Summary
 
 
@@ -36,7 +37,7 @@ def moments(summary: Summary) -> dict[str, Any]:
     }
 
 
-def whole_state(state: State, last: int) -> dict[str, Any]:
+def whole_state(state: State, last: int) -> ExecutionState:
     """Everything about a state that a reader may ask: scopes, tokens, runs and what waits."""
     return {
         "execution_id": state.execution_id,
@@ -54,24 +55,26 @@ def whole_state(state: State, last: int) -> dict[str, Any]:
     }
 
 
-def _token(token: Token) -> dict[str, Any]:
-    found = {"id": token.id, "step": token.step, "from": token.source, "held": token.held}
-    return {**found, "reason": "the join of its step waits for other branches"} if token.held else found
+def _token(token: Token) -> TokenFields:
+    fields: TokenFields = {"id": token.id, "step": token.step, "from": token.source, "held": token.held}
+    if token.held:
+        fields["reason"] = "the join of its step waits for other branches"
+    return fields
 
 
-def _runs(state: State) -> list[dict[str, Any]]:
+def _runs(state: State) -> list[RunFields]:
     out = {lease.run for lease in state.leases.values() if lease.out}
     return [_run(run, run.id in out) for run in state.runs.values()]
 
 
-def _run(run: Run, out: bool) -> dict[str, Any]:
+def _run(run: Run, out: bool) -> RunFields:
     """A run: `waiting` for something outside, `running` in a worker's hands, else `queued`."""
-    waiting = [
+    waiting: list[ParkedFields] = [
         {"address": address, "task": parked.label, "for": _waits_for(parked)}
         for address, parked in run.parked.items()
         if parked.output is None
     ]
-    found: dict[str, Any] = {
+    fields: RunFields = {
         "id": run.id,
         "step": run.step,
         "status": "running" if out else "waiting" if waiting else "queued",
@@ -79,23 +82,25 @@ def _run(run: Run, out: bool) -> dict[str, Any]:
         "started_at": _iso(run.started_at),
         "waiting": waiting,
     }
-    return found if run.loop is None else {**found, "loop": run.loop.so_far()}
+    if run.loop is not None:
+        fields["loop"] = run.loop.so_far()
+    return fields
 
 
-def _waits_for(parked: Parked) -> dict[str, Any]:
+def _waits_for(parked: Parked) -> WaitFields:
     """What a parked task waits for: a child, a signal, a time; and when its own time is up."""
-    found: dict[str, Any] = {}
+    fields: WaitFields = {}
     if parked.child is not None:
-        found["child"] = parked.child
+        fields["child"] = parked.child
     if parked.signal is not None:
-        found["signal"] = parked.signal
+        fields["signal"] = parked.signal
     if parked.approval is not None:
-        found["approval"] = parked.approval
+        fields["approval"] = parked.approval
     if parked.until is not None:
-        found["until"] = iso(parked.until)
+        fields["until"] = iso(parked.until)
     if parked.expires is not None:
-        found["expires"] = iso(parked.expires)
-    return found
+        fields["expires"] = iso(parked.expires)
+    return fields
 
 
 def _iso(moment: int | None) -> str | None:

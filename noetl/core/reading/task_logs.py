@@ -6,10 +6,11 @@ A task that failed says so below what it printed, with its traceback and what el
 from collections.abc import Iterator
 from typing import Any
 
+from noetl.core.event import EventEnvelope
 from noetl.core.reading import explain_text
 
 
-def lines_of(envelope: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def lines_of(envelope: EventEnvelope) -> Iterator[dict[str, Any]]:
     """The lines that an event carries; only the end of a task has any."""
     place = {
         "seq": envelope["seq"],
@@ -34,7 +35,7 @@ def texts_of(data: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
             yield from ((line, "error") for line in lines)
 
 
-def address_of(envelope: dict[str, Any]) -> str | None:
+def address_of(envelope: EventEnvelope) -> str | None:
     """Where in its step run a task runs: `[2]`, `[2]/call[0]`; None outside loops and blocks."""
     own = f"/{envelope.get('task_label')}.{envelope.get('visit') or 1}"
     place = str(envelope.get("task_run_id", "")).removesuffix(own)

@@ -31,7 +31,7 @@ async def workers(request: Request, cursor: Cursor = None, limit: Limit = MOST) 
 def _worker(worker: Worker) -> dict[str, object]:
     times = {"heard_at": iso(worker.heard_at), "started_at": iso(worker.started_at)}
     leases = [
-        {**lease, "since": iso(lease["since"])} if "since" in lease else lease for lease in worker.leases
+        {**lease, "since": iso(int(lease["since"]))} if "since" in lease else lease for lease in worker.leases
     ]
     return {**msgspec.structs.asdict(worker), **times, "leases": leases}
 

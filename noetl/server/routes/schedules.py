@@ -10,6 +10,7 @@ from fastapi import Path, Request
 from starlette.responses import Response
 
 from noetl.errors import Denied, NotFound
+from noetl.json_value import JsonObject
 from noetl.ports.front import NewTrigger, ScheduleAsk, TriggerAsk, WebhookCall
 from noetl.ports.schedule import Schedule, Trigger, schedule_facts, trigger_facts
 from noetl.server.access import require, require_everywhere, require_path, who_asks
@@ -79,9 +80,7 @@ async def put_schedule(request: Request, name: Name) -> Response:
     return reply(await _kept_schedule(request, name, body, new=False))
 
 
-async def _kept_schedule(
-    request: Request, name: str, body: ScheduleChange, *, new: bool
-) -> dict[str, object]:
+async def _kept_schedule(request: Request, name: str, body: ScheduleChange, *, new: bool) -> JsonObject:
     _require_standing(request, body.path)
     fields = {field: getattr(body, field) for field in ScheduleChange.__struct_fields__}
     ask = ScheduleAsk(**{**fields, "name": name, "by": who_asks(request).name})

@@ -12,7 +12,7 @@ from fastapi import Path, Query, Request
 from starlette.responses import Response
 from starlette.types import Send
 
-from noetl.core.event import Event, envelope, step_of
+from noetl.core.event import Event, EventEnvelope, envelope, step_of
 from noetl.core.reading.overview import Entry, slowest, throughput
 from noetl.dsl.diagnostic import finding_fields
 from noetl.dsl.model import Playbook, Task
@@ -262,7 +262,7 @@ async def found(
     """A page of the events that match, wherever it lies, and how many match in all."""
     total = (await _reading(request, execution_id)).seq
     query = _Wanted(name, step, task, iteration, text)
-    items: list[Answer] = []
+    items: list[EventEnvelope] = []
     matching = 0 if query.picky else offset
     async for seq, event in events_from(front_of(request), execution_id, 1 if query.picky else offset + 1):
         if query.has(event):

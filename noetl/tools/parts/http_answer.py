@@ -156,8 +156,7 @@ def _half_character(raw: bytes) -> str | None:
 
 
 def _text(raw: bytes, charset: str | None) -> str:
-    checked: str = to_json(raw.decode(_charset(charset), errors="replace"))
-    return checked
+    return to_json(raw.decode(_charset(charset), errors="replace"))
 
 
 def _charset(name: str | None) -> str:

@@ -209,7 +209,7 @@ def _options(secret: Secret | None) -> dict[str, Json]:
     if "host" not in options:
         raise Failed("auth", f"the credential says neither host nor dsn; its fields are: {', '.join(secret)}")
     if "port" in options:
-        options["port"] = int(options["port"])
+        options["port"] = int(str(options["port"]))
     return options
 
 

@@ -94,7 +94,7 @@ def with_key(params: Params | None, text: str, mark: str, call: Call) -> Params 
 
 def hold_bytes(call: Call) -> int:
     """How much of an answer is held in memory before it goes into the result store."""
-    return int(call.spec.get("limits", {}).get("max_hydrate_bytes", HOLD_BYTES))
+    return call.limit("max_hydrate_bytes", HOLD_BYTES)
 
 
 def data_of(results: list[Result], call: Call) -> dict[str, Value]:

@@ -13,11 +13,11 @@ PID = "import os; result = os.getpid()"
 HANG = "import signal\nwhile True: signal.pause()"
 
 
-async def run(host: PythonHost, code: str, **variables: object) -> Ran:
+async def run(host: PythonHost, code: str, **variables: Any) -> Ran:
     return await host.run(textwrap.dedent(code), variables, timeout_s=20)
 
 
-async def value(host: PythonHost, code: str, **variables: object) -> Any:
+async def value(host: PythonHost, code: str, **variables: Any) -> Any:
     ran = await run(host, code, **variables)
     assert ran.ended == "ok", ran
     return ran.value

@@ -1,13 +1,16 @@
 """`noetl execution events`: what happened, in order."""
 
 import asyncio
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 import msgspec
 
 from noetl.cli import options
 from noetl.cli.terminal import emit, note
+
+if TYPE_CHECKING:
+    from noetl.core.event import EventEnvelope
 
 
 class EventChoices(TypedDict):
@@ -45,7 +48,7 @@ async def _print(execution: str, as_json: bool, which: EventChoices) -> None:
         note(f"no such events; see all with: noetl execution events {execution_id}{options.server_flag()}")
 
 
-def _line(event: dict[str, Any]) -> str:
+def _line(event: "EventEnvelope") -> str:
     data = event["data"]
     place = event.get("task_run_id") or event.get("iteration_id") or event.get("step_run_id")
     place = place or data.get("step") or ""

@@ -4,12 +4,15 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 import msgspec
 
 from noetl.cli import options
+
+if TYPE_CHECKING:
+    from noetl.core.event import EventEnvelope
 
 
 @click.command("export")
@@ -42,7 +45,7 @@ async def _export(execution: str, as_format: str, output: str | None) -> None:
         await _write(pieces, output)
 
 
-async def _lines(events: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
+async def _lines(events: AsyncIterator["EventEnvelope"]) -> AsyncIterator[str]:
     async for event in events:
         yield msgspec.json.encode(event).decode() + "\n"
 

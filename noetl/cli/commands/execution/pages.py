@@ -1,8 +1,8 @@
 """Whole logs, read page by page."""
 
 from collections.abc import AsyncIterator
-from typing import Any
 
+from noetl.core.event import EventEnvelope
 from noetl.ports.answers import LogLine
 from noetl.ports.front import Front
 
@@ -11,7 +11,7 @@ PAGE = 1000
 
 async def envelopes(
     front: Front, execution_id: str, *, first: int = 1, name: str | None = None, step: str | None = None
-) -> AsyncIterator[dict[str, Any]]:
+) -> AsyncIterator[EventEnvelope]:
     """Every event of an execution that matches."""
     while True:
         page = await front.events(execution_id, first=first, limit=PAGE, name=name, step=step)

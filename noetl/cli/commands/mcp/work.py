@@ -15,7 +15,7 @@ from noetl.cli.commands.mcp.shared_connection import SharedConnection
 from noetl.cli.connection.caller import caller
 from noetl.cli.connection.connection import Connection, find_execution, has_data
 from noetl.cli.playbooks.sources import Source, read_one
-from noetl.core.event import Event
+from noetl.core.event import Event, EventEnvelope
 from noetl.core.message import Control
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.errors import BackendError, RequestError
@@ -258,7 +258,7 @@ async def events(product: SharedConnection, arguments: Arguments, request: ToolR
         page = await connection.front.events(
             execution_id, first=arguments.get("from", 1), limit=limit + 1, **which
         )
-    items: list[dict[str, Any]] = []
+    items: list[EventEnvelope] = []
     size = 0
     for envelope in page[:limit]:
         size += len(msgspec.json.encode(envelope))
