@@ -1,12 +1,21 @@
-"""What a finding about a playbook is. Nothing is printed here."""
+"""What a finding about a playbook is, and where it stands. Nothing is printed here."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
-
-from noetl.dsl.yaml.tree import Mark
+from typing import Literal, NamedTuple
 
 Severity = Literal["error", "warning", "info"]
+
+
+class Mark(NamedTuple):
+    """A place in the author's text: 1-based line and column, and the JSON pointer of the node."""
+
+    line: int = 1
+    column: int = 1
+    path: str = ""
+
+
+NOWHERE = Mark()
 
 
 @dataclass(frozen=True, slots=True)

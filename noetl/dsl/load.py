@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from noetl.dsl.build import build
 from noetl.dsl.cascade import independent
-from noetl.dsl.diagnostic import Code, Diagnostic, has_errors, in_order
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark, has_errors, in_order
 from noetl.dsl.model import Playbook
 from noetl.dsl.older_spellings.findings import DEPRECATIONS, UNREAD
 from noetl.dsl.older_spellings.normalize import normalize
@@ -18,7 +18,7 @@ from noetl.dsl.sugar.expand import expand
 from noetl.dsl.sugar.generated_tasks import Origin
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.source import parse
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+from noetl.dsl.yaml.tree import Map, Seq, Value
 from noetl.dsl.yaml.tree_edit import adopt, too_deep
 
 TOO_DEEP = Code("too-deep", "error", "A document nested beyond any use")

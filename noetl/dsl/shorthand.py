@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 
 from noetl.dsl.diagnostic import Diagnostic
+from noetl.dsl.grammar.check_set import TARGET_TWICE
 from noetl.dsl.grammar.task import SCOPES
-from noetl.dsl.older_spellings.findings import TARGET_TWICE
 from noetl.dsl.yaml.tree import Map, Seq, Value
 from noetl.dsl.yaml.tree_edit import child_map, copy_map
 

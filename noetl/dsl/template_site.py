@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from noetl.dsl import template_scope as at
+from noetl.dsl.diagnostic import Mark
 from noetl.dsl.model import Arc, Assign, Block, Loop, Playbook, Rule, Step, Task
 from noetl.dsl.sugar.labels import is_generated
 from noetl.dsl.template_scope import Boundary
 from noetl.dsl.templates.facts import TemplateFacts, analyse
 from noetl.dsl.templates.syntax import is_template
 from noetl.dsl.tool_kind import Kinds
-from noetl.dsl.yaml.tree import Map, Mark, Seq
+from noetl.dsl.yaml.tree import Map, Seq
 from noetl.json_value import Json
 
 CALLS = ("playbook", "workbook")

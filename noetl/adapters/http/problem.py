@@ -4,8 +4,7 @@ from typing import Any
 
 import msgspec
 
-from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.yaml.tree import Mark
+from noetl.dsl.diagnostic import Diagnostic, Mark
 from noetl.errors import BackendError, Conflict, Denied, NoetlError, NotFound, PlaybookError, RequestError
 
 SHOWN = 200

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from noetl.cli.connection.caller import caller
 from noetl.cli.playbooks.sources import SUFFIXES, Source, find, read
+from noetl.dsl.diagnostic import Mark
 from noetl.dsl.yaml.source import parse
-from noetl.dsl.yaml.tree import Map, Mark
+from noetl.dsl.yaml.tree import Map
 from noetl.errors import NotFound, PlaybookError, RequestError
 from noetl.ports.front import Front
 

@@ -46,9 +46,10 @@ def _new(path: str, choices: TestChoices, settings: "Settings") -> int:
     from noetl.cli.playbooks.validation import check
     from noetl.cli.running.run_input import read_payload
     from noetl.cli.running.watches import print_findings
+    from noetl.dsl.diagnostic import Mark
     from noetl.dsl.testing.suite import Case, read_suite
     from noetl.dsl.testing.write_suite import recorded_case, suite_text
-    from noetl.dsl.yaml.tree import Map, Mark
+    from noetl.dsl.yaml.tree import Map
 
     source, target = read_one(path), target_of(path)
     if not check(source).valid:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from noetl.core.event import Event, step_of
+from noetl.dsl.diagnostic import Mark
 from noetl.dsl.model import AdmitRule, Playbook, Rule, Task
 from noetl.dsl.sugar.labels import TEST, is_generated
-from noetl.dsl.yaml.tree import Mark
 
 Sort = Literal["rule", "before", "admit"]
 

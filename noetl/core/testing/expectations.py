@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from noetl.dsl.diagnostic import Diagnostic
+from noetl.dsl.diagnostic import Diagnostic, Mark
 from noetl.dsl.templates.limits import TemplateError
 from noetl.dsl.templates.template import compile_value
 from noetl.dsl.testing.names import ARROW
 from noetl.dsl.testing.suite import Case
 from noetl.dsl.yaml.one_line import flow, shortened
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value, plain
+from noetl.dsl.yaml.tree import Map, Seq, Value, plain
 
 UNMET = "expectation"
 SHOWN = 200

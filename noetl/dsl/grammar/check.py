@@ -5,7 +5,7 @@ What needs more than one place of the document (arcs to known steps, jumps to kn
 
 from collections.abc import Iterator
 
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.grammar.check_rules import check_delay, check_rules
 from noetl.dsl.grammar.check_set import check_assigns, check_no_iter, check_reduce
 from noetl.dsl.grammar.check_task import (
@@ -25,7 +25,7 @@ from noetl.dsl.json_schema.document import Keywords
 from noetl.dsl.nearest import nearest
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.one_line import seen, type_name
-from noetl.dsl.yaml.tree import Map, Mark, Seq, plain
+from noetl.dsl.yaml.tree import Map, Seq, plain
 from noetl.json_value import Json
 
 NOT_A_PLAYBOOK = Code("not-a-playbook", "error", "The document is no mapping")

@@ -2,7 +2,7 @@
 
 from email.utils import parsedate_to_datetime
 
-from noetl.dsl.diagnostic import Code
+from noetl.dsl.diagnostic import Code, Mark
 from noetl.dsl.grammar.checker import (
     DO_OUTSIDE_RULES,
     MISSING_KEY,
@@ -17,7 +17,7 @@ from noetl.dsl.grammar.task import DIRECTIVE_OPTIONS, DIRECTIVES, OPTION_OWNER, 
 from noetl.dsl.grammar.types import Guard, Rules
 from noetl.dsl.nearest import nearest
 from noetl.dsl.yaml.one_line import described, flow, seen
-from noetl.dsl.yaml.tree import Map, Mark, Seq
+from noetl.dsl.yaml.tree import Map, Seq
 from noetl.json_value import Json
 
 RULE_WITHOUT_DO = Code("rule-without-do", "error", "A rule without then.do")

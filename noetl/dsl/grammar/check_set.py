@@ -2,17 +2,17 @@
 
 import re
 
-from noetl.dsl.diagnostic import Code
+from noetl.dsl.diagnostic import Code, Mark
 from noetl.dsl.grammar.checker import Checker
 from noetl.dsl.grammar.playbook import ITERATION_NAMES, REDUCERS
 from noetl.dsl.grammar.types import Assigns, Choice
 from noetl.dsl.nearest import nearest
-from noetl.dsl.older_spellings.findings import TARGET_TWICE
 from noetl.dsl.yaml.one_line import seen
-from noetl.dsl.yaml.tree import Map, Mark
+from noetl.dsl.yaml.tree import Map
 from noetl.json_value import Json
 
 BAD_TARGET = Code("bad-set-target", "error", "A set target that cannot be written")
+TARGET_TWICE = Code("duplicate-set-target", "error", "One set writes a target twice")
 READ_ONLY_TARGET = Code("read-only-target", "error", "A set target that the engine owns")
 
 _SEGMENT = re.compile(r"\w[\w-]*")

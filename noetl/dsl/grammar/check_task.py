@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable
 
-from noetl.dsl.diagnostic import Code
+from noetl.dsl.diagnostic import Code, Mark
 from noetl.dsl.grammar.checker import MISSING_KEY, UNKNOWN_KEY, WRONG_TYPE, WRONG_VALUE, Checker
 from noetl.dsl.grammar.task import (
     BRANCH,
@@ -20,7 +20,7 @@ from noetl.dsl.grammar.types import Key, Record, Tasks
 from noetl.dsl.nearest import nearest
 from noetl.dsl.tool_kind import Kind
 from noetl.dsl.yaml.one_line import described, flow, seen
-from noetl.dsl.yaml.tree import Map, Mark, Seq
+from noetl.dsl.yaml.tree import Map, Seq
 from noetl.json_value import Json
 
 UNKNOWN_KIND = Code("unknown-kind", "error", "A tool kind that is not installed")

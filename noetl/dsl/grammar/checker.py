@@ -7,7 +7,7 @@ looks like a missing one is reported alone, and nothing inside a value of the wr
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.grammar.mismatch import mismatch
 from noetl.dsl.grammar.playbook import ADMIT_THEN, ITERATION_NAMES, RESERVED_NAMES
 from noetl.dsl.grammar.types import (
@@ -32,11 +32,10 @@ from noetl.dsl.grammar.types import (
     Text,
 )
 from noetl.dsl.nearest import nearest
-from noetl.dsl.older_spellings.findings import NEXT_NOT_ROUTER
 from noetl.dsl.templates.syntax import is_template, is_whole, template_problems
 from noetl.dsl.tool_kind import Field, Kinds
 from noetl.dsl.yaml.one_line import described, flow, seen
-from noetl.dsl.yaml.tree import Map, Mark, Seq
+from noetl.dsl.yaml.tree import Map, Seq
 from noetl.json_value import Json
 
 UNKNOWN_KEY = Code("unknown-key", "error", "A key that is not part of the language")
@@ -53,6 +52,7 @@ API_VERSION = Code("wrong-api-version", "error", "Not a version of the language 
 SET_IN_SPEC = Code("set-in-spec", "error", "set stands under spec")
 DO_OUTSIDE_RULES = Code("do-outside-rules", "error", "A directive outside a task's rules")
 LOOP_INCOMPLETE = Code("loop-incomplete", "error", "A loop without in or iterator")
+NEXT_NOT_ROUTER = Code("next-not-router", "error", "next is not a router")
 POLICY_WITHOUT_RULES = Code("policy-without-rules", "error", "A task's policy is not a mapping with rules")
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)

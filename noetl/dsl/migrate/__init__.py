@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from noetl.dsl.diagnostic import Diagnostic, has_errors
+from noetl.dsl.diagnostic import Diagnostic, Mark, has_errors
 from noetl.dsl.older_spellings.findings import DEPRECATIONS
 from noetl.dsl.older_spellings.rewriting import Note, Rewriting
 from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.source import parse
-from noetl.dsl.yaml.tree import Map, Mark
+from noetl.dsl.yaml.tree import Map
 from noetl.errors import InvariantViolation, PlaybookError
 
 INDENTATION = re.compile(r"\n([ \t]+)\S")

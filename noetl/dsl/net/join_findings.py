@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import and_, or_
 
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.net.digraph import Digraph, Dominators, bits
 from noetl.dsl.net.petri_net import Net
-from noetl.dsl.yaml.tree import Map, Mark
+from noetl.dsl.yaml.tree import Map
 
 JOIN_WAITS = Code("join-waits", "warning", "A join can wait for a token that does not come")
 JOIN_WITHOUT_FAN_IN = Code("join-without-fan-in", "info", "A join mode has no effect on a step with one arc")

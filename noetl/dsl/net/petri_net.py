@@ -6,11 +6,11 @@ Only facts live here, worked out once; nothing is judged.
 from collections import Counter
 from functools import cached_property
 
+from noetl.dsl.diagnostic import Mark
 from noetl.dsl.model import Playbook
 from noetl.dsl.net.digraph import Digraph
 from noetl.dsl.net.routing import Routing
 from noetl.dsl.net.workflow_graph import Graph
-from noetl.dsl.yaml.tree import Mark
 
 PATH_SHOWN_MAX = 12
 

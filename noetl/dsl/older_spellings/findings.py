@@ -17,11 +17,9 @@ WORKBOOK_TASKS = Code(
     "deprecated-workbook-tasks", "warning", "workbook.tasks is the older spelling of workbook"
 )
 BARE_TARGET = Code("bare-set-target", "warning", "A set target without a scope")
-TARGET_TWICE = Code("duplicate-set-target", "error", "One set writes a target twice")
 
 LEGACY_VARS = Code("legacy-vars", "error", "vars is not part of the language")
 LEGACY_WHEN = Code("legacy-step-when", "error", "A step has no when")
-NEXT_NOT_ROUTER = Code("next-not-router", "error", "next is not a router")
 LEGACY_NEXT_MODE = Code("legacy-next-mode", "error", "spec.next_mode is not part of the language")
 LEGACY_EVAL = Code("legacy-eval", "error", "eval is not part of the language")
 LEGACY_EXPR = Code("legacy-expr", "error", "expr is not part of the language")

@@ -3,9 +3,10 @@
 A node that a rewrite made stands where the node around it does, so that findings point at the author's text.
 """
 
+from noetl.dsl.diagnostic import NOWHERE, Mark
 from noetl.dsl.yaml.editable_tree import Alias, Collection, Entry, Node, Scalar
 from noetl.dsl.yaml.scalar import NotANumber, read_plain
-from noetl.dsl.yaml.tree import NOWHERE, Map, Mark, Seq, Value
+from noetl.dsl.yaml.tree import Map, Seq, Value
 
 
 def editable(value: Value, mark: Mark) -> Node:

@@ -7,11 +7,10 @@ under strict), a legacy one is refused with what replaces it.
 
 from dataclasses import dataclass, field
 
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.tool_kind import Kind, Kinds
 from noetl.dsl.yaml.editable_tree import Alias, Collection, Entry, Node, Scalar
 from noetl.dsl.yaml.read_editable import Document
-from noetl.dsl.yaml.tree import Mark
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,10 @@
 
 import re
 
+from noetl.dsl.grammar.check_set import TARGET_TWICE
 from noetl.dsl.grammar.playbook import READ_ONLY
 from noetl.dsl.grammar.task import SCOPES
-from noetl.dsl.older_spellings.findings import BARE_TARGET, LEGACY_SET, SET_SCOPE, TARGET_TWICE
+from noetl.dsl.older_spellings.findings import BARE_TARGET, LEGACY_SET, SET_SCOPE
 from noetl.dsl.older_spellings.positioned import positioned
 from noetl.dsl.older_spellings.rewriting import Rewriting
 from noetl.dsl.yaml.editable_tree import (

@@ -1,5 +1,6 @@
 """Steps of every age: `when`, `vars`, `args`, `pipe`, `next_mode`, lists under `next`, loop scheduling."""
 
+from noetl.dsl.grammar.checker import NEXT_NOT_ROUTER
 from noetl.dsl.older_spellings.cases import rewrite_case
 from noetl.dsl.older_spellings.findings import (
     ARGS,
@@ -8,7 +9,6 @@ from noetl.dsl.older_spellings.findings import (
     LEGACY_PIPE,
     LEGACY_VARS,
     LEGACY_WHEN,
-    NEXT_NOT_ROUTER,
 )
 from noetl.dsl.older_spellings.policies import (
     TRUE,

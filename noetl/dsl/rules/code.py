@@ -3,12 +3,12 @@
 import warnings
 from collections.abc import Iterator
 
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.template_site import leaves
 from noetl.dsl.templates.facts import joined_pieces, pieces
 from noetl.dsl.templates.syntax import is_template, is_whole
-from noetl.dsl.yaml.tree import Map, Mark
+from noetl.dsl.yaml.tree import Map
 
 TEMPLATE_IN_CODE = Code("template-in-code", "warning", "Code holds what looks like a template")
 PYTHON_SYNTAX = Code("python-syntax", "warning", "Python code does not parse")

@@ -6,14 +6,13 @@ Silent about steps that cannot fail: those without a tool, and those whose tasks
 import re
 from collections.abc import Iterable, Iterator
 
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.model import Arc, Rule, Step, Task
 from noetl.dsl.net.routing import Routing, asks
 from noetl.dsl.rules.policies import UNFAILING
 from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.templates.facts import ERROR, OK, Facts, analyse, verdict
 from noetl.dsl.templates.syntax import is_whole
-from noetl.dsl.yaml.tree import Mark
 
 LOOSER = re.compile(r"\b(?:or|if)\b")  # what binds less than `and`
 FAILURE_NOT_ASKED = Code(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.model import Assign, Loop, Step
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules.pipelines import title
@@ -10,7 +10,7 @@ from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.template_scope import ARC, STEP_SET
 from noetl.dsl.template_site import Owner, leaves, loops_of, set_sites
 from noetl.dsl.templates.syntax import is_template
-from noetl.dsl.yaml.tree import Map, Mark
+from noetl.dsl.yaml.tree import Map
 
 PARALLEL_CTX_WRITE = Code("parallel-ctx-write", "warning", "Parallel iterations write one ctx path")
 UNUSED_REDUCER = Code("unused-reducer", "warning", "A reducer is declared for a path nobody writes")

@@ -5,15 +5,12 @@ A bare name is looked for in this order: iterators, input, args, ctx, step, iter
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from noetl.dsl import template_scope as at
 from noetl.dsl.model import Block, Step
+from noetl.dsl.rules.playbook_facts import PlaybookFacts
 from noetl.dsl.sugar.labels import inner, merged, name_of, scopes
 from noetl.dsl.template_site import Owner, TemplateSite, loops_of, set_sites
-
-if TYPE_CHECKING:
-    from noetl.dsl.rules.rule_context import RuleContext
 
 TASK = "a task"
 STEP = "a step"
@@ -28,8 +25,8 @@ def after_loop(site: TemplateSite) -> bool:
 class NameResolution:
     """The names of one playbook by where they are defined."""
 
-    def __init__(self, context: "RuleContext") -> None:
-        self.context = context
+    def __init__(self, facts: PlaybookFacts) -> None:
+        self.facts = facts
         self._written: dict[int, Mapping[str, frozenset[str]]] = {}
         self._labels: dict[int, Mapping[str, int]] = {}
 
@@ -57,7 +54,7 @@ class NameResolution:
             return frozenset()
         keys = set(owner.input)
         if isinstance(owner, Block):
-            keys |= {key for _, task in self.context.calls.get(owner.name, ()) for key in task.input}
+            keys |= {key for _, task in self.facts.calls.get(owner.name, ()) for key in task.input}
         if site.task is not None and site.boundary in at.AFTER_TASK:
             keys |= set(owner.tasks[site.task].input)
         return frozenset(keys)
@@ -68,7 +65,7 @@ class NameResolution:
         if owner is None or not site.boundary.reads("input"):
             return False
         if isinstance(owner, Block):
-            calls = self.context.calls.get(owner.name, ())
+            calls = self.facts.calls.get(owner.name, ())
             return any(task.whole_input is not None for _, task in calls)
         own = site.task is not None and site.boundary in at.AFTER_TASK and owner.tasks[site.task].whole_input
         return bool(own) or owner.whole_input is not None
@@ -111,26 +108,26 @@ class NameResolution:
             yield ".".join(["iter", *["parent"] * outward, name])
         if name in self.inputs(site):
             yield f"input.{name}"
-        if name in self.context.args_given and boundary.reads("args") and isinstance(owner, Step):
+        if name in self.facts.args_given and boundary.reads("args") and isinstance(owner, Step):
             yield f"args.{name}"
-        if name in self.context.ctx_written:
+        if name in self.facts.ctx_written:
             yield f"ctx.{name}"
         for scope in ("step", "iter"):
             if boundary.reads(scope) and name in self.readable(site, scope):
                 yield f"{scope}.{name}"
-        if name in self.context.playbook.workload:
+        if name in self.facts.playbook.workload:
             yield f"workload.{name}"
         if boundary.tasks and self.tasks(site, name) and not after_loop(site):
             yield TASK
-        if boundary.steps and isinstance(owner, Step) and name in self.context.step_names:
+        if boundary.steps and isinstance(owner, Step) and name in self.facts.step_names:
             yield STEP
 
     @cached_property
     def all_names(self) -> frozenset[str]:
         """Every name defined anywhere, for suggestions."""
-        context = self.context
-        names = {*at.SCOPES, *context.step_names, *context.ctx_written, *context.playbook.workload}
-        for owner in context.owners:
+        facts = self.facts
+        names = {*at.SCOPES, *facts.step_names, *facts.ctx_written, *facts.playbook.workload}
+        for owner in facts.owners:
             names |= {*map(name_of, self.labels(owner)), *owner.input, *self.written(owner, "step")}
             names |= {loop.iterator for loop in loops_of(owner)}
         return frozenset(name for name in names if not name.startswith("_"))

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator
 
 from noetl.dsl import error_kinds
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.model import Task
 from noetl.dsl.nearest import nearest
 from noetl.dsl.rules.bare_names import is_result
@@ -13,7 +13,7 @@ from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.template_site import TemplateSite, leaves
 from noetl.dsl.templates.reads import Path
 from noetl.dsl.templates.syntax import is_template
-from noetl.dsl.yaml.tree import Map, Mark
+from noetl.dsl.yaml.tree import Map
 
 TEMPLATE_IN_WORKLOAD = Code("template-in-workload", "warning", "A workload value holds a template")
 OUTPUT_REPLACES_DATA = Code("output-replaces-data", "warning", "Options under output replace the data")

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.model import Rule, Task
 from noetl.dsl.nearest import nearest
 from noetl.dsl.net.pipeline_graph import TaskFlow
 from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.sugar.labels import is_generated, name_of
 from noetl.dsl.template_site import Owner, then_of
-from noetl.dsl.yaml.tree import Mark
 
 DUPLICATE_LABEL = Code("duplicate-label", "error", "Two tasks of one pipeline have one name")
 UNKNOWN_LABEL = Code("unknown-label", "error", "A jump leads to a task that does not exist")

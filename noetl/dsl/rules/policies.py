@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.model import AdmitRule, Rule, Task
 from noetl.dsl.net.pipeline_graph import always_decides
 from noetl.dsl.rules.rule_context import RuleContext
 from noetl.dsl.sugar.labels import is_generated
 from noetl.dsl.template_site import then_of
 from noetl.dsl.templates.facts import ERROR, verdict
-from noetl.dsl.yaml.tree import Map, Mark
+from noetl.dsl.yaml.tree import Map
 
 ERROR_FALLS_THROUGH = Code("error-falls-through", "warning", "A policy can swallow an error")
 MISSING_ELSE = Code("missing-else", "warning", "A policy does not say what happens otherwise")

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.nearest import nearest
 from noetl.dsl.net.digraph import Digraph
 from noetl.dsl.rules.rule_context import RuleContext
-from noetl.dsl.yaml.tree import Map, Mark
+from noetl.dsl.yaml.tree import Map
 
 UNKNOWN_BLOCK = Code("unknown-block", "error", "A task calls a block that does not exist")
 RECURSIVE_BLOCK = Code("recursive-block", "warning", "A block calls itself")

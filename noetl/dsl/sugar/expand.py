@@ -19,11 +19,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from noetl.dsl.diagnostic import Mark
 from noetl.dsl.sugar.generated_tasks import Item, Origin, Placed, at, jump, otherwise, put, skip, when
 from noetl.dsl.sugar.inline_expression import inline
 from noetl.dsl.sugar.labels import BEGIN, END, NEXT, TEST, WAIT, generated, inner
 from noetl.dsl.sugar.paginate import is_paginate, paginate, requests
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+from noetl.dsl.yaml.tree import Map, Seq, Value
 from noetl.dsl.yaml.tree_edit import copy_map, copy_seq
 
 WHILE_ROUNDS = 1000

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from noetl.dsl.diagnostic import Mark
 from noetl.dsl.sugar.labels import END, generated
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+from noetl.dsl.yaml.tree import Map, Seq, Value
 
 Placed = tuple[Value, Mark]  # an item of a pipeline and where it stands
 

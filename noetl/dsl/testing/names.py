@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from noetl.dsl.diagnostic import Diagnostic, in_order
+from noetl.dsl.diagnostic import Diagnostic, Mark, in_order
 from noetl.dsl.grammar.checker import WRONG_TYPE, WRONG_VALUE
 from noetl.dsl.model import Playbook, Step, Task
 from noetl.dsl.nearest import nearest
 from noetl.dsl.sugar.labels import is_generated
 from noetl.dsl.testing.suite import Suite
 from noetl.dsl.yaml.one_line import described
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+from noetl.dsl.yaml.tree import Map, Seq, Value
 
 ARROW = " -> "
 BY_ENGINE = {  # kinds that the engine carries out, and what a test gives instead of an answer

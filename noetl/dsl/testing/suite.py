@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from noetl.dsl.diagnostic import Diagnostic, has_errors, in_order
+from noetl.dsl.diagnostic import Diagnostic, Mark, has_errors, in_order
 from noetl.dsl.effective_spec import overlay
 from noetl.dsl.grammar.checker import WRONG_TYPE, WRONG_VALUE, Checker
 from noetl.dsl.testing.grammar import ANSWER, FILE
 from noetl.dsl.yaml.one_line import described
 from noetl.dsl.yaml.source import Limits, parse
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+from noetl.dsl.yaml.tree import Map, Seq, Value
 
 DEFAULT_RUN = ("python", "resolve")  # kinds that need nothing but this machine
 SIZE_MAX = 16 * 1024 * 1024  # recorded outputs make a test file longer than any playbook

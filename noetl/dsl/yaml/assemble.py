@@ -15,11 +15,11 @@ from typing import Any, Final
 from yaml import CBaseLoader, events
 from yaml.error import MarkedYAMLError, YAMLError
 
-from noetl.dsl.diagnostic import Diagnostic, in_order
+from noetl.dsl.diagnostic import Diagnostic, Mark, in_order
 from noetl.dsl.yaml import refusal
 from noetl.dsl.yaml.scalar import NotANumber, leads_with_zero, read_plain
 from noetl.dsl.yaml.syntax_error import YAML_SYNTAX, after, explain
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+from noetl.dsl.yaml.tree import Map, Seq, Value
 
 _TEMPLATE_STARTS: Final = ("{{", "{%", "{#")
 _TEMPLATE_SHOWN: Final = 80

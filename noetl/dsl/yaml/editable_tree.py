@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from noetl.dsl.diagnostic import NOWHERE, Mark
 from noetl.dsl.yaml.scalar import NotANumber, read_plain
-from noetl.dsl.yaml.tree import NOWHERE, Mark, Value
+from noetl.dsl.yaml.tree import Value
 
 Style = Literal["plain", "single", "double", "block"]
 

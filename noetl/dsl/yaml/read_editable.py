@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
+from noetl.dsl.diagnostic import Mark
 from noetl.dsl.yaml.editable_tree import Alias, Collection, Entry, Node, Scalar, Style, shape
-from noetl.dsl.yaml.tree import Mark
 
 STYLES: dict[str, Style] = {"'": "single", '"': "double", "|": "block", ">": "block"}
 PROPS = re.compile(r"(?:[&!]\S*\s*)*")

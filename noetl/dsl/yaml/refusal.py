@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.yaml.one_line import shortened
-from noetl.dsl.yaml.tree import Mark
 from noetl.json_value import Json
 
 YAML_EMPTY = Code("yaml-empty", "error", "The file is empty")

@@ -6,12 +6,11 @@ The text is taken in here: size, encoding, characters. No text makes `parse` rai
 import re
 from typing import Final
 
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.yaml.assemble import Limits, Parsed, assemble
 from noetl.dsl.yaml.dump import dump
 from noetl.dsl.yaml.refusal import too_large
 from noetl.dsl.yaml.syntax_error import after
-from noetl.dsl.yaml.tree import Mark
 
 __all__ = ["Limits", "Parsed", "dump", "parse"]
 

@@ -11,9 +11,8 @@ from typing import Any, Final
 from yaml.error import MarkedYAMLError
 from yaml.events import MappingEndEvent, ScalarEvent, SequenceEndEvent
 
-from noetl.dsl.diagnostic import Code, Diagnostic
+from noetl.dsl.diagnostic import Code, Diagnostic, Mark
 from noetl.dsl.yaml.one_line import shortened
-from noetl.dsl.yaml.tree import Mark
 
 Spot = Any  # the scanner's mark: index, line and column from 0
 Event = Any  # the scanner's event: start_mark, end_mark and more

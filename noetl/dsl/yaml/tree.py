@@ -6,20 +6,11 @@ about positions treats them as ordinary values.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
+
+from noetl.dsl.diagnostic import NOWHERE, Mark
 
 Value = Any  # a JSON value: None, bool, int, float, str, list[Value], dict[str, Value]
-
-
-class Mark(NamedTuple):
-    """A place in the author's text: 1-based line and column, and the JSON pointer of the node."""
-
-    line: int = 1
-    column: int = 1
-    path: str = ""
-
-
-NOWHERE = Mark()
 
 
 class Map(dict[str, Value]):

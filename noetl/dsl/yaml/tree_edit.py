@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from noetl.dsl.yaml.tree import Map, Mark, Seq, Value
+from noetl.dsl.diagnostic import Mark
+from noetl.dsl.yaml.tree import Map, Seq, Value
 
 DEPTH_MAX = 200  # far above any playbook, far below what would exhaust a recursive reader
 

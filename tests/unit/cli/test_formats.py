@@ -10,8 +10,7 @@ from noetl.cli.formats import json as findings_json
 from noetl.cli.playbooks.sources import Source
 from noetl.cli.playbooks.validation import CheckResult
 from noetl.cli.terminal import Paint
-from noetl.dsl.diagnostic import Diagnostic
-from noetl.dsl.yaml.tree import Mark
+from noetl.dsl.diagnostic import Diagnostic, Mark
 
 PLAIN = Paint(False)
 

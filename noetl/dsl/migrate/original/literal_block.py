@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from noetl.dsl.diagnostic import NOWHERE, Mark
 from noetl.dsl.older_spellings.templates import escaped
 from noetl.dsl.yaml.editable_tree import Scalar
-from noetl.dsl.yaml.tree import NOWHERE, Mark
 
 INDENT = 2
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from noetl.dsl.diagnostic import NOWHERE
 from noetl.dsl.migrate.original.code import code_of
 from noetl.dsl.migrate.original.http import result_of
 from noetl.dsl.migrate.original.names import name_errors
@@ -35,7 +36,6 @@ from noetl.dsl.yaml.editable_tree import (
     says,
     scalars,
 )
-from noetl.dsl.yaml.tree import NOWHERE
 
 ENVELOPE = frozenset({"status", "error", "meta", "http", "pg", "py", "ref", "results", "loop"})
 METHODS = frozenset({"get", "items", "keys", "values"})

@@ -4,8 +4,9 @@ from itertools import pairwise
 
 import pytest
 
+from noetl.dsl.diagnostic import Mark
 from noetl.dsl.yaml.source import Limits, parse
-from noetl.dsl.yaml.tree import Map, Mark, Seq, plain
+from noetl.dsl.yaml.tree import Map, Seq, plain
 from tests.effort import calls
 
 

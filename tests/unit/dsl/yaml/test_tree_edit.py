@@ -2,8 +2,9 @@
 
 import pytest
 
+from noetl.dsl.diagnostic import Mark
 from noetl.dsl.yaml.source import parse
-from noetl.dsl.yaml.tree import Map, Mark, Seq, plain
+from noetl.dsl.yaml.tree import Map, Seq, plain
 from noetl.dsl.yaml.tree_edit import adopt, child_map, copy_map, copy_seq, too_deep
 
 
