@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 RESOLUTION_S = 1e-6
+Selected = list[tuple[selectors.SelectorKey, int]]
 
 
 class SkippingLoop(asyncio.SelectorEventLoop):
@@ -55,7 +56,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
         future.add_done_callback(self._returned)
         return future
 
-    def _returned(self, _: "asyncio.Future[Any]") -> None:
+    def _returned(self, _: "asyncio.Future[object]") -> None:
         self._outside -= 1
 
     async def shutdown_default_executor(self) -> None:
@@ -63,7 +64,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
         with self.outside():
             await super().shutdown_default_executor()
 
-    def waited(self, timeout: float | None, select: Callable[[float | None], Any]) -> Any:
+    def waited(self, timeout: float | None, select: Callable[[float | None], Selected]) -> Selected:
         """What came from outside, at once or within a timeout that is waited for or skipped."""
         if time.monotonic() > self._late_at:
             self._late_at = float("inf")
@@ -97,6 +98,6 @@ class _Skipping(selectors.DefaultSelector):
         super().__init__()
         self._loop = loop
 
-    def select(self, timeout: float | None = None) -> Any:
+    def select(self, timeout: float | None = None) -> Selected:
         """Input from outside."""
         return self._loop.waited(timeout, super().select)

@@ -12,11 +12,14 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import mkstemp
-from typing import IO, Any
+from types import TracebackType
+from typing import IO
 
 from noetl.core.message import Payload
 from noetl.errors import BackendError, NotFound
 from noetl.ports.results import Footprint, check_key, stream_key
+
+Raised = tuple[type[BaseException], BaseException, TracebackType]
 
 PART = ".part-"
 
@@ -130,6 +133,10 @@ def _sync(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _unless_gone(function: Callable[..., Any], path: str, error: Any) -> None:
+def _unless_gone(
+    function: Callable[..., object],
+    path: str,
+    error: tuple[type[BaseException], BaseException, TracebackType],
+) -> None:
     if not isinstance(error[1], FileNotFoundError):
         raise error[1]

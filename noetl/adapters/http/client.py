@@ -51,13 +51,13 @@ class Client:
             await self._session.close()
 
     async def ask(
-        self, method: str, path: str, *, query: Query | None = None, body: Any = None, prefix: str = PREFIX
+        self, method: str, path: str, *, query: Query | None = None, body: object = None, prefix: str = PREFIX
     ) -> Any:
         """What the server answers, as a value; raises the error that it answers with."""
         return (await self.answer(method, path, query=query, body=body, prefix=prefix))[1]
 
     async def answer(
-        self, method: str, path: str, *, query: Query | None = None, body: Any = None, prefix: str = PREFIX
+        self, method: str, path: str, *, query: Query | None = None, body: object = None, prefix: str = PREFIX
     ) -> tuple[int, Any]:
         """The status and the value that the server answers with; raises the error that it answers with."""
         for attempt in range(1, TRIES + 1):
@@ -79,7 +79,7 @@ class Client:
         path: str,
         *,
         query: Query | None = None,
-        body: Any = None,
+        body: object = None,
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         prefix: str = PREFIX,

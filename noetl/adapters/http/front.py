@@ -1,15 +1,15 @@
 """The product of a server far away. Every method is one route; the shapes are those of the port."""
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from typing import Any, cast
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from typing import cast
 from urllib.parse import quote
 
 import msgspec
 
 from noetl.adapters.http import stream
 from noetl.adapters.http.client import Client, Query
-from noetl.adapters.http.moment import ms, ms_or_none
-from noetl.adapters.http.schedules import HttpSchedules
+from noetl.adapters.http.moment import ms, with_ms
+from noetl.adapters.http.schedules import HttpSchedules, segment, started_of
 from noetl.core.event import Event, EventEnvelope, iso
 from noetl.core.message import Control
 from noetl.core.reading.task_logs import lines_of
@@ -18,6 +18,7 @@ from noetl.ports.answers import (
     CredentialFields,
     Difference,
     ExecutionResult,
+    ExecutionRow,
     ExecutionState,
     Explanation,
     LogLine,
@@ -90,7 +91,7 @@ class HttpFront(HttpSchedules):
         }
         fields = {name: value for name, value in body.items() if value is not None}
         status, answer = await self.client.answer("POST", "/executions", body=fields)
-        return _started(answer, existed=status == FOUND)
+        return started_of(answer, existed=status == FOUND)
 
     async def control(self, execution_id: str, wish: Control) -> None:
         """Pause, resume, cancel or signal."""
@@ -103,14 +104,14 @@ class HttpFront(HttpSchedules):
 
     async def retry(self, execution_id: str, step: str | None = None, by: str = "cli") -> Started:
         """A new execution that goes on from what failed; the server says who asked."""
-        return _started(
+        return started_of(
             await self.client.ask("POST", f"{_execution(execution_id)}/retry", body={"step": step})
         )
 
     async def rerun(self, execution_id: str, start: str, text: str | None = None, by: str = "cli") -> Started:
         """A new execution that begins again at a step; the server says who asked."""
         body = {"from": start, "playbook": text}
-        return _started(await self.client.ask("POST", f"{_execution(execution_id)}/rerun", body=body))
+        return started_of(await self.client.ask("POST", f"{_execution(execution_id)}/rerun", body=body))
 
     async def executions(self, find: Find) -> Listed:
         """Those that are wanted, the newest first."""
@@ -134,7 +135,7 @@ class HttpFront(HttpSchedules):
 
     def follow(self, execution_id: str, first: int = 1) -> AsyncGenerator[tuple[int, list[Event]]]:
         """Its events as they are committed, each once and in order, until it is over."""
-        return stream.follow(self.client, _id(execution_id), first, self._told)
+        return stream.follow(self.client, segment(execution_id), first, self._told)
 
     # Readings
 
@@ -203,7 +204,7 @@ class HttpFront(HttpSchedules):
 
     async def diff(self, one: str, other: str) -> Difference:
         """How two executions differ."""
-        difference: Difference = await self.client.ask("GET", f"{_execution(one)}/diff/{_id(other)}")
+        difference: Difference = await self.client.ask("GET", f"{_execution(one)}/diff/{segment(other)}")
         return difference
 
     async def evaluate(self, execution_id: str, template: str, at: int | None = None) -> Json:
@@ -224,20 +225,20 @@ class HttpFront(HttpSchedules):
 
     async def put_credential(self, name: str, material: JsonObject) -> None:
         """Keep a credential, sealed."""
-        await self.client.ask("PUT", f"/credentials/{_id(name)}", body=material)
+        await self.client.ask("PUT", f"/credentials/{segment(name)}", body=material)
 
     async def credentials(self) -> Sequence[tuple[str, int]]:
         """Names, and when each was last set."""
-        return [(item["name"], ms(item["set_at"])) for item in await self._all("/credentials")]
+        return [(str(item["name"]), ms(str(item["set_at"]))) for item in await self._all("/credentials")]
 
     async def credential(self, name: str) -> CredentialFields:
         """A credential's name, its fields' names and when it was set."""
-        fields: CredentialFields = await self.client.ask("GET", f"/credentials/{_id(name)}")
+        fields: CredentialFields = await self.client.ask("GET", f"/credentials/{segment(name)}")
         return fields
 
     async def delete_credential(self, name: str) -> None:
         """Forget a credential."""
-        await self.client.ask("DELETE", f"/credentials/{_id(name)}")
+        await self.client.ask("DELETE", f"/credentials/{segment(name)}")
 
     async def seal_again(self) -> int:
         """Seal every credential with the newest key of the server."""
@@ -262,14 +263,14 @@ class HttpFront(HttpSchedules):
 
     async def delete_token(self, token_id: str) -> None:
         """Let a token be good for nothing from now on."""
-        await self.client.ask("DELETE", f"/tokens/{_id(token_id)}")
+        await self.client.ask("DELETE", f"/tokens/{segment(token_id)}")
 
     # The process
 
     async def workers(self) -> Sequence[Worker]:
         """The workers that were heard of lately."""
         items = await self._all("/workers")
-        return [msgspec.convert({**item, **_moments(item)}, Worker) for item in items]
+        return [msgspec.convert(with_ms(item, "heard_at", "started_at"), Worker) for item in items]
 
     async def stuck(self) -> int:
         """How many executions are stuck."""
@@ -290,59 +291,18 @@ def _part(text: str) -> str:
     return quote(text, safe="/")
 
 
-def _id(text: str) -> str:
-    return quote(text, safe="")
-
-
 def _execution(execution_id: str) -> str:
-    return f"/executions/{_id(execution_id)}"
+    return f"/executions/{segment(execution_id)}"
 
 
-def _moments(item: dict[str, Any]) -> dict[str, int]:
-    return {name: ms(item[name]) for name in ("heard_at", "started_at")}
+def _playbook(item: Mapping[str, object]) -> PlaybookText:
+    return msgspec.convert({"text": "", **with_ms(item, "registered_at")}, PlaybookText)
 
 
-def _started(answer: dict[str, Any], *, existed: bool = False) -> Started:
-    return Started(answer["execution_id"], answer["status"], answer.get("path", ""), existed)
+def _summary(item: ExecutionRow) -> Summary:
+    moments = with_ms(item, "requested_at", "started_at", "ended_at")
+    return msgspec.convert({**moments, **item["playbook"]}, Summary)
 
 
-def _playbook(item: dict[str, Any]) -> PlaybookText:
-    return PlaybookText(
-        path=item["path"],
-        version=item["version"],
-        hash=item["hash"],
-        text=item.get("text", ""),
-        file=item.get("file"),
-        registered_at=ms(item["registered_at"]),
-        by=item.get("by"),
-        description=item.get("description"),
-    )
-
-
-def _summary(item: dict[str, Any]) -> Summary:
-    playbook = item["playbook"]
-    return Summary(
-        execution_id=item["execution_id"],
-        status=item["status"],
-        path=playbook["path"],
-        version=playbook["version"],
-        hash=playbook["hash"],
-        requested_at=ms_or_none(item["requested_at"]) or 0,
-        started_at=ms_or_none(item["started_at"]),
-        ended_at=ms_or_none(item["ended_at"]),
-        parent=item["parent"],
-        retry_of=item["retry_of"],
-    )
-
-
-def _token(item: dict[str, Any]) -> AccessToken:
-    return AccessToken(
-        item["id"],
-        "",
-        item["name"],
-        scopes=item["scopes"],
-        prefixes=item["prefixes"],
-        created_at=ms(item["created_at"]),
-        expires_at=ms_or_none(item["expires_at"]),
-        by=item["by"],
-    )
+def _token(item: Mapping[str, object]) -> AccessToken:
+    return msgspec.convert({"hash": "", **with_ms(item, "created_at", "expires_at")}, AccessToken)

@@ -1,5 +1,6 @@
 """Moments as the REST API writes them and as the product counts them. Pure."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 
@@ -8,6 +9,7 @@ def ms(text: str) -> int:
     return round(datetime.fromisoformat(text).timestamp() * 1000)
 
 
-def ms_or_none(text: str | None) -> int | None:
-    """The same of a moment that may not have come yet."""
-    return None if text is None else ms(text)
+def with_ms(item: Mapping[str, object], *names: str) -> dict[str, object]:
+    """What an answer says, without what it leaves open, and with these of its moments as milliseconds."""
+    fields = {name: value for name, value in item.items() if value is not None}
+    return fields | {name: ms(str(fields[name])) for name in names if name in fields}

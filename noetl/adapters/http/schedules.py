@@ -1,17 +1,17 @@
 """Schedules and triggers of a server far away."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
 from noetl.adapters.http.client import Client
-from noetl.adapters.http.moment import ms, ms_or_none
+from noetl.adapters.http.moment import with_ms
 from noetl.adapters.http.problem import error_of
-from noetl.json_value import Json
+from noetl.json_value import Json, JsonObject
 from noetl.ports.front import NewTrigger, ScheduleAsk, Started, TriggerAsk, WebhookCall
-from noetl.ports.schedule import Schedule, Skipped, Trigger
+from noetl.ports.schedule import Schedule, Trigger
 
 PAGE = 500
 SECRET_HEADER, SIGNATURE_HEADER, KEY_HEADER = "X-Noetl-Secret", "X-Hub-Signature-256", "Idempotency-Key"
@@ -27,24 +27,21 @@ class HttpSchedules:
         fields = ("path", "version", "workload", "cron", "timezone", "every_s", "enabled", "catch_up")
         return _schedule(await self._put("/schedules", ask.name, _request_fields(ask, fields), new=new))
 
-    async def _put(self, place: str, name: str, body: dict[str, Any], *, new: bool) -> dict[str, Any]:
-        answer: dict[str, Any]
+    async def _put(self, place: str, name: str, body: Mapping[str, object], *, new: bool) -> Any:
         if new:
-            answer = await self.client.ask("POST", place, body={"name": name, **body})
-        else:
-            answer = await self.client.ask("PUT", f"{place}/{_id(name)}", body=body)
-        return answer
+            return await self.client.ask("POST", place, body={"name": name, **body})
+        return await self.client.ask("PUT", f"{place}/{segment(name)}", body=body)
 
     async def schedules(self) -> Sequence[Schedule]:
         """Every schedule, by name."""
         return [_schedule(item) for item in await self._all("/schedules")]
 
-    async def _all(self, place: str, **query: Any) -> list[dict[str, Any]]:
+    async def _all(self, place: str, path: str | None = None) -> list[JsonObject]:
         """Every item of a list, page by page."""
-        items: list[dict[str, Any]] = []
+        items: list[JsonObject] = []
         cursor = None
         while True:
-            page = await self.client.ask("GET", place, query={**query, "cursor": cursor, "limit": PAGE})
+            page = await self.client.ask("GET", place, query={"path": path, "cursor": cursor, "limit": PAGE})
             items += page["items"]
             cursor = page.get("cursor")
             if cursor is None:
@@ -52,15 +49,15 @@ class HttpSchedules:
 
     async def schedule(self, name: str) -> Schedule:
         """One schedule."""
-        return _schedule(await self.client.ask("GET", f"/schedules/{_id(name)}"))
+        return _schedule(await self.client.ask("GET", f"/schedules/{segment(name)}"))
 
     async def delete_schedule(self, name: str) -> None:
         """Forget a schedule."""
-        await self.client.ask("DELETE", f"/schedules/{_id(name)}")
+        await self.client.ask("DELETE", f"/schedules/{segment(name)}")
 
     async def run_schedule(self, name: str, by: str = "cli") -> Started:
         """Start at once what a schedule starts; the server says who asked."""
-        return _started(await self.client.ask("POST", f"/schedules/{_id(name)}/run"))
+        return started_of(await self.client.ask("POST", f"/schedules/{segment(name)}/run"))
 
     async def put_trigger(self, ask: TriggerAsk, *, new: bool = False) -> NewTrigger:
         """Keep a trigger; the server says who asked."""
@@ -75,58 +72,57 @@ class HttpSchedules:
 
     async def trigger(self, name: str) -> Trigger:
         """One trigger."""
-        return _trigger(await self.client.ask("GET", f"/triggers/{_id(name)}"))
+        return _trigger(await self.client.ask("GET", f"/triggers/{segment(name)}"))
 
     async def delete_trigger(self, name: str) -> None:
         """Forget a trigger and its secret."""
-        await self.client.ask("DELETE", f"/triggers/{_id(name)}")
+        await self.client.ask("DELETE", f"/triggers/{segment(name)}")
 
     async def fire_trigger(
         self, name: str, payload: Json, *, key: str | None = None, by: str | None = None
     ) -> Started:
         """Start what a trigger starts, with a payload."""
         body = {"payload": payload, "idempotency_key": key}
-        return _started(await self.client.ask("POST", f"/triggers/{_id(name)}/run", body=body))
+        return started_of(await self.client.ask("POST", f"/triggers/{segment(name)}/run", body=body))
 
     async def knock(self, name: str, knock: WebhookCall) -> Started:
         """A call of a webhook."""
         sent_headers = {SECRET_HEADER: knock.secret, SIGNATURE_HEADER: knock.signature, KEY_HEADER: knock.key}
         headers = {name: value for name, value in sent_headers.items() if value is not None}
         async with self.client.open(
-            "POST", f"/hooks/{_id(name)}", content=knock.body, headers=headers
+            "POST", f"/hooks/{segment(name)}", content=knock.body, headers=headers
         ) as answer:
             content = await answer.read()
             if answer.status >= 300:
                 raise error_of(self.client.url, answer.status, content)
-            return _started(await answer.json())
+            return started_of(await answer.json())
 
 
-def _id(text: str) -> str:
+def segment(text: str) -> str:
+    """A text as one part of a path."""
     return quote(text, safe="")
 
 
-def _request_fields(ask: ScheduleAsk | TriggerAsk, fields: Sequence[str]) -> dict[str, Any]:
+def started_of(answer: Mapping[str, object], *, existed: bool = False) -> Started:
+    """The execution that was asked for."""
+    return msgspec.convert({**answer, "existed": existed}, Started)
+
+
+def _request_fields(ask: ScheduleAsk | TriggerAsk, fields: Sequence[str]) -> dict[str, object]:
     body = {name: getattr(ask, name) for name in fields}
     return {name: value for name, value in body.items() if value is not None}
 
 
-def _started(answer: dict[str, Any]) -> Started:
-    return Started(answer["execution_id"], answer["status"], answer.get("path", ""))
-
-
-def _schedule(item: dict[str, Any]) -> Schedule:
+def _schedule(item: Mapping[str, object]) -> Schedule:
     """A schedule as it was answered; its fields are those of the port."""
-    moments: dict[str, Any] = {name: ms_or_none(item[name]) for name in ("next_at", "last_at")}
-    if (skipped := item.get("skipped")) is not None:
-        span = {"from": ms(skipped["from"]), "to": ms(skipped["to"])}
-        moments["skipped"] = msgspec.convert({**skipped, **span}, Skipped)
-    return Schedule(**{**item, **moments, "created_at": ms(item["created_at"])})
+    fields = with_ms(item, "next_at", "last_at", "created_at")
+    skipped = fields.get("skipped")
+    if isinstance(skipped, dict):
+        fields["skipped"] = with_ms(skipped, "from", "to")
+    return msgspec.convert(fields, Schedule)
 
 
-def _trigger(item: dict[str, Any]) -> Trigger:
-    fields = ("name", "kind", "path", "version", "workload", "subject", "queue", "enabled", "by")
-    return Trigger(
-        payload_key=item["as"],
-        created_at=ms(item["created_at"]),
-        **{name: item[name] for name in fields},
+def _trigger(item: Mapping[str, object]) -> Trigger:
+    return msgspec.convert(
+        {**with_ms(item, "created_at"), "payload_key": item["as"], "secret": None}, Trigger
     )

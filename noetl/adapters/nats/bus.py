@@ -11,13 +11,16 @@ import secrets
 import struct
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING
 
 from noetl.adapters.nats.chunk_buffer import ChunkBuffer
 from noetl.adapters.nats.error_reply import decode_error, encode_error
 from noetl.adapters.nats.protocol import Disconnected
 from noetl.adapters.nats.wire import CONNECT_S, Message, NatsClient, NoResponder
 from noetl.errors import BackendError, MissingExtra, NoetlError, RequestError
+
+if TYPE_CHECKING:
+    from nats.aio.client import Client
 
 _LOG = logging.getLogger("noetl.nats")
 Handler = Callable[[bytes], Awaitable[bytes]]
@@ -43,10 +46,10 @@ class Bus:
     def __init__(self, url: str, name: str) -> None:
         self.url, self.name = url, name
         self._wire = NatsClient(url, name, lambda: self.on_connected())
-        self._library: Any = None
+        self._library: Client | None = None
         self._questions = ChunkBuffer(QUESTIONS_BYTES)
         self._answers = ChunkBuffer(ANSWERS_BYTES)
-        self._tasks: dict[asyncio.Task[Any], int] = {}  # and the bytes that each deals with
+        self._tasks: dict[asyncio.Task[None], int] = {}  # and the bytes that each deals with
         self._busy_bytes = 0
         self._place = ""  # the subject under which parts of long answers are fetched
         self.on_connected: Callable[[], None] = lambda: None
@@ -63,7 +66,7 @@ class Bus:
         message = f"NATS cannot be reached at {shown(self.url)}: {why}"
         return BackendError(message, hint="start it, or correct NOETL_BUS")
 
-    async def client(self) -> Any:
+    async def client(self) -> "Client":
         """A connection of the client library, for what NATS keeps: streams and objects."""
         if self._library is None:
             try:
@@ -87,7 +90,7 @@ class Bus:
             self._library.options["max_reconnect_attempts"] = -1  # from now on it comes back, however long
         return self._library
 
-    def go(self, work: Coroutine[Any, Any, None], size: int) -> bool:
+    def go(self, work: Coroutine[object, None, None], size: int) -> bool:
         """Deal with a message of so many bytes beside others; False when there are too many."""
         if len(self._tasks) >= BUSY_MOST or self._busy_bytes + size > BUSY_BYTES:
             work.close()
@@ -98,7 +101,7 @@ class Bus:
         task.add_done_callback(self._done)
         return True
 
-    def _done(self, task: asyncio.Task[Any]) -> None:
+    def _done(self, task: asyncio.Task[None]) -> None:
         self._busy_bytes -= self._tasks.pop(task)
         if not task.cancelled() and task.exception() is not None:
             _LOG.error("a message could not be dealt with", exc_info=task.exception())

@@ -8,7 +8,6 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -43,7 +42,7 @@ _ANSWERED = msgspec.json.Decoder(ReportReply)
 _PUSH = msgspec.json.Decoder(Push)
 
 
-def _nothing(_: Any) -> None:
+def _nothing(_: object) -> None:
     return None
 
 

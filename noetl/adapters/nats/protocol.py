@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
@@ -13,6 +13,15 @@ END = b"\r\n"
 MessageReceiver = Callable[
     [bytes, bytes, bytes, bytes, bytes], None
 ]  # subscription, subject, reply, head, body
+
+
+class ServerInfo(TypedDict, total=False):
+    """What NATS says of itself first, as far as it matters here."""
+
+    max_payload: int
+    tls_required: bool
+    headers: bool
+    connect_urls: list[str]
 
 
 class Disconnected(Exception):
@@ -28,7 +37,7 @@ class NatsConnection(asyncio.Protocol):
         self._unsaid: list[bytes] = []
         loop = asyncio.get_running_loop()
         self.transport: asyncio.Transport | None = None
-        self.info: asyncio.Future[dict[str, Any]] = loop.create_future()
+        self.info: asyncio.Future[ServerInfo] = loop.create_future()
         self.over: asyncio.Future[str] = loop.create_future()  # why it ended
         self._pongs: list[asyncio.Future[None]] = []
         self._room = asyncio.Event()

@@ -8,30 +8,34 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import cast
 
 from noetl.core.message import Payload
 from noetl.errors import BackendError, MissingExtra, NotFound
 from noetl.ports.results import Footprint, check_key, stream_key
 
 try:
+    from nats.aio.client import Client
     from nats.errors import Error
+    from nats.js.api import ObjectInfo
     from nats.js.errors import BucketNotFoundError, NotFoundError
+    from nats.js.object_store import ObjectStore
 except ImportError as error:
     raise MissingExtra("nats-py", "nats") from error
 
 BUCKET = "noetl_results"
 IN_MEMORY_BYTES = 8 * 1024**2
 PATIENCE_S = 60.0  # for one payload
+EPOCH = "1970-01-01T00:00:00Z"  # of an object that does not say when it was written
 
 
 class NatsResults:
     """Payloads as objects, over a connection that someone else looks after."""
 
-    def __init__(self, client: Any, bucket: str = BUCKET) -> None:
+    def __init__(self, client: Client, bucket: str = BUCKET) -> None:
         self._stream, self._bucket = client.jetstream(), bucket
 
-    async def _objects(self) -> Any:
+    async def _objects(self) -> ObjectStore:
         """The bucket; it is made when it is not there, perhaps not any more."""
         try:
             return await self._stream.object_store(self._bucket)
@@ -42,7 +46,7 @@ class NatsResults:
         """Write a payload durably."""
         await self._put(check_key(payload.key), io.BytesIO(payload.body))
 
-    async def _put(self, key: str, body: Any) -> None:
+    async def _put(self, key: str, body: io.BufferedIOBase) -> None:
         with _told(f"the payload {key} could not be written to NATS"):
             async with asyncio.timeout(PATIENCE_S):
                 objects = await self._objects()
@@ -62,7 +66,7 @@ class NatsResults:
                 size += len(chunk)
             gathered.seek(0)
             key = stream_key(execution_id, digest.hexdigest())
-            await self._put(key, gathered)
+            await self._put(key, cast(io.BufferedIOBase, gathered))
         return key, size, digest.hexdigest()
 
     async def read(self, key: str) -> bytes:
@@ -82,13 +86,13 @@ class NatsResults:
         for info in await self._listed():
             execution_id = info.name.partition("/")[0]
             footprint = found.setdefault(execution_id, Footprint(execution_id, 0, 0, 0))
-            footprint.payloads, footprint.bytes = footprint.payloads + 1, footprint.bytes + info.size
+            footprint.payloads, footprint.bytes = footprint.payloads + 1, footprint.bytes + (info.size or 0)
             footprint.written_at = max(
-                footprint.written_at, int(datetime.fromisoformat(info.mtime).timestamp() * 1000)
+                footprint.written_at, int(datetime.fromisoformat(info.mtime or EPOCH).timestamp() * 1000)
             )
         return [found[execution_id] for execution_id in sorted(found)]
 
-    async def _listed(self) -> list[Any]:
+    async def _listed(self) -> list[ObjectInfo]:
         with _told("the payloads in NATS could not be listed"):
             async with asyncio.timeout(PATIENCE_S):
                 try:

@@ -10,14 +10,19 @@ import hashlib
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 from noetl.adapters.nats.bus import Bus
 from noetl.errors import BackendError, NoetlError
+from noetl.json_value import Json
 from noetl.ports.front import Started
 from noetl.ports.schedule import Trigger
+
+if TYPE_CHECKING:
+    from nats.aio.msg import Msg
+    from nats.aio.subscription import Subscription
 
 LOG = logging.getLogger("noetl.trigger")
 LOOK_S = 1.0  # how often the triggers are looked at
@@ -32,7 +37,7 @@ Triggers = Callable[[], Awaitable[Sequence[Trigger]]]
 class Fire(Protocol):
     """Starts what a trigger starts."""
 
-    async def __call__(self, name: str, payload: Any, *, key: str | None = None) -> Started:
+    async def __call__(self, name: str, payload: Json, *, key: str | None = None) -> Started:
         """Start it with a payload, once for each key."""
         ...
 
@@ -44,7 +49,7 @@ class SubjectTriggers:
 
     def __init__(self, bus: Bus, triggers: Triggers, fire: Fire) -> None:
         self._bus, self._triggers, self._fire = bus, triggers, fire
-        self._heard: dict[tuple[str, str, str], Any] = {}  # name, subject and queue -> subscription
+        self._heard: dict[tuple[str, str, str], Subscription] = {}  # name, subject and queue -> subscription
 
     async def look(self) -> None:
         """Subscribe to what is wanted by now, and to nothing else; raises BackendError when NATS is away."""
@@ -64,8 +69,8 @@ class SubjectTriggers:
         except (Error, OSError) as error:
             raise BackendError(f"the subjects of triggers cannot be heard: {error}") from error
 
-    def _received(self, name: str) -> Callable[[Any], Awaitable[None]]:
-        async def received(message: Any) -> None:
+    def _received(self, name: str) -> Callable[["Msg"], Awaitable[None]]:
+        async def received(message: "Msg") -> None:
             kept = False
             try:
                 await self._start(name, message)
@@ -77,7 +82,7 @@ class SubjectTriggers:
 
         return received
 
-    async def _start(self, name: str, message: Any) -> None:
+    async def _start(self, name: str, message: "Msg") -> None:
         try:
             payload = msgspec.json.decode(message.data) if message.data else None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -96,7 +101,7 @@ class SubjectTriggers:
                 return
 
 
-def key_of(message: Any) -> str | None:
+def key_of(message: "Msg") -> str | None:
     """What tells a message from others: the id its sender gave it, else its place in a stream."""
     given = str((message.headers or {}).get(MESSAGE_ID) or "")
     if given:

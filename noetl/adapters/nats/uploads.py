@@ -9,7 +9,7 @@ import struct
 import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO
 
 from noetl.core.message import Payload
 from noetl.errors import BackendError, RequestError
@@ -26,8 +26,8 @@ Sender = tuple[bytes | None, bytes]  # the key that a worker signs with, and the
 @dataclass(slots=True)
 class _Upload:
     timer: asyncio.TimerHandle
-    file: Any = field(default_factory=tempfile.TemporaryFile)
-    digest: Any = field(default_factory=hashlib.sha256)
+    file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
+    digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
     size: int = 0
 
 
@@ -106,10 +106,9 @@ class Uploads:
         self.bytes -= upload.size
 
 
-def _read(file: Any) -> bytes:
+def _read(file: IO[bytes]) -> bytes:
     file.seek(0)
-    content: bytes = file.read()
-    return content
+    return file.read()
 
 
 def _full() -> BackendError:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import count
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -59,7 +59,7 @@ class Address(NamedTuple):
     user: str | None
     password: str | None
 
-    def named(self) -> dict[str, Any]:
+    def named(self) -> dict[str, str | None]:
         """How we say who we are."""
         if self.password is not None:
             return {"user": self.user, "pass": self.password}
@@ -229,7 +229,7 @@ class NatsClient:
 
     async def _greet(self, connection: NatsConnection, address: Address) -> None:
         info = await connection.info
-        self.max_payload = int(info.get("max_payload", self.max_payload))
+        self.max_payload = info.get("max_payload", self.max_payload)
         if address.tls or info.get("tls_required"):
             await _encrypt(connection, address.host)
         heads = bool(info.get("headers"))

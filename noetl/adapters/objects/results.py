@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from noetl.core.message import Payload
@@ -19,6 +19,9 @@ try:
     from obstore.store import S3Store
 except ImportError as error:
     raise MissingExtra("obstore", "server") from error
+
+if TYPE_CHECKING:
+    from obstore.store import S3Config
 
 SCHEME = "s3"
 PART = ".part-"  # a stream whose key is not known yet
@@ -107,8 +110,8 @@ class ObjectResults:
                     )
 
 
-def _config(options: Mapping[str, str]) -> Any:
-    return {name.lower(): value for name, value in options.items()}
+def _config(options: Mapping[str, str]) -> "S3Config":
+    return cast("S3Config", {name.lower(): value for name, value in options.items()})
 
 
 @contextmanager

@@ -3,8 +3,6 @@
 Names, ids, durations and kinds of errors go out; values that a playbook handles do not.
 """
 
-from typing import Any
-
 import msgspec
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
@@ -157,7 +155,7 @@ class Spans:
         parent: str | None,
         times: tuple[int, int],
         attributes: dict[str, str | int],
-        error: Any,
+        error: object,
         *,
         links: list[Link] | None = None,
     ) -> None:

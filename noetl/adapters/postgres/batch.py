@@ -1,7 +1,8 @@
 """Appends as the columns of one statement, and why an append was refused. Nothing waits here."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+
+import asyncpg
 
 from noetl.errors import Conflict, NoetlError
 from noetl.ports.store import Append, Row, Summary, check_owner, outdated, unknown_execution
@@ -29,7 +30,7 @@ def weight(append: Append) -> int:
     return sum(len(row.body) + len(row.cause) for row in append.rows) + len(append.snapshot or b"")
 
 
-def columns(appends: Sequence[Append], now: int | None) -> list[Any]:
+def columns(appends: Sequence[Append], now: int | None) -> list[object]:
     """The arguments of the append statement."""
     rows, snapshots, letters = [], [], []
     for n, append in enumerate(appends):
@@ -41,7 +42,7 @@ def columns(appends: Sequence[Append], now: int | None) -> list[Any]:
     return [*_turned(heads, 24), *_turned(rows, 9), *_turned(snapshots, 4), *_turned(letters, 2), now]
 
 
-def alone(append: Append, now: int | None) -> tuple[str, list[Any]] | None:
+def alone(append: Append, now: int | None) -> tuple[str, list[object]] | None:
     """The statement of an append that is committed alone, and its arguments; None: it takes that of many."""
     summary, rows = append.summary, append.rows
     if append.snapshot is not None or not rows:
@@ -60,27 +61,27 @@ def alone(append: Append, now: int | None) -> tuple[str, list[Any]] | None:
     return "advance", [*_place(append), *shown, *([getattr(row, name) for row in rows] for name in _ROW)]
 
 
-def _beginning(append: Append, summary: Summary, now: int | None) -> list[Any]:
+def _beginning(append: Append, summary: Summary, now: int | None) -> list[object]:
     row, (owner, lease) = append.rows[0], append.claim or (None, None)
     shown = _values(summary, _SUMMARY)
     return [row.last, row.hash, append.execution_id, *shown, owner, append.newest, lease, now, *_row(row)]
 
 
-def _place(append: Append) -> tuple[Any, ...]:
+def _place(append: Append) -> tuple[object, ...]:
     end = append.rows[-1]
     return append.execution_id, append.expected, end.last, append.owner, end.hash
 
 
-def _row(row: Row) -> tuple[Any, ...]:
+def _row(row: Row) -> tuple[object, ...]:
     """What a row has that its place in the log does not tell."""
     return row.first, row.ts, row.cause, row.body, row.batch, row.format
 
 
-def _values(summary: Summary, names: Iterable[str]) -> list[Any]:
+def _values(summary: Summary, names: Iterable[str]) -> list[object]:
     return [getattr(summary, name) for name in names]
 
 
-def _head(n: int, append: Append) -> tuple[Any, ...]:
+def _head(n: int, append: Append) -> tuple[object, ...]:
     summary, first = append.summary, begins(append)
     owner, lease = (append.claim or (None, None)) if first else (append.owner, None)
     seq = append.rows[-1].last if append.rows else append.expected
@@ -90,11 +91,11 @@ def _head(n: int, append: Append) -> tuple[Any, ...]:
     return (*place, owner, first, lease, summary is not None, *shown, append.newest, link)
 
 
-def _turned(rows: list[Any], width: int) -> list[Any]:
+def _turned(rows: Sequence[tuple[object, ...]], width: int) -> list[object]:
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
 
 
-def refusal(append: Append, found: Sequence[Any] | None) -> NoetlError:
+def refusal(append: Append, found: asyncpg.Record | None) -> NoetlError:
     """Why an append did not find what it expected, seen afterwards: the end of the log and its owner."""
     execution_id = append.execution_id
     if found is None and begins(append) and append.newest and key_of(append) is None and append.summary:

@@ -4,7 +4,6 @@ import asyncio
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from noetl.errors import BackendError, MissingExtra, NoetlError, RequestError
@@ -64,9 +63,9 @@ class Database:
         self.shown = without_password(dsn)
         self.session = secrets.randbits(62)
         """By this number the connections of one process are known; the statements read it from their name."""
-        self._pool: Any = None
+        self._pool: asyncpg.Pool
 
-    async def connect(self, **settings: str) -> Any:
+    async def connect(self, **settings: str) -> asyncpg.Connection:
         """A connection of its own, with settings of its own."""
         wanted = self._settings() | settings
         return await asyncpg.connect(self._dsn, timeout=self.patience_s, server_settings=wanted)
@@ -96,7 +95,7 @@ class Database:
         except LOST:
             self._pool.terminate()
 
-    async def fetch(self, statement: str, *values: Any, again: bool = True) -> list[Any]:
+    async def fetch(self, statement: str, *values: object, again: bool = True) -> list[asyncpg.Record]:
         """The rows of a statement; with `again` it is repeated when the answer was lost on the way."""
         until = asyncio.get_running_loop().time() + self.patience_s
         while True:
@@ -104,7 +103,7 @@ class Database:
             try:
                 async with self._pool.acquire(timeout=self.patience_s) as connection:
                     sent = True
-                    rows: list[Any] = await connection.fetch(statement, *values)
+                    rows: list[asyncpg.Record] = await connection.fetch(statement, *values)
                     return rows
             except LOST as error:
                 over = asyncio.get_running_loop().time() > until
@@ -114,13 +113,8 @@ class Database:
                 raise trouble(f"the database {self.shown} refused", error) from error
             await asyncio.sleep(RETRY_S)
 
-    async def value(self, statement: str, *values: Any) -> Any:
-        """The first value of the first row, or None."""
-        rows = await self.fetch(statement, *values)
-        return rows[0][0] if rows else None
-
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Any]:
+    async def transaction(self) -> AsyncIterator[asyncpg.Connection]:
         """A connection inside a transaction, which is undone when anything goes wrong."""
         try:
             async with AsyncExitStack() as stack:
@@ -130,7 +124,7 @@ class Database:
         except asyncpg.PostgresError as error:
             raise trouble(f"the database {self.shown} refused", error) from error
 
-    async def _begun(self, stack: AsyncExitStack) -> Any:
+    async def _begun(self, stack: AsyncExitStack) -> asyncpg.Connection:
         """A connection that has just begun a transaction, and so is alive."""
         until = asyncio.get_running_loop().time() + self.patience_s
         while True:
@@ -148,5 +142,5 @@ class Database:
             await asyncio.sleep(RETRY_S)
 
 
-async def _leave(connection: Any) -> None:
+async def _leave(connection: asyncpg.Connection) -> None:
     """Nothing is changed on a connection that would have to be put back, so that costs no round trip."""

@@ -1,8 +1,9 @@
 """Schedules and triggers of the store on PostgreSQL."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
+import asyncpg
 import msgspec
 
 from noetl.adapters.postgres.database import Database
@@ -20,9 +21,9 @@ class PostgresSchedules:
 
     async def clock(self) -> int:
         """The time that decides what is due."""
-        return int(await self.database.value(SQL["clock"], self._now()))
+        return int((await self._rows("clock", self._now()))[0][0])
 
-    async def _rows(self, name: str, *values: Any) -> list[Any]:
+    async def _rows(self, name: str, *values: object) -> list[asyncpg.Record]:
         return await self.database.fetch(SQL[name], *values)
 
     async def put_schedule(self, schedule: Schedule, *, new: bool = False) -> bool:
@@ -82,7 +83,7 @@ class PostgresSchedules:
             raise unknown_trigger(name)
 
 
-def _values(one: Schedule | Trigger) -> list[Any]:
+def _values(one: Schedule | Trigger) -> list[object]:
     """The columns in order: those of the table are the fields of the shape."""
     given = {**msgspec.structs.asdict(one), "workload": msgspec.json.encode(one.workload).decode()}
     if given.get("skipped") is not None:
@@ -90,7 +91,7 @@ def _values(one: Schedule | Trigger) -> list[Any]:
     return list(given.values())
 
 
-def _read(kind: type[T], row: Sequence[Any]) -> T:
+def _read(kind: type[T], row: asyncpg.Record) -> T:
     named = dict(zip(kind.__struct_fields__, tuple(row), strict=True))
     if named.get("skipped") is not None:
         named["skipped"] = msgspec.json.decode(named["skipped"], type=Skipped)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import asyncpg
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 _LOCK = 0x6E6F65746C  # whoever migrates holds it
 
 
-async def version(connection: Any) -> int:
+async def version(connection: asyncpg.Connection) -> int:
     """How far the schema is; 0 when there is none."""
     if await connection.fetchval("select to_regclass($1)", f"{SCHEMA}.migrations") is None:
         return 0
@@ -52,7 +52,7 @@ async def check(database: Database) -> None:
         raise BackendError(message, hint="noetl db migrate" if at else "noetl db init")
 
 
-async def _with_connection(database: Database, work: Callable[[Any], Awaitable[T]]) -> T:
+async def _with_connection(database: Database, work: Callable[[asyncpg.Connection], Awaitable[T]]) -> T:
     """A database that is only just starting is waited for, as long as patience lasts."""
     until = asyncio.get_running_loop().time() + database.patience_s
     while True:
@@ -69,11 +69,11 @@ async def _with_connection(database: Database, work: Callable[[Any], Awaitable[T
         await asyncio.sleep(RETRY_S)
 
 
-async def _size(connection: Any) -> int:
+async def _size(connection: asyncpg.Connection) -> int:
     return int(await connection.fetchval("select pg_database_size(current_database())"))
 
 
-async def _migrate(connection: Any, change: bool) -> tuple[int, int]:
+async def _migrate(connection: asyncpg.Connection, change: bool) -> tuple[int, int]:
     at = await version(connection)
     if at > newest_version():
         message = f"the database has schema {at}, this version of noetl knows {newest_version()}"

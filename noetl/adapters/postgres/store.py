@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Self
 
+import asyncpg
 import msgspec
 
 from noetl.adapters.postgres.batch import refusal
@@ -78,7 +79,7 @@ class PostgresStore(PostgresSchedules):
         await database.open()
         return cls(database, now or _database_time)
 
-    async def _fetch(self, name: str, *values: Any) -> list[Any]:
+    async def _fetch(self, name: str, *values: object) -> list[asyncpg.Record]:
         return await self.database.fetch(SQL[name], *values)
 
     # The log
@@ -120,7 +121,7 @@ class PostgresStore(PostgresSchedules):
         """Whether a batch has been appended."""
         return bool((await self._known("answered", execution_id, batch))[0])
 
-    async def _known(self, name: str, execution_id: str, *values: Any) -> Any:
+    async def _known(self, name: str, execution_id: str, *values: object) -> asyncpg.Record:
         found = await self._fetch(name, execution_id, *values)
         if not found:
             raise unknown_execution(execution_id)
@@ -148,7 +149,7 @@ class PostgresStore(PostgresSchedules):
         limit: int = 50,
     ) -> Listed:
         """Executions, the newest first."""
-        given: dict[str, Any] = {
+        given: dict[str, str | int | None] = {
             "status": status,
             "path": path,
             "prefix": prefix or None,
@@ -386,7 +387,7 @@ def _database_time() -> None:
     """No moment: the database takes its own."""
 
 
-def _as_known(newest: Sequence[Any], digest: str) -> PlaybookText | None:
+def _as_known(newest: Sequence[asyncpg.Record], digest: str) -> PlaybookText | None:
     """The newest version of a path, when it is this text and still on the catalog."""
     if not newest or newest[0]["hash"] != digest or newest[0]["deleted_at"] is not None:
         return None

@@ -9,7 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import asyncpg
 
@@ -46,8 +46,8 @@ class Writer:
         self._group: list[_Waiting] = []  # what is being committed
         self._wake = asyncio.Event()
         self._closing = False
-        self._connection: Any = None
-        self._statements: dict[str, Any] = {}
+        self._connection: asyncpg.Connection | None = None
+        self._statements: dict[str, asyncpg.prepared_stmt.PreparedStatement] = {}
         self.transactions = 0
         self._task = asyncio.create_task(self._work())
         self._task.add_done_callback(self._ended)
@@ -119,11 +119,11 @@ class Writer:
         until = asyncio.get_running_loop().time() + 2 * self._database.patience_s
         unknown = False
         while missing := [n for n in range(len(appends)) if n not in settled]:
-            await self._connected()
+            connection = await self._connected()
             left = [appends[n] for n in missing]
             try:
                 if unknown:
-                    settled |= {missing[n]: True for n in await self._landed(left)}
+                    settled |= {missing[n]: True for n in await self._landed(connection, left)}
                     unknown = False
                 else:
                     settled |= dict(zip(missing, await self._transact(left), strict=True))
@@ -154,9 +154,9 @@ class Writer:
         applied = {row[0] for row in rows}
         return [n in applied for n in range(len(appends))]
 
-    async def _landed(self, appends: list[Append]) -> set[int]:
+    async def _landed(self, connection: asyncpg.Connection, appends: list[Append]) -> set[int]:
         named = [(n, append.execution_id, append.rows[0]) for n, append in enumerate(appends) if append.rows]
-        rows = await self._connection.fetch(
+        rows = await connection.fetch(
             SQL["landed"],
             [n for n, _, _ in named],
             [execution_id for _, execution_id, _ in named],
@@ -168,15 +168,14 @@ class Writer:
 
     # The connection
 
-    async def _connected(self) -> None:
-        """Have a connection, after the end of the one before; raises BackendError when there is none."""
+    async def _connected(self) -> asyncpg.Connection:
+        """The connection, made after the end of the one before; raises BackendError when there is none."""
         if self._connection is not None and not self._connection.is_closed():
-            return
+            return self._connection
         until = asyncio.get_running_loop().time() + self._database.patience_s
         while True:
             try:
-                await self._connect()
-                return
+                return await self._connect()
             except LOST as error:
                 self._drop()
                 if asyncio.get_running_loop().time() > until:
@@ -187,7 +186,7 @@ class Writer:
                 raise trouble(f"the database {self._database.shown} refused", error) from error
             await asyncio.sleep(RETRY_S)
 
-    async def _connect(self) -> None:
+    async def _connect(self) -> asyncpg.Connection:
         session = self._database.session
         name = f"noetl {session:x} writer"
         self._connection = connection = await self._database.connect(application_name=name, **SETTINGS)
@@ -208,6 +207,7 @@ class Writer:
         self._statements = {
             name: await connection.prepare(text, timeout=patience) for name, text in texts.items()
         }
+        return connection
 
     def _drop(self) -> None:
         if self._connection is not None:

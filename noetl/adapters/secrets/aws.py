@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from noetl.adapters.secrets.provider_http import Ask, material_of
+from noetl.adapters.secrets.provider_http import Ask, material_of, part
 from noetl.adapters.secrets.token_cache import Fetched
 from noetl.errors import NotFound
 
@@ -49,7 +49,7 @@ async def fetch(ask: Ask) -> Fetched:
     answer = await ask.send("POST", url, named_by="endpoint", data=raw, headers=headers)
     if answer.status != 200 or not isinstance(answer.body, dict):
         raise ask.refusal(url, answer)
-    parameter = answer.body.get("Parameter", answer.body)
+    parameter = part(answer.body, "Parameter") or answer.body
     text = parameter.get("SecretString", parameter.get("Value"))
     if text is None:
         raise NotFound(f"{ask.what}: the secret is binary; noetl reads texts")
@@ -125,8 +125,8 @@ def signature_headers(
     place = f"{day}/{scope.region}/{scope.service}/aws4_request"
     text = "\n".join((ALGORITHM, stamp, place, hashlib.sha256(request.encode()).hexdigest()))
     key = f"AWS4{keys.secret}".encode()
-    for part in (day, scope.region, scope.service, "aws4_request"):
-        key = hmac.digest(key, part.encode(), "sha256")
+    for name in (day, scope.region, scope.service, "aws4_request"):
+        key = hmac.digest(key, name.encode(), "sha256")
     signature = hmac.digest(key, text.encode(), "sha256").hex()
     credential = f"Credential={keys.id}/{place}, SignedHeaders={names}, Signature={signature}"
     return {**added, "authorization": f"{ALGORITHM} {credential}"}

@@ -1,11 +1,11 @@
 """Keychain provider `azure`: Key Vault, as an application or as the machine's managed identity."""
 
-from typing import Any
 from urllib.parse import quote
 
 from noetl.adapters.secrets.provider_http import Ask, material_of
 from noetl.adapters.secrets.token_cache import Fetched
 from noetl.errors import NotFound
+from noetl.json_value import JsonObject
 
 LOGIN = "https://login.microsoftonline.com"
 METADATA = "http://169.254.169.254"
@@ -23,12 +23,12 @@ async def fetch(ask: Ask) -> Fetched:
     token = await _token(ask, machine=not explicit)
     version = ask.optional("version")
     url = f"{address}/secrets/{quote(ask.text('secret'), safe='')}{f'/{quote(version)}' if version else ''}"
-    options: dict[str, Any] = {"headers": {"Authorization": f"Bearer {token}"}}
-    options["params"] = {"api-version": VERSION}
-    answer = await ask.json("GET", url, named_by=None if own else "vault", **options)
-    if not isinstance(answer.get("value"), str):
+    headers, params = {"Authorization": f"Bearer {token}"}, {"api-version": VERSION}
+    answer = await ask.json("GET", url, named_by=None if own else "vault", headers=headers, params=params)
+    text = answer.get("value")
+    if not isinstance(text, str):
         raise NotFound(f"{ask.what}: {url} holds no value")
-    return Fetched(material_of(answer["value"], ask))
+    return Fetched(material_of(text, ask))
 
 
 async def _token(ask: Ask, *, machine: bool) -> str:
@@ -45,7 +45,7 @@ async def _token(ask: Ask, *, machine: bool) -> str:
     return str(answer["access_token"])
 
 
-async def _application(ask: Ask, tenant: str, machine: bool) -> dict[str, Any]:
+async def _application(ask: Ask, tenant: str, machine: bool) -> JsonObject:
     form = {
         "grant_type": "client_credentials",
         "client_id": ask.text("client_id", "AZURE_CLIENT_ID" if machine else None),
@@ -57,7 +57,7 @@ async def _application(ask: Ask, tenant: str, machine: bool) -> dict[str, Any]:
     return await ask.json("POST", url, named_by="login", data=form)
 
 
-async def _identity(ask: Ask) -> dict[str, Any]:
+async def _identity(ask: Ask) -> JsonObject:
     host = (ask.environ("AZURE_POD_IDENTITY_AUTHORITY_HOST") or METADATA).rstrip("/")
     params = {"api-version": "2018-02-01", "resource": RESOURCE}
     if client_id := ask.optional("client_id", "AZURE_CLIENT_ID"):

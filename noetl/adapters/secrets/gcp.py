@@ -1,15 +1,14 @@
 """Keychain provider `gcp`: Google Secret Manager, as a service account or as the machine's own identity."""
 
 import base64
-import binascii
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from noetl.adapters.secrets.provider_http import Ask, material_of
+from noetl.adapters.secrets.provider_http import Ask, decoded, material_of, part
 from noetl.adapters.secrets.token_cache import Fetched
 from noetl.errors import NotFound
+from noetl.json_value import JsonObject
 
 ENDPOINT = "https://secretmanager.googleapis.com"
 METADATA_HOST = "metadata.google.internal"
@@ -35,8 +34,8 @@ async def fetch(ask: Ask) -> Fetched:
     headers = {"Authorization": f"Bearer {token}"}
     answer = await ask.json("GET", f"{endpoint}/v1/{place}:access", named_by="endpoint", headers=headers)
     try:
-        text = base64.b64decode(answer["payload"]["data"], validate=True).decode()
-    except (KeyError, TypeError, binascii.Error, UnicodeDecodeError):
+        text = decoded(part(answer, "payload").get("data"))
+    except ValueError:
         raise NotFound(f"{ask.what}: {place} holds no text") from None
     return Fetched(material_of(text, ask))
 
@@ -57,16 +56,18 @@ async def _login(ask: Ask) -> tuple[str, str | None]:
         "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
         "assertion": _assertion(ask, account, url),
     }
-    return _token(ask, await ask.json("POST", url, named_by=named_by, data=form)), account.get("project_id")
+    answer = await ask.json("POST", url, named_by=named_by, data=form)
+    project = account.get("project_id")
+    return _token(ask, answer), project if isinstance(project, str) else None
 
 
-def _token(ask: Ask, answer: dict[str, Any]) -> str:
+def _token(ask: Ask, answer: JsonObject) -> str:
     if not isinstance(answer.get("access_token"), str):
         raise NotFound(f"{ask.what}: the login gave no access_token")
     return str(answer["access_token"])
 
 
-async def _account(ask: Ask) -> tuple[dict[str, Any] | None, str | None]:
+async def _account(ask: Ask) -> tuple[JsonObject | None, str | None]:
     """The service account, and the field it came from: of a stored credential, JSON text, or the machine."""
     if "private_key" in ask.fields:
         return dict(ask.fields), "token_uri"
@@ -78,7 +79,7 @@ async def _account(ask: Ask) -> tuple[dict[str, Any] | None, str | None]:
     if text is None:
         return None, None
     try:
-        account = msgspec.json.decode(text, type=dict[str, Any])
+        account = msgspec.json.decode(text, type=JsonObject)
     except msgspec.DecodeError:
         account = {}
     if "private_key" not in account or "client_email" not in account:
@@ -86,7 +87,7 @@ async def _account(ask: Ask) -> tuple[dict[str, Any] | None, str | None]:
     return account, named_by
 
 
-def _assertion(ask: Ask, account: dict[str, Any], audience: str) -> str:
+def _assertion(ask: Ask, account: JsonObject, audience: str) -> str:
     """A JWT that the account's key signs (RFC 7523)."""
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15

@@ -1,15 +1,13 @@
 """Keychain provider `k8s`: a Secret, over the cluster's API or from the files it is mounted as."""
 
 import asyncio
-import base64
-import binascii
 import os
-from typing import Any
 from urllib.parse import quote
 
-from noetl.adapters.secrets.provider_http import Ask, chosen
+from noetl.adapters.secrets.provider_http import Ask, chosen, decoded, part
 from noetl.adapters.secrets.token_cache import Fetched
 from noetl.errors import NotFound
+from noetl.json_value import JsonObject
 
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -28,13 +26,13 @@ async def fetch(ask: Ask) -> Fetched:
     url = f"https://{authority}:{port}{path}"
     headers = {"Authorization": f"Bearer {await ask.file(f'{ACCOUNT}/token')}"}
     answer = await ask.json("GET", url, headers=headers, authority=f"{ACCOUNT}/ca.crt")
-    return Fetched(chosen(_decode(answer.get("data") or {}, ask), ask))
+    return Fetched(chosen(_decode(part(answer, "data"), ask), ask))
 
 
-def _decode(data: dict[str, Any], ask: Ask) -> dict[str, str]:
+def _decode(data: JsonObject, ask: Ask) -> dict[str, str]:
     try:
-        return {name: base64.b64decode(value, validate=True).decode() for name, value in data.items()}
-    except (binascii.Error, TypeError, UnicodeDecodeError):
+        return {name: decoded(value) for name, value in data.items()}
+    except ValueError:
         raise NotFound(f"{ask.what}: a field of the Secret is no text") from None
 
 

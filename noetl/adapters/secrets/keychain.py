@@ -10,19 +10,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from noetl.adapters.secrets.provider_http import Ask, Connector, fields_of
 from noetl.adapters.secrets.sealed_credentials import Sealer, version_of
-from noetl.adapters.secrets.token_cache import Cache, Fetched
+from noetl.adapters.secrets.token_cache import Cache, Fetched, Material
 from noetl.dsl.model import Secret
 from noetl.errors import NotFound
+from noetl.json_value import Json
 from noetl.ports.control import material_digest
 from noetl.ports.store import Store
 
-Material = dict[str, Any]
 Resolve = Callable[["Keychain", Secret], Awaitable[Material]]
 REFRESH = "refresh_token"
 OWN_PREFIX = "NOETL_"  # of variables that hold keys and tokens of noetl itself
@@ -108,7 +107,7 @@ class Keychain:
                 missing[entry.name] = error.message
         return missing
 
-    async def text(self, source: Mapping[str, Any], what: str) -> str:
+    async def text(self, source: Mapping[str, Json], what: str) -> str:
         """The text that a source names: an environment variable, a file, or a credential's value."""
         if "env" in source:
             if str(source["env"]).upper().startswith(OWN_PREFIX):
@@ -138,15 +137,15 @@ class Keychain:
             raise NotFound(f"{what}: {path} is noetl's own and no secret of a playbook")
         return file
 
-    async def field(self, value: Any, what: str) -> Any:
+    async def field(self, value: Json, what: str) -> Json:
         """A field of an entry: itself, or what its source names."""
         return await self.text(value, what) if isinstance(value, Mapping) else value
 
-    async def fetch(self, entry: Secret, provider: str, source: Mapping[str, Any]) -> Material:
+    async def fetch(self, entry: Secret, provider: str, source: Mapping[str, Json]) -> Material:
         """What a provider gives for an entry; kept while it is good."""
         what, fields = _what(entry), dict(source)
         literals = frozenset(name for name, value in fields.items() if not isinstance(value, Mapping))
-        credential: str | None = fields.pop("credential", None)
+        credential = None if (name := fields.pop("credential", None)) is None else str(name)
         fields = {name: await self.field(value, f"{what} field {name!r}") for name, value in fields.items()}
         if credential is not None:
             fields = await self.credential(credential) | fields
@@ -164,7 +163,7 @@ class Keychain:
 
         return _without_refresh(await self._cache.get(key, fetch))
 
-    async def _keep_renewed(self, name: str | None, renewed: str | None) -> None:
+    async def _keep_renewed(self, name: str | None, renewed: Json) -> None:
         """A refresh token that a server put in place of the stored one: the old one may be worth nothing."""
         if name is not None and renewed is not None:
             material = await self.credential(name)

@@ -1,10 +1,9 @@
 """Keychain kind `oauth2`: an access token by client credentials or by a refresh token (RFC 6749)."""
 
-from typing import Any
-
 from noetl.adapters.secrets.provider_http import Ask
 from noetl.adapters.secrets.token_cache import Fetched
 from noetl.errors import NotFound
+from noetl.json_value import Json, JsonObject
 
 UNSAID_S = 300.0  # how long a token is used whose life the server does not tell
 
@@ -23,7 +22,7 @@ async def fetch(ask: Ask) -> Fetched:
     token = answer.get("access_token")
     if not isinstance(token, str) or not token:
         raise NotFound(f"{ask.what}: {url} answered without an access_token")
-    material = {"kind": "bearer", "token": token, "value": token}
+    material: JsonObject = {"kind": "bearer", "token": token, "value": token}
     if isinstance(answer.get("refresh_token"), str):
         material["refresh_token"] = answer["refresh_token"]
     return Fetched(material, _life(answer.get("expires_in")))
@@ -51,8 +50,8 @@ def _basic(user: str, password: str) -> str:
     return f"Basic {base64.b64encode(login).decode()}"
 
 
-def _life(seconds: Any) -> float:
+def _life(seconds: Json) -> float:
     try:
-        return max(float(seconds), 1.0)
-    except (TypeError, ValueError):
+        return max(float(seconds), 1.0) if isinstance(seconds, str | int | float) else UNSAID_S
+    except ValueError:
         return UNSAID_S

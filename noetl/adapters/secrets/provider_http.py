@@ -1,15 +1,17 @@
 """What a provider of secrets is handed, and how it speaks HTTP. Which requests to send is each provider's."""
 
 import asyncio
+import base64
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import msgspec
 
 from noetl.errors import BackendError, NotFound
+from noetl.json_value import Json, JsonObject
 
 if TYPE_CHECKING:
     from aiohttp import BaseConnector, StreamReader
@@ -20,12 +22,21 @@ ANSWER_MAX = 1024**2
 Connector = Callable[[], "BaseConnector"]
 
 
+class RequestOptions(TypedDict, total=False):
+    """What may go with a request."""
+
+    headers: Mapping[str, str]
+    params: Mapping[str, str]
+    data: Mapping[str, str] | bytes
+    json: Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a server said: its status, and its body when that is JSON."""
 
     status: int
-    body: Any
+    body: Json
 
     def reason(self) -> str:
         """The server's own words about what went wrong, as far as there are any."""
@@ -41,7 +52,7 @@ class Ask:
     """One keychain entry: its fields as values, and what fetching it may use."""
 
     what: str  # how the entry is called in messages
-    fields: Mapping[str, Any]
+    fields: Mapping[str, Json]
     written: frozenset[str]  # the fields whose value stands in the playbook itself
     environ: Callable[[str], str | None]
     clock: Callable[[], float]  # seconds since 1970
@@ -84,7 +95,7 @@ class Ask:
         *,
         named_by: str | None = None,
         authority: str | None = None,
-        **options: Any,
+        **options: Unpack[RequestOptions],
     ) -> Answer:
         """One request; `named_by` is the field that the address came from, when a playbook may name it."""
         import ssl
@@ -122,9 +133,17 @@ class Ask:
                 raise NotFound(f"{self.what}: {_place(url)} answered with more than {ANSWER_MAX} bytes")
         return bytes(body)
 
-    async def json(self, method: str, url: str, **options: Any) -> dict[str, Any]:
+    async def json(
+        self,
+        method: str,
+        url: str,
+        *,
+        named_by: str | None = None,
+        authority: str | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> JsonObject:
         """The JSON of a good answer; what is missing or refused is NotFound, a broken server BackendError."""
-        answer = await self.send(method, url, **options)
+        answer = await self.send(method, url, named_by=named_by, authority=authority, **options)
         if 200 <= answer.status < 300 and isinstance(answer.body, dict):
             return answer.body
         raise self.refusal(url, answer)
@@ -137,10 +156,24 @@ class Ask:
         return NotFound(message, hint="look at the entry's fields and at what its login may read")
 
 
-def _json(raw: bytes) -> Any:
+def _json(raw: bytes) -> Json:
+    value: Json = None
     with suppress(msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.json.decode(raw)
-    return None
+        value = msgspec.json.decode(raw)
+    return value
+
+
+def decoded(value: Json) -> str:
+    """The text that base64 stands for; raises ValueError for anything else."""
+    if not isinstance(value, str):
+        raise ValueError("it is no base64")
+    return base64.b64decode(value, validate=True).decode()
+
+
+def part(answer: JsonObject, name: str) -> JsonObject:
+    """A mapping inside an answer; an empty one where there is none."""
+    value = answer.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _place(url: str) -> str:
@@ -148,25 +181,25 @@ def _place(url: str) -> str:
     return url.partition("?")[0]
 
 
-def material_of(text: str, ask: Ask) -> dict[str, Any]:
+def material_of(text: str, ask: Ask) -> JsonObject:
     """A secret's text: the field that `key` names, the fields of a JSON mapping, or one value."""
     fields = fields_of(text)
     return _single(text, ask) if fields is None else chosen(fields, ask)
 
 
-def fields_of(text: str) -> dict[str, Any] | None:
+def fields_of(text: str) -> JsonObject | None:
     """The fields of a secret whose text is a JSON mapping."""
     parsed = _json(text.encode()) if text.lstrip().startswith("{") else None
     return parsed if isinstance(parsed, dict) else None
 
 
-def _single(text: str, ask: Ask) -> dict[str, Any]:
+def _single(text: str, ask: Ask) -> JsonObject:
     if key := ask.optional("key"):
         raise NotFound(f"{ask.what}: the secret is one text and has no field {key!r}; leave key out")
     return {"value": text}
 
 
-def chosen(fields: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
+def chosen(fields: Mapping[str, Json], ask: Ask) -> JsonObject:
     """All fields of a secret, or the one that `key` names as `value`."""
     key = ask.optional("key")
     if key is None:

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from noetl.errors import BackendError
+from noetl.json_value import JsonObject
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -62,14 +63,14 @@ class Sealer:
         self._keys = {_id(key): key for key in reversed(keys)}
         self._first = keys[0]
 
-    def seal(self, name: str, material: dict[str, Any], version: int = 1) -> bytes:
+    def seal(self, name: str, material: JsonObject, version: int = 1) -> bytes:
         """The material as bytes that only these keys open, and only under this name and version."""
         data_key = os.urandom(KEY_BYTES)
         body = _encrypt(data_key, msgspec.json.encode(material), _about(b"value", name, version))
         wrapped = _encrypt(self._first, data_key, _about(b"key", name, version))
         return _Parts(_id(self._first), version, wrapped, body).to_bytes()
 
-    def open(self, name: str, sealed: bytes) -> dict[str, Any]:
+    def open(self, name: str, sealed: bytes) -> JsonObject:
         """The material that was sealed under a name."""
         parts = _cut(name, sealed)
         body = _decrypt(self._data_key(name, parts), parts.body, name, _about(b"value", name, parts.version))

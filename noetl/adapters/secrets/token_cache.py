@@ -4,9 +4,10 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
-Material = dict[str, Any]
+from noetl.json_value import JsonObject
+
+Material = JsonObject
 KEPT_MAX = 1000
 REFUSED_S = 10.0  # so soon after one refusal another one is not the material's fault
 EARLY_S, EARLY_SHARE = 60.0, 0.1

@@ -2,7 +2,7 @@
 
 from urllib.parse import quote
 
-from noetl.adapters.secrets.provider_http import Ask, chosen
+from noetl.adapters.secrets.provider_http import Ask, chosen, part
 from noetl.adapters.secrets.token_cache import Fetched
 from noetl.errors import NotFound
 
@@ -18,9 +18,9 @@ async def fetch(ask: Ask) -> Fetched:
     headers = {"X-Vault-Token": await _token(ask, address), **_namespace(ask)}
     url = f"{address}/v1/{quote(mount)}/data/{quote(path)}"
     version = ask.optional("version")
-    options = {"params": {"version": version}} if version else {}
-    answer = await ask.json("GET", url, named_by="address", headers=headers, **options)
-    fields = (answer.get("data") or {}).get("data")
+    params = {"version": version} if version else {}
+    answer = await ask.json("GET", url, named_by="address", headers=headers, params=params)
+    fields = part(answer, "data").get("data")
     if not isinstance(fields, dict):
         raise NotFound(f"{ask.what}: {mount}/{path} holds no value; was this version deleted?")
     return Fetched(chosen(fields, ask))
@@ -50,7 +50,7 @@ async def _token(ask: Ask, address: str) -> str:
 async def _login(ask: Ask, address: str, mount: str, login: dict[str, str]) -> str:
     url = f"{address}/v1/auth/{quote(mount.strip('/'))}/login"
     answer = await ask.json("POST", url, named_by="address", json=login, headers=_namespace(ask))
-    token = (answer.get("auth") or {}).get("client_token")
+    token = part(answer, "auth").get("client_token")
     if not isinstance(token, str):
         raise NotFound(f"{ask.what}: the login at {url} gave no token")
     return token

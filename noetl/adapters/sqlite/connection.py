@@ -16,7 +16,8 @@ import apsw
 
 from noetl.errors import BackendError
 
-Values = Sequence[Any] | Mapping[str, Any]  # what a statement is given, by place or by name
+Record = tuple[Any, ...]  # a row: its columns are those that the statement names
+Values = Sequence[object] | Mapping[str, object]  # what a statement is given, by place or by name
 SCHEMAS = (
     "schema_001.sql", "schema_002.sql", "schema_003.sql", "schema_004.sql", "schema_005.sql",
     "schema_006.sql", "schema_007.sql", "schema_008.sql",
@@ -34,7 +35,7 @@ _HINTS: tuple[tuple[type[apsw.Error], str], ...] = (
 )
 
 
-def fetch(connection: apsw.Connection, statement: str, values: Values = ()) -> list[Any]:
+def fetch(connection: apsw.Connection, statement: str, values: Values = ()) -> list[Record]:
     """Run one statement to its end; its rows."""
     return connection.execute(statement, values).fetchall()
 

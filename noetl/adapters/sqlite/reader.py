@@ -6,11 +6,11 @@ One thread, so that a caller who stops waiting does not leave the connection bus
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
-from noetl.adapters.sqlite.connection import Values, connect, fetch, trouble
+from noetl.adapters.sqlite.connection import Record, Values, connect, fetch, trouble
 from noetl.errors import BackendError
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ class Reader:
         self._thread = ThreadPoolExecutor(1, "noetl-sqlite-reader")
         self._closed = False
 
-    async def rows(self, sql: str, values: Values = ()) -> list[Any]:
+    async def rows(self, sql: str, values: Values = ()) -> list[Record]:
         """Every row of a query."""
         return await self.run(lambda connection: fetch(connection, sql, values))
 

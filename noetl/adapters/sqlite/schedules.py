@@ -1,11 +1,11 @@
 """Schedules and triggers of the store on SQLite."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from noetl.adapters.sqlite.connection import fetch
+from noetl.adapters.sqlite.connection import Record, fetch
 from noetl.adapters.sqlite.reader import Reader
 from noetl.adapters.sqlite.writer import Writer
 from noetl.ports.schedule import Fired, Schedule, Skipped, Trigger, unknown_schedule, unknown_trigger
@@ -58,7 +58,7 @@ class SqliteSchedules:
         """The time that decides what is due."""
         return self._now()
 
-    async def _change(self, statement: str, *values: Any) -> bool:
+    async def _change(self, statement: str, *values: object) -> bool:
         return bool(await self._writer.run(lambda connection: fetch(connection, statement, values)))
 
     async def put_schedule(self, schedule: Schedule, *, new: bool = False) -> bool:
@@ -112,14 +112,14 @@ class SqliteSchedules:
             raise unknown_trigger(name)
 
 
-def _values(one: Schedule | Trigger) -> list[Any]:
+def _values(one: Schedule | Trigger) -> list[object]:
     given = {**msgspec.structs.asdict(one), "workload": msgspec.json.encode(one.workload).decode()}
     if given.get("skipped") is not None:
         given["skipped"] = msgspec.json.encode(given["skipped"]).decode()
     return [int(value) if isinstance(value, bool) else value for value in given.values()]
 
 
-def _read(kind: type[T], row: Sequence[Any]) -> T:
+def _read(kind: type[T], row: Record) -> T:
     named = dict(zip(kind.__struct_fields__, row, strict=True))
     workload = msgspec.json.decode(named["workload"])
     if named.get("skipped") is not None:

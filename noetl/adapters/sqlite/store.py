@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import apsw
 import msgspec
@@ -12,7 +11,7 @@ import msgspec
 from noetl.adapters.clock.wall import now_ms
 from noetl.adapters.sqlite import jobs
 from noetl.adapters.sqlite import statements as sql
-from noetl.adapters.sqlite.connection import fetch, open_database, schema_version
+from noetl.adapters.sqlite.connection import Record, fetch, open_database, schema_version
 from noetl.adapters.sqlite.presence import Presence
 from noetl.adapters.sqlite.reader import Reader
 from noetl.adapters.sqlite.schedules import SqliteSchedules
@@ -50,7 +49,7 @@ class SqliteStore(SqliteSchedules):
         self._reader = Reader(path)
         self._presence = Presence(Path(path).parent / "owners")
 
-    async def _write(self, statement: str, *values: Any) -> list[Any]:
+    async def _write(self, statement: str, *values: object) -> list[Record]:
         return await self._writer.run(lambda connection: fetch(connection, statement, values))
 
     # The log
@@ -117,7 +116,7 @@ class SqliteStore(SqliteSchedules):
     ) -> Listed:
         """Executions, the newest first."""
         lead = "prefix" if prefix else "parent" if parent is not None else "by" if by is not None else ""
-        given: dict[str, Any] = {
+        given: dict[str, str | int | None] = {
             "status": status,
             "path": path,
             "prefix": prefix,
@@ -319,13 +318,13 @@ class SqliteStore(SqliteSchedules):
         await self._reader.close()
 
 
-def _token(row: Sequence[Any]) -> AccessToken:
+def _token(row: Record) -> AccessToken:
     named = dict(zip(sql.TOKEN_FIELDS, row, strict=True))
     lists = {name: msgspec.json.decode(named[name]) for name in ("scopes", "prefixes")}
     return AccessToken(**{**named, **lists})
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 

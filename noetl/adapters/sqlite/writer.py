@@ -16,14 +16,15 @@ from noetl.adapters.sqlite.connection import trouble
 from noetl.errors import BackendError, NoetlError
 
 T = TypeVar("T")
-Job = Callable[[apsw.Connection], Any]
-Settled = tuple[Any, Exception | None]  # a result, or why there is none
+Job = Callable[[apsw.Connection], object]
+Waiter = asyncio.Future[Any]  # of whatever its job gives
+Settled = tuple[object, Exception | None]  # a result, or why there is none
 
 
 class _Waiting(NamedTuple):
     job: Job
     loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[Any]
+    future: Waiter
 
 
 class Writer:
@@ -122,7 +123,7 @@ class Writer:
 
 
 def _answer(jobs: list[_Waiting], settled: list[Settled]) -> None:
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Settled]]] = {}
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Waiter, Settled]]] = {}
     for one, answer in zip(jobs, settled, strict=True):
         by_loop.setdefault(one.loop, []).append((one.future, answer))
     for loop, answers in by_loop.items():
@@ -130,7 +131,7 @@ def _answer(jobs: list[_Waiting], settled: list[Settled]) -> None:
             loop.call_soon_threadsafe(_settle, answers)
 
 
-def _settle(answers: list[tuple[asyncio.Future[Any], Settled]]) -> None:
+def _settle(answers: list[tuple[Waiter, Settled]]) -> None:
     for future, (result, error) in answers:
         if future.done():
             continue

@@ -10,9 +10,10 @@ from noetl.adapters.memory.store import MemoryStore
 from noetl.adapters.secrets.keychain import Keychain
 from noetl.adapters.secrets.sealed_credentials import HEADER_BYTES, Sealer, add_key, keys_of, version_of
 from noetl.errors import BackendError, NotFound
+from noetl.json_value import JsonObject
 
 OLD, NEW = bytes([1]) * 32, bytes([2]) * 32
-MATERIAL = {"user": "app", "password": "canary-5f2c81", "port": 5432}
+MATERIAL: JsonObject = {"user": "app", "password": "canary-5f2c81", "port": 5432}
 
 
 def keychain_of(store: MemoryStore, file: Path) -> Keychain:
@@ -112,7 +113,7 @@ async def test_a_new_master_key_is_put_in_force_while_others_read_and_set(store,
     async def reads(name: str) -> None:
         while not over.is_set():
             before = newest[name]
-            assert (await keychain.credential(name))["n"] >= before
+            assert int(str((await keychain.credential(name))["n"])) >= before
 
     async def sets(name: str) -> None:
         while not over.is_set():
@@ -124,7 +125,7 @@ async def test_a_new_master_key_is_put_in_force_while_others_read_and_set(store,
             add_key(file)
             assert await keychain.seal_again() == len(names)
             for name in names:
-                assert (await keychain.credential(name))["n"] >= 0
+                assert int(str((await keychain.credential(name))["n"])) >= 0
         over.set()
 
     async with asyncio.TaskGroup() as tasks:
