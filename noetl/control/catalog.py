@@ -21,6 +21,7 @@ from noetl.dsl.tool_kind import Kinds
 from noetl.dsl.yaml.source import parse
 from noetl.dsl.yaml.tree import plain
 from noetl.errors import NotFound, PlaybookError
+from noetl.json_value import JsonObject
 from noetl.ports.store import PlaybookText, Store
 
 PROGRAMS_KEPT = 256
@@ -47,7 +48,7 @@ class Catalog:
     def __init__(self, store: Store, kinds: Kinds, engine: str, project: Path | None = None) -> None:
         self.store, self.kinds, self.engine, self.project = store, kinds, engine, project
         self._programs: OrderedDict[str, Program] = OrderedDict()
-        self._warnings: dict[str, list[dict[str, Any]]] = {}  # of the programs that have some
+        self._warnings: dict[str, list[JsonObject]] = {}  # of the programs that have some
         self._entries: OrderedDict[str, PlaybookText] = OrderedDict()
         self._newest: OrderedDict[str, PlaybookText] = OrderedDict()  # by path; may be out of date
         self.gate: Gate = _open  # what else a child's request must pass, such as its keychain
@@ -156,7 +157,7 @@ class Catalog:
         return None
 
     async def request(
-        self, entry: PlaybookText, program: Program, payload: dict[str, Any] | None, **more: Any
+        self, entry: PlaybookText, program: Program, payload: JsonObject | None, **more: Any
     ) -> Start:
         """The request to run a playbook with a payload merged over its workload."""
         merged = deep_merge(plain(program.playbook.workload), payload or {})
@@ -214,7 +215,7 @@ class Catalog:
         return file if file.is_file() else None
 
 
-def _recorded(diagnostic: Diagnostic) -> dict[str, Any]:
+def _recorded(diagnostic: Diagnostic) -> JsonObject:
     """A finding as the log keeps it."""
     place = {"line": diagnostic.line, "column": diagnostic.column}
     return {"code": diagnostic.code, "severity": diagnostic.severity, "message": diagnostic.message, **place}

@@ -5,7 +5,8 @@ database as `db_host`, `db_user` and so on.
 """
 
 from collections.abc import Mapping
-from typing import Any
+
+from noetl.json_value import Json, JsonObject
 
 AROUND_DATA = frozenset(
     ("name", "type", "kind", "description", "desc", "tags", "labels", "meta", "metadata", "version", "data")
@@ -24,7 +25,7 @@ OLDER_FIELDS = {
 }
 
 
-def current_fields(material: Mapping[str, Any]) -> dict[str, Any]:
+def current_fields(material: Mapping[str, Json]) -> JsonObject:
     """A credential with the fields of today; one that has them already is as it was."""
     fields = material.get("data")
     if isinstance(fields, Mapping) and fields and AROUND_DATA.issuperset(material):

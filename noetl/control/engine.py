@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from noetl.control.child_executions import ChildExecutions
 from noetl.control.command_dispatch import CommandDispatch
@@ -101,7 +101,7 @@ class Engine:
         self.lease_ms = 30_000
         self.version = ""  # of the engine, for those who read why an execution is stuck
         self.trial: Trial = _no_trial
-        self._background: set[asyncio.Task[Any]] = set()
+        self._background: set[asyncio.Task[None]] = set()
         self.trouble: BaseException | None = None  # of work nobody waits for; the process edge reports it
 
     # Messages in
@@ -339,13 +339,13 @@ class Engine:
 
     # Work nobody waits for
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[object, None, None]) -> None:
         """Do something that nobody waits for."""
         task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._reap)
 
-    def _reap(self, task: asyncio.Task[Any]) -> None:
+    def _reap(self, task: asyncio.Task[None]) -> None:
         self._background.discard(task)
         if not task.cancelled() and task.exception() is not None:
             self.trouble = task.exception()

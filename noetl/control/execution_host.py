@@ -4,7 +4,7 @@ Protocols only, so that each part stands below the engine that puts them togethe
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Protocol
+from typing import Protocol
 
 from noetl.control.loaded_execution import LoadedExecution
 from noetl.core.message import Answer, Message, Start, StartChild
@@ -72,7 +72,7 @@ class ExecutionHost(Protocol):
         """Do something at a moment at which the state is what the log has."""
         ...
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[object, None, None]) -> None:
         """Do something that nobody waits for."""
         ...
 

@@ -58,7 +58,7 @@ class WorkerLeases:
         calls: WorkerChannel,
         lease_s: float,
         *,
-        later: Callable[[Callable[[], None]], Any],
+        later: Callable[[Callable[[], None]], object],
         wall: Callable[[], int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

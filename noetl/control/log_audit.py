@@ -4,7 +4,7 @@ Damage is said in words, whatever was done to the store: no row is believed befo
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -19,6 +19,7 @@ from noetl.core.state import State, restore, snapshot_of
 from noetl.core.values.event_size import ENVELOPE_BYTES
 from noetl.dsl.yaml.one_line import shortened
 from noetl.errors import InvariantViolation
+from noetl.json_value import JsonObject
 from noetl.ports.store import Projection, Row, Stuck, Summary, linked
 
 _BOUNDED_SINCE = 2  # events of rows in older formats were bounded value by value
@@ -159,8 +160,8 @@ def _projection_problems(summary: Summary, state: State, *, same_engine: bool) -
     if summary.requested_by is not None:
         told.append(("requested_by", summary.requested_by, right.requested_by))
     try:
-        shown: dict[str, Any] = msgspec.json.decode(summary.result or b"{}", type=dict[str, Any])
-        wanted: dict[str, Any] = msgspec.json.decode(right.result or b"{}")
+        shown = msgspec.json.decode(summary.result or b"{}", type=JsonObject)
+        wanted = msgspec.json.decode(right.result or b"{}", type=JsonObject)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         return [f"the projection's result cannot be read: {error}"]
     keys = wanted if same_engine else [key for key in wanted if key in shown]
@@ -172,5 +173,5 @@ def _projection_problems(summary: Summary, state: State, *, same_engine: bool) -
     ]
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return shortened(msgspec.json.encode(value).decode(), 80)

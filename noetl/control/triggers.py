@@ -6,12 +6,13 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from noetl.control.schedules import FindAsked, StartAsked, check_name
 from noetl.errors import Conflict, Denied, NotFound, RequestError
+from noetl.json_value import Json, JsonObject
 from noetl.ports.bearer import SECRET_BYTES, digest
 from noetl.ports.front import Ask, NewTrigger, Started, TriggerAsk, WebhookCall
 from noetl.ports.schedule import Trigger
@@ -27,11 +28,11 @@ SUBJECT_LENGTH = 255
 class Keeper(Protocol):
     """Keeps credentials, sealed."""
 
-    async def keep(self, name: str, material: dict[str, Any]) -> None:
+    async def keep(self, name: str, material: JsonObject) -> None:
         """Store a credential."""
         ...
 
-    async def credential(self, name: str) -> Mapping[str, Any]:
+    async def credential(self, name: str) -> Mapping[str, Json]:
         """A stored credential, opened; raises NotFound."""
         ...
 
@@ -96,7 +97,7 @@ class TriggerBook:
         with suppress(NotFound):
             await self._store.delete_secret(credential_of(name))
 
-    async def fire(self, name: str, payload: Any, *, key: str | None, by: str | None = None) -> Started:
+    async def fire(self, name: str, payload: Json, *, key: str | None, by: str | None = None) -> Started:
         """Start what a trigger starts, with what a message said; one key starts one execution."""
         trigger = await self._store.trigger(name)
         ask = Ask(path=trigger.path, version=trigger.version, by=by or f"trigger {name}")
@@ -142,12 +143,13 @@ def credential_of(name: str) -> str:
     return f"trigger.{name}"
 
 
-def payload_of(body: bytes) -> Any:
+def payload_of(body: bytes) -> Json:
     """What a message says; nothing says null. Raises RequestError for what is no JSON."""
     try:
-        return msgspec.json.decode(body) if body else None
+        payload: Json = msgspec.json.decode(body) if body else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError(f"the message is no JSON: {error}", hint="send one JSON value") from None
+    return payload
 
 
 def _check(ask: TriggerAsk) -> None:

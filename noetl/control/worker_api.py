@@ -4,9 +4,9 @@ It knows no transport. A report to a server that does not own the execution is n
 again, to whoever does.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Literal
 
 from noetl.control.catalog import Catalog
 from noetl.control.engine import Engine
@@ -16,6 +16,8 @@ from noetl.core.message import Answer, Deliver, Expire, Payload, Report, WorkOrd
 from noetl.core.program.program import Pipeline, Program
 from noetl.core.state import Lease
 from noetl.errors import BackendError, Conflict, NotFound
+from noetl.json_value import JsonObject
+from noetl.ports.call import Secret
 from noetl.ports.link import (
     OrderDelivery,
     Orders,
@@ -27,8 +29,8 @@ from noetl.ports.link import (
 )
 from noetl.ports.results import Results
 
-ResolveSecret = Callable[[str, str, str | None], Awaitable[Mapping[str, Any]]]
-Seal = Callable[[bytes, dict[str, Any]], bytes]
+ResolveSecret = Callable[[str, str, str | None], Awaitable[Secret]]
+Seal = Callable[[bytes, JsonObject], bytes]
 
 
 class EngineWorkerApi:

@@ -10,6 +10,7 @@ import msgspec
 from noetl.core.message import Payload
 from noetl.core.values.output import is_reference
 from noetl.errors import NotFound, RequestError
+from noetl.json_value import Json
 
 _KEY = re.compile(r"[0-9a-f]{32}/[0-9a-f]{32}")
 
@@ -58,20 +59,20 @@ class Results(Protocol):
 class Payloads(Protocol):
     """The result store as the control plane sees it: payloads as values, verified."""
 
-    async def get(self, ref: dict[str, Any], most: int | None = None) -> Any:
+    async def get(self, ref: dict[str, Any], most: int | None = None) -> Json:
         """The payload of a reference, of at most so many bytes; raises NotFound, TooLarge."""
         ...
 
-    async def pack(self, key: str) -> tuple[list[Any], int]:
+    async def pack(self, key: str) -> tuple[list[Json], int]:
         """The outputs of a pack of iterations, and how many bytes they have; raises NotFound."""
         ...
 
 
 async def assembled(
     payloads: Payloads, entries: Sequence[Mapping[str, Any]], most: int | None = None, size: int = 0
-) -> list[Any]:
+) -> list[Json]:
     """The items that entries of a manifest of so many bytes list; only what they name is read, packs once."""
-    packs: dict[str, list[Any]] = {}
+    packs: dict[str, list[Json]] = {}
     items = []
     size += sum(entry["ref"]["meta"].get("bytes", 0) for entry in entries if is_reference(entry.get("ref")))
     for entry in entries:

@@ -4,11 +4,10 @@ import asyncio
 import os
 import socket
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from noetl import __version__
 from noetl.adapters.directory.results import DirectoryResults
@@ -21,7 +20,7 @@ from noetl.adapters.nats.subject_triggers import LOOK_S, SubjectTriggers
 from noetl.adapters.nats.worker_name import marked
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control import sweep
-from noetl.control.front.front import LocalFront
+from noetl.control.front.front import Fleet, LocalFront
 from noetl.control.leases import WorkerLeases
 from noetl.control.worker_api import EngineWorkerApi
 from noetl.core.program.program import Program, compile_program
@@ -199,11 +198,11 @@ async def _clockwork(
         await plane.engine.close()
 
 
-def _soon(work: Any) -> None:
+def _soon(work: Callable[[], None]) -> None:
     asyncio.get_running_loop().call_soon(work)
 
 
-def _fleet(leasing: WorkerLeases) -> Any:
+def _fleet(leasing: WorkerLeases) -> Fleet:
     async def workers() -> list[Worker]:
         return leasing.fleet()
 

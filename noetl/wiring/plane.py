@@ -5,10 +5,9 @@ import logging
 import os
 import socket
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import uuid_utils
 
@@ -26,7 +25,7 @@ from noetl.core.program.fragment import extended
 from noetl.core.program.program import Program
 from noetl.core.values.output import problem
 from noetl.errors import BackendError
-from noetl.ports.call import PYTHON_HOST, Resources
+from noetl.ports.call import PYTHON_HOST, Resources, Secret
 from noetl.ports.control import Secrets
 from noetl.ports.network import Network
 from noetl.ports.results import Results
@@ -68,7 +67,7 @@ class Plane:
     keychain: Keychain
     front: LocalFront
 
-    async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Mapping[str, Any]:
+    async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Secret:
         """The secret a task names; another one than was refused, where there can be one."""
         program = self.engine.program_of(execution_id)
         if program is None:

@@ -29,6 +29,8 @@ from noetl.dsl.testing.script import Script
 from noetl.dsl.testing.suite import Case
 from noetl.dsl.yaml.tree import plain
 from noetl.errors import InvariantViolation
+from noetl.json_value import Json
+from noetl.ports.call import Secret
 from noetl.ports.store import PlaybookText
 from noetl.settings import Settings
 from noetl.wiring.embedded import Embedded
@@ -71,9 +73,9 @@ class Rehearsal:
 class GivenSecrets:
     """The keychain of a test: what it gives, else something that stands for it."""
 
-    keychain: Mapping[str, Any]
+    keychain: Mapping[str, Json]
 
-    async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Mapping[str, Any]:
+    async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Secret:
         """The fields of an entry."""
         given = self.keychain.get(name)
         if isinstance(given, Mapping):

@@ -6,12 +6,12 @@ It has no port that anyone could call: everything goes out through its link to t
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine
 
 from noetl.core.message import Answer, Report, WorkOrder
 from noetl.core.program.program import Program
 from noetl.errors import BackendError, Conflict, NotFound, RequestError
+from noetl.ports.call import Secret
 from noetl.ports.control import material_digest
 from noetl.ports.link import (
     Heartbeat,
@@ -67,11 +67,11 @@ class RemoteSecrets:
     One that was just had serves the other tasks of its execution for a moment, then it is forgotten.
     """
 
-    def __init__(self, worker: "RemoteWorker", opened: Callable[[bytes], Mapping[str, Any]]) -> None:
+    def __init__(self, worker: "RemoteWorker", opened: Callable[[bytes], Secret]) -> None:
         self._worker, self._opened = worker, opened
-        self._kept: dict[tuple[str, str], Mapping[str, Any]] = {}
+        self._kept: dict[tuple[str, str], Secret] = {}
 
-    async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Mapping[str, Any]:
+    async def resolve(self, execution_id: str, name: str, refused: str | None = None) -> Secret:
         """The secret that a task of an execution names."""
         held = [(lease, epoch) for owner, lease, epoch in self._worker.held() if owner == execution_id]
         kept = self._kept.get((execution_id, name))
@@ -89,7 +89,7 @@ class RemoteSecrets:
             raise NotFound(why.message, hint=why.hint)
         raise NotFound(f"no lease of execution {execution_id} is held here any more")
 
-    def _keep(self, key: tuple[str, str], secret: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _keep(self, key: tuple[str, str], secret: Secret) -> Secret:
         if key not in self._kept:
             asyncio.get_running_loop().call_later(SECRET_S, self._kept.pop, key, None)
         self._kept[key] = secret
@@ -129,8 +129,8 @@ class RemoteWorker:
         self._number = 0
         self._begun: OrderedDict[tuple[str, str, int], None] = OrderedDict()
         self._welcome = False  # a server lets us work
-        self.refused: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self.refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._tasks: set[asyncio.Task[None]] = set()
         link.on_hint = self.hinted
         link.on_push = self.pushed
         link.on_orders = self.handed
@@ -247,13 +247,13 @@ class RemoteWorker:
             Heartbeat(self.hello, self._number, self.held(), pool.busy, pool.finished, pool.draining)
         )
 
-    def _go(self, work: Any) -> "asyncio.Task[Any]":
+    def _go(self, work: Coroutine[object, None, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
         return task
 
-    def _done(self, task: "asyncio.Task[Any]") -> None:
+    def _done(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             _LOG.error("the worker could not go on with something", exc_info=task.exception())

@@ -19,7 +19,7 @@ from noetl.core.program.program import Program
 from noetl.core.values.output import failed, problem, size_of
 from noetl.core.values.redact import Redactor
 from noetl.errors import NoetlError
-from noetl.ports.call import Call, CallPayloads, Resources
+from noetl.ports.call import Call, CallPayloads, Resources, Secret
 from noetl.ports.control import Secrets, material_digest
 from noetl.ports.envelope import Failed
 from noetl.ports.network import PUBLIC_ONLY, Network
@@ -116,15 +116,15 @@ class Toolbox:
 
     async def _call(self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]) -> Call:
         auth_name = _auth_name(effect.auth)
-        material: Mapping[str, Any] | None = effect.auth if auth_name is None else None
+        material: Secret | None = effect.auth if auth_name is None else None
         redactor = frame.around.redactor
         if auth_name is not None:
             material = await self.secret(order, auth_name, redactor)
 
-        async def secret(name: str) -> Mapping[str, Any]:
+        async def secret(name: str) -> Secret:
             return await self.secret(order, name, redactor)
 
-        async def renew_auth() -> Mapping[str, Any] | None:
+        async def renew_auth() -> Secret | None:
             if auth_name is None or material is None:
                 return None
             newer = await self.secret(order, auth_name, redactor, material_digest(material))
@@ -165,7 +165,7 @@ class Toolbox:
 
     async def secret(
         self, order: WorkOrder, name: str, redactor: Redactor, refused: str | None = None
-    ) -> Mapping[str, Any]:
+    ) -> Secret:
         """A keychain entry or credential, remembered for redaction before anything can use it."""
         name = name.removeprefix("keychain/")
         material = await self.secrets.resolve(order.execution_id, name, refused)
@@ -194,7 +194,7 @@ class Toolbox:
         return found
 
 
-def _auth_name(auth: Any) -> str | None:
+def _auth_name(auth: object) -> str | None:
     """The secret that `auth` names: by its name, or by the handle that kind `secrets` answers with."""
     if isinstance(auth, dict) and auth.keys() == {"name", "fields"}:
         return str(auth["name"])

@@ -14,13 +14,14 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from noetl.errors import BackendError
+from noetl.json_value import JsonObject
 
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
 _PURPOSE = b"noetl secret for a worker"
 
 
-def seal(public: bytes, material: dict[str, object]) -> bytes:
+def seal(public: bytes, material: JsonObject) -> bytes:
     """Material that only the holder of the other half of a key can read."""
     own = X25519PrivateKey.generate()
     shared = own.exchange(X25519PublicKey.from_public_bytes(public))
@@ -36,15 +37,13 @@ class SealedBox:
         self._own = X25519PrivateKey.generate()
         self.public = self._own.public_key().public_bytes_raw()
 
-    def open(self, sealed: bytes) -> dict[str, object]:
+    def open(self, sealed: bytes) -> JsonObject:
         """What was sealed for us."""
         other, rest = sealed[:_KEY_BYTES], sealed[_KEY_BYTES:]
         shared = self._own.exchange(X25519PublicKey.from_public_bytes(other))
         nonce, body = rest[:_NONCE_BYTES], rest[_NONCE_BYTES:]
         try:
-            opened: dict[str, object] = msgspec.json.decode(
-                AESGCM(_derived(shared)).decrypt(nonce, body, _PURPOSE)
-            )
+            opened: JsonObject = msgspec.json.decode(AESGCM(_derived(shared)).decrypt(nonce, body, _PURPOSE))
         except InvalidTag:
             raise BackendError("a secret was not sealed for this worker") from None
         return opened

@@ -16,6 +16,7 @@ from noetl.core.values.output import JSON, MANIFEST, ROWS, is_reference
 from noetl.dsl.templates.limits import TemplateError
 from noetl.dsl.templates.selection import select_from
 from noetl.errors import NotFound, RequestError
+from noetl.json_value import Json, JsonObject
 from noetl.ports.front import Slice
 from noetl.ports.results import Payloads, Results, assembled, check_key
 from noetl.ports.store import Store
@@ -23,6 +24,7 @@ from noetl.ports.store import Store
 SELECTIONS = 2
 """At one time: the others wait, so that they cannot take every thread."""
 TEXT, BYTES = "text/plain", "application/octet-stream"
+Opened = tuple[str, Any]  # a content type, and what bytes of it are: rows are lines, a manifest its entries
 
 
 class Reader:
@@ -45,7 +47,7 @@ class Reader:
             return Slice(items, len(value), offset)
         return Slice(value, content_type=kind if kind in (TEXT, BYTES) else JSON)
 
-    async def _opened(self, key: str, body: bytes) -> tuple[str, Any]:
+    async def _opened(self, key: str, body: bytes) -> Opened:
         """What the bytes are: a value, the lines of rows, the entries of a manifest, text, or bytes."""
         try:
             value = msgspec.json.decode(body)
@@ -73,7 +75,7 @@ class Reader:
             return None
         return None
 
-    async def _items(self, kind: str, value: list[Any], offset: int, limit: int | None) -> list[Any]:
+    async def _items(self, kind: str, value: list[Any], offset: int, limit: int | None) -> list[Json]:
         wanted = value[offset : None if limit is None else offset + limit]
         if kind == ROWS:
             return await asyncio.to_thread(_decoded, wanted)
@@ -82,11 +84,11 @@ class Reader:
         return wanted
 
 
-def _decoded(lines: list[bytes]) -> list[Any]:
+def _decoded(lines: list[bytes]) -> list[Json]:
     return [msgspec.json.decode(line) for line in lines]
 
 
-def _not_json(body: bytes) -> tuple[str, Any]:
+def _not_json(body: bytes) -> Opened:
     lines = body.split(b"\n")
     if len(lines) > 1 and all(line.startswith(b"{") and line.endswith(b"}") for line in lines):
         return ROWS, lines
@@ -96,29 +98,30 @@ def _not_json(body: bytes) -> tuple[str, Any]:
         return BYTES, base64.b64encode(body).decode("ascii")
 
 
-ENTRIES: dict[str, Callable[[Any], bool]] = {
+ENTRIES: dict[str, Callable[[object], bool]] = {
     "value": lambda _: True,
     "ref": is_reference,
     "part": lambda part: isinstance(part, list) and len(part) == 2 and isinstance(part[0], str),
 }
 
 
-def _is_manifest(value: dict[str, Any]) -> bool:
+def _is_manifest(value: JsonObject) -> bool:
     """Whether a mapping lists the items of a payload, at least one of which rests elsewhere."""
     entries = value.get("items")
     if value.keys() != {"items"} or not isinstance(entries, list):
         return False
-    fits = all(isinstance(entry, dict) and len(entry) == 1 and _is_entry(entry) for entry in entries)
-    return fits and any("value" not in entry for entry in entries)
+    fitting = [entry for entry in entries if isinstance(entry, dict) and len(entry) == 1 and _is_entry(entry)]
+    return len(fitting) == len(entries) and any("value" not in entry for entry in fitting)
 
 
-def _is_entry(entry: dict[str, Any]) -> bool:
+def _is_entry(entry: JsonObject) -> bool:
     ((name, content),) = entry.items()
     return name in ENTRIES and ENTRIES[name](content)
 
 
-def _selected(path: str, value: Any, size: int) -> Any:
+def _selected(path: str, value: Json, size: int) -> Json:
     try:
-        return select_from(value, path, size)
+        selected: Json = select_from(value, path, size)
     except TemplateError as error:
         raise RequestError(f"select: {error.message}", hint="see jmespath.org; as in items[0].name") from None
+    return selected

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from typing import Any
 
 import msgspec
 
@@ -13,7 +12,7 @@ from noetl.core.event import Event, iso
 from noetl.core.reading.explain import Reason, explain
 from noetl.core.state import State
 from noetl.errors import Conflict, InvariantViolation
-from noetl.ports.answers import Explanation
+from noetl.ports.answers import Explanation, StuckFields
 from noetl.ports.store import Store, Stuck, Summary
 
 _LOG = logging.getLogger("noetl.engine")
@@ -27,7 +26,7 @@ _ADVICE = {
 }
 
 
-def shown_stuck(summary: Summary) -> dict[str, Any]:
+def shown_stuck(summary: Summary) -> StuckFields:
     """Why an execution is stuck, as readers see it."""
     why = _why(summary)
     return {
