@@ -7,16 +7,16 @@ is another process. The environment variable TOPOLOGIES chooses among them, as i
 import os
 import pty
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.distributed.cluster import Cluster
+from tests.fork_server import FORK_SERVER, PROGRAM
 from tests.servers import NatsServer, PostgresServer
 
-NOETL = str(Path(sys.executable).with_name("noetl"))
+NOETL = PROGRAM
 
 
 class Noetl:
@@ -32,9 +32,7 @@ class Noetl:
         self, *arguments: str, stdin: str | bytes | None = None, **more: str
     ) -> subprocess.CompletedProcess[str]:
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        done = subprocess.run(
-            [NOETL, *arguments], cwd=self.folder, env=self.environment | more, input=data, capture_output=True
-        )
+        done = FORK_SERVER.run(arguments, self.folder, self.environment | more, data or b"")
         return subprocess.CompletedProcess(
             done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
         )

@@ -1,11 +1,9 @@
 """A result store that cannot be written ends the run with what is wrong; the execution is kept."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-NOETL = str(Path(sys.executable).with_name("noetl"))
+from tests.acceptance.conftest import Noetl
+
 TEXT = """\
 apiVersion: noetl.io/v2
 kind: Playbook
@@ -15,22 +13,17 @@ workflow:
 """
 
 
-def noetl(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "NOETL_HOME": str(folder / "home")}
-    return subprocess.run(
-        [NOETL, *arguments], cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False
-    )
-
-
-def test_a_payload_that_cannot_be_written_is_told_and_the_execution_goes_on_later(tmp_path: Path) -> None:
+def test_a_payload_that_cannot_be_written_is_told_and_the_execution_goes_on_later(
+    noetl: Noetl, tmp_path: Path
+) -> None:
     (tmp_path / "big.yaml").write_text(TEXT)
     blocked = tmp_path / ".noetl" / "results"
     blocked.parent.mkdir()
     blocked.write_text("in the way")
-    stopped = noetl(tmp_path, "run", "big.yaml")
+    stopped = noetl("run", "big.yaml")
     assert stopped.returncode == 3
     assert "could not be written" in stopped.stderr
     blocked.unlink()
-    resumed = noetl(tmp_path, "execution", "resume", "@last")
+    resumed = noetl("execution", "resume", "@last")
     assert resumed.returncode == 0, resumed.stderr
-    assert noetl(tmp_path, "execution", "replay", "@last").returncode == 0
+    assert noetl("execution", "replay", "@last").returncode == 0

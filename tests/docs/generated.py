@@ -12,6 +12,7 @@ from typing import Any
 
 from examples.api import Server, Shop
 from tests.docs.pages import ANYTHING, API, Block, Command, blocks, commands, matches, pages
+from tests.fork_server import FORK_SERVER
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PICTURES = {"branching": "examples/branching.yaml", "orders": "README.md"}  # what each one shows
@@ -21,9 +22,9 @@ TOOLS_HEAD = "# Tool kinds\n\nOne page per kind, as `noetl tools KIND` explains 
 
 def noetl(*arguments: str, stdin: str | None = None) -> str:
     """What the program prints."""
-    program = Path(sys.executable).with_name("noetl")
-    command = [str(program), *arguments]
-    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, input=stdin).stdout
+    done = FORK_SERVER.run(arguments, ROOT, {"PATH": "/usr/bin:/bin"}, (stdin or "").encode())
+    done.check_returncode()
+    return done.stdout.decode()
 
 
 def generated() -> Iterator[tuple[Path, str]]:

@@ -1,9 +1,6 @@
 """Every kind's example validates without a word, and those that need nothing from outside run."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +8,9 @@ import pytest
 
 from noetl import tools
 from noetl.dsl.load import load
+from tests.fork_server import FORK_SERVER
 
 KINDS = tools.kinds()
-NOETL = Path(sys.executable).with_name("noetl")
 
 OUTPUTS: dict[str, Any] = {
     "noop": 6,
@@ -41,10 +38,9 @@ def test_an_example_validates_without_a_word(name):
 
 def run(name: str, folder: Path, *flags: str) -> dict[str, Any]:
     (folder / f"{name}.yaml").write_text(KINDS[name].example)
-    environment = dict(os.environ, NOETL_HOME=str(folder / "home"), API_TOKEN="t0ken-canary")
-    command = [str(NOETL), "run", f"{name}.yaml", "--json", *flags]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
-    assert "t0ken-canary" not in done.stdout + done.stderr
+    environment = {"PATH": "/usr/bin:/bin", "NOETL_HOME": str(folder / "home"), "API_TOKEN": "t0ken-canary"}
+    done = FORK_SERVER.run(["run", f"{name}.yaml", "--json", *flags], folder, environment)
+    assert b"t0ken-canary" not in done.stdout + done.stderr
     assert done.returncode == 0, done.stdout + done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return result

@@ -1,0 +1,146 @@
+"""Processes of the command line that do not begin with an interpreter and its imports.
+
+The fork server has imported what commands import. For each command line it forks a process that runs the
+command, with its own folder, environment, streams and exit, and another that waits for its end and passes the
+status on. Where the start itself, a signal or a terminal is the point, tests start the installed program.
+"""
+
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = str(Path(sys.executable).with_name("noetl"))
+REQUEST_BYTES = 100_000
+INPUT_BYTES = 60_000  # what a pipe takes while nobody reads it
+AT_START = ("PYTHON", "LANG", "LC_")  # names of variables that only a new interpreter reads
+
+
+class ForkServer:
+    """The side of the tests: a server per process of tests, started with the first command."""
+
+    def __init__(self) -> None:
+        self._starting = threading.Lock()
+        self._server: subprocess.Popen[bytes] | None = None
+        self._requests, self._their_requests = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    def run(
+        self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], data: bytes = b""
+    ) -> "subprocess.CompletedProcess[bytes]":
+        """Run one command line to its end, as `subprocess.run` does."""
+        words = [PROGRAM, *arguments]
+        request = json.dumps([words, str(folder), dict(environment)]).encode()
+        at_start = any(name.startswith(AT_START) for name in environment)
+        if at_start or len(request) > REQUEST_BYTES or len(data) > INPUT_BYTES:
+            return subprocess.run(words, cwd=folder, env=environment, input=data, capture_output=True)
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            status = self._ended(request, data, out.fileno(), err.fileno())
+            out.seek(0)
+            err.seek(0)
+            return subprocess.CompletedProcess(words, status, out.read(), err.read())
+
+    def _ended(self, request: bytes, data: bytes, out: int, err: int) -> int:
+        """The exit code of the process that a request asks for."""
+        self._start()
+        (typed, keyboard), (status, end) = os.pipe(), os.pipe()
+        with os.fdopen(keyboard, "wb") as writing:
+            writing.write(data)
+        socket.send_fds(self._requests, [request], [typed, out, err, end])
+        os.close(typed)
+        os.close(end)
+        with os.fdopen(status, "rb") as reading:
+            return os.waitstatus_to_exitcode(int(reading.read()))
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._server is None:
+                handle = self._their_requests.fileno()
+                self._server = subprocess.Popen(
+                    [sys.executable, "-m", "tests.fork_server", str(handle)],
+                    cwd=ROOT,
+                    env={"PATH": "/usr/bin:/bin"},
+                    pass_fds=[handle],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                )
+                self._their_requests.close()
+
+
+FORK_SERVER = ForkServer()
+
+
+def serve(requests: socket.socket) -> None:
+    """The side of the server: fork for each request, until the process of tests is gone."""
+    _import_commands()
+    gc.freeze()  # pages that nobody writes stay shared
+    while True:
+        request, streams, _, _ = socket.recv_fds(requests, 2 * REQUEST_BYTES, 4)
+        if not request:
+            return
+        if os.fork() == 0:
+            requests.close()
+            _run_and_wait(*json.loads(request), *streams)
+        for stream in streams:
+            os.close(stream)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG) != (0, 0):
+                pass
+
+
+def _import_commands() -> None:
+    for room in ("cli", "control", "core", "dsl", "tools", "worker"):
+        for file in sorted((ROOT / "noetl" / room).rglob("*.py")):
+            if not file.stem.startswith("__"):
+                importlib.import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+    for name in ("adapters.http.front", "wiring.embedded", "wiring.playbook_test"):
+        importlib.import_module(f"noetl.{name}")
+
+
+def _run_and_wait(
+    words: list[str], folder: str, environment: dict[str, str], typed: int, out: int, err: int, end: int
+) -> NoReturn:
+    if (command := os.fork()) == 0:
+        os.close(end)
+        for number, stream in enumerate((typed, out, err)):
+            os.dup2(stream, number)
+            os.close(stream)
+        _run(words, folder, environment)
+    os.write(end, str(os.waitpid(command, 0)[1]).encode())
+    os._exit(0)
+
+
+def _run(words: list[str], folder: str, environment: dict[str, str]) -> NoReturn:
+    """Be as the program is after its start, and end as it does, but for the taking apart of modules."""
+    from noetl.cli.main import main
+
+    os.chdir(folder)
+    # Without a locale Python takes one with UTF-8, and says so to its children.
+    locale = {name: text for name, text in os.environ.items() if name == "LC_CTYPE"}
+    os.environ.clear()
+    os.environ.update(locale | environment)
+    time.tzset()
+    sys.argv, sys.path[0] = words, str(Path(words[0]).parent)
+    try:
+        main()
+    except SystemExit as end:
+        threading._shutdown()  # type: ignore[attr-defined]  # as the interpreter does: it waits for threads
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(int(end.code or 0))
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])))
