@@ -89,7 +89,7 @@ def _no_log(line: str) -> None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)  # not frozen, which would cost as much as the rest of a call together
 class Call:
     """One tool call beside its input: whose it is, what it may use, and where it may read and write."""
 

@@ -19,6 +19,8 @@ from noetl.ports.values import ValueProblem
 
 Run = Callable[[Any, Call], Awaitable[Envelope]]  # of the struct that its own kind reads
 S = TypeVar("S", bound=msgspec.Struct)
+KNOBS_KEPT = 1000
+_KNOBS: dict[tuple[type[msgspec.Struct], int], tuple[Mapping[str, Json], Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,23 +148,42 @@ _NAMES: dict[object, str] = {
 def convert(values: Mapping[str, Json], tool: Tool) -> Any:
     """Rendered input as the struct the tool reads; Failed (kind `input`) names the key that does not fit."""
     kind = tool.kind
-    given = {key: value for key, value in values.items() if key in kind.inputs and value is not None}
-    _known(values, kind)
+    given: JsonObject = {}
+    rest: JsonObject = {}
+    for key, value in values.items():
+        if key not in kind.inputs:
+            rest[key] = value
+        elif value is not None:
+            given[key] = value
+    if rest and not kind.open_input:
+        raise _unknown(rest, kind)
     _exactly_one(given, kind)
     if tool.input is None:
         return dict(values)
-    for name, wanted in kind.inputs.items():
-        if wanted.required and name not in given:
-            raise Failed("input", f"{kind.name} needs input {name!r}")
-    converted = _struct(given, tool.input, f"{kind.name} input")
-    return (converted, _rest(values, kind)) if kind.open_input else converted
+    try:
+        converted = msgspec.convert(given, tool.input, strict=False)
+    except msgspec.ValidationError as problem:
+        raise _missing(given, kind) or _unfit(problem, given, tool.input, f"{kind.name} input") from None
+    return (converted, rest) if kind.open_input else converted
 
 
 def read_knobs(struct: type[S], call: Call) -> S:
-    """The kind's own knobs out of the effective spec."""
+    """The kind's own knobs out of the effective spec; calls with the same spec share them."""
+    key = (struct, id(call.spec))
+    kept = _KNOBS.get(key)
+    if kept is not None and kept[0] is call.spec:
+        known: S = kept[1]
+        return known
     names = _names(struct)
     given = {key: value for key, value in call.spec.items() if key in names and value is not None}
-    return _struct(given, struct, "spec")
+    try:
+        knobs = msgspec.convert(given, struct, strict=False)
+    except msgspec.ValidationError as problem:
+        raise _unfit(problem, given, struct, "spec") from None
+    if len(_KNOBS) >= KNOBS_KEPT:
+        _KNOBS.clear()
+    _KNOBS[key] = (call.spec, knobs)  # with the spec itself, so that its number is not given to another one
+    return knobs
 
 
 @cache
@@ -170,15 +191,16 @@ def _names(struct: type[msgspec.Struct]) -> frozenset[str]:
     return frozenset(info.encode_name for info in msgspec.structs.fields(struct))
 
 
-def _rest(values: Mapping[str, Json], kind: Kind) -> JsonObject:
-    return {key: value for key, value in values.items() if key not in kind.inputs}
+def _unknown(rest: Mapping[str, Json], kind: Kind) -> Failed:
+    known = ", ".join(kind.inputs) or "none"
+    return Failed("input", f"{kind.name} has no input {min(rest)!r}; its inputs are: {known}")
 
 
-def _known(values: Mapping[str, Json], kind: Kind) -> None:
-    unknown = sorted(key for key in values if key not in kind.inputs)
-    if unknown and not kind.open_input:
-        known = ", ".join(kind.inputs) or "none"
-        raise Failed("input", f"{kind.name} has no input {unknown[0]!r}; its inputs are: {known}")
+def _missing(given: Mapping[str, Json], kind: Kind) -> Failed | None:
+    for name, wanted in kind.inputs.items():
+        if wanted.required and name not in given:
+            return Failed("input", f"{kind.name} needs input {name!r}")
+    return None
 
 
 def _exactly_one(given: Mapping[str, Json], kind: Kind) -> None:
@@ -189,15 +211,12 @@ def _exactly_one(given: Mapping[str, Json], kind: Kind) -> None:
             raise Failed("input", f"{kind.name} needs exactly one of {', '.join(group)}; it was given {seen}")
 
 
-def _struct(given: Mapping[str, Json], struct: type[S], what: str) -> S:
-    try:
-        return msgspec.convert(given, struct, strict=False)
-    except msgspec.ValidationError as problem:
-        sentence, _, place = str(problem).partition(" - at `$")
-        place = _placed(given, struct, place.strip("`").removeprefix("."))
-        where = f" {place!r}" if place else ""
-        sentence = sentence[:1].lower() + sentence[1:].replace("`", "")
-        raise Failed("input", f"{what}{where}: {sentence}") from None
+def _unfit(problem: Exception, given: Mapping[str, Json], struct: type[msgspec.Struct], what: str) -> Failed:
+    sentence, _, place = str(problem).partition(" - at `$")
+    place = _placed(given, struct, place.strip("`").removeprefix("."))
+    where = f" {place!r}" if place else ""
+    sentence = sentence[:1].lower() + sentence[1:].replace("`", "")
+    return Failed("input", f"{what}{where}: {sentence}")
 
 
 def _placed(given: Mapping[str, Json], struct: type[msgspec.Struct], place: str) -> str:

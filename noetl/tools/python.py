@@ -61,11 +61,18 @@ async def run(code_and_input: tuple[Code, dict[str, Value]], call: Call) -> Enve
     host = call.resource(PYTHON_HOST, no_python_host)
     text, script = (code.code or "", None) if code.script is None else await _script(code.script, call)
     name = code.script or _place(call)
-    limits = Limits(knobs.memory_bytes, knobs.cpu_s, knobs.max_output_bytes)
+    limits = _limits(knobs)
     ran = await host.run(text, variables, script=script, name=name, timeout_s=code.timeout, limits=limits)
-    for line in (ran.stdout + ran.stderr).splitlines():
-        call.log(line)
+    if ran.stdout or ran.stderr:
+        for line in (ran.stdout + ran.stderr).splitlines():
+            call.log(line)
     return _answer(ran, code)
+
+
+def _limits(knobs: Knobs) -> Limits | None:
+    if knobs.memory_bytes is knobs.cpu_s is knobs.max_output_bytes is None:
+        return None
+    return Limits(knobs.memory_bytes, knobs.cpu_s, knobs.max_output_bytes)
 
 
 def _place(call: Call) -> str:

@@ -59,7 +59,11 @@ class Toolbox:
         """One tool call: exactly one output envelope, whatever happens."""
         began, started = time.perf_counter(), frame.around.now()
         logs: list[str] = []
-        output = await self._bounded(effect, frame, order, logs)
+        seconds = effect.spec.get("timeout")
+        if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+            output = await self._guarded(effect, frame, order, logs)
+        else:
+            output = await self._bounded(effect, frame, order, logs, seconds)
         data = output.get("data")
         meta = {
             "attempt": effect.attempt,
@@ -69,7 +73,7 @@ class Toolbox:
             "idempotency_key": effect.key,
             "trace_id": order.execution_id,
         }
-        output["meta"] = {**meta, **(output.get("meta") or {})}
+        output["meta"] = {**meta, **own} if (own := output.get("meta")) else meta
         if output.get("error") is None:
             output.pop("error", None)
         if logs:
@@ -77,12 +81,9 @@ class Toolbox:
         return output
 
     async def _bounded(
-        self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str]
+        self, effect: RunTool, frame: Frame, order: WorkOrder, logs: list[str], seconds: float
     ) -> dict[str, Any]:
         """The call within the task's own timeout."""
-        seconds = effect.spec.get("timeout")
-        if not isinstance(seconds, int | float) or isinstance(seconds, bool):
-            return await self._guarded(effect, frame, order, logs)
         try:
             async with asyncio.timeout(seconds):
                 return await self._guarded(effect, frame, order, logs)

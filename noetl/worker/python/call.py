@@ -4,6 +4,7 @@ No processes and no event loop here: those are process.py and host.py.
 """
 
 import asyncio
+import mmap
 import os
 import signal
 from collections.abc import Mapping
@@ -13,10 +14,11 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from noetl.ports.call import Limits, Raised, Ran
-from noetl.worker.python.child import HEADER_BYTES
+from noetl.worker.python.child import CALLS_KEPT, HEADER_BYTES, NUMBERS_BYTES, PAGE_BYTES, READING, TAKEN
 
 PIPE_BYTES = 1 << 16  # what the system keeps in a pipe: one read empties it
 PROGRAMS_MAX = 256
+UNKNOWN_S = 1e6
 
 
 class CallBounds(NamedTuple):
@@ -43,24 +45,24 @@ class Launch:
 
     def limits(self, asked: Limits | None) -> CallBounds:
         """What a call is held to: the host's bounds, or narrower ones."""
-        if asked is None:
-            return CallBounds(None, self.cpu_s, self.output_bytes)
+        asked = asked or Limits()
         cpu_s = min((s for s in (asked.cpu_s, self.cpu_s) if s is not None), default=None)
         output_bytes = self.output_bytes if asked.output_bytes is None else asked.output_bytes
         return CallBounds(asked.memory_bytes, cpu_s, min(output_bytes, self.output_bytes))
+
+
+Code = tuple[str, str | None, str | None]  # its text, the file it came from, what tracebacks call it
 
 
 @dataclass(slots=True, eq=False)
 class Request:
     """A call on its way: what to run, and where its ending goes."""
 
-    code: str
-    script: str | None
-    name: str | None
+    code: Code
     variables: bytes  # a JSON mapping
     timeout_s: float | None
-    limits: Limits | None
-    since: float  # when it was made, on the loop's clock
+    bounds: CallBounds
+    since: float  # when it was made
     done: asyncio.Future[Ran]
 
 
@@ -68,8 +70,11 @@ class Answer(msgspec.Struct, array_like=True, frozen=True):
     """What the process says about a call; number 0 is its first word, that it is ready."""
 
     number: int
-    ended: Literal["ok", "raised", "value", "memory", "stopped"]
+    ended: Literal["ok", "raised", "value", "memory", "stopped", "skipped"]
     fit: bool
+    took_us: int
+    out_bytes: int  # that the call has printed; -1 where the process cannot tell
+    err_bytes: int
     type: str
     message: str
     traceback: str
@@ -80,11 +85,11 @@ class Programs:
     """The pieces of code that one process knows, so that each travels once."""
 
     def __init__(self) -> None:
-        self._ids: dict[tuple[str, str | None, str | None], int] = {}
+        self._ids: dict[Code, int] = {}
 
-    def frame(self, number: int, request: Request, bounds: CallBounds) -> bytearray:
+    def frame(self, number: int, request: Request) -> bytearray:
         """The request as the process reads it: its size, then JSON."""
-        key = (request.code, request.script, request.name)
+        key, bounds = request.code, request.bounds
         program_id, new = self._ids.get(key), None
         if program_id is None:
             if len(self._ids) == PROGRAMS_MAX:
@@ -101,7 +106,7 @@ _requests = msgspec.json.Encoder()
 _answers = msgspec.json.Decoder(Answer)
 
 
-def read_answer(body: memoryview) -> Answer | None:
+def read_answer(body: bytes) -> Answer | None:
     """The answer in a frame; None if it is none."""
     try:
         return _answers.decode(body)
@@ -109,27 +114,89 @@ def read_answer(body: memoryview) -> Answer | None:
         return None
 
 
+class Paces:
+    """How long pieces of code take, by what they took before: longer at once, shorter by and by."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[Code, float] = {}
+
+    def learn(self, request: Request, seconds: float) -> None:
+        """A call took so long."""
+        before = self._seconds.get(request.code, 0.0)
+        if not before and len(self._seconds) == PROGRAMS_MAX:
+            self._seconds.clear()
+        self._seconds[request.code] = before + (seconds - before) / 8 if seconds < before else seconds
+
+    def of(self, request: Request) -> float:
+        """How long a call may be expected to take; very long when nothing is known."""
+        return self._seconds.get(request.code, UNKNOWN_S)
+
+
+class Page:
+    """Memory that a process reads and its host writes (see child.py), where the system has such a thing."""
+
+    def __init__(self) -> None:
+        self.fd: int | None = None
+        self.numbers: memoryview | None = None
+        if hasattr(os, "memfd_create"):
+            self.fd = os.memfd_create("noetl-python")
+            os.ftruncate(self.fd, PAGE_BYTES)
+            self._memory = mmap.mmap(self.fd, PAGE_BYTES)
+            self.numbers = memoryview(self._memory)[:NUMBERS_BYTES].cast("Q")
+
+    def take_back(self, number: int, *, is_taken: bool = True) -> None:
+        """Have the process not begin a call, or forget that once it has heard it."""
+        self._memory[NUMBERS_BYTES + number % CALLS_KEPT] = is_taken
+
+    def take(self, place: int, fd: int) -> bytes:
+        """Read what was printed to a stream, and let the process know how much that was."""
+        if self.numbers is None:
+            return os.read(fd, PIPE_BYTES)
+        self.numbers[READING] += 1
+        try:
+            data = os.read(fd, PIPE_BYTES)
+            self.numbers[TAKEN + place] += len(data)
+        finally:
+            self.numbers[READING] += 1
+        return data
+
+    def hand_over(self) -> None:
+        """The process has the descriptor: here the mapping is enough."""
+        if self.fd is not None:
+            os.close(self.fd)
+            self.fd = None
+
+    def close(self) -> None:
+        """Let go of the memory."""
+        self.hand_over()
+        if self.numbers is not None:
+            self.numbers.release()
+            self._memory.close()
+            self.numbers = None
+
+
 class Printed:
     """What a call wrote to one stream: the beginning and the end of it, where all of it would be too much."""
 
-    def __init__(self, fd: int, bytes_max: int) -> None:
+    def __init__(self, fd: int, place: int, page: Page, bytes_max: int) -> None:
         os.set_blocking(fd, False)
         self.fd = fd
         self.bytes_max = bytes_max
+        self._place, self._page = place, page
         self._head = bytearray()
         self._tail = bytearray()
         self._size = 0
+        self._recent = b""  # what was read last: the call may have ended before the end of it
 
     def read(self) -> bool:
-        """Take what there is; whether there may be more later."""
+        """Take some of what there is; whether there may be more later. No call has ended since the last."""
+        self._add(self._recent)
+        self._recent = b""
         try:
-            while data := os.read(self.fd, PIPE_BYTES):
-                self._add(data)
-                if len(data) < PIPE_BYTES:
-                    return True
+            self._recent = self._page.take(self._place, self.fd)
         except BlockingIOError:
             return True
-        return False
+        return bool(self._recent)
 
     def _add(self, data: bytes) -> None:
         self._size += len(data)
@@ -139,8 +206,19 @@ class Printed:
         self._tail += data[room:]
         del self._tail[: max(len(self._tail) - half, 0)]
 
-    def take(self) -> str:
-        """The text of the call; the next one starts with none."""
+    def take(self, size: int) -> str:
+        """The text of the call that printed so many bytes, or all there is if that is not known (-1)."""
+        if size == 0 and not self._size:
+            return ""
+        while size < 0 or self._size + len(self._recent) < size:
+            if not self.read() or not self._recent:
+                break
+        rest = len(self._recent) if size < 0 else max(size - self._size, 0)
+        self._add(self._recent[:rest])
+        self._recent = self._recent[rest:]
+        return self._text()
+
+    def _text(self) -> str:
         if not self._size:
             return ""
         left_out = self._size - len(self._head) - len(self._tail)

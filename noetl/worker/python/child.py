@@ -2,6 +2,9 @@
 
 Loaded by name in a fresh interpreter, so it imports little, and from the standard library only.
 
+Calls may stand in the connection before their turn. The host takes back those that were not begun by saying
+so in the page it shares with this process; they are answered as skipped.
+
 Every call has a new namespace. After a call the folder, environment, import path, streams, limits and timers
 are put back. Imported modules stay, with the state they hold, except those found beside a script. A process
 that is left with threads, children, broken streams or little memory says so, and its host replaces it.
@@ -13,10 +16,12 @@ import _thread
 import fcntl
 import json
 import math
+import mmap
 import os
 import resource
 import signal
 import sys
+import termios
 import time
 
 from noetl.worker.python.program import (
@@ -45,6 +50,11 @@ OUT_OF_THE_WAY = 200  # descriptors from here on
 EXIT_BROKEN = 113  # says to the host that the code broke their connection
 NULL = b"null"
 NO_PROBLEM: Problem = ("", "", "")
+# The page shared with the host, which it alone writes. Numbers: whether it reads what was printed (odd), how
+# much it has read of each stream. After them a byte for each of the last calls: whether it was taken back.
+PAGE_BYTES, NUMBERS_BYTES = 8192, 4096
+READING, TAKEN = 0, 1
+CALLS_KEPT = PAGE_BYTES - NUMBERS_BYTES
 
 
 class Child:
@@ -55,13 +65,17 @@ class Child:
         self.memory_bytes: int = setup["memory_bytes"]
         self.result_bytes: int = setup["result_bytes"]
         self.programs: dict[int, Program] = {}
+        self.received = bytearray()
+        self.page, self.taken_back = _map_page(setup["page"])
         self.running = False
         self.is_copy = False
         self.is_limited = False
         self.folder = os.getcwd()
         sys.path.extend(path for path in setup["path"] if path not in sys.path)
         self.path = list(sys.path)
-        self.environment = dict(os.environ)
+        self.environ = os.environ
+        self.variables: dict[bytes, bytes] = os.environ._data  # type: ignore[attr-defined]  # quick to compare
+        self.environment = dict(self.variables)
         self.streams = _open_streams()
         self.outputs = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, OUT_OF_THE_WAY) for fd in (1, 2)]
         self.memory_use = _open_memory_use()
@@ -70,7 +84,10 @@ class Child:
         _limit(resource.RLIMIT_AS, self.memory_bytes, self.memory_bytes + MEMORY_RESERVE_BYTES)
         _die_with_host(_out_of_the_way(0))
         os.open(os.devnull, os.O_RDONLY)  # takes the place of standard input
-        signal.signal(signal.SIGTERM, self._on_stop)
+        self.on_stop = self._on_stop
+        signal.signal(signal.SIGTERM, self.on_stop)
+        self.unread = bytearray(4)
+        self.printed = self._printed()
         os.register_at_fork(after_in_child=self._become_a_copy)
 
     def _on_stop(self, number: int, frame: FrameType | None) -> None:
@@ -85,30 +102,35 @@ class Child:
     def serve(self) -> None:
         """Answer calls until the host closes the connection; end at once if something else has broken it."""
         try:
-            self._write(_frame([0, "ok", True, *NO_PROBLEM], NULL))
+            self._write(_frame(0, "ok", True, (0, -1, -1), NO_PROBLEM, NULL))
             while (request := self._read()) is not None:
                 self._write(self._answer(*json.loads(request)))
         except OSError:
             os._exit(EXIT_BROKEN)
         os.killpg(0, signal.SIGKILL)
 
-    def _read(self) -> bytes | None:
-        """The next request; None when the host is gone."""
-        data = os.read(self.connection, CHUNK_BYTES)
-        while data and len(data) < HEADER_BYTES:
-            data += os.read(self.connection, CHUNK_BYTES)
-        parts = [data[HEADER_BYTES:]]
-        missing = int.from_bytes(data[:HEADER_BYTES], "little") - len(parts[0])
-        while data and missing > 0:
-            data = os.read(self.connection, min(missing, CHUNK_BYTES))
-            missing -= len(data)
-            parts.append(data)
-        return b"".join(parts) if data else None
+    def _read(self) -> bytearray | None:
+        """The next request; None when the host is gone. What has come with it waits for its turn."""
+        received, end = self.received, HEADER_BYTES
+        while True:
+            if len(received) >= HEADER_BYTES:
+                end = HEADER_BYTES + int.from_bytes(received[:HEADER_BYTES], "little")
+                if len(received) >= end:
+                    break
+            data = os.read(self.connection, CHUNK_BYTES)
+            if not data:
+                return None
+            received += data
+        request = received[HEADER_BYTES:end]
+        del received[:end]
+        return request
 
     def _write(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(self.connection, rest) :]
+        sent = os.write(self.connection, data)
+        if sent < len(data):
+            rest = memoryview(data)[sent:]
+            while rest:
+                rest = rest[os.write(self.connection, rest) :]
 
     def _answer(
         self,
@@ -122,6 +144,9 @@ class Child:
         """Run one call and frame what became of it; nothing of the call runs after that."""
         if new is not None:
             self._learn(program_id, *new)
+        if self.taken_back[number % CALLS_KEPT]:
+            return _frame(number, "skipped", True, (0, 0, 0), NO_PROBLEM, NULL)
+        began = time.perf_counter_ns()
         ended, value, problem = self._perform(self.programs[program_id], variables, memory_bytes, cpu_s)
         if self.is_copy:
             self._end_copy()
@@ -129,7 +154,42 @@ class Child:
             ended, problem = "value", ("", _too_large(len(value), self.result_bytes), "")
             value = NULL
         fit = self._put_back() and ended not in ("memory", "stopped")
-        return _frame([number, ended, fit, *problem], value)
+        (out, err), took_us = self._newly_printed(), (time.perf_counter_ns() - began) // 1000
+        frame = _frame(number, ended, fit, (took_us, out, err), problem, value)
+        if not fit:
+            self._end_unfit(frame)
+        return frame
+
+    def _end_unfit(self, frame: bytes) -> None:
+        """Answer, and begin none of the calls that may have come already: another process takes them."""
+        self._write(frame)
+        while os.read(self.connection, CHUNK_BYTES):
+            pass
+        os.killpg(0, signal.SIGKILL)
+
+    def _newly_printed(self) -> tuple[int, int]:
+        if self.page is None:
+            return -1, -1
+        before, self.printed = self.printed, self._printed()
+        return self.printed[0] - before[0], self.printed[1] - before[1]
+
+    def _printed(self) -> tuple[int, int]:
+        """How much was ever written to the streams: what the host has taken, and what it has yet to take."""
+        page = self.page
+        if page is None:
+            return 0, 0
+        while True:
+            moment = page[READING]
+            if not moment & 1:
+                out = page[TAKEN] + self._unread(self.outputs[0])
+                err = page[TAKEN + 1] + self._unread(self.outputs[1])
+                if page[READING] == moment:
+                    return out, err
+            os.sched_yield()
+
+    def _unread(self, output: int) -> int:
+        fcntl.ioctl(output, termios.FIONREAD, self.unread)
+        return int.from_bytes(self.unread, sys.byteorder)
 
     def _learn(self, program_id: int, text: str, script: str | None, name: str | None) -> None:
         if program_id == 0:  # the host counts from zero again when it has counted enough
@@ -180,12 +240,17 @@ class Child:
         if self.is_limited:
             _limit(resource.RLIMIT_AS, self.memory_bytes)
             _limit(resource.RLIMIT_CPU, resource.RLIM_INFINITY)
-        if os.environ != self.environment:
+        os.environ = self.environ  # noqa: B003
+        if self.variables != self.environment:
             os.environ.clear()
-            os.environ.update(self.environment)
-        sys.path[:] = self.path
+            os.environ.update(
+                {os.fsdecode(name): os.fsdecode(text) for name, text in self.environment.items()}
+            )
+        if sys.path != self.path:
+            sys.path[:] = self.path
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGTERM, self._on_stop)
+        if signal.getsignal(signal.SIGTERM) is not self.on_stop:
+            signal.signal(signal.SIGTERM, self.on_stop)
         return not (holds_much or _thread._count() or _has_children())
 
     def _put_streams_back(self) -> None:
@@ -220,6 +285,15 @@ def _open_memory_use() -> int | None:
         return os.open("/proc/self/statm", os.O_RDONLY)
     except OSError:
         return None
+
+
+def _map_page(fd: int | None) -> tuple[memoryview | None, memoryview]:
+    """The page shared with the host: its numbers, none where the system has no such memory, and its bytes."""
+    if fd is None:
+        return None, memoryview(bytes(CALLS_KEPT))
+    mapped = memoryview(mmap.mmap(fd, PAGE_BYTES, mmap.MAP_SHARED, mmap.PROT_READ))
+    os.close(fd)
+    return mapped[:NUMBERS_BYTES].cast("Q"), mapped[NUMBERS_BYTES:]
 
 
 def _limit(kind: int, soft: int, hard: int = resource.RLIM_INFINITY) -> None:
@@ -268,9 +342,15 @@ def _too_large(size: int, size_max: int) -> str:
     return f"the result is {size} bytes of JSON, at most {size_max}; write it to a file and return its path"
 
 
-def _frame(head: list[Any], value: bytes) -> bytes:
-    body = encode(head).encode()[:-1] + b"," + value + b"]"
-    return len(body).to_bytes(HEADER_BYTES, "little") + body
+def _frame(
+    number: int, ended: str, fit: bool, figures: tuple[int, int, int], problem: Problem, value: bytes
+) -> bytes:
+    """An answer: what the host needs of every call, the exception if there was one, the value."""
+    words = '"","",""' if problem is NO_PROBLEM else encode(problem)[1:-1]
+    took_us, out, err = figures
+    head = f'[{number},"{ended}",{"true" if fit else "false"},{took_us},{out},{err},{words},'.encode()
+    size = (len(head) + len(value) + 1).to_bytes(HEADER_BYTES, "little")
+    return b"%b%b%b]" % (size, head, value)
 
 
 def main() -> None:

@@ -1,13 +1,15 @@
 """The host of isolated python processes: which call goes to which process, and how many of them there are.
 
 One process is kept warm; others are started when calls have to wait, and replaced when they end. A process
-runs one call at a time, so whatever a call does to its process it does to itself. No process is handled here:
-that is process.py.
+runs one call at a time, so whatever a call does to its process it does to itself. Calls that are known to be
+quick are handed to a busy process, many at a time; those behind one that turns out slow are taken back. No
+process is handled here: that is process.py.
 """
 
 import asyncio
 import os
 import sys
+import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +19,7 @@ import msgspec
 from noetl.dsl.yaml.tree import Value
 from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.call import Limits, Ran
-from noetl.worker.python.call import Launch, Request
+from noetl.worker.python.call import Launch, Paces, Request
 from noetl.worker.python.process import Process
 
 MEMORY_BYTES = 4 << 30  # of address space; libraries with many threads map a good deal of it
@@ -58,13 +60,15 @@ class PythonHost:
             open_files=OPEN_FILES,
             grace_s=grace_s,
         )
+        self._bounds = self._launch.limits(None)
         self._scratch: str | None = None
         self._max = max_processes or max(8, CORES)
         self._processes: set[Process] = set()
         self._free: list[Process] = []
+        self._paces = Paces()
         self._waiting: deque[Request] = deque()
         self._patience: asyncio.TimerHandle | None = None
-        self._freed = 0.0  # when a process was last done with a call, on the loop's clock
+        self._freed = 0.0  # when a process was last done with a call
         self._is_closed = False
 
     def warm(self) -> None:
@@ -89,8 +93,9 @@ class PythonHost:
             text = _variables.encode(variables)
         except (TypeError, ValueError, RecursionError) as problem:
             return Ran("value", message=f"the variables have no JSON form: {problem}")
-        loop = asyncio.get_running_loop()
-        request = Request(code, script, name, text, timeout_s, limits, loop.time(), loop.create_future())
+        bounds = self._bounds if limits is None else self._launch.limits(limits)
+        done = asyncio.get_running_loop().create_future()
+        request = Request((code, script, name), text, timeout_s, bounds, time.monotonic(), done)
         self._place(request)
         try:
             return await request.done
@@ -102,15 +107,13 @@ class PythonHost:
         """End every process; calls that still wait or run end as crashed."""
         self._is_closed = True
         closed = Ran("crashed", message="the python host was closed before the code finished")
+        for process in list(self._processes):
+            if process.request is None or not process.stop(process.request, closed):
+                process.kill()
         while self._waiting:
             request = self._waiting.popleft()
             if not request.done.done():
                 request.done.set_result(closed)
-        for process in list(self._processes):
-            if process.request is None:
-                process.kill()
-            else:
-                process.stop(closed)
         if self._processes:
             await asyncio.wait([process.gone for process in self._processes])
         if self._scratch is not None:
@@ -124,30 +127,53 @@ class PythonHost:
             if not process.is_ending:
                 process.start(request)
                 return
+        if not self._waiting:
+            busy = min(self._processes, key=_backlog, default=None)
+            if busy is not None and busy.accepts(request):
+                busy.start(request)
+                self._be_patient()
+                return
         self._waiting.append(request)
         self._grow()
 
     async def _abandon(self, request: Request) -> None:
         """Kill the process that runs a call nobody waits for any more, and see it dead."""
         for process in self._processes:
-            if process.request is request:
-                process.stop(Ran("crashed", message="cancelled"))
-                await asyncio.shield(process.gone)
+            if any(request is each for _, each, _ in process.calls):
+                if process.stop(request, Ran("crashed", message="cancelled")):
+                    await asyncio.shield(process.gone)
                 return
 
-    def _on_free(self, process: Process) -> None:
-        self._freed = asyncio.get_running_loop().time()
-        while self._waiting:
-            request = self._waiting.popleft()
+    def _on_room(self, process: Process) -> None:
+        """A process is ready, has ended a call, or has returned some."""
+        self._freed = time.monotonic()
+        self._take_returned(process)
+        self._feed(process)
+
+    def _take_returned(self, process: Process) -> None:
+        if process.returned:
+            self._waiting.extendleft(reversed(process.returned))
+            process.returned.clear()
+
+    def _feed(self, process: Process) -> None:
+        """Hand over what waits, as far as the process takes it."""
+        while self._waiting and not (process.is_ending or self._is_closed):
+            request = self._waiting[0]
+            if process.calls and not (request.done.done() or process.accepts(request)):
+                break
+            self._waiting.popleft()
             if not request.done.done():
                 process.start(request)
-                return
-        self._free.append(process)
+        if len(process.calls) > 1:
+            self._be_patient()
+        elif not (process.calls or process.is_ending or process in self._free):
+            self._free.append(process)
 
     def _on_gone(self, process: Process) -> None:
         self._processes.discard(process)
         if process in self._free:
             self._free.remove(process)
+        self._take_returned(process)
         if not process.is_ready:
             self._fail_start(f"it ended as it started: {process.last_words.strip()[-500:]}")
         elif not self._waiting:
@@ -161,16 +187,35 @@ class PythonHost:
             return
         if not self._processes:
             self._add_process()
-        if self._patience is None:
-            loop = asyncio.get_running_loop()
-            self._patience = loop.call_later(PATIENCE_S, self._on_impatience, loop)
+        self._be_patient()
 
-    def _on_impatience(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _be_patient(self) -> None:
+        if self._patience is None:
+            self._patience = asyncio.get_running_loop().call_later(PATIENCE_S, self._on_impatience)
+
+    def _on_impatience(self) -> None:
         self._patience = None
         self._drop_abandoned()
-        if self._waiting and self._is_stuck(loop.time() - PATIENCE_S):
+        for process in tuple(self._processes):
+            if len(process.calls) > 1:
+                self._relieve(process)
+        for process in tuple(self._free):
+            self._free.remove(process)
+            self._feed(process)
+        if self._waiting and self._is_stuck(time.monotonic() - PATIENCE_S):
             self._add_process()
         self._grow()
+
+    def _relieve(self, process: Process) -> None:
+        """Take back what stands behind a call that is slower than it was."""
+        process.catch_up()
+        request, seconds = process.request, time.monotonic() - process.began
+        if request is not None and seconds >= PATIENCE_S:
+            self._paces.learn(request, seconds)
+            process.take_back()
+            self._take_returned(process)
+        if len(process.calls) > 1:
+            self._be_patient()
 
     def _is_stuck(self, before: float) -> bool:
         """Whether one more process would help: beyond one per core, only if none gets free meanwhile."""
@@ -188,7 +233,7 @@ class PythonHost:
         if self._scratch is None:
             self._make_scratch()
         try:
-            self._processes.add(Process(self._launch, self._on_free, self._on_gone))
+            self._processes.add(Process(self._launch, self._paces, self._on_room, self._on_gone))
         except OSError as problem:
             self._fail_start(f"cannot start {self._launch.python!r}: {problem}")
 
@@ -209,3 +254,7 @@ class PythonHost:
             self._waiting.popleft().done.set_exception(
                 BackendError(f"there is no process for python code: {why}")
             )
+
+
+def _backlog(process: Process) -> float:
+    return process.backlog_s
