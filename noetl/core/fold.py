@@ -36,14 +36,12 @@ ERRORS_KEPT = 100  # of a loop, those with the lowest indexes
 
 def evolve(state: State, event: Event) -> State:
     """The state after an event."""
-    transition = TRANSITIONS.get(event.name)
-    if transition is None:
-        if event.name not in CATALOGUE:
-            raise InvariantViolation(
-                f"the log has an event called {event.name!r} that this engine does not know"
-            )
-    else:
+    name = event.name
+    transition = TRANSITIONS.get(name)
+    if transition is not None:
         transition(state, event, event.data or _NOTHING)
+    elif name not in CATALOGUE:
+        raise InvariantViolation(f"the log has an event called {name!r} that this engine does not know")
     state.seq += 1
     return state
 
@@ -139,17 +137,19 @@ def _discarded(state: State, event: Event, data: dict[str, Any]) -> None:
 
 
 def _scheduled(state: State, event: Event, data: dict[str, Any]) -> None:
-    step, run_id = data["step"], event.run or ""
-    for token in data["tokens"]:
+    step, run_id, tokens = data["step"], event.run or "", data["tokens"]
+    for token in tokens:
         del state.tokens[token]
-    state.consumed += len(data["tokens"])
-    count = state.steps.setdefault(step, StepCount())
+    state.consumed += len(tokens)
+    count = state.steps.get(step)
+    if count is None:
+        count = state.steps[step] = StepCount()
     count.runs += 1
     count.status = "running"
-    run = Run(
+    run = state.runs[run_id] = Run(
         id=run_id,
         step=step,
-        tokens=data["tokens"],
+        tokens=tokens,
         source=data.get("from"),
         event=data.get("event", {}),
         args=data.get("args", {}),
@@ -163,20 +163,24 @@ def _scheduled(state: State, event: Event, data: dict[str, Any]) -> None:
     )
     if "total" in data:
         run.loop = LoopState(total=data["total"], marks=bytearray([PENDING]) * data["total"])
-    for token in data["tokens"]:
-        kept = state.kept.pop(token, None)
-        if kept is not None and data.get("kept"):
-            run.loop = kept.loop
-    state.runs[run_id] = run
-    _bar_others(state, data.get("bars"), run_id)
+    if state.kept:
+        _take_kept(state, run, data)
+    if "bars" in data:
+        _bar_others(state, data["bars"], run_id)
     if "lease" in data:
         state.leases[data["lease"]] = Lease(id=data["lease"], run=run_id, share=data.get("share", 1))
 
 
-def _bar_others(state: State, join: str | None, run_id: str) -> None:
+def _take_kept(state: State, run: Run, data: dict[str, Any]) -> None:
+    """A run that goes on with what a retry kept of its loop has the iterations that are over."""
+    for token in run.tokens:
+        kept = state.kept.pop(token, None)
+        if kept is not None and data.get("kept"):
+            run.loop = kept.loop
+
+
+def _bar_others(state: State, join: str, run_id: str) -> None:
     """A `first` join has fired: every other live token, and what descends from it, is refused there."""
-    if join is None:
-        return
     others: list[Token | Run] = [*state.tokens.values(), *state.runs.values()]
     for other in others:
         if other.id != run_id and join not in other.barred:
@@ -303,6 +307,8 @@ def _iteration_done(state: State, event: Event, data: dict[str, Any]) -> None:
 def _note_done(loop: LoopState, index: int, data: dict[str, Any]) -> None:
     loop.marks[index] = DONE
     loop.done += 1
+    if not data:
+        return
     output = data.get("output") or _NOTHING
     if output.get("data") is not None:
         loop.outputs[str(index)] = output["data"]
@@ -341,7 +347,8 @@ def _note_error(loop: LoopState, index: int, error: dict[str, Any]) -> None:
 
 def _settle_iteration(state: State, run: Run, event: Event, index: int) -> None:
     """What was known of the inside of an iteration is of no use once it is over; its lease went on."""
-    _forget(state, run, event.at or "")
+    if run.frame or run.outcomes or run.parked or state.children:
+        _forget(state, run, event.at or "")
     for lease in (state.leases[run.id],) if run.id in state.leases else state.leases.values():
         if lease.run == run.id and (lease.hi is None or (lease.lo or 0) <= index < lease.hi):
             lease.progressed = True
@@ -380,10 +387,13 @@ def _ended(state: State, event: Event, data: dict[str, Any]) -> None:
     run = state.runs.pop(run_id)
     for parked in run.parked.values():
         _drop(state, run, parked)
-    for lease in [known.id for known in state.leases.values() if known.run == run_id]:
-        del state.leases[lease]
-    for child in [known for known, waits in state.children.items() if waits.split(" ")[0] == run_id]:
-        del state.children[child]
+    state.leases.pop(run_id, None)
+    if state.leases:  # the chunks of a distributed loop, or what other runs have
+        for lease in [known.id for known in state.leases.values() if known.run == run_id]:
+            del state.leases[lease]
+    if state.children:
+        for child in [known for known, waits in state.children.items() if waits.split(" ")[0] == run_id]:
+            del state.children[child]
     state.steps[step].status = "failed" if event.name == "step.failed" else "done"
     output = data.get("output") or {"status": "error", "error": data.get("error")}
     if data.get("keep", True):
@@ -392,8 +402,9 @@ def _ended(state: State, event: Event, data: dict[str, Any]) -> None:
         state.results[step] = output
     if data.get("result"):
         state.output = output["ref"] if output.get("data") is None and "ref" in output else output.get("data")
-    state.failed_iterations += data.get("failed_iterations", 0)
-    fragment = state.fragments.get(data.get("fragment", ""))
+    if "failed_iterations" in data:
+        state.failed_iterations += data["failed_iterations"]
+    fragment = state.fragments.get(data["fragment"]) if "fragment" in data else None
     while fragment is not None:  # and every fragment around it
         fragment.last = {"name": event.name, "step": step, "output": output}
         fragment = state.fragments.get(fragment.run["fragment"] or "")

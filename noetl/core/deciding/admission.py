@@ -17,13 +17,13 @@ class Admission(msgspec.Struct, frozen=True):
     guards: list[dict[str, Any]] = []
 
 
-_UNASKED = Admission(True)
+UNASKED = Admission(True)
 
 
 def admit(draft: Draft, step: str, token: str, rules: tuple[AdmitProgram, ...], scope: Scope) -> Admission:
     """The first rule that holds decides; raises EvaluationError when a guard cannot be judged."""
     if not rules:
-        return _UNASKED
+        return UNASKED
     guards: list[dict[str, Any]] = []
     for index, rule in enumerate(rules):
         if rule.guard is None:

@@ -33,6 +33,7 @@ class Draft:
         "now",
         "payloads",
         "program",
+        "recorded",
         "state",
         "steps",
     )  # fmt: skip
@@ -47,6 +48,7 @@ class Draft:
         evolve: Evolve = fold.evolve,
     ) -> None:
         self.state, self.evaluator, self.now, self.evolve = state, evaluator, now, evolve
+        self.recorded = evaluator.recorded
         self.hydrated = hydrated  # payloads at hand, by key; what this decision puts aside is added
         self.program: Program = program  # type: ignore[assignment] # absent only for a refused start
         self.steps: Mapping[str, StepProgram] = program.steps if program else {}
@@ -58,9 +60,11 @@ class Draft:
         """Record an event of the server and fold it."""
         self.accept(Event(name, self.now, "s", run, at, None, None, None, data or None))
 
-    def emit_as(self, by: str, name: str, run: str, **data: Any) -> None:
-        """Record an event that a worker's report led to, under its name."""
-        self.accept(Event(name, self.now, by, run, None, None, None, None, data))
+    def record(self, name: str, run: str | None, data: dict[str, Any], by: str = "s") -> None:
+        """Record an event with data that was made for it alone; `by` a worker when its report led to it."""
+        event = Event(name, self.now, by, run, None, None, None, None, data)
+        self.events.append(event)
+        self.evolve(self.state, event)
 
     def accept(self, event: Event) -> None:
         """Record an event as a worker reported it and fold it."""
@@ -76,14 +80,14 @@ class Draft:
         if value is None or isinstance(value, bool | int | float):
             return value
         body = encoded(value)
-        fits = not self.steps or len(body) <= self.limit("max_payload_bytes")
+        fits = not self.steps or len(body) <= self.program.max_payload_bytes
         if fits and not holds_mark(body):
             return value
         return self._aside(value)
 
     def judged(self, value: Any) -> Any:
         """What was judged or asked for as it is kept; of a record it is so already."""
-        return value if self.evaluator.recorded and rests_elsewhere(value) else self.take(value)
+        return value if self.recorded and rests_elsewhere(value) else self.take(value)
 
     def kept(self, values: Sequence[Any], beside: Callable[[], int] = int) -> list[Any]:
         """Judged values as one event keeps them together: those it has no room for are put aside.
@@ -91,9 +95,9 @@ class Draft:
         `beside` tells how many bytes other values of the event take; EvaluationError when too many are left.
         """
         kept = list(values)
-        if self.evaluator.recorded:
+        if self.recorded:
             return kept  # of a record they are so already
-        limit, sizes = self.limit("max_payload_bytes"), []
+        limit, sizes = self.program.max_payload_bytes, []
         for place, value in enumerate(values):
             if value is None or isinstance(value, bool | int | float):
                 sizes.append(0)
@@ -126,7 +130,7 @@ class Draft:
         if rests_elsewhere(value):
             return value, MARKER_BYTES
         size = size_of(value)
-        if size <= self.limit("max_payload_bytes"):
+        if size <= self.program.max_payload_bytes:
             return value, size
         return self._aside(value), MARKER_BYTES
 
@@ -144,7 +148,7 @@ class Draft:
         results: dict[str, dict[str, Any]] = output.get("results", {})
         parts = [output, *results.values()]
         sizes = [0 if part.get("data") is None else size_of(part["data"]) for part in parts]
-        chosen = largest(sizes, self.limit("max_payload_bytes") - beside)
+        chosen = largest(sizes, self.program.max_payload_bytes - beside)
         if not chosen:
             return output
         parts = [self.put_aside(part) if place in chosen else part for place, part in enumerate(parts)]
@@ -160,10 +164,6 @@ class Draft:
     def load(self, value: Any) -> Any:
         """What a kept value is, also when it rests in the result store."""
         return loaded(value, self.hydrated)
-
-    def limit(self, name: str) -> int:
-        """A limit of the execution."""
-        return int(self.program.limits[name])
 
     def extend(self, program: Program) -> None:
         """Go on with a program that has more steps."""

@@ -14,7 +14,7 @@ from noetl.core.values.output import failed, problem
 def complete(draft: Draft) -> None:
     """End the workflow when no token is runnable, held or in flight."""
     state = draft.state
-    if state.ended or state.tokens or state.runs:
+    if state.runs or state.tokens or state.ended:
         return
     unanswered = state.unanswered
     if state.failing:

@@ -102,7 +102,7 @@ def _output(draft: Draft, step: StepProgram, loop: LoopState) -> dict[str, Any]:
     ref, payload = manifest(draft.state.execution_id, data, loop.refs, loop.parts)
     draft.payloads.append(payload)
     size = len(payload.body) + sum(one["meta"].get("bytes", 0) for one in loop.refs.values())
-    if wrong is None and size > (most := draft.limit("max_hydrate_bytes")):
+    if wrong is None and size > (most := draft.program.max_hydrate_bytes):
         wrong = UnreadablePayload("limit", too_large(step.name, size, most, at_least=bool(loop.parts)))
     if wrong is not None:
         draft.hydrated[payload.key] = wrong

@@ -39,7 +39,7 @@ def hydrated(draft: Draft, run: Run, output: dict[str, Any]) -> dict[str, Any]:
     ref = stored_payload(output)
     if ref is None or not draft.step(run.step).boundary.reads("output", "data"):
         return output
-    most, size = draft.limit("max_hydrate_bytes"), ref["meta"]["bytes"]
+    most, size = draft.program.max_hydrate_bytes, ref["meta"]["bytes"]
     if size > most:
         raise EvaluationError("limit", f"output.data: {too_large(run.step, size, most)}")
     try:

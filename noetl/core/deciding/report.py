@@ -23,7 +23,8 @@ from noetl.core.state import PENDING, RUNNING, Lease, LoopState, Run
 from noetl.core.values.event_size import ENVELOPE_BYTES, portions
 from noetl.core.values.output import failed, problem
 
-Handler = Callable[[Draft, Run, Lease, Event], None]
+Handler = Callable[[Draft, Run, Lease, Event, int], None]  # and the bytes of its data, if measured
+UNMEASURED = -1
 # What an event that was too large becomes, so that nobody waits for it for ever.
 _FAILS_AS = {
     "step.done": "step.failed",
@@ -44,14 +45,24 @@ def report(draft: Draft, message: Report) -> Answer:
         return Answer(False, f"the lease is with another worker than {message.worker}", state.seq)
     run = state.runs[lease.run]
     check = ReportCheck(draft, run, lease, message.worker)
-    why, recorded = "", draft.evaluator.recorded
-    room = draft.limit("max_payload_bytes") + ENVELOPE_BYTES
+    why, recorded, size = "", draft.recorded, UNMEASURED
+    room = draft.program.max_payload_bytes + ENVELOPE_BYTES
     for event in message.events:
-        wrong = None if recorded else check.event(event)  # what was refused is not recorded
-        if wrong is not None:
-            why = _reject(draft, lease, event.name, event.at, wrong)
-        elif recorded or check.size <= room or not _too_large(draft, event, lease, check.size):
-            HANDLERS[event.name](draft, run, lease, event)
+        if not recorded:  # what was refused is not recorded
+            wrong = check.event(event)
+            if wrong is not None:
+                why = _reject(draft, lease, event.name, event.at, wrong)
+                continue
+            size = check.size
+            if size > room and _too_large(draft, event, lease, size):
+                if run.id not in state.runs:
+                    return Answer(why=why, seq=state.seq)
+                continue
+        handler = HANDLERS[event.name]
+        if handler is None:
+            draft.accept(event)
+            continue
+        handler(draft, run, lease, event, size)
         if run.id not in state.runs:
             return Answer(why=why, seq=state.seq)
     frames = message.frames
@@ -102,7 +113,7 @@ def _too_large(draft: Draft, event: Event, lease: Lease, size: int) -> bool:
     payloads = 1
     if event.name in TERMINAL:  # its writes and scopes are taken off, its results put aside
         payloads += ("writes" in data) + ("step" in data) + ("iter" in data) + len(data.get("results", ()))
-    if size <= draft.limit("max_payload_bytes") * payloads + ENVELOPE_BYTES:
+    if size <= draft.program.max_payload_bytes * payloads + ENVELOPE_BYTES:
         return False
     draft.emit(
         "event.rejected", event.run, event=event.name, why="larger than max_payload_bytes", lease=lease.id
@@ -111,24 +122,26 @@ def _too_large(draft: Draft, event: Event, lease: Lease, size: int) -> bool:
     if name is not None:
         error = problem("limit", f"the event {event.name} was larger than limits.max_payload_bytes")
         smaller = msgspec.structs.replace(event, name=name, data={"error": error, "output": failed(error)})
-        HANDLERS[name](draft, draft.state.runs[event.run or ""], lease, smaller)
+        handler = HANDLERS[name]
+        assert handler is not None
+        handler(draft, draft.state.runs[event.run or ""], lease, smaller, UNMEASURED)
     return True
 
 
-def _accept(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
-    draft.accept(event)
-
-
-def _step_started(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+def _step_started(draft: Draft, run: Run, lease: Lease, event: Event, size: int) -> None:
     data = {**(event.data or {}), "lease": lease.id, "epoch": lease.epoch}
-    draft.accept(msgspec.structs.replace(event, data=data))
+    draft.accept(
+        Event(
+            event.name, event.ts, event.by, event.run, event.at, event.label, event.visit, event.attempt, data
+        )
+    )
 
 
-def _parked(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+def _parked(draft: Draft, run: Run, lease: Lease, event: Event, size: int) -> None:
     waits.park(draft, run, event)
 
 
-def _iteration_ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+def _iteration_ended(draft: Draft, run: Run, lease: Lease, event: Event, size: int) -> None:
     children = awaited(draft, run) if run.parked else []
     draft.accept(event)
     if children:
@@ -146,7 +159,7 @@ def _iteration_ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None
         finish(draft, run, loop.outcome(draft, run))
 
 
-def _ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
+def _ended(draft: Draft, run: Run, lease: Lease, event: Event, size: int) -> None:
     data = event.data or {}
     if run.loop is not None:
         outcome = loop.outcome(draft, run, by="w")
@@ -156,9 +169,9 @@ def _ended(draft: Draft, run: Run, lease: Lease, event: Event) -> None:
     else:
         run.step_scope, run.iter_scope = data.get("step", {}), data.get("iter", {})
         output = data.get("output") or failed(data.get("error") or {})
-        extra = {"results": data["results"]} if "results" in data else {}
-        output = {**output, **extra}
-        outcome = RunOutcome(event.name, output, data.get("writes", []), by="w")
+        if "results" in data:
+            output = {**output, "results": data["results"]}
+        outcome = RunOutcome(event.name, output, data.get("writes", []), by="w", most_bytes=size)
     finish(draft, run, outcome)
 
 
@@ -187,8 +200,8 @@ def _checkpoint(draft: Draft, run: Run, lease: Lease, reported: dict[str, dict[s
         frames[address] = {key: value for key, value in frame.items() if key != "sent"}
         sent += [(address, pair) for pair in frame.get("sent", ())]
     children = awaited(draft, run)
-    for some in portions(frames.items(), draft.limit("max_payload_bytes")) if len(frames) > 1 else [frames]:
-        draft.emit_as("w", "step.checkpointed", run.id, frames=dict(some), lease=lease.id)
+    for some in portions(frames.items(), draft.program.max_payload_bytes) if len(frames) > 1 else [frames]:
+        draft.record("step.checkpointed", run.id, {"frames": dict(some), "lease": lease.id}, by="w")
     cancel_left(draft, children, f"the block of {run.id} that waited for it is over")
     for address, pair in sent:
         publish(draft, run, [pair], origin="checkpoint", at=address or None)
@@ -210,13 +223,13 @@ def _chunk_went_on(draft: Draft, run: Run, lease: Lease, *, final: bool) -> None
     hand_out(draft, run)
 
 
-HANDLERS: dict[str, Handler] = {
+HANDLERS: dict[str, Handler | None] = {  # None: it is recorded as it is, and cannot end the run
     "step.started": _step_started,
-    "task.started": _accept,
-    "task.done": _accept,
+    "task.started": None,
+    "task.done": None,
     "task.parked": _parked,
-    "loop.started": _accept,
-    "loop.iteration.started": _accept,
+    "loop.started": None,
+    "loop.iteration.started": None,
     "loop.iteration.done": _iteration_ended,
     "loop.iteration.failed": _iteration_ended,
     "loop.done": _ended,

@@ -127,6 +127,7 @@ _BARE = frozenset(
     if shape is None or not any(field.required for field in msgspec.structs.fields(shape))
 )  # events that may come without data
 NOT_ITS_OWN = "not for a worker to report"
+_WITH_MORE = frozenset({"writes", "sent", "results", "call"})
 _OVER_MARK = f'"{OVER}":'.encode()
 _encode = msgspec.json.encode
 
@@ -148,7 +149,9 @@ class ReportCheck:
             return NOT_ITS_OWN
         if not data:
             self.size, data = 0, {}
-            wrong = None if name in _BARE else _misshapen(_SHAPES[name], data, b"")
+            if name in _BARE:
+                return asked(self, event, data)
+            wrong = _misshapen(_SHAPES[name], data, b"")
         else:
             body = _encode(data)
             self.size = len(body)
@@ -220,7 +223,8 @@ class ReportCheck:
             return f"the program has no task {label!r}"
         if visit is None or attempt is None or visit < 1 or attempt < 1:
             return f"visit {visit} and attempt {attempt} are no numbers of a task"
-        return self._place(event.at) or self._order(event, label, (visit, attempt))
+        misplaced = None if event.at is None and self._run.loop is None else self._place(event.at)
+        return misplaced or self._order(event, label, (visit, attempt))
 
     def _order(self, event: Event, label: str, now: tuple[int, int]) -> str | None:
         """Visits and attempts only grow; a pipeline that is run anew begins at the first."""
@@ -283,16 +287,16 @@ def _misshapen(shape: type[msgspec.Struct] | None, data: Mapping[str, Any], body
 
 def _badly_made(event: msgspec.Struct, data: Mapping[str, Any], body: bytes) -> str | None:
     """What the shape of an event or checkpoint does not say: paths, references, marks, calls."""
-    if "writes" in data or "sent" in data:  # most have nothing of all this: look before asking
+    if not _WITH_MORE.isdisjoint(data):  # most have nothing of all this: look before asking
         for path, _ in (*getattr(event, "writes", ()), *getattr(event, "sent", ())):
             if len(path) < 2 or path[0] not in ("ctx", "step"):
                 return f"{'.'.join(path)!r} is no path that can be written"
+        if any(map(_refers_badly, getattr(event, "results", {}).values())):
+            return "its reference is malformed"
+        if isinstance(event, _Parked) and event.call is not None and event.key is None:
+            return "a call needs a key"
     if "output" in data and _refers_badly(getattr(event, "output", None)):
         return "its reference is malformed"
-    if "results" in data and any(map(_refers_badly, getattr(event, "results", {}).values())):
-        return "its reference is malformed"
-    if "call" in data and isinstance(event, _Parked) and event.call is not None and event.key is None:
-        return "a call needs a key"
     if _OVER_MARK in body and not all(map(_is_mark, _marks(data))):
         return "a mark in it is malformed"
     return None

@@ -4,6 +4,7 @@ What each guard saw is recorded with the decision. A failure that no arc takes f
 once; one that an arc took without asking about it fails it in the end.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from noetl.core.deciding import template_scopes
@@ -18,12 +19,13 @@ from noetl.core.values.output import problem
 from noetl.core.values.patch import assign
 from noetl.core.values.scope import NOTHING, Scope
 
+_NO_EFFECT: dict[str, Any] = {"set": [], "args": None}
 
-def enqueue(draft: Draft, step: str, **parts: Any) -> None:
-    """Put a token on its way to a step."""
-    number = draft.state.enqueued + 1
-    kept = {key: value for key, value in parts.items() if value}
-    draft.emit("token.enqueued", token=f"t{number}", step=step, **kept)
+
+def enqueue(draft: Draft, step: str, parts: Mapping[str, Any]) -> None:
+    """Put a token on its way to a step; parts that are empty are left out."""
+    data = {key: value for key, value in parts.items() if value}
+    draft.record("token.enqueued", None, {"token": f"t{draft.state.enqueued + 1}", "step": step, **data})
 
 
 def route(draft: Draft, run: Run, name: str, output: dict[str, Any], of: str | None = None) -> None:
@@ -31,22 +33,26 @@ def route(draft: Draft, run: Run, name: str, output: dict[str, Any], of: str | N
     step = draft.step(run.step)
     event = {"name": name, "step": of or run.step, "data": _event_data(output)}
     try:
-        whole = hydrated(draft, run, output)
-        scope = template_scopes.departure(draft, run, event, whole) if step.arcs_render else NOTHING
+        scope = NOTHING
+        whole = hydrated(draft, run, output) if "ref" in output else output
+        if step.arcs_render:
+            scope = template_scopes.departure(draft, run, event if step.reads_event else None, whole)
         records, chosen = _guards(draft, run, step, scope)
         patches = [_arc_effects(draft, run, index, step.arcs[index], scope) for index in chosen]
-        _keep_together(draft, patches)
+        if any(effect is not _NO_EFFECT for effect in patches):
+            _keep_together(draft, patches)
     except EvaluationError as error:
         draft.emit("next.evaluated", run.id, event=name, error=error.message, kind=error.kind, taken=[])
         abort(draft, _unroutable(error, run, name, output))
         return
     for index, effect in zip(chosen, patches, strict=True):
-        records[index].update({key: value for key, value in effect.items() if value})
+        if effect is not _NO_EFFECT:
+            records[index].update({key: value for key, value in effect.items() if value})
     taken = [step.arcs[index].step for index in chosen]
     facts: dict[str, Any] = {"event": name, "arcs": records, "taken": taken}
     if name == "step.failed":
         facts |= _failure_facts(run, step, chosen, output, listed=of is not None)
-    draft.emit("next.evaluated", run.id, **facts)
+    draft.record("next.evaluated", run.id, facts)
     if "fails" in facts and not draft.program.drain:
         abort(draft, facts["fails"])
         return
@@ -79,17 +85,22 @@ def _guards(
         if chosen and not step.inclusive:
             record["asked"] = False
             continue
-        judged = draft.evaluator.guard(("arc", run.id, index), arc.guard, scope)
-        record["matched"] = judged.value
-        if judged.seen:
-            record["seen"] = judged.seen
-        if judged.value:
+        if arc.guard.template is None:
+            record["matched"] = bool(arc.guard.literal)
+        else:
+            judged = draft.evaluator.guard(("arc", run.id, index), arc.guard, scope)
+            record["matched"] = judged.value
+            if judged.seen:
+                record["seen"] = judged.seen
+        if record["matched"]:
             chosen.append(index)
     return records, chosen
 
 
 def _arc_effects(draft: Draft, run: Run, index: int, arc: ArcProgram, scope: Scope) -> dict[str, Any]:
     """What a chosen arc writes and the args of its token; later arcs see what earlier ones wrote."""
+    if arc.plain and not run.args:
+        return _NO_EFFECT
     pairs: list[list[Any]] = []
     if arc.set:
         pairs = draft.evaluator.writes(("arc-set", run.id, index), arc.set, scope).pairs
@@ -108,10 +119,9 @@ def _keep_together(draft: Draft, effects: list[dict[str, Any]]) -> None:
     """What the chosen arcs write and hand on, as the one event that records it keeps it."""
     places: list[tuple[Any, Any]] = [(pair, 1) for effect in effects for pair in effect["set"]]
     places += [(effect, "args") for effect in effects if effect["args"]]
-    if places:
-        kept = draft.kept([holder[key] for holder, key in places])
-        for (holder, key), value in zip(places, kept, strict=True):
-            holder[key] = value
+    kept = draft.kept([holder[key] for holder, key in places])
+    for (holder, key), value in zip(places, kept, strict=True):
+        holder[key] = value
 
 
 def _failure_facts(
@@ -132,19 +142,18 @@ def _fire(draft: Draft, run: Run, arc: ArcProgram, effect: dict[str, Any], event
     if effect["set"]:
         draft.emit("ctx.patched", run.id, patch=effect["set"], origin="arc", to=arc.step)
     target = draft.step(arc.step)
-    carried = {key: value for key, value in event.items() if key != "data"}
+    carried = {"name": event["name"], "step": event["step"]}
     if target.wants_event or target.routes_only:
         carried["data"] = _small(draft, event["data"], effect["args"])
-    enqueue(
-        draft,
-        arc.step,
-        **{"from": run.step},
-        from_run=run.id,
-        event=carried,
-        args=effect["args"],
-        barred=run.barred,
-        fragment=run.fragment,
-    )
+    parts = {
+        "from": run.step,
+        "from_run": run.id,
+        "event": carried,
+        "args": effect["args"],
+        "barred": run.barred,
+        "fragment": run.fragment,
+    }
+    enqueue(draft, arc.step, parts)
 
 
 def _small(draft: Draft, data: dict[str, Any], args: Any) -> dict[str, Any]:

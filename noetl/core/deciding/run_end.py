@@ -4,7 +4,7 @@ Order of effects: the run's own writes, the step's set, the guards of all arcs, 
 the new tokens. An error in the step's set turns the terminal event into `step.failed`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,6 +19,7 @@ from noetl.core.program.program import StepProgram
 from noetl.core.state import Run
 from noetl.core.values.output import externalise, failed, problem, size_of
 from noetl.core.values.patch import apply
+from noetl.core.values.scope import Scope
 
 PAIR_BYTES = 64  # about what stands around a value in a patch: its path, brackets
 
@@ -31,6 +32,7 @@ class RunOutcome(msgspec.Struct, frozen=True):
     writes: list[list[Any]] = []
     extra: dict[str, Any] = {}
     by: str = "s"
+    most_bytes: int = -1  # that the output can take, where a report was measured
 
     @classmethod
     def failed(cls, error: Mapping[str, Any], **parts: Any) -> "RunOutcome":
@@ -40,11 +42,16 @@ class RunOutcome(msgspec.Struct, frozen=True):
 
 def finish(draft: Draft, run: Run, outcome: RunOutcome) -> None:
     """End a run and route on."""
-    publish(draft, run, outcome.writes)
+    if outcome.writes:
+        publish(draft, run, outcome.writes)
     step = draft.step(run.step)
-    output = with_ref(draft, step, outcome.output)
+    output = with_ref(draft, step, outcome.output, outcome.most_bytes)
     if output is not outcome.output:
         outcome = replace(outcome, output=output)
+    if step.ends_plainly:
+        _end(draft, run, outcome)
+        router.route(draft, run, outcome.name, outcome.output)
+        return
     before = outcome.name
     outcome, written, left_out = _boundary(draft, run, outcome)
     if before == "loop.done" and outcome.name == "step.failed":
@@ -54,14 +61,22 @@ def finish(draft: Draft, run: Run, outcome: RunOutcome) -> None:
     )
     if isinstance(fragment, dict):
         outcome, fragment = replace(outcome, name="step.failed", output=failed(fragment)), None
-    children = awaited(draft, run)
-    _record(draft, run, outcome, written, left_out)
-    cancel_left(draft, children, f"the step run {run.id} that waited for it is over")
+    _end(draft, run, outcome, written, left_out)
     publish(draft, run, written, origin="set")
     if fragment is not None:
         synthesize.extend(draft, run, fragment)
     else:
         router.route(draft, run, outcome.name, outcome.output)
+
+
+def _end(
+    draft: Draft, run: Run, outcome: RunOutcome, written: Sequence[Any] = (), left_out: Sequence[str] = ()
+) -> None:
+    """Record the end, and call back the children that nothing waits for any more."""
+    children = awaited(draft, run) if run.parked else []
+    _record(draft, run, outcome, written, left_out)
+    if children:
+        cancel_left(draft, children, f"the step run {run.id} that waited for it is over")
 
 
 def publish(
@@ -71,7 +86,7 @@ def publish(
     if not pairs:
         return
     patch: list[list[Any]] = []
-    room, used = draft.limit("max_payload_bytes"), 0
+    room, used = draft.program.max_payload_bytes, 0
     for path, value in pairs:
         if path[0] != "ctx":
             continue
@@ -94,23 +109,19 @@ def _boundary(draft: Draft, run: Run, outcome: RunOutcome) -> tuple[RunOutcome, 
     well = outcome.name != "step.failed"
     try:
         if well and step.output is not None:
-            scope = template_scopes.ending(
-                draft, run, event_of(run, outcome), hydrated(draft, run, outcome.output)
-            )
+            scope = _ending(draft, run, step, outcome)
             data = draft.evaluator.value(("output", run.id), step.output, scope)
             changed = {key: value for key, value in outcome.output.items() if key != "ref"}
-            outcome = replace(outcome, output=with_ref(draft, step, {**changed, "data": data}))
+            outcome = replace(outcome, output=with_ref(draft, step, {**changed, "data": data}), most_bytes=-1)
         if well and (schema := step.validate.get("output")):
             data = hydrated(draft, run, outcome.output).get("data")
             draft.evaluator.fits(("output", run.id), schema, data)
         if not step.set:
             return outcome, [], []
-        scope = template_scopes.ending(
-            draft, run, event_of(run, outcome), hydrated(draft, run, outcome.output)
-        )
+        scope = _ending(draft, run, step, outcome)
         written = draft.evaluator.writes(("set", run.id), step.set, scope, lenient=not well)
         values = draft.kept(
-            [value for _, value in written.pairs], lambda: size_of(_recorded_output(draft, outcome.output))
+            [value for _, value in written.pairs], lambda: size_of(_recorded_output(draft, outcome))
         )
     except EvaluationError as error:
         if not well:  # the first error is never replaced
@@ -123,6 +134,11 @@ def _boundary(draft: Draft, run: Run, outcome: RunOutcome) -> tuple[RunOutcome, 
     return outcome, kept, written.left_out
 
 
+def _ending(draft: Draft, run: Run, step: StepProgram, outcome: RunOutcome) -> Scope:
+    event = event_of(run, outcome) if step.reads_event else None
+    return template_scopes.ending(draft, run, event, hydrated(draft, run, outcome.output))
+
+
 def event_of(run: Run, outcome: RunOutcome) -> dict[str, Any]:
     """The event as arcs see it."""
     output = outcome.output
@@ -131,27 +147,27 @@ def event_of(run: Run, outcome: RunOutcome) -> dict[str, Any]:
 
 
 def _record(
-    draft: Draft, run: Run, outcome: RunOutcome, written: list[list[Any]], left_out: list[str]
+    draft: Draft, run: Run, outcome: RunOutcome, written: Sequence[Any], left_out: Sequence[str]
 ) -> None:
     """The terminal event. Its own output is put aside when it is too large."""
-    step, program = draft.step(run.step), draft.program
-    result = outcome.name != "step.failed" and program.final_step in (None, run.step)
-    data: dict[str, Any] = {"output": _recorded_output(draft, outcome.output), **outcome.extra}
-    if outcome.name == "step.failed":
+    step, final_step = draft.steps[run.step], draft.program.final_step
+    well = outcome.name != "step.failed"
+    data: dict[str, Any] = {"output": _recorded_output(draft, outcome), **outcome.extra}
+    if not well:
         data["error"] = outcome.output.get("error")
     if written:
         data["set"] = written
     if left_out:
         data["left_out"] = left_out
-    if result:
+    if well and (final_step is None or final_step == run.step):
         data["result"] = True
     if not step.read_later:
         data["keep"] = False
     if run.fragment:
         data["fragment"] = run.fragment
-    if outcome.name != "step.failed" and step.best_effort:
+    if well and step.best_effort:
         data |= _failed_iterations(run)
-    draft.emit_as(outcome.by, outcome.name, run.id, **data)
+    draft.record(outcome.name, run.id, data, outcome.by)
 
 
 def _failed_iterations(run: Run) -> dict[str, int]:
@@ -160,10 +176,12 @@ def _failed_iterations(run: Run) -> dict[str, int]:
     return {"failed_iterations": failed} if failed else {}
 
 
-def with_ref(draft: Draft, step: StepProgram, output: dict[str, Any]) -> dict[str, Any]:
+def with_ref(draft: Draft, step: StepProgram, output: dict[str, Any], most_bytes: int = -1) -> dict[str, Any]:
     """The output with a reference when its payload is large or someone reads the reference."""
     value = output.get("data")
-    if "ref" in output or output["status"] != "ok" or not (step.wants_ref or _large(draft, value)):
+    if "ref" in output or output["status"] != "ok":
+        return output
+    if not step.wants_ref and not _large(draft, value, most_bytes):
         return output
     ref, payload = externalise(draft.state.execution_id, value)
     draft.payloads.append(payload)
@@ -171,13 +189,20 @@ def with_ref(draft: Draft, step: StepProgram, output: dict[str, Any]) -> dict[st
     return {**output, "ref": ref}
 
 
-def _large(draft: Draft, value: Any) -> bool:
+def _large(draft: Draft, value: Any, most_bytes: int) -> bool:
+    """Whether a value is put aside; nothing is encoded when the report that brought it is small enough."""
     if value is None or isinstance(value, bool | int | float):
         return False
-    return draft.program.reference_first or size_of(value) > draft.limit("max_payload_bytes")
+    program = draft.program
+    if program.reference_first:
+        return True
+    if 0 <= most_bytes <= program.max_payload_bytes:
+        return False
+    return size_of(value) > program.max_payload_bytes
 
 
-def _recorded_output(draft: Draft, output: dict[str, Any]) -> dict[str, Any]:
-    if "ref" in output and _large(draft, output.get("data")):
+def _recorded_output(draft: Draft, outcome: RunOutcome) -> dict[str, Any]:
+    output = outcome.output
+    if "ref" in output and _large(draft, output.get("data"), outcome.most_bytes):
         output = {**output, "data": None}
     return draft.slim(output) if "results" in output else output

@@ -41,30 +41,26 @@ class Arrival(msgspec.Struct):
         last = tokens[-1]
         args: dict[str, Any] = {}
         for token in tokens:
-            args.update(draft.load(token.args))
-        barred = [name for name in last.barred if all(name in token.barred for token in tokens)]
-        return cls(
-            step=step,
-            tokens=tokens,
-            run_id=f"{step.name}.{(count.runs if count else 0) + 1}",
-            event=last.event,
-            args=args,
-            source=last.source,
-            barred=[name for name in barred if name != bars],
-            fragment=last.fragment,
-            bars=bars,
-        )
+            if token.args:
+                args.update(draft.load(token.args))
+        barred = []
+        if last.barred:
+            everywhere = [name for name in last.barred if all(name in token.barred for token in tokens)]
+            barred = [name for name in everywhere if name != bars]
+        run_id = f"{step.name}.{(count.runs if count else 0) + 1}"
+        return cls(step, tokens, run_id, last.event, args, last.source, barred, last.fragment, bars)
 
     def scope(self, draft: Draft) -> Scope:
         """What the step's input, gate and items can see."""
-        return template_scopes.arrival(draft, self.event, self.args, self.input, self.fragment)
+        event = self.event if self.step.reads_event else None
+        return template_scopes.arrival(draft, event, self.args, self.input, self.fragment)
 
     def facts(self, draft: Draft, items: list[Any] | None = None, beside: int = 0) -> dict[str, Any]:
         """What `step.scheduled` says of every run, and the items of a loop."""
-        values = [self.args or None, self.input, items]
-        if any(values):
-            values = draft.kept(values, lambda: beside + size_of(self.event))
-        args, own_input, collection = values
+        args, own_input, collection = self.args or None, self.input, items
+        if args or own_input or collection:
+            values = draft.kept([args, own_input, collection], lambda: beside + size_of(self.event))
+            args, own_input, collection = values
         parts = {
             "from": self.source,
             "event": self.event,
@@ -75,7 +71,7 @@ class Arrival(msgspec.Struct):
             "bars": self.bars,
         }
         facts: dict[str, Any] = {"step": self.step.name, "tokens": [token.id for token in self.tokens]}
-        facts.update({key: value for key, value in parts.items() if value})
+        facts |= {key: value for key, value in parts.items() if value}
         if items is not None:
             facts |= {"total": len(items), "collection": collection}
         return facts
@@ -95,28 +91,39 @@ def _schedule_failed(draft: Draft, arrived: Arrival, error: dict[str, Any], plac
 
 def schedule(draft: Draft, arrived: Arrival) -> None:
     """Start a run."""
-    step = arrived.step
+    step, run_id = arrived.step, arrived.run_id
+    share, chunk = 1, 0
     try:
-        draft.evaluator.fits(("input", arrived.run_id), step.validate.get("input"), arrived.input or {})
-        bounds, known = _bounds(draft, arrived), _known_collection(draft, arrived)
-        items = None if step.loop is None or known else _items(draft, arrived)
-        facts = {**arrived.facts(draft, items, size_of(known) if known else 0), **bounds, **known}
-        share, chunk = 1, 0
+        if step.starts_plainly:
+            facts = arrived.facts(draft)
+        else:
+            facts = _judged_facts(draft, arrived)
         if step.loop is not None and facts["total"]:
-            share, chunk = loop.bounds(draft, arrived.run_id, step.loop, arrived.scope(draft))
+            share, chunk = loop.bounds(draft, run_id, step.loop, arrived.scope(draft))
     except EvaluationError as error:
         _schedule_failed(draft, arrived, problem(error.kind, error.message), "schedule")
         return
     pool = step.pool or draft.program.pool
     if step.routes_only or facts.get("total") == 0:
-        draft.emit("step.scheduled", arrived.run_id, **facts)
+        draft.record("step.scheduled", run_id, facts)
         _complete_at_once(draft, arrived)
     elif step.loop is not None and step.loop.distributed:
-        draft.emit("step.scheduled", arrived.run_id, **facts, pool=pool, max_in_flight=share)
-        loop.begin(draft, draft.state.runs[arrived.run_id], share, chunk)
+        facts["pool"], facts["max_in_flight"] = pool, share
+        draft.record("step.scheduled", run_id, facts)
+        loop.begin(draft, draft.state.runs[run_id], share, chunk)
     else:
-        draft.emit("step.scheduled", arrived.run_id, **facts, pool=pool, lease=arrived.run_id, share=share)
-        draft.command(Dispatch(arrived.run_id, pool))
+        facts["pool"], facts["lease"], facts["share"] = pool, run_id, share
+        draft.record("step.scheduled", run_id, facts)
+        draft.command(Dispatch(run_id, pool))
+
+
+def _judged_facts(draft: Draft, arrived: Arrival) -> dict[str, Any]:
+    """What `step.scheduled` says of a run whose input has a schema, whose time is bounded, or that loops."""
+    step = arrived.step
+    draft.evaluator.fits(("input", arrived.run_id), step.validate.get("input"), arrived.input or {})
+    bounds, known = _bounds(draft, arrived), _known_collection(draft, arrived)
+    items = None if step.loop is None or known else _items(draft, arrived)
+    return {**arrived.facts(draft, items, size_of(known) if known else 0), **bounds, **known}
 
 
 def _complete_at_once(draft: Draft, arrived: Arrival) -> None:

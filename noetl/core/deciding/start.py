@@ -53,11 +53,11 @@ def _begin(draft: Draft, message: Start) -> None:
     draft.emit("workflow.started")
     event = {"name": "workflow.started", "step": None}
     if message.kept is None:
-        enqueue(draft, draft.program.entry, event=event)
+        enqueue(draft, draft.program.entry, {"event": event})
     else:
         tokens = message.kept["tokens"]
         facts: dict[str, Any] = {"of": message.retry_of, "tokens": len(tokens)}
-        for part in _kept_portions(message.kept["state"], draft.limit("max_payload_bytes")):
+        for part in _kept_portions(message.kept["state"], draft.program.max_payload_bytes):
             draft.emit("execution.restored", **facts, **part)
             facts["more"] = True
         for token in tokens:
@@ -69,12 +69,12 @@ def _begin(draft: Draft, message: Start) -> None:
 def _restore(draft: Draft, token: dict[str, Any]) -> None:
     """Put a kept token on its way, with the iterations that its run need not repeat."""
     parts = {key: value for key, value in token.items() if key not in ("step", "loop")}
-    enqueue(draft, token["step"], **parts)
+    enqueue(draft, token["step"], parts)
     loop = token.get("loop")
     if loop is None:
         return
     facts = {"token": f"t{draft.state.enqueued}", "step": token["step"], "total": loop["total"]}
-    room = draft.limit("max_payload_bytes")
+    room = draft.program.max_payload_bytes
     beside = size_of(loop["collection"])
     told = list(portions(loop["iterations"].items(), room)) or [[]]
     if beside + sum(size_of(outcome) for _, outcome in told[0]) > room + RIDES_BYTES:

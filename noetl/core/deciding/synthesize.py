@@ -41,7 +41,7 @@ def requested(draft: Draft, run: Run, outcome: Any) -> Steps | dict[str, Any] | 
             "synthesis", f"the fragment of step {run.step!r} is not valid: {message}", diagnostics=problems
         )
     fragment = normalised(draft.program, steps)
-    if (size := size_of(fragment)) > draft.limit("max_payload_bytes"):
+    if (size := size_of(fragment)) > draft.program.max_payload_bytes:
         message = f"the fragment of step {run.step!r} has {size} bytes, more than limits.max_payload_bytes"
         return problem("limit", message)
     return fragment
@@ -61,9 +61,8 @@ def extend(draft: Draft, run: Run, steps: Steps) -> None:
     draft.extend(extended(draft.program, run.id, steps))
     first = f"{run.id}.{steps[0]['step']}"
     event = {"name": "workflow.extended", "step": run.step}
-    router.enqueue(
-        draft, first, **{"from": run.step}, from_run=run.id, event=event, args=run.args, fragment=run.id
-    )
+    parts = {"from": run.step, "from_run": run.id, "event": event, "args": run.args, "fragment": run.id}
+    router.enqueue(draft, first, parts)
 
 
 def conclude(draft: Draft) -> bool:

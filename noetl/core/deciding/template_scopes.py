@@ -13,9 +13,16 @@ from noetl.errors import NotFound
 
 
 def arrival(
-    draft: Draft, event: dict[str, Any], args: dict[str, Any], given: Any = None, fragment: str | None = None
+    draft: Draft,
+    event: dict[str, Any] | None,
+    args: dict[str, Any],
+    given: Any = None,
+    fragment: str | None = None,
 ) -> Scope:
-    """The scope in which a step's input is rendered (nothing given yet) and its admission decided."""
+    """The scope in which a step's input is rendered (nothing given yet) and its admission decided.
+
+    `event` is None when no template of the step reads it.
+    """
     state = draft.state
     own_input = given if isinstance(given, dict) else {}
     try:
@@ -28,21 +35,22 @@ def arrival(
         "workload": workload,
         "ctx": ctx,
         "args": args,
-        "event": {**_with_payload(draft, event), **flags_of(event.get("name", ""))},
         "execution_id": state.execution_id,
         "input": given if isinstance(given, UnreadablePayload) else own_input,
     }
+    if event is not None:
+        fixed["event"] = {**_with_payload(draft, event), **flags_of(event.get("name", ""))}
     return Scope(
         fixed,
         (own_input, args, ctx, {} if isinstance(workload, UnreadablePayload) else workload),
         steps=_steps(draft, fragment),
         payloads=draft.hydrated,
-        most=draft.limit("max_hydrate_bytes"),
+        most=draft.program.max_hydrate_bytes,
         damaged=damaged,
     )
 
 
-def departure(draft: Draft, run: Run, event: dict[str, Any], output: dict[str, Any]) -> Scope:
+def departure(draft: Draft, run: Run, event: dict[str, Any] | None, output: dict[str, Any]) -> Scope:
     """The scope of a finished run: step output, step set and arcs, on the current ctx."""
     given = readable(run.input, draft.hydrated) if rests_elsewhere(run.input) else run.input
     scope = arrival(draft, event, draft.load(run.args), given, run.fragment)
@@ -57,7 +65,7 @@ def departure(draft: Draft, run: Run, event: dict[str, Any], output: dict[str, A
     return scope
 
 
-def ending(draft: Draft, run: Run, event: dict[str, Any], output: dict[str, Any]) -> Scope:
+def ending(draft: Draft, run: Run, event: dict[str, Any] | None, output: dict[str, Any]) -> Scope:
     """The scope of a step's output and set: the run itself and its tasks have names, and mean this run."""
     scope = departure(draft, run, event, output)
     if draft.step(run.step).reads_itself:
@@ -70,7 +78,7 @@ def _with_payload(draft: Draft, event: dict[str, Any]) -> dict[str, Any]:
     """The event with its output's payload in place when that was put aside and is at hand."""
     data = event.get("data") or {}
     output = data.get("output") or {}
-    whole = in_envelope(output, draft.hydrated, draft.limit("max_hydrate_bytes"))
+    whole = in_envelope(output, draft.hydrated, draft.program.max_hydrate_bytes)
     return event if whole is output else {**event, "data": {**data, "output": whole}}
 
 

@@ -3,10 +3,12 @@
 Per token in this order: join, step input, admission, schedule. `settle` ends every decision.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from noetl.core.deciding import join, run_start, synthesize
-from noetl.core.deciding.admission import Admission, admit
+from noetl.core.deciding.admission import UNASKED, Admission, admit
 from noetl.core.deciding.draft import Draft
 from noetl.core.deciding.execution_end import abort, complete
 from noetl.core.program.evaluator import EvaluationError
@@ -14,12 +16,18 @@ from noetl.core.state import Token
 from noetl.core.values.output import not_a_mapping, problem
 from noetl.core.values.scope import NOTHING
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
 
 def settle(draft: Draft) -> None:
     """Move every token that can move, then see whether the workflow is over."""
-    while _move_free(draft) or synthesize.conclude(draft) or _move_joined(draft):
+    state = draft.state
+    while (state.tokens or state.fragments) and (
+        _move_free(draft) or synthesize.conclude(draft) or _move_joined(draft)
+    ):
         pass
-    complete(draft)
+    if not state.runs:
+        complete(draft)
 
 
 def _move_free(draft: Draft) -> bool:
@@ -27,7 +35,7 @@ def _move_free(draft: Draft) -> bool:
         return False
     for token in draft.state.tokens.values():
         mode = draft.step(token.step).join
-        if mode in (None, "each"):
+        if mode is None or mode == "each":
             _advance(draft, [token])
             return True
         if mode == "first":
@@ -78,6 +86,10 @@ def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None
         draft.emit("execution.paused", by=draft.state.by or "cli", why=f"--until {step.name} reached")
         return
     arrived = run_start.Arrival.of(draft, step, tokens, bars)
+    if step.starts_plainly and not draft.recorded:
+        arrived.input = step.input.value or None
+        _enter(draft, arrived, UNASKED)
+        return
     try:
         arrived.input = _render_input(draft, arrived)
     except EvaluationError as error:
@@ -94,25 +106,25 @@ def _advance(draft: Draft, tokens: list[Token], bars: str | None = None) -> None
 
 def _render_input(draft: Draft, arrived: run_start.Arrival) -> Any:
     step = arrived.step
-    if step.input.static and not draft.evaluator.recorded:
+    if step.input.static and not draft.recorded:
         return step.input.render({}) or None
     scope = arrived.scope(draft)
     found = draft.evaluator.value(("input", arrived.run_id), step.input, scope)
-    if draft.evaluator.recorded or isinstance(found, dict):
+    if draft.recorded or isinstance(found, dict):
         return found or None if step.input.static else found
     raise EvaluationError("template", f"input of step run {arrived.run_id}: {not_a_mapping(found)}")
 
 
 def _enter(draft: Draft, arrived: run_start.Arrival, admission: Admission) -> None:
     name = "token.claimed" if admission.allow else "token.refused"
-    seen: dict[str, Any] = {}
+    seen: Mapping[str, Any] = _NOTHING
     if admission.rule is not None:
         seen = {"rule": admission.rule, "guards": admission.guards}
     if not admission.allow:
-        seen |= {"reason": "admit", "would_be": arrived.run_id}
+        seen = {**seen, "reason": "admit", "would_be": arrived.run_id}
         if arrived.input:
             seen["input"] = draft.judged(arrived.input)
     for token in arrived.tokens:
-        draft.emit(name, token=token.id, step=arrived.step.name, **seen)
+        draft.record(name, None, {"token": token.id, "step": arrived.step.name, **seen})
     if admission.allow:
         run_start.schedule(draft, arrived)

@@ -57,7 +57,7 @@ def _holds(rule: RuleProgram, scope: Scope, place: str) -> GuardResult:
         raise EvaluationError("template", f"{place}: {problem.message}") from None
     except EvaluationError as wrong:
         raise EvaluationError(wrong.kind, f"{place}: {wrong.message}") from None
-    return GuardResult(value, scope.seen(rule.guard.paths) if value else {})
+    return GuardResult(value, scope.seen(rule.guard.shown) if value else {})
 
 
 def rendered_set(rule: RuleProgram, scope: Scope) -> list[list[Any]]:

@@ -85,7 +85,7 @@ class TemplateEvaluator:
             value = guard.template.truth(_binding(place, guard.template, scope))
         except TemplateError as problem:
             raise EvaluationError("template", f"{_where(place)}: {problem.message}") from None
-        return GuardResult(value, scope.seen(guard.paths))
+        return GuardResult(value, scope.seen(guard.shown))
 
     def value(self, place: Place, value: CompiledValue, scope: Scope) -> Any:
         """What a value renders to."""

@@ -28,6 +28,10 @@ class Guard:
 
     literal: bool | None = None
     template: CompiledValue | None = None
+    shown: tuple[Path, ...] = field(init=False)  # what it reads, in the order in which a decision keeps it
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shown", tuple(sorted(self.paths)))
 
     @property
     def paths(self) -> frozenset[Path]:
@@ -142,6 +146,7 @@ class ArcProgram:
     asks: bool
     set: tuple[Write, ...]
     args: CompiledValue
+    plain: bool  # it writes nothing and hands on nothing of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +186,10 @@ class StepProgram:
     wants_iter: frozenset[str] | None  # keys of `iter` read once the pipeline is over; None is all of it
     reads_itself: bool  # the step's output or set reads the step or its tasks by name
     read_later: bool  # some other template mentions the step by name
-
-    @property
-    def routes_only(self) -> bool:
-        """Whether the server completes the step itself."""
-        return not self.pipeline.tasks and self.loop is None
+    reads_event: bool  # some template of the step reads `event`
+    routes_only: bool  # the server completes the step itself
+    starts_plainly: bool  # a worker runs it, and nothing has to be rendered, judged or listed before
+    ends_plainly: bool  # nothing but its arcs is rendered or judged at its end
 
     @property
     def may_end_at_once(self) -> bool:
@@ -210,6 +214,8 @@ class Program:
     drain: bool
     pool: str
     limits: Mapping[str, Any]
+    max_payload_bytes: int  # of the limits, those that every decision asks for
+    max_hydrate_bytes: int
     reference_first: bool  # every payload is put aside, whatever its size
     loops_over: frozenset[Path]  # what the items of any loop are read from
     results_read: frozenset[
@@ -226,6 +232,7 @@ def compile_program(playbook: model.Playbook, kinds: Kinds, content_hash: str) -
         step.name: _StepCompiler(step, playbook, kinds, blocks, whole).compile() for step in playbook.steps
     }
     executor = playbook.executor
+    limits: Mapping[str, Any] = effective_spec.step_limits(executor, None)
     return Program(
         hash=content_hash,
         path=playbook.path,
@@ -237,7 +244,9 @@ def compile_program(playbook: model.Playbook, kinds: Kinds, content_hash: str) -
         final_step=executor.final_step,
         drain=executor.on_failure == "drain",
         pool=executor.pool or "default",
-        limits=effective_spec.step_limits(executor, None),
+        limits=limits,
+        max_payload_bytes=int(limits["max_payload_bytes"]),
+        max_hydrate_bytes=int(limits["max_hydrate_bytes"]),
         reference_first=_reference_first(executor.spec),
         loops_over=frozenset(path for step in steps.values() for path in step.loops_over),
         results_read=_results_read(steps),
@@ -375,7 +384,17 @@ class _StepCompiler:
             wants_iter=boundary.keys("iter") if step.loop is None else frozenset(),
             reads_itself=any(ending.mentions(own) for own in {name, *tasks}),
             read_later=self.everything.mentions(name) or self.synthesises,
+            reads_event=self.reads.at(step).mentions("event"),
+            routes_only=not step.tasks and step.loop is None,
+            starts_plainly=self._starts_plainly(),
+            ends_plainly=not (step.has_output or step.set or step.validate.get("output") or step.synthesize),
         )
+
+    def _starts_plainly(self) -> bool:
+        step = self.step
+        judged = step.admit or step.validate.get("input") or not step.tasks or step.loop is not None
+        bounded = step.timeout_s is not None or step.deadline_s is not None
+        return not judged and not bounded and compile_value(step.whole_input or step.input).static
 
     def _spec_of(self, task: model.Task) -> Any:
         kind = self.kinds.get(task.kind) or Kind(task.kind, "")
@@ -531,11 +550,12 @@ def _loop(loop: model.Loop | None) -> LoopProgram | None:
 
 
 def _arc(arc: model.Arc, step: str) -> ArcProgram:
-    guard = _guard(arc.when) or ALWAYS
+    guard, args = _guard(arc.when) or ALWAYS, compile_value(arc.args)
     return ArcProgram(
         step=arc.step,
         guard=guard,
         asks=asks(guard.paths, step),
         set=_writes(arc.set),
-        args=compile_value(arc.args),
+        args=args,
+        plain=not arc.set and args.static and not args.value,
     )

@@ -101,13 +101,15 @@ class Scope:
 
     def out_of_reach(self, paths: Iterable[tuple[str, ...]]) -> UnreadablePayload | None:
         """Why a template cannot be rendered here: it reads a payload that cannot be had."""
-        found = list(self._readings(paths)) if self.steps else []
-        if "event" in self.fixed:
-            found += event_payload_reads(self.fixed["event"], paths)
-        for reading in found:
-            wrong = refusal(reading, self.payloads, self.most)
-            if wrong is not None:
-                return wrong
+        event = self.fixed.get("event")
+        if self.steps or event is not None:
+            found = list(self._readings(paths)) if self.steps else []
+            if event is not None:
+                found += event_payload_reads(event, paths)
+            for reading in found:
+                wrong = refusal(reading, self.payloads, self.most)
+                if wrong is not None:
+                    return wrong
         return self._gone(paths) if self.damaged else None
 
     def _gone(self, paths: Iterable[tuple[str, ...]]) -> UnreadablePayload | None:
@@ -122,14 +124,15 @@ class Scope:
 
     def seen(self, paths: Iterable[tuple[str, ...]]) -> dict[str, Any]:
         """The values at the paths a guard reads, small enough to be kept with the decision."""
-        found = {}
-        for path in sorted(paths):
-            if path[0] == "keychain":
+        found, fixed = {}, self.fixed
+        for path in paths:
+            name = path[0]
+            if name == "keychain":
                 continue
-            value = self.bind((path[0],)).get(path[0], _MISSING)
+            value = fixed[name] if name in fixed else self._bare(name)
             for key in path[1:]:
                 value = _below(value, key)
-            found[".".join(str(part) for part in path)] = None if value is _MISSING else bounded(value)
+            found[".".join(path)] = None if value is _MISSING else bounded(value)
         return found
 
 
