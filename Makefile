@@ -26,7 +26,7 @@ ifndef V
 .SILENT:
 endif
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check check-ui quick test browser bench bench-peers fuzz lock ui clean
+.PHONY: help setup demo check check-ui quick test browser bench bench-peers fuzz histories lock ui clean
 
 help: ## show this list
 	sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -141,6 +141,9 @@ bench: setup ## measure, print a table, write bench/out/latest.json
 
 bench-peers: setup ## measure DBOS, Restate and Prefect beside NoETL, each in its own .venv-peers
 	$(BIN)/python -m bench.peers
+
+histories: setup ## record executions over every feature with this release, for later ones to read and carry on
+	$(BIN)/python -m tests.histories
 
 fuzz: $(FUZZ_STAMP) ## throw random bytes at the loader, and broken playbooks at loader and migrate: FUZZ_TIME=60 s each
 	$(BIN)/python tests/fuzz/target.py -max_total_time=$(FUZZ_TIME)

@@ -10,6 +10,7 @@ from noetl.core.deciding.waiting_status import status_of
 from noetl.core.event import Event
 from noetl.core.message import Message, Report, Start
 from noetl.core.state import State, snapshot_of
+from noetl.core.upcast import upcast
 from noetl.core.values.patch import STORED, rests_elsewhere
 from noetl.errors import BackendError, InvariantViolation
 from noetl.ports.answers import Failure
@@ -40,11 +41,10 @@ def encode_row(last: int, head: bytes, message: Message, events: list[Event], no
 
 def events_of(row: Row) -> list[Event]:
     """The events of a row, of whatever format; raises InvariantViolation for one that a newer noetl wrote."""
-    # Formats 1 and 2 differ in what the hash covers. Where events change, older ones are brought up here.
     if row.format > ROW_FORMAT:
         link(b"", row)
     try:
-        return _EVENTS.decode(row.body)
+        return upcast(_EVENTS.decode(row.body), row.format)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _unreadable(row, error) from None
 
