@@ -22,7 +22,7 @@ from noetl.ports.answers import (
     LogLine,
 )
 from noetl.ports.schedule import Schedule, Trigger
-from noetl.ports.store import AccessToken, Listed, PlaybookText, Projection, Row, Summary
+from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary
 
 
 class Ask(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -48,22 +48,6 @@ class Started(msgspec.Struct, omit_defaults=True):
 
 
 ME = "@me"
-
-
-class Find(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Which executions are wanted. Times are milliseconds since the epoch."""
-
-    status: str | None = None
-    path: str | None = None
-    prefix: str = ""
-    text: str | None = None  # part of an id or a path
-    since: int | None = None
-    until: int | None = None
-    parent: str | None = None
-    by: str | None = None  # who asked for them; ME: whoever asks now
-    children: bool = True
-    cursor: str | None = None
-    limit: int = 50
 
 
 class Slice(msgspec.Struct, omit_defaults=True):

@@ -103,6 +103,28 @@ class Projection(msgspec.Struct):
     snapshot: Snapshot | None = None
 
 
+class Find(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Which executions are wanted: all at first. Times are milliseconds since the epoch, both included.
+
+    `prefix` is how an id begins; without `children` only those that have no parent.
+    """
+
+    status: str | None = None
+    path: str | None = None
+    prefix: str = ""
+    text: str | None = None  # part of an id or a path
+    since: int | None = None
+    until: int | None = None
+    parent: str | None = None
+    by: str | None = None  # who asked for them
+    children: bool = True
+    cursor: str | None = None
+    limit: int = 50
+
+
+EVERY = Find()
+
+
 class Listed(msgspec.Struct):
     """A page of summaries and where the next one begins."""
 
@@ -199,26 +221,8 @@ class Store(ScheduleStore, Protocol):
         """One execution; raises NotFound."""
         ...
 
-    async def executions(
-        self,
-        *,
-        status: str | None = None,
-        path: str | None = None,
-        prefix: str = "",
-        text: str | None = None,
-        since: int | None = None,
-        until: int | None = None,
-        parent: str | None = None,
-        by: str | None = None,
-        children: bool = True,
-        cursor: str | None = None,
-        limit: int = 50,
-    ) -> Listed:
-        """Executions, the newest first: those whose id begins so, whose id or path contains a text.
-
-        `since` and `until` bound when they were asked for, both included; without `children` only those that
-        have no parent.
-        """
+    async def executions(self, find: Find = EVERY) -> Listed:
+        """Those that are wanted, the newest first."""
         ...
 
     async def by_key(self, idempotency_key: str) -> Summary | None:
@@ -419,6 +423,17 @@ def page_start(cursor: str | None) -> int | None:
 def unknown_execution(execution_id: str) -> NotFound:
     """What is raised for an execution that is not there."""
     return NotFound(f"there is no execution {execution_id}", hint="noetl execution list")
+
+
+def unknown_playbook(path: str | None, digest: str | None, version: int | None) -> NotFound:
+    """What is raised for a playbook that is not there."""
+    which = f"{path or digest}" + (f" version {version}" if version is not None else "")
+    return NotFound(f"there is no playbook {which}", hint="noetl catalog list")
+
+
+def unknown_credential(name: str, hint: str | None = None) -> NotFound:
+    """What is raised for a credential that is not there."""
+    return NotFound(f"there is no credential {name!r}", hint=hint or f"noetl credential set {name} --value -")
 
 
 def unknown_token(token_id: str) -> NotFound:

@@ -20,6 +20,7 @@ from noetl.control.history import envelopes
 from noetl.control.log_audit import audit
 from noetl.core.event import EventEnvelope
 from noetl.errors import NotFound
+from noetl.ports.store import Find
 from noetl.settings import Settings, load
 from noetl.wiring.embedded import embedded
 from tests.acceptance.conftest import NOETL, Noetl
@@ -119,7 +120,7 @@ def audit_all(folder: Path) -> None:
 async def _problems(folder: Path) -> list[str]:
     found: list[str] = []
     async with embedded(_settings(folder)) as made:
-        for summary in (await made.store.executions(limit=1000)).items:
+        for summary in (await made.store.executions(Find(limit=1000))).items:
             program = await made.catalog.program(summary.hash) if summary.hash else None
             seen = await audit(made.store, summary.execution_id, program, made.catalog.engine)
             found += [f"{summary.execution_id}: {problem}" for problem in seen.problems]

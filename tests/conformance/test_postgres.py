@@ -19,7 +19,7 @@ from noetl.adapters.postgres.store import PostgresStore
 from noetl.adapters.postgres.writer import ALONE, SETTINGS
 from noetl.core.message import Payload
 from noetl.errors import BackendError, Conflict, NoetlError, RequestError
-from noetl.ports.store import Append
+from noetl.ports.store import Append, Find
 from tests.conformance.stores import NOW, Ground, begin, eid, emptied, row, rows, summary
 from tests.distributed.proxy import Mode, Proxy
 from tests.servers import PostgresServer
@@ -388,7 +388,7 @@ async def test_a_commit_is_as_large_as_it_needs_to_be(direct: PostgresStore) -> 
 async def test_text_that_cannot_be_stored_is_refused_by_name(direct: PostgresStore) -> None:
     for attempt in (
         direct.by_key("a\0b"),
-        direct.executions(path="\0"),
+        direct.executions(Find(path="\0")),
         direct.register("a\0", "h", "t", None),
         direct.summary("\ud800"),
     ):

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from noetl.errors import Conflict, NotFound
-from noetl.ports.store import AccessToken, Append, Store, Stuck
+from noetl.ports.store import AccessToken, Append, Find, Store, Stuck
 from tests.conformance.stores import LEASE_MS, NOW, Clock, begin, eid, end, row, rows, summary
 
 # Summaries and lists
@@ -82,7 +82,7 @@ async def test_lists_show_the_newest_first_page_by_page(store: Store) -> None:
         await begin(store, number)
     seen, cursor = [], None
     while True:
-        page = await store.executions(cursor=cursor, limit=2)
+        page = await store.executions(Find(cursor=cursor, limit=2))
         seen += [one.execution_id for one in page.items]
         cursor = page.cursor
         if cursor is None:
@@ -93,9 +93,9 @@ async def test_lists_show_the_newest_first_page_by_page(store: Store) -> None:
 async def test_a_page_is_not_disturbed_by_what_begins_meanwhile(store: Store) -> None:
     for number in range(4):
         await begin(store, number)
-    first = await store.executions(limit=2)
+    first = await store.executions(Find(limit=2))
     await begin(store, 9)
-    rest = await store.executions(limit=2, cursor=first.cursor)
+    rest = await store.executions(Find(limit=2, cursor=first.cursor))
     assert [one.execution_id for one in rest.items] == [eid(1), eid(0)]
     assert rest.cursor is None
 
@@ -136,7 +136,7 @@ async def test_lists_are_filtered(store: Store, wanted: dict[str, Any], found: l
     await begin(store, 0xB1, requested_at=NOW + 1)
     await begin(store, 0xA2, status="failed", requested_at=NOW + 2)
     await begin(store, 0xA3, path="tests/Other", parent=eid(0xB1), requested_at=NOW + 3)
-    items = (await store.executions(**wanted)).items
+    items = (await store.executions(Find(**wanted))).items
     assert [one.execution_id for one in items] == [eid(number) for number in found]
 
 
@@ -145,7 +145,7 @@ async def test_filtered_lists_come_page_by_page(store: Store) -> None:
         await begin(store, number, path="odd" if number % 2 else "even", parent=eid(99))
     seen, cursor = [], None
     for size in (2, 2, 2):
-        page = await store.executions(text="odd", parent=eid(99), cursor=cursor, limit=size)
+        page = await store.executions(Find(text="odd", parent=eid(99), cursor=cursor, limit=size))
         seen += [one.execution_id for one in page.items]
         cursor = page.cursor
     assert seen == [eid(number) for number in (9, 7, 5, 3, 1)]
@@ -155,7 +155,7 @@ async def test_filtered_lists_come_page_by_page(store: Store) -> None:
 @pytest.mark.parametrize("cursor", ["", "x", "-1", "1.5", "1 OR 1=1", "²"])
 async def test_a_made_up_cursor_is_refused(store: Store, cursor: str) -> None:
     with pytest.raises(NotFound, match="cursor"):
-        await store.executions(cursor=cursor)
+        await store.executions(Find(cursor=cursor))
 
 
 # Owners
@@ -525,8 +525,8 @@ async def test_what_is_set_aside_is_nobodys_until_it_is_released(store: Store, c
     assert msgspec.json.decode((await store.summary(one)).stuck or "", type=Stuck) == Stuck(
         "decision", "a bug", NOW, "a", "noetl 1", status="running"
     )
-    assert [item.execution_id for item in (await store.executions(status="stuck")).items] == [one]
-    assert [item.execution_id for item in (await store.executions(status="running")).items] == [other]
+    assert [item.execution_id for item in (await store.executions(Find(status="stuck"))).items] == [one]
+    assert [item.execution_id for item in (await store.executions(Find(status="running"))).items] == [other]
     assert (await store.stuck(), (await store.extent()).executions) == (1, {"running": 1, "stuck": 1})
     assert (await store.projection(one)).summary.stuck is not None
     clock.now += 2 * LEASE_MS

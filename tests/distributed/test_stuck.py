@@ -5,8 +5,7 @@ import asyncio
 import msgspec
 
 from noetl.control.stuck_executions import stuck_of
-from noetl.ports.front import Find
-from noetl.ports.store import Stuck
+from noetl.ports.store import Find, Stuck
 from tests.distributed.cluster import LOOK_S, WITHIN_S, Cluster
 
 BUG = "on_deadly_report:1"

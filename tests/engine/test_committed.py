@@ -7,7 +7,7 @@ import pytest
 
 from noetl.core.message import Control, Deliver
 from noetl.errors import BackendError
-from noetl.ports.front import Find
+from noetl.ports.store import Find
 from tests.engine.harness import begin, engine, finish, playbook, until
 
 LOOP = playbook("""

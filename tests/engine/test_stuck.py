@@ -11,7 +11,7 @@ from noetl.control.stuck_executions import StuckError
 from noetl.core.decide import decide
 from noetl.core.message import Control, Report, Tick
 from noetl.errors import BackendError, Conflict, InvariantViolation
-from noetl.ports.front import Find
+from noetl.ports.store import Find
 from tests.engine.harness import begin, control, engine, finish, playbook, until
 from tests.engine.test_mailbox import parked
 

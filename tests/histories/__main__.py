@@ -16,7 +16,7 @@ from noetl.adapters.memory.results import MemoryResults
 from noetl.adapters.postgres.store import PostgresStore
 from noetl.adapters.sqlite.store import SqliteStore
 from noetl.control.history import rows_of
-from noetl.ports.store import Store
+from noetl.ports.store import Find, Store
 from tests.histories.history import FOLDER, History, RecordedLog, packed, recorded, write
 from tests.histories.player import play
 from tests.histories.scenarios import SCENARIOS, Scenario
@@ -27,7 +27,7 @@ async def record(scenario: Scenario, name: str, store: Store, folder: Path) -> H
     """Play a scenario and read back what it left."""
     results = MemoryResults(now_ms)
     execution_id = await play(scenario, folder, store, results)
-    summaries = [entry for entry in (await store.executions(limit=100)).items if entry.ended_at]
+    summaries = [entry for entry in (await store.executions(Find(limit=100))).items if entry.ended_at]
     logs = {
         summary.execution_id: RecordedLog(
             summary, [recorded(row) async for row in rows_of(store, summary.execution_id)]

@@ -14,7 +14,7 @@ import pytest
 from noetl.control import log_rows
 from noetl.core.event import Event
 from noetl.core.message import Control, Start
-from noetl.ports.store import PlaybookText
+from noetl.ports.store import Find, PlaybookText
 from noetl.worker import toolbox
 from tests.simulation.clock import Stuck, VirtualLoop
 from tests.simulation.faults import Faults
@@ -140,7 +140,7 @@ async def _executions(world: World, execution_id: str) -> bool:
 async def _begin(world: World, execution_id: str, start: Start) -> None:
     """Ask for the execution until it is there."""
     while True:
-        known = (await world.store.executions(limit=1000)).items
+        known = (await world.store.executions(Find(limit=1000))).items
         if any(one.execution_id == execution_id for one in known):
             return
         if world.server is not None:

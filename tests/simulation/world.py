@@ -20,7 +20,7 @@ from noetl.core.message import Answer, Control, Deliver, Expire, Message, Report
 from noetl.core.state import Lease
 from noetl.errors import BackendError, Conflict, NoetlError, NotFound
 from noetl.ports.call import Resources
-from noetl.ports.store import Append
+from noetl.ports.store import Append, Find
 from noetl.wiring.payloads import StoredPayloads
 from noetl.worker.pool import Pool
 from noetl.worker.toolbox import Toolbox
@@ -420,7 +420,7 @@ class World:
 
     async def unfinished(self) -> list[str]:
         """Executions that are not over, the oldest first."""
-        listed = (await self.store.executions(limit=1000)).items
+        listed = (await self.store.executions(Find(limit=1000))).items
         return [one.execution_id for one in reversed(listed) if one.ended_at is None]
 
     def _beat(self) -> None:

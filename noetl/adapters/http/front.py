@@ -23,8 +23,8 @@ from noetl.ports.answers import (
     Explanation,
     LogLine,
 )
-from noetl.ports.front import Ask, Find, NewToken, Slice, Started, TokenAsk, Worker
-from noetl.ports.store import AccessToken, Listed, PlaybookText, Projection, Row, Summary
+from noetl.ports.front import Ask, NewToken, Slice, Started, TokenAsk, Worker
+from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary
 
 PAGE = 500
 EVENTS_PAGE = 5000

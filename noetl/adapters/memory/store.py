@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 import msgspec
 
 from noetl.adapters.memory.schedules import MemorySchedules
-from noetl.errors import Conflict, NotFound
+from noetl.errors import Conflict
 from noetl.ports.store import (
+    EVERY,
     AccessToken,
     Append,
     Extent,
+    Find,
     Letter,
     Listed,
     Outline,
@@ -28,7 +30,9 @@ from noetl.ports.store import (
     family_over,
     outdated,
     page_start,
+    unknown_credential,
     unknown_execution,
+    unknown_playbook,
     unknown_token,
 )
 
@@ -149,36 +153,16 @@ class MemoryStore(MemorySchedules):
         """One execution."""
         return self._get(execution_id).summary
 
-    async def executions(
-        self,
-        *,
-        status: str | None = None,
-        path: str | None = None,
-        prefix: str = "",
-        text: str | None = None,
-        since: int | None = None,
-        until: int | None = None,
-        parent: str | None = None,
-        by: str | None = None,
-        children: bool = True,
-        cursor: str | None = None,
-        limit: int = 50,
-    ) -> Listed:
+    async def executions(self, find: Find = EVERY) -> Listed:
         """Executions, the newest first."""
-        start = page_start(cursor)
-        part = (text or "").lower()
-        found = [
-            (number, one)
-            for number, one in enumerate(each.summary for each in self._executions.values())
-            if status in (None, one.status) and path in (None, one.path) and parent in (None, one.parent)
-            if one.execution_id.startswith(prefix) and (part in one.execution_id or part in one.path.lower())
-            if (since is None or one.requested_at >= since) and (until is None or one.requested_at <= until)
-            if by in (None, one.requested_by)
-            and (children or one.parent is None)
-            and (start is None or number < start)
+        start = page_start(find.cursor)
+        matching = [
+            (number, execution.summary)
+            for number, execution in enumerate(self._executions.values())
+            if (start is None or number < start) and _matches(execution.summary, find)
         ][::-1]
-        more = str(found[limit - 1][0]) if len(found) > limit else None
-        return Listed([summary for _, summary in found[:limit]], more)
+        more = str(matching[find.limit - 1][0]) if len(matching) > find.limit else None
+        return Listed([summary for _, summary in matching[: find.limit]], more)
 
     async def by_key(self, idempotency_key: str) -> Summary | None:
         """The execution with an idempotency key."""
@@ -305,10 +289,7 @@ class MemoryStore(MemorySchedules):
             and (digest is not None or (entry.path, entry.version) not in self._deleted)
         ]
         if not playbook_texts:
-            message = f"there is no playbook {path or digest}" + (
-                f" version {version}" if version is not None else ""
-            )
-            raise NotFound(message, hint="noetl catalog list")
+            raise unknown_playbook(path, digest, version)
         return max(playbook_texts, key=lambda entry: entry.version)
 
     async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
@@ -332,7 +313,7 @@ class MemoryStore(MemorySchedules):
     async def secret(self, name: str) -> bytes:
         """A sealed credential."""
         if name not in self._secrets:
-            raise NotFound(f"there is no credential {name!r}", hint=f"noetl credential set {name} --value -")
+            raise unknown_credential(name)
         return self._secrets[name][0]
 
     async def reseal_secret(self, name: str, old: bytes, new: bytes) -> bool:
@@ -349,7 +330,7 @@ class MemoryStore(MemorySchedules):
     async def delete_secret(self, name: str) -> None:
         """Forget a credential."""
         if self._secrets.pop(name, None) is None:
-            raise NotFound(f"there is no credential {name!r}", hint="noetl credential list")
+            raise unknown_credential(name, hint="noetl credential list")
 
     async def put_token(self, token: AccessToken) -> None:
         """Keep a token."""
@@ -456,6 +437,21 @@ class MemoryStore(MemorySchedules):
 def _outline(execution: _Execution) -> Outline:
     summary = execution.summary
     return Outline(summary.execution_id, summary.hash, summary.ended_at, execution.trimmed)
+
+
+def _matches(summary: Summary, find: Find) -> bool:
+    part = (find.text or "").lower()
+    return (
+        find.status in (None, summary.status)
+        and find.path in (None, summary.path)
+        and find.parent in (None, summary.parent)
+        and find.by in (None, summary.requested_by)
+        and summary.execution_id.startswith(find.prefix)
+        and (part in summary.execution_id or part in summary.path.lower())
+        and (find.since is None or summary.requested_at >= find.since)
+        and (find.until is None or summary.requested_at <= find.until)
+        and (find.children or summary.parent is None)
+    )
 
 
 def _is_due(execution: _Execution, now: int) -> bool:

@@ -18,8 +18,7 @@ def _named(text: str) -> Mapping[str, str]:
 
 
 APPEND = _file("append.sql")
-SQL = _named(_file("statements.sql"))
-SCHEDULES_SQL = _named(_file("schedules.sql"))
+SQL = _named(_file("statements.sql") + _file("schedules.sql"))
 _SCHEMAS = (
     "schema_001.sql", "schema_002.sql", "schema_003.sql", "schema_004.sql", "schema_005.sql",
     "schema_006.sql",

@@ -119,7 +119,7 @@ order by first limit $3
 select exists (select from log l where l.execution = e.id and l.batch = $2) from executions e
 where e.execution_id = $1
 
--- name: summary
+-- name: execution
 select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
   parent, retry_of, idempotency_key, request, result, requested_by, stuck
 from executions where execution_id = $1
@@ -129,7 +129,7 @@ select e.seq, e.head, s.seq, s.hash, s.state, execution_id, status, path, versio
   ended_at, due_at, parent, retry_of, idempotency_key, request, result, requested_by, stuck
 from executions e left join snapshots s on s.execution = e.id where e.execution_id = $1
 
--- name: by_key
+-- name: execution_by_key
 select execution_id, status, path, version, hash, requested_at, started_at, ended_at, due_at,
   parent, retry_of, idempotency_key, request, result, requested_by, stuck
 from executions where idempotency_key = $1
@@ -200,7 +200,7 @@ freed as (
 )
 select 1 from freed
 
--- name: stuck
+-- name: count_stuck
 select count(*) from executions where stuck is not null
 
 -- name: heartbeat

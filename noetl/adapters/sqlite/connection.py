@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import apsw
 
+from noetl.adapters.sql.schedules import Record
 from noetl.errors import BackendError
 
-Record = tuple[Any, ...]  # a row: its columns are those that the statement names
 Values = Sequence[object] | Mapping[str, object]  # what a statement is given, by place or by name
 SCHEMAS = (
     "schema_001.sql", "schema_002.sql", "schema_003.sql", "schema_004.sql", "schema_005.sql",

@@ -138,16 +138,11 @@ def trim(connection: apsw.Connection, execution_id: str, rows: Sequence[Row], wh
         connection.execute(sql.MARK_TRIMMED, (whole_at, number))
 
 
-def outline(row: tuple[str, str, int | None, int]) -> Outline:
-    """What collecting garbage needs to know of an execution."""
-    return Outline(row[0], row[1], row[2], bool(row[3]))
-
-
 def delete(connection: apsw.Connection, execution_ids: Sequence[str], before: int) -> list[str]:
     """Forget executions whose whole family was over at a moment; a retry may have begun since."""
     deleted = []
     for execution_id in execution_ids:
-        family = [outline(row) for row in fetch(connection, sql.FAMILY, (execution_id,))]
+        family = [Outline(*row) for row in fetch(connection, sql.FAMILY, (execution_id,))]
         if not family_over(family, before):
             continue
         number = fetch(connection, sql.NUMBER, (execution_id,))[0][0]

@@ -10,7 +10,8 @@ from typing import TypeVar
 
 import apsw
 
-from noetl.adapters.sqlite.connection import Record, Values, connect, fetch, trouble
+from noetl.adapters.sql.schedules import Record
+from noetl.adapters.sqlite.connection import Values, connect, fetch, trouble
 from noetl.errors import BackendError
 
 T = TypeVar("T")

@@ -128,11 +128,11 @@ PLAYBOOKS = (
 )
 VERSIONS = f"SELECT {PLAYBOOK} FROM playbooks WHERE deleted_at IS NULL AND path = ? ORDER BY version DESC"
 DELETE_PLAYBOOK = (
-    "UPDATE playbooks SET deleted_at = ?1 WHERE path = ?2 AND (?3 IS NULL OR version = ?3) "
+    "UPDATE playbooks SET deleted_at = ?3 WHERE path = ?1 AND (?2 IS NULL OR version = ?2) "
     "AND deleted_at IS NULL RETURNING 1"
 )
 PUT_CREDENTIAL = "INSERT OR REPLACE INTO credentials (name, sealed, set_at) VALUES (?, ?, ?)"
-RESEAL_CREDENTIAL = "UPDATE credentials SET sealed = ? WHERE name = ? AND sealed = ? RETURNING 1"
+RESEAL_CREDENTIAL = "UPDATE credentials SET sealed = ?3 WHERE name = ?1 AND sealed = ?2 RETURNING 1"
 CREDENTIAL = "SELECT sealed FROM credentials WHERE name = ?"
 CREDENTIALS = "SELECT name, set_at FROM credentials ORDER BY name"
 DELETE_CREDENTIAL = "DELETE FROM credentials WHERE name = ? RETURNING 1"
@@ -179,3 +179,6 @@ OLDEST_DUE = (
     "AND status NOT IN ('paused', 'stuck') AND due_at IS NOT NULL ORDER BY due_at LIMIT 1"
 )
 PAGES = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+
+SQL = {name.lower(): text for name, text in tuple(globals().items()) if isinstance(text, str)}
+"""The statements by name, as what all databases share calls them."""

@@ -9,38 +9,39 @@ import apsw
 import msgspec
 
 from noetl.adapters.clock.wall import now_ms
+from noetl.adapters.sql.schedules import Record
+from noetl.adapters.sql.store import SqlStore
 from noetl.adapters.sqlite import jobs
 from noetl.adapters.sqlite import statements as sql
-from noetl.adapters.sqlite.connection import Record, fetch, open_database, schema_version
+from noetl.adapters.sqlite.connection import fetch, open_database, schema_version
 from noetl.adapters.sqlite.presence import Presence
 from noetl.adapters.sqlite.reader import Reader
-from noetl.adapters.sqlite.schedules import SqliteSchedules
+from noetl.adapters.sqlite.schedules import SCHEDULES_SQL
 from noetl.adapters.sqlite.writer import Writer
-from noetl.errors import NotFound
 from noetl.ports.store import (
+    EVERY,
     AccessToken,
     Append,
     Extent,
-    Letter,
+    Find,
     Listed,
-    Outline,
     PlaybookText,
-    Projection,
     Row,
-    Snapshot,
     StoredLog,
-    Stuck,
     Summary,
     page_start,
     unknown_execution,
-    unknown_token,
+    unknown_playbook,
 )
 
+SQL = {**sql.SQL, **SCHEDULES_SQL}
 DELETED_AT_ONCE = 20  # executions in one transaction, so that others need not wait long
 
 
-class SqliteStore(SqliteSchedules):
+class SqliteStore(SqlStore):
     """One database file."""
+
+    _now: Callable[[], int]
 
     def __init__(self, path: str, now: Callable[[], int] = now_ms) -> None:
         # the database and every process on it share one machine, and so one clock
@@ -49,8 +50,15 @@ class SqliteStore(SqliteSchedules):
         self._reader = Reader(path)
         self._presence = Presence(Path(path).parent / "owners")
 
-    async def _write(self, statement: str, *values: object) -> list[Record]:
-        return await self._writer.run(lambda connection: fetch(connection, statement, values))
+    async def clock(self) -> int:
+        """The time that decides what is due."""
+        return self._now()
+
+    async def _rows(self, name: str, *values: object) -> list[Record]:
+        return await self._reader.rows(SQL[name], values)
+
+    async def _write(self, name: str, *values: object, again: bool = True) -> list[Record]:
+        return await self._writer.run(lambda connection: fetch(connection, SQL[name], values))
 
     # The log
 
@@ -71,18 +79,7 @@ class SqliteStore(SqliteSchedules):
 
     async def end(self, execution_id: str) -> int:
         """The number of the newest event."""
-        found = await self._reader.rows(sql.NUMBER_AND_END, (execution_id,))
-        if not found:
-            raise unknown_execution(execution_id)
-        return int(found[0][1])
-
-    async def projection(self, execution_id: str) -> Projection:
-        """What stands beside the log."""
-        found = await self._reader.rows(sql.PROJECTION, (execution_id,))
-        if not found:
-            raise unknown_execution(execution_id)
-        seq, head, *saved = found[0][:5]
-        return Projection(Summary(*found[0][5:]), seq, head, None if saved[0] is None else Snapshot(*saved))
+        return int((await self._row_of("number_and_end", execution_id))[1])
 
     async def answered(self, execution_id: str, batch: str) -> bool:
         """Whether a batch has been appended."""
@@ -92,62 +89,25 @@ class SqliteStore(SqliteSchedules):
 
     # Projections
 
-    async def summary(self, execution_id: str) -> Summary:
-        """One execution."""
-        found = await self._reader.rows(sql.EXECUTION, (execution_id,))
-        if not found:
-            raise unknown_execution(execution_id)
-        return Summary(*found[0])
-
-    async def executions(
-        self,
-        *,
-        status: str | None = None,
-        path: str | None = None,
-        prefix: str = "",
-        text: str | None = None,
-        since: int | None = None,
-        until: int | None = None,
-        parent: str | None = None,
-        by: str | None = None,
-        children: bool = True,
-        cursor: str | None = None,
-        limit: int = 50,
-    ) -> Listed:
+    async def executions(self, find: Find = EVERY) -> Listed:
         """Executions, the newest first."""
-        lead = "prefix" if prefix else "parent" if parent is not None else "by" if by is not None else ""
-        given: dict[str, str | int | None] = {
-            "status": status,
-            "path": path,
-            "prefix": prefix,
-            "text": text and text.lower(),
-        }
-        given |= {"by": by, "parent": parent, "children": children, "since": since, "until": until}
-        given |= {"start": page_start(cursor), "limit": limit + 1}
-        found = await self._reader.rows(sql.EXECUTIONS[lead], given)
-        more = str(found[limit - 1][0]) if len(found) > limit else None
-        return Listed([Summary(*row[1:]) for row in found[:limit]], more)
-
-    async def by_key(self, idempotency_key: str) -> Summary | None:
-        """The execution with an idempotency key."""
-        found = await self._reader.rows(sql.EXECUTION_BY_KEY, (idempotency_key,))
-        return Summary(*found[0]) if found else None
+        leads = {"prefix": find.prefix or None, "parent": find.parent, "by": find.by}
+        lead = next((name for name, value in leads.items() if value is not None), "")
+        start, text = page_start(find.cursor), find.text and find.text.lower()
+        values = {**msgspec.structs.asdict(find), "start": start, "text": text, "limit": find.limit + 1}
+        rows = await self._reader.rows(sql.EXECUTIONS[lead], values)
+        more = str(rows[find.limit - 1][0]) if len(rows) > find.limit else None
+        return Listed([Summary(*row[1:]) for row in rows[: find.limit]], more)
 
     # Owners and messages
 
     async def claim(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         """Become the one writer of an execution, or stay it."""
         self._presence.enter(owner)
-        holder, _ = await self._holder(execution_id)
+        holder, _ = await self._row_of("holder", execution_id)
         dead = holder if holder is not None and self._presence.gone(holder) else None
         now = self._now()
-        return bool(await self._write(sql.CLAIM, owner, now + lease_ms, execution_id, now, dead))
-
-    async def _holder(self, execution_id: str) -> tuple[str | None, int]:
-        found = await self._reader.rows(sql.HOLDER, (execution_id,))
-        if not found:
-            raise unknown_execution(execution_id)
-        return found[0][0], found[0][1]
+        return bool(await self._write("claim", owner, now + lease_ms, execution_id, now, dead))
 
     async def take_in_hand(self, execution_id: str, owner: str, *, always: bool = False) -> str | None:
         """Note that an owner is about to read or decide on an execution."""
@@ -155,49 +115,25 @@ class SqliteStore(SqliteSchedules):
             lambda connection: jobs.take_in_hand(connection, execution_id, owner, always)
         )
 
-    async def put_down(self, execution_id: str, owner: str) -> None:
-        """It went well."""
-        await self._write(sql.PUT_DOWN, execution_id, owner)
-
-    async def set_aside(self, execution_id: str, owner: str, why: Stuck) -> bool:
-        """Give up an execution of an owner."""
-        return bool(await self._write(sql.SET_ASIDE, execution_id, owner, _json(why)))
-
     async def release(self, execution_id: str, owner: str, lease_ms: int) -> bool:
         """Become the owner of an execution that is stuck."""
         self._presence.enter(owner)
         until = self._now() + lease_ms
         return await self._writer.run(lambda connection: jobs.release(connection, execution_id, owner, until))
 
-    async def stuck(self) -> int:
-        """How many executions are stuck."""
-        return int((await self._reader.rows(sql.COUNT_STUCK))[0][0])
-
     async def owned(self, execution_id: str) -> bool:
         """Whether someone alive runs an execution."""
-        holder, until = await self._holder(execution_id)
+        holder, until = await self._row_of("holder", execution_id)
         return holder is not None and until >= self._now() and not self._presence.gone(holder)
-
-    async def leave(self, owner: str) -> None:
-        """Give every claim of an owner up."""
-        await self._write(sql.LEAVE, owner)
 
     async def heartbeat(self, owner: str, lease_ms: int) -> None:
         """Renew every claim of an owner."""
-        await self._write(sql.RENEW, self._now() + lease_ms, owner)
+        await self._write("renew", self._now() + lease_ms, owner)
 
     async def due(self, now: int | None = None, limit: int = 100) -> list[str]:
         """Executions with something due or no fresh owner."""
         now = self._now() if now is None else now
-        return [row[0] for row in await self._reader.rows(sql.DUE, (now, limit))]
-
-    async def post(self, execution_id: str, message: bytes) -> None:
-        """Leave a message for the owner of an execution that is not over."""
-        await self._write(sql.POST, execution_id, message)
-
-    async def mail(self, owner: str) -> Sequence[Letter]:
-        """The messages left for the executions of an owner."""
-        return [Letter(*row) for row in await self._reader.rows(sql.MAIL, (owner,))]
+        return [row[0] for row in await self._rows("due", now, limit)]
 
     async def discard_mail(self, letters: Sequence[int]) -> None:
         """Throw letters away."""
@@ -221,78 +157,24 @@ class SqliteStore(SqliteSchedules):
         self, *, digest: str | None = None, path: str | None = None, version: int | None = None
     ) -> PlaybookText:
         """A playbook by its content, or by path and version."""
-        found = await self._reader.rows(sql.FIND_PLAYBOOK, (digest, path, version))
-        if not found:
-            which = path or digest
-            message = f"there is no playbook {which}" + (f" version {version}" if version is not None else "")
-            raise NotFound(message, hint="noetl catalog list")
-        return PlaybookText(*found[0])
-
-    async def playbooks(self, path: str | None = None) -> Sequence[PlaybookText]:
-        """The newest version of every path, or every version of one."""
-        statement, values = (sql.PLAYBOOKS, ()) if path is None else (sql.VERSIONS, (path,))
-        return [PlaybookText(*row) for row in await self._reader.rows(statement, values)]
-
-    async def delete_playbook(self, path: str, version: int | None = None) -> int:
-        """Take a playbook, or one version, off the catalog."""
-        return len(await self._write(sql.DELETE_PLAYBOOK, self._now(), path, version))
+        rows = await self._rows("find_playbook", digest, path, version)
+        if not rows:
+            raise unknown_playbook(path, digest, version)
+        return PlaybookText(*rows[0])
 
     # Credentials
-
-    async def put_secret(self, name: str, sealed: bytes) -> None:
-        """Keep a sealed credential."""
-        await self._write(sql.PUT_CREDENTIAL, name, sealed, self._now())
-
-    async def secret(self, name: str) -> bytes:
-        """A sealed credential."""
-        found = await self._reader.rows(sql.CREDENTIAL, (name,))
-        if not found:
-            raise NotFound(f"there is no credential {name!r}", hint=f"noetl credential set {name} --value -")
-        return bytes(found[0][0])
-
-    async def reseal_secret(self, name: str, old: bytes, new: bytes) -> bool:
-        """Put other bytes in place of exactly these."""
-        return bool(await self._write(sql.RESEAL_CREDENTIAL, new, name, old))
-
-    async def secrets(self) -> Sequence[tuple[str, int]]:
-        """Names of credentials and when each was last set."""
-        return [(row[0], row[1]) for row in await self._reader.rows(sql.CREDENTIALS)]
-
-    async def delete_secret(self, name: str) -> None:
-        """Forget a credential."""
-        if not await self._write(sql.DELETE_CREDENTIAL, name):
-            raise NotFound(f"there is no credential {name!r}", hint="noetl credential list")
 
     async def put_token(self, token: AccessToken) -> None:
         """Keep a token."""
         values = [getattr(token, name) for name in sql.TOKEN_FIELDS]
-        await self._write(sql.PUT_TOKEN, *(_json(v) if isinstance(v, list) else v for v in values))
+        await self._write("put_token", *(_json(v) if isinstance(v, list) else v for v in values))
 
-    async def token(self, token_id: str) -> AccessToken:
-        """One token."""
-        found = await self._reader.rows(sql.TOKEN, (token_id,))
-        if not found:
-            raise unknown_token(token_id)
-        return _token(found[0])
-
-    async def tokens(self) -> Sequence[AccessToken]:
-        """Every token, the newest first."""
-        return [_token(row) for row in await self._reader.rows(sql.TOKENS)]
-
-    async def delete_token(self, token_id: str) -> None:
-        """Forget a token."""
-        if not await self._write(sql.DELETE_TOKEN, token_id):
-            raise unknown_token(token_id)
+    def _token(self, row: Record) -> AccessToken:
+        fields = dict(zip(sql.TOKEN_FIELDS, row, strict=True))
+        lists = {name: msgspec.json.decode(fields[name]) for name in ("scopes", "prefixes")}
+        return AccessToken(**{**fields, **lists})
 
     # What is over, and how much there is
-
-    async def ended(self, before: int, *, after: str = "", limit: int = 200) -> Sequence[Outline]:
-        """Executions that were over at a moment, by id."""
-        return [jobs.outline(row) for row in await self._reader.rows(sql.ENDED, (before, after, limit))]
-
-    async def family(self, execution_id: str) -> Sequence[Outline]:
-        """An execution with all that may hold its references."""
-        return [jobs.outline(row) for row in await self._reader.rows(sql.FAMILY, (execution_id,))]
 
     async def trim(self, execution_id: str, rows: Sequence[Row], *, whole: bool) -> None:
         """Put rows that say less in the place of the same ones."""
@@ -316,12 +198,6 @@ class SqliteStore(SqliteSchedules):
         self._presence.leave()
         await asyncio.to_thread(self._writer.close)
         await self._reader.close()
-
-
-def _token(row: Record) -> AccessToken:
-    named = dict(zip(sql.TOKEN_FIELDS, row, strict=True))
-    lists = {name: msgspec.json.decode(named[name]) for name in ("scopes", "prefixes")}
-    return AccessToken(**{**named, **lists})
 
 
 def _json(value: object) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 from noetl.cli.connection.embedded_engine import current_settings, open_reader, store_exists
 from noetl.cli.options import server_flag
 from noetl.errors import Denied, NotFound
-from noetl.ports.front import ME, Find, Front
+from noetl.ports.front import ME, Front
+from noetl.ports.store import Find
 from noetl.settings import Settings
 
 if TYPE_CHECKING:

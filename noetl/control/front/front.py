@@ -48,7 +48,6 @@ from noetl.ports.answers import (
 from noetl.ports.front import (
     ME,
     Ask,
-    Find,
     NewToken,
     NewTrigger,
     ScheduleAsk,
@@ -61,7 +60,7 @@ from noetl.ports.front import (
 )
 from noetl.ports.results import Payloads
 from noetl.ports.schedule import Schedule, Trigger
-from noetl.ports.store import AccessToken, Listed, PlaybookText, Projection, Row, Summary
+from noetl.ports.store import AccessToken, Find, Listed, PlaybookText, Projection, Row, Summary
 from noetl.ports.values import ValueProblem, to_json
 
 NUL = b"\\u0000"
@@ -254,10 +253,9 @@ class LocalFront:
 
     async def executions(self, find: Find) -> Listed:
         """Those that are wanted, the newest first; what runs here with what it has done so far."""
-        wanted = msgspec.structs.asdict(find)
         if find.by == ME:  # of this process: there is nobody else to tell from
-            wanted["by"] = None
-        listed = await self._store.executions(**wanted)
+            find = msgspec.structs.replace(find, by=None)
+        listed = await self._store.executions(find)
         return Listed([await self._with_counts(item) for item in listed.items], listed.cursor)
 
     async def _with_counts(self, item: Summary) -> Summary:

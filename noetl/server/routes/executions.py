@@ -13,7 +13,8 @@ from starlette.responses import Response
 from noetl.core.state import STATUSES
 from noetl.errors import NotFound, RequestError
 from noetl.ports.answers import ExecutionResult, ExecutionRow
-from noetl.ports.front import ME, Ask, Find, Started, listed
+from noetl.ports.front import ME, Ask, Started, listed
+from noetl.ports.store import Find
 from noetl.server.access import require, require_execution, require_path, who_asks
 from noetl.server.paging import Cursor
 from noetl.server.reply import front_of, read, reply

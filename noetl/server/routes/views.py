@@ -19,8 +19,8 @@ from noetl.dsl.model import Playbook, Task
 from noetl.dsl.net.diagram import graph as graph_of
 from noetl.dsl.net.diagram import sketch
 from noetl.errors import NotFound
-from noetl.ports.front import Find, Front, counts_of, listed
-from noetl.ports.store import Summary
+from noetl.ports.front import Front, counts_of, listed
+from noetl.ports.store import Find, Summary
 from noetl.server.access import require_everywhere, require_execution, who_asks
 from noetl.server.log_projections import Reading, Readings, events_from
 from noetl.server.reply import front_of, options_of, read, reply

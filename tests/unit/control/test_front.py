@@ -18,7 +18,8 @@ from noetl.core.event import Event
 from noetl.core.message import Control, Payload
 from noetl.core.values.output import externalise, manifest
 from noetl.errors import Conflict, NotFound, PlaybookError, RequestError
-from noetl.ports.front import Ask, Find, Started, listed
+from noetl.ports.front import Ask, Started, listed
+from noetl.ports.store import Find
 from noetl.settings import load
 from noetl.wiring.embedded import Embedded, assemble
 from tests.engine.harness import playbook

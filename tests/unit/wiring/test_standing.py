@@ -4,7 +4,8 @@ import asyncio
 from pathlib import Path
 
 from noetl.adapters.nats.bus import Bus
-from noetl.ports.front import Find, ScheduleAsk, TriggerAsk
+from noetl.ports.front import ScheduleAsk, TriggerAsk
+from noetl.ports.store import Find
 from noetl.settings import Settings, load
 from noetl.wiring.distributed import Serving, serving
 from tests.servers import NatsServer

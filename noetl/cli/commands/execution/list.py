@@ -63,7 +63,8 @@ async def _list(as_json: bool, filters: ListChoices) -> None:
 
 
 async def _rows(connection: "Connection", filters: ListChoices) -> list[ExecutionRow]:
-    from noetl.ports.front import Find, listed
+    from noetl.ports.front import listed
+    from noetl.ports.store import Find
 
     now = now_ms()
     rows: list[ExecutionRow] = []

@@ -19,8 +19,9 @@ from noetl.core.event import Event, EventEnvelope
 from noetl.core.message import Control
 from noetl.dsl.diagnostic import Diagnostic
 from noetl.errors import BackendError, RequestError
-from noetl.ports.front import Ask, Find, Started, listed
+from noetl.ports.front import Ask, Started, listed
 from noetl.ports.mcp_protocol import Message
+from noetl.ports.store import Find
 
 WAIT_S = 60
 CHECK_S = 0.5

@@ -19,7 +19,8 @@ from noetl.adapters.http.stream import event_of
 from noetl.core.event import Event, envelope
 from noetl.core.message import Control
 from noetl.errors import BackendError, Conflict, NotFound, PlaybookError, RequestError
-from noetl.ports.front import Ask, Find, Front
+from noetl.ports.front import Ask, Front
+from noetl.ports.store import Find
 from tests.unit.server.serving import BROKEN, HELLO, LONG, WAITS, Served, served
 
 NO_ID = "0" * 32

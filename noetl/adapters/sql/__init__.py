@@ -1,0 +1,1 @@
+"""What the stores over SQL have in common; a database is named nowhere here."""
